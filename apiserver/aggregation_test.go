@@ -17,21 +17,21 @@ import (
 )
 
 // extensionServer answers like an aggregated API server of group ext.example.com: discovery, and
-// who the caller is.
+// the identity of the caller.
 func extensionServer(w http.ResponseWriter, r *http.Request) {
-	var answer any
+	var response any
 	switch r.URL.Path {
 	case "/apis/ext.example.com/v1":
-		answer = metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: "ext.example.com/v1",
+		response = metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: "ext.example.com/v1",
 			APIResources: []metav1.APIResource{{Name: "callers", SingularName: "caller", Kind: "Caller", Verbs: []string{"get"}}}}
 	case "/apis/ext.example.com/v1/callers/me":
-		answer = map[string]any{"proxy": r.TLS.PeerCertificates[0].Subject.CommonName, "user": r.Header.Get("X-Remote-User"), "authorization": r.Header.Get("Authorization")}
+		response = map[string]any{"proxy": r.TLS.PeerCertificates[0].Subject.CommonName, "user": r.Header.Get("X-Remote-User"), "authorization": r.Header.Get("Authorization")}
 	default:
 		http.NotFound(w, r)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(answer)
+	_ = json.NewEncoder(w).Encode(response)
 }
 
 // An APIService becomes available with its Service. The aggregator forwards requests with its own

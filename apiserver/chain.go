@@ -29,7 +29,7 @@ import (
 //	aggregator -> built-in kinds -> custom resources -> not found
 type chain struct {
 	config   *genericapiserver.Config
-	informed informers.SharedInformerFactory
+	shared   informers.SharedInformerFactory
 	store    store.Options
 	services webhook.ServiceResolver
 	notFound *notFoundHandler
@@ -47,7 +47,7 @@ func newChain(c *genericapiserver.Config, shared informers.SharedInformerFactory
 	if err != nil {
 		return nil, err
 	}
-	return &chain{config: c, informed: shared, store: options, services: services, notFound: newNotFoundHandler(c.Serializer)}, nil
+	return &chain{config: c, shared: shared, store: options, services: services, notFound: newNotFoundHandler(c.Serializer)}, nil
 }
 
 // newServiceResolver returns a resolver that chooses an endpoint of a Service, so that the server
@@ -66,26 +66,26 @@ func webhookAuthentication(c *genericapiserver.Config) webhook.AuthenticationInf
 	return webhook.NewDefaultAuthenticationInfoResolverWrapper(nil, nil, c.LoopbackClientConfig, c.TracerProvider)
 }
 
-// link returns a copy of the configuration for another server of the chain.
-func (c *chain) link() *genericapiserver.RecommendedConfig {
+// copyConfig returns a copy of the configuration for another server of the chain.
+func (c *chain) copyConfig() *genericapiserver.RecommendedConfig {
 	config := *c.config
 	config.PostStartHooks = map[string]genericapiserver.PostStartHookConfigEntry{}
 	// The copies append to these.
 	config.HealthzChecks, config.LivezChecks, config.ReadyzChecks = slices.Clip(config.HealthzChecks), slices.Clip(config.LivezChecks), slices.Clip(config.ReadyzChecks)
-	return &genericapiserver.RecommendedConfig{Config: config, SharedInformerFactory: c.informed}
+	return &genericapiserver.RecommendedConfig{Config: config, SharedInformerFactory: c.shared}
 }
 
 // serveBuiltIn creates the servers of custom resources and of built-in kinds.
 func (c *chain) serveBuiltIn() (err error) {
 	c.extensions, err = customresources.New(customresources.Options{
-		Server: c.link(), Store: c.store,
+		Server: c.copyConfig(), Store: c.store,
 		Services: c.services, Authentication: webhookAuthentication(c.config),
 		Next: genericapiserver.NewEmptyDelegateWithCustomHandler(c.notFound),
 	})
 	if err != nil {
 		return err
 	}
-	c.builtIn, err = c.link().Complete().New("berth", c.extensions.GenericAPIServer)
+	c.builtIn, err = c.copyConfig().Complete().New("berth", c.extensions.GenericAPIServer)
 	return err
 }
 
@@ -97,7 +97,7 @@ func (c *chain) aggregate(authority *pki.Authority, versions []schema.GroupVersi
 		return err
 	}
 	c.aggregator, err = aggregation.New(aggregation.Options{
-		Server: c.link(), Store: c.store, Services: c.services, ClientCertificate: certificate, Next: c.builtIn,
+		Server: c.copyConfig(), Store: c.store, Services: c.services, ClientCertificate: certificate, Next: c.builtIn,
 	})
 	if err != nil {
 		return err

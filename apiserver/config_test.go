@@ -23,6 +23,6 @@ func TestFullStoreFailsReadinessOnly(t *testing.T) {
 		return slices.ContainsFunc(checks, func(c healthz.HealthChecker) bool { return c.Name() == name })
 	}
 	if !has(c.ReadyzChecks, "etcd-space") || has(c.LivezChecks, "etcd-space") || !has(c.LivezChecks, "etcd") || !has(c.ReadyzChecks, "etcd") {
-		t.Errorf("ready: %v, alive: %v", c.ReadyzChecks, c.LivezChecks)
+		t.Errorf("ready: %v, live: %v", c.ReadyzChecks, c.LivezChecks)
 	}
 }

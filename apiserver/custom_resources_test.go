@@ -122,12 +122,12 @@ func TestCustomResources(t *testing.T) {
 	definition := createDefinition(t, config, widgetDefinition)
 	widgets := dynamic.NewForConfigOrDie(config).Resource(widgetResource).Namespace("default")
 	t.Run("defaults and pruning", func(t *testing.T) {
-		made, err := widgets.Create(t.Context(), newWidget("a", map[string]any{"color": "red", "unknown": "x"}), metav1.CreateOptions{})
+		created, err := widgets.Create(t.Context(), newWidget("a", map[string]any{"color": "red", "unknown": "x"}), metav1.CreateOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := map[string]any{"color": "red", "replicas": int64(1), "max": int64(3)}
-		if got := made.Object["spec"].(map[string]any); len(got) != len(want) || got["replicas"] != want["replicas"] || got["max"] != want["max"] {
+		if got := created.Object["spec"].(map[string]any); len(got) != len(want) || got["replicas"] != want["replicas"] || got["max"] != want["max"] {
 			t.Errorf("spec is %v, want %v", got, want)
 		}
 	})

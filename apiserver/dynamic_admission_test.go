@@ -97,9 +97,9 @@ func TestAdmissionPolicies(t *testing.T) {
 			return fmt.Errorf("got %v, want the message of the policy", err)
 		})
 		eventually(t, "the policy sets labels of a "+kind, func(ctx context.Context) error {
-			made, err := create(ctx, "good")
-			if err == nil && (made.GetLabels()["team"] != "a" || made.GetLabels()["example.com/by"] != "policy") {
-				err = fmt.Errorf("labels are %v", made.GetLabels())
+			created, err := create(ctx, "good")
+			if err == nil && (created.GetLabels()["team"] != "a" || created.GetLabels()["example.com/by"] != "policy") {
+				err = fmt.Errorf("labels are %v", created.GetLabels())
 			}
 			return err
 		})

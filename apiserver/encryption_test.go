@@ -80,12 +80,12 @@ func TestEncryptionAtRest(t *testing.T) {
 		if !isOnDisk(t, dir, prefix) || isOnDisk(t, dir, "plain-value-of-the-secret") {
 			t.Errorf("%s: the prefix is on disk: %t, the plain value is: %t", prefix, isOnDisk(t, dir, prefix), isOnDisk(t, dir, "plain-value-of-the-secret"))
 		}
-		again := start(t, encrypted, func(o *apiserver.Options) { o.EncryptionConfigReload = true })
-		got, err := clientset(t, again.LoopbackConfig()).CoreV1().Secrets("default").Get(t.Context(), "s", metav1.GetOptions{})
+		restarted := start(t, encrypted, func(o *apiserver.Options) { o.EncryptionConfigReload = true })
+		got, err := clientset(t, restarted.LoopbackConfig()).CoreV1().Secrets("default").Get(t.Context(), "s", metav1.GetOptions{})
 		if err != nil || string(got.Data["k"]) != "plain-value-of-the-secret" {
 			t.Errorf("%s: after a restart: %v, %v", prefix, got, err)
 		}
-		again.stop()
+		restarted.stop()
 	}
 }
 

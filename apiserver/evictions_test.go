@@ -165,11 +165,11 @@ func TestFailedEvictionRefundsBudget(t *testing.T) {
 func TestEvictionThatBudgetNeverAllows(t *testing.T) {
 	e := newEvictionTest(t)
 	e.pod("a")
-	none := func(b *policyv1.PodDisruptionBudget) {
+	allowNone := func(b *policyv1.PodDisruptionBudget) {
 		zero := intstr.FromInt32(0)
 		b.Spec.MinAvailable, b.Spec.MaxUnavailable = nil, &zero
 	}
-	e.budget("frozen", 1, 1, 0, none)
+	e.budget("frozen", 1, 1, 0, allowNone)
 	err := e.evict("a", nil)
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "spec.maxUnavailable is 0: raise it") || !apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause) {
 		t.Errorf("got %v", err)

@@ -10,13 +10,13 @@ import (
 	"github.com/berthproject/berth/apiserver/fairness"
 )
 
-// keepFairness creates the priority levels and flow schemas and maintains them. It retries like
+// maintainFairness creates the priority levels and flow schemas and maintains them. It retries like
 // bootstrap.
-func (s *Server) keepFairness(hook genericapiserver.PostStartHookContext) error {
+func (s *Server) maintainFairness(hook genericapiserver.PostStartHookContext) error {
 	ctx, cancel := context.WithTimeout(hook, bootstrapTimeout)
 	defer cancel()
 	for {
-		err := fairness.Keep(ctx, s.client)
+		err := fairness.Bootstrap(ctx, s.client)
 		if err == nil {
 			go fairness.Run(hook, s.client)
 			return nil

@@ -93,8 +93,8 @@ func certificateRequest() string {
 	return fmt.Sprintf(`{"spec":{"signerName":"example.com/s","usages":["client auth"],"request":%q}}`, base64.StdEncoding.EncodeToString(request))
 }
 
-// own has the content of kinds whose name exists in several groups.
-var own = map[schema.GroupKind]string{
+// groupContent has the content of kinds whose name exists in several groups.
+var groupContent = map[schema.GroupKind]string{
 	{Kind: "Event"}: `{"involvedObject":{"namespace":"default","kind":"Pod","name":"p"},"reason":"R","message":"m","type":"Normal"}`,
 	{Group: "events.k8s.io", Kind: "Event"}: `{"regarding":{"namespace":"default","kind":"Pod","name":"p"},"reason":"R","action":"A","type":"Normal",` +
 		`"eventTime":"2026-01-01T00:00:00.000000Z","reportingController":"example.com/c","reportingInstance":"i"}`,
@@ -102,7 +102,7 @@ var own = map[schema.GroupKind]string{
 
 func fixture(k kinds.Kind) *unstructured.Unstructured {
 	object := map[string]any{}
-	text := own[k.GroupVersionKind().GroupKind()]
+	text := groupContent[k.GroupVersionKind().GroupKind()]
 	if text == "" {
 		text = content[k.Kind]
 	}
@@ -139,18 +139,18 @@ func TestEveryKind(t *testing.T) {
 			if k.Namespaced {
 				resource = client.Resource(k.GroupVersion.WithResource(k.Resource)).Namespace("default")
 			}
-			verbs(t, k, resource)
+			testVerbs(t, k, resource)
 		})
 	}
 }
 
-func verbs(t *testing.T, k kinds.Kind, resource dynamic.ResourceInterface) {
+func testVerbs(t *testing.T, k kinds.Kind, resource dynamic.ResourceInterface) {
 	ctx, object := t.Context(), fixture(k)
-	made, err := resource.Create(ctx, object, metav1.CreateOptions{})
+	created, err := resource.Create(ctx, object, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatalf("create: %v", err)
 	}
-	events, err := resource.Watch(ctx, metav1.ListOptions{ResourceVersion: made.GetResourceVersion(), FieldSelector: "metadata.name=" + made.GetName()})
+	events, err := resource.Watch(ctx, metav1.ListOptions{ResourceVersion: created.GetResourceVersion(), FieldSelector: "metadata.name=" + created.GetName()})
 	if err != nil {
 		t.Fatalf("watch: %v", err)
 	}
@@ -160,18 +160,18 @@ func verbs(t *testing.T, k kinds.Kind, resource dynamic.ResourceInterface) {
 	}
 	label := []byte(`{"metadata":{"labels":{"l":"1"}}}`)
 	for _, kind := range []types.PatchType{types.MergePatchType, types.StrategicMergePatchType} {
-		if _, err := resource.Patch(ctx, made.GetName(), kind, label, metav1.PatchOptions{}); err != nil {
+		if _, err := resource.Patch(ctx, created.GetName(), kind, label, metav1.PatchOptions{}); err != nil {
 			t.Errorf("patch %s: %v", kind, err)
 		}
 	}
 	applied := &unstructured.Unstructured{Object: map[string]any{}}
 	applied.SetGroupVersionKind(k.GroupVersionKind())
-	applied.SetName(made.GetName())
+	applied.SetName(created.GetName())
 	applied.SetLabels(map[string]string{"applied": "1"})
-	if _, err := resource.Apply(ctx, made.GetName(), applied, metav1.ApplyOptions{FieldManager: "test"}); err != nil {
+	if _, err := resource.Apply(ctx, created.GetName(), applied, metav1.ApplyOptions{FieldManager: "test"}); err != nil {
 		t.Errorf("apply: %v", err)
 	}
-	current, err := resource.Get(ctx, made.GetName(), metav1.GetOptions{})
+	current, err := resource.Get(ctx, created.GetName(), metav1.GetOptions{})
 	if err != nil {
 		t.Fatalf("get: %v", err)
 	}
@@ -182,8 +182,8 @@ func verbs(t *testing.T, k kinds.Kind, resource dynamic.ResourceInterface) {
 	if _, err := resource.Update(ctx, current, metav1.UpdateOptions{}); err != nil {
 		t.Errorf("update: %v", err)
 	}
-	listAndDelete(t, resource, made.GetName())
-	seen(t, events, watch.Modified)
+	listAndDelete(t, resource, created.GetName())
+	waitForEvent(t, events, watch.Modified)
 }
 
 func listAndDelete(t *testing.T, resource dynamic.ResourceInterface, name string) {
@@ -206,8 +206,8 @@ func listAndDelete(t *testing.T, resource dynamic.ResourceInterface, name string
 	}
 }
 
-// seen waits for an event of the given type.
-func seen(t *testing.T, events watch.Interface, want watch.EventType) {
+// waitForEvent waits for an event of the given type.
+func waitForEvent(t *testing.T, events watch.Interface, want watch.EventType) {
 	t.Helper()
 	deadline := time.After(time.Minute)
 	for {

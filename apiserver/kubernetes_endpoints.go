@@ -43,8 +43,8 @@ type kubernetesEndpoints struct {
 	client    kubernetes.Interface
 	self      netip.AddrPort // invalid: nothing to announce
 
-	mu       sync.Mutex
-	withdrew bool
+	mu        sync.Mutex
+	withdrawn bool
 }
 
 // run reconciles until ctx is done.
@@ -61,7 +61,7 @@ func (k *kubernetesEndpoints) run(ctx context.Context) {
 func (k *kubernetesEndpoints) reconcile(ctx context.Context) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.withdrew {
+	if k.withdrawn {
 		return nil
 	}
 	if k.self.IsValid() {
@@ -78,7 +78,7 @@ func (k *kubernetesEndpoints) withdraw() error {
 	defer cancel()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.withdrew = true
+	k.withdrawn = true
 	if !k.self.IsValid() {
 		return nil
 	}

@@ -17,8 +17,8 @@ import (
 // loopbackTransport is an http.RoundTripper that calls the server's handlers in process, without a
 // socket. Requests pass authentication, authorization and admission.
 type loopbackTransport struct {
+	mu sync.RWMutex
 	// handler is set once the server is assembled. Requests before that fail.
-	mu      sync.RWMutex
 	handler http.Handler
 }
 
@@ -81,7 +81,7 @@ type valuelessContext struct{ context.Context }
 // Value implements context.Context.
 func (valuelessContext) Value(any) any { return nil }
 
-// AfterFunc makes derived contexts follow this one without a goroutine each.
+// AfterFunc cancels derived contexts without a goroutine for each.
 func (c valuelessContext) AfterFunc(f func()) (stop func() bool) {
 	return context.AfterFunc(c.Context, f)
 }
@@ -182,8 +182,8 @@ func (w *streamingResponseWriter) WriteHeader(code int) {
 	})
 }
 
-// Write discards data after the reader has closed the body. The canceled request context tells the
-// handler to return.
+// Write discards data after the reader has closed the body. The canceled request context makes
+// the handler return.
 func (w *streamingResponseWriter) Write(p []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	n, err := w.pipe.Write(p)

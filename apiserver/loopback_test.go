@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-func loop(h http.HandlerFunc) *http.Client {
+func newLoopbackClient(h http.HandlerFunc) *http.Client {
 	l := &loopbackTransport{}
 	l.setHandler(h)
 	return &http.Client{Transport: l}
 }
 
 func TestLoopbackBuffersResponse(t *testing.T) {
-	client := loop(func(w http.ResponseWriter, r *http.Request) {
+	client := newLoopbackClient(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		w.Header().Set("X-Path", r.RequestURI)
 		w.WriteHeader(http.StatusTeapot)
@@ -34,7 +34,7 @@ func TestLoopbackBuffersResponse(t *testing.T) {
 
 func TestLoopbackStreamsWatches(t *testing.T) {
 	ended := make(chan struct{})
-	client := loop(func(w http.ResponseWriter, r *http.Request) {
+	client := newLoopbackClient(func(w http.ResponseWriter, r *http.Request) {
 		defer close(ended)
 		fmt.Fprint(w, "one\n")
 		w.(http.Flusher).Flush()
@@ -54,7 +54,7 @@ func TestLoopbackStreamsWatches(t *testing.T) {
 }
 
 func TestLoopbackStreamEnds(t *testing.T) {
-	client := loop(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "all") })
+	client := newLoopbackClient(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "all") })
 	resp, err := client.Get("https://x/pods?watch=1")
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func TestLoopbackStreamEnds(t *testing.T) {
 }
 
 func TestLoopbackStreamIsCancelled(t *testing.T) {
-	client := loop(func(w http.ResponseWriter, r *http.Request) {
+	client := newLoopbackClient(func(w http.ResponseWriter, r *http.Request) {
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 	})
@@ -84,7 +84,7 @@ func TestLoopbackStreamIsCancelled(t *testing.T) {
 
 // A panic that would abort a connection is returned as an error.
 func TestLoopbackRecoversPanics(t *testing.T) {
-	client := loop(func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) })
+	client := newLoopbackClient(func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) })
 	if _, err := client.Get("https://x/a"); err == nil {
 		t.Error("an aborted request succeeded")
 	}

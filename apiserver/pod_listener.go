@@ -27,7 +27,7 @@ type accepted struct {
 }
 
 // listenForPods adds a listener for the pods of a network to a loopback listener. It returns the listener
-// itself if there is no network, if it is no loopback listener, and if the advertised address cannot be used.
+// itself if there is no network, if it is not a loopback listener, or if the advertised address cannot be used.
 func listenForPods(listener net.Listener, advertised net.IP, podNetwork string) net.Listener {
 	address := listener.Addr().(*net.TCPAddr)
 	if podNetwork == "" || advertised == nil || !address.IP.IsLoopback() {

@@ -9,7 +9,7 @@ import (
 )
 
 // A loopback listener accepts pods and this machine on the advertised address, and closes other connections there.
-func TestPodsReachALoopbackListener(t *testing.T) {
+func TestPodsReachLoopbackListener(t *testing.T) {
 	base, err := listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

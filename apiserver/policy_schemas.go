@@ -12,9 +12,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// policySchemas is the OpenAPI client of mutating admission policies, which ask for the list of
-// schemas every five seconds. The list of /openapi/v3 has a hash of each document, so that the
-// server would have to build all of them. This client derives the list from the APIServices and
+// policySchemas is the OpenAPI client of mutating admission policies, which request the list of
+// schemas every five seconds. The list in /openapi/v3 contains a hash of each document, so the
+// server would have to build all documents. This client derives the list from the APIServices and
 // CustomResourceDefinitions, and fetches only the documents that a policy needs.
 type policySchemas struct {
 	fetch rest.Interface
@@ -33,7 +33,7 @@ func (p *policySchemas) setChain(c *chain) {
 }
 
 // Paths implements openapi.Client. The first call blocks until the groups are registered: the
-// caller would not ask again for five seconds.
+// caller would wait for five seconds before the next call.
 func (p *policySchemas) Paths() (map[string]openapi.GroupVersion, error) {
 	paths := map[string]openapi.GroupVersion{}
 	select {
@@ -100,7 +100,7 @@ type policyDiscovery struct {
 // OpenAPIV3 returns the OpenAPI client of policies.
 func (d policyDiscovery) OpenAPIV3() openapi.Client { return d.schemas }
 
-// reviewResources are not stored. Policies do not apply to them: a policy could lock out everybody.
+// reviewResources are not stored. Policies do not apply to them: a policy could lock out all users.
 var reviewResources = []schema.GroupResource{
 	{Group: "authentication.k8s.io", Resource: "selfsubjectreviews"},
 	{Group: "authentication.k8s.io", Resource: "tokenreviews"},

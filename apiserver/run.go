@@ -105,7 +105,7 @@ func (s *Server) addPostStartHooks() error {
 	if err := s.generic.AddPostStartHook("berth-bootstrap", s.bootstrap); err != nil {
 		return err
 	}
-	if err := s.generic.AddPostStartHook("berth-fairness", s.keepFairness); err != nil {
+	if err := s.generic.AddPostStartHook("berth-fairness", s.maintainFairness); err != nil {
 		return err
 	}
 	return s.generic.AddPostStartHook("berth-keep-access", func(hook genericapiserver.PostStartHookContext) error {

@@ -79,7 +79,7 @@ func TestRestartKeepsObjects(t *testing.T) {
 	inDir := func(o *apiserver.Options) { o.DataDir = dir }
 	first := start(t, inDir)
 	client := clientset(t, first.LoopbackConfig())
-	made, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "m"}}, metav1.CreateOptions{})
+	created, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "m"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestRestartKeepsObjects(t *testing.T) {
 	first.stop()
 	second := start(t, inDir)
 	found, err := clientset(t, second.LoopbackConfig()).CoreV1().ConfigMaps("default").Get(t.Context(), "m", metav1.GetOptions{})
-	if err != nil || found.UID != made.UID {
+	if err != nil || found.UID != created.UID {
 		t.Errorf("after a restart: %v, %v", found, err)
 	}
 }
@@ -156,7 +156,7 @@ func TestUnauthenticatedAndUnknownPaths(t *testing.T) {
 	}
 }
 
-// A binding is rejected if the pod is not the one that the scheduler saw.
+// A binding is rejected if the pod is not the one that the scheduler read.
 func TestBindingPreconditions(t *testing.T) {
 	server := start(t, withoutServiceAccounts)
 	pods := clientset(t, server.LoopbackConfig()).CoreV1().Pods("default")
@@ -195,7 +195,7 @@ func TestObjectTooLarge(t *testing.T) {
 	}
 }
 
-// A request whose body does not end holds no seat, so others are answered. The client must not be
+// A request whose body does not end holds no seat, so the server handles other requests. The client must not be
 // in system:masters, which is exempt from the limits.
 func TestSlowBodiesHoldNoSeat(t *testing.T) {
 	server := start(t, func(o *apiserver.Options) { o.MaxRequestsInFlight, o.MaxMutatingRequestsInFlight = 1, 1 })

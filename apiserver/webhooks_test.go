@@ -27,11 +27,11 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// answer is the response of a webhook. It rejects objects whose name starts with "bad" and adds a
+// serveAdmission is the handler of a webhook. It rejects objects whose name starts with "bad" and adds a
 // label to others.
-func answer(w http.ResponseWriter, r *http.Request) {
+func serveAdmission(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/slow" {
-		_, _ = io.Copy(io.Discard, r.Body) // the server notices the end of the connection after the body
+		_, _ = io.Copy(io.Discard, r.Body) // the server detects the end of the connection after the body
 		<-r.Context().Done()
 		return
 	}
@@ -131,7 +131,7 @@ func registration(name, path string, to admissionregistrationv1.WebhookClientCon
 func TestWebhooks(t *testing.T) {
 	server := start(t)
 	client := clientset(t, server.LoopbackConfig())
-	service := webhookService(t, server, client, answer)
+	service := webhookService(t, server, client, serveAdmission)
 	down := "https://127.0.0.1:1/"
 	var list []admissionregistrationv1.ValidatingWebhook
 	for _, policy := range []admissionregistrationv1.FailurePolicyType{admissionregistrationv1.Fail, admissionregistrationv1.Ignore} {
@@ -151,7 +151,7 @@ func TestWebhooks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The first rejection shows that the server has seen the configurations and namespaces.
+	// The first rejection shows that the server has received the configurations and namespaces.
 	eventually(t, "the webhook rejects a bad name", func(ctx context.Context) error {
 		_, err := client.CoreV1().ConfigMaps("up-fail").Create(ctx, configMap("bad-"+strconv.FormatInt(time.Now().UnixNano(), 10)), metav1.CreateOptions{})
 		if err == nil || !strings.Contains(err.Error(), `admission webhook "up-fail.example.com" denied the request: a bad name`) {
@@ -163,12 +163,12 @@ func TestWebhooks(t *testing.T) {
 		"up-fail": "", "up-ignore": "", "slow-ignore": "", "down-ignore": "", "mutate": "",
 		"slow-fail": `failed calling webhook "slow-fail.example.com"`, "down-fail": "connection refused",
 	} {
-		made, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), configMap("good"), metav1.CreateOptions{})
+		created, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), configMap("good"), metav1.CreateOptions{})
 		if (want == "") != (err == nil) || err != nil && (!apierrors.IsInternalError(err) || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: got %v, want an error with %q", namespace, err, want)
 		}
-		if namespace == "mutate" && made.Labels["by"] != "webhook" {
-			t.Errorf("labels are %v, want that of the mutating webhook", made.Labels)
+		if namespace == "mutate" && created.Labels["by"] != "webhook" {
+			t.Errorf("labels are %v, want that of the mutating webhook", created.Labels)
 		}
 	}
 }

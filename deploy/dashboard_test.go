@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// dashboard is what the test reads of a Grafana dashboard.
+// dashboard is the part of a Grafana dashboard that the test reads.
 type dashboard struct {
 	Panels []struct {
 		ID      int
@@ -66,7 +66,7 @@ func TestDashboardMetricsExist(t *testing.T) {
 	reference, ids := metricsReference(t), map[int]bool{}
 	for _, p := range d.Panels {
 		if ids[p.ID] || len(p.Targets) == 0 {
-			t.Errorf("panel %q: has id %d and %d queries: must have an id of its own and a query", p.Title, p.ID, len(p.Targets))
+			t.Errorf("panel %q: has id %d and %d queries: must have a unique id and a query", p.Title, p.ID, len(p.Targets))
 		}
 		ids[p.ID] = true
 		for _, target := range p.Targets {

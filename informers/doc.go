@@ -3,7 +3,7 @@
 //
 // There is one reflector per kind. Each object is converted by internal/conversion on arrival and
 // then dropped: the cluster state of the machine is the only copy. This package keeps, per kind, a
-// map from key to UID, so that a relist emits what was missed while a watch was broken: an object
+// map from key to UID, so that a relist emits the changes that a broken watch missed: an object
 // that is not in the new list was deleted; an object with another UID was deleted and recreated.
 // For pending pods it also keeps the PodScheduled condition, for the executor.
 //

@@ -108,7 +108,7 @@ func TestHoldsWatchedWhereServed(t *testing.T) {
 				for _, e := range f.Take(nil) {
 					h := e.(*model.Hold)
 					if p := h.Placeholder; p == nil || p.Spec.Priority != 7 || p.Spec.Requests.MilliCPU != 500 || p.NominatedNodeName != "n1" || p.Owner.UID != "u" || len(p.Spec.Ports) != 1 {
-						t.Errorf("the phantom is %+v", h.Placeholder)
+						t.Errorf("the placeholder is %+v", h.Placeholder)
 					}
 					got = append(got, h.Name)
 				}

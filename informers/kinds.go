@@ -51,23 +51,23 @@ func newKind[T runtime.Object, L runtime.Object, M any](name string, object T, c
 }
 
 // kinds returns all kinds that scheduling reads.
-func (f *Source) kinds() []kind {
-	core, apps, in := f.client.CoreV1(), f.client.AppsV1(), f.converter
+func (s *Source) kinds() []kind {
+	core, apps, in := s.client.CoreV1(), s.client.AppsV1(), s.converter
 	return append([]kind{
-		f.pods(), f.failedPods(),
-		newKind("nodes", &corev1.Node{}, core.Nodes(), f.convertNode),
+		s.pods(), s.failedPods(),
+		newKind("nodes", &corev1.Node{}, core.Nodes(), s.convertNode),
 		newKind("namespaces", &corev1.Namespace{}, core.Namespaces(), in.Namespace),
 		newKind("services", &corev1.Service{}, core.Services(""), in.Service),
 		newKind("replicationcontrollers", &corev1.ReplicationController{}, core.ReplicationControllers(""), in.ReplicationController),
 		newKind("replicasets", &appsv1.ReplicaSet{}, apps.ReplicaSets(""), in.ReplicaSet),
 		newKind("statefulsets", &appsv1.StatefulSet{}, apps.StatefulSets(""), in.StatefulSet),
-		newKind("poddisruptionbudgets", &policyv1.PodDisruptionBudget{}, f.client.PolicyV1().PodDisruptionBudgets(""), in.Budget),
-		newKind("priorityclasses", &schedulingv1.PriorityClass{}, f.client.SchedulingV1().PriorityClasses(), in.PriorityClass),
-	}, f.volumes()...)
+		newKind("poddisruptionbudgets", &policyv1.PodDisruptionBudget{}, s.client.PolicyV1().PodDisruptionBudgets(""), in.Budget),
+		newKind("priorityclasses", &schedulingv1.PriorityClass{}, s.client.SchedulingV1().PriorityClasses(), in.PriorityClass),
+	}, s.volumes()...)
 }
 
-func (f *Source) volumes() []kind {
-	core, storage, in := f.client.CoreV1(), f.client.StorageV1(), f.converter
+func (s *Source) volumes() []kind {
+	core, storage, in := s.client.CoreV1(), s.client.StorageV1(), s.converter
 	return []kind{
 		newKind("persistentvolumes", &corev1.PersistentVolume{}, core.PersistentVolumes(), in.PersistentVolume),
 		newKind("persistentvolumeclaims", &corev1.PersistentVolumeClaim{}, core.PersistentVolumeClaims(""), in.PersistentVolumeClaim),
@@ -82,18 +82,18 @@ func (f *Source) volumes() []kind {
 // unfinishedPodSelector excludes pods that use no resources any more.
 const unfinishedPodSelector = "status.phase!=Succeeded,status.phase!=Failed"
 
-func (f *Source) pods() kind {
-	client := f.client.CoreV1().Pods("")
+func (s *Source) pods() kind {
+	client := s.client.CoreV1().Pods("")
 	convert := func(p *corev1.Pod) *model.Pod {
-		f.noteCondition(p)
-		if f.onPod != nil {
-			f.onPod(p)
+		s.setCondition(p)
+		if s.onPod != nil {
+			s.onPod(p)
 		}
-		return f.converter.Pod(p)
+		return s.converter.Pod(p)
 	}
 	k := newKind("pods", &corev1.Pod{}, client, convert)
-	k.onDelete = f.forgetCondition
-	if f.onPod != nil {
+	k.onDelete = s.forgetCondition
+	if s.onPod != nil {
 		return k
 	}
 	k.list = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
@@ -107,18 +107,18 @@ func (f *Source) pods() kind {
 	return k
 }
 
-func (f *Source) convertNode(n *corev1.Node) *model.Node {
-	if f.onNode != nil {
-		f.onNode(n)
+func (s *Source) convertNode(n *corev1.Node) *model.Node {
+	if s.onNode != nil {
+		s.onNode(n)
 	}
-	return f.converter.Node(n)
+	return s.converter.Node(n)
 }
 
 // failedPods watches Failed pods. Only those that their node evicted or rejected are relevant.
-func (f *Source) failedPods() kind {
-	client := f.client.CoreV1().Pods("")
+func (s *Source) failedPods() kind {
+	client := s.client.CoreV1().Pods("")
 	const failed = "status.phase=Failed"
-	k := newKind("failed pods", &corev1.Pod{}, client, f.converter.Eviction)
+	k := newKind("failed pods", &corev1.Pod{}, client, s.converter.Eviction)
 	k.omitDeletes = true
 	convert := k.convert
 	k.convert = func(obj any) (any, error) {

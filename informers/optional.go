@@ -23,28 +23,28 @@ const (
 
 // optionalKinds returns the kinds that not every server serves, by group and version. They are watched
 // as soon as they are served.
-func (f *Source) optionalKinds() map[string][]kind {
+func (s *Source) optionalKinds() map[string][]kind {
 	out := map[string][]kind{
 		resourcev1.SchemeGroupVersion.String(): {
-			newKind("resourceclaims", &resourcev1.ResourceClaim{}, f.client.ResourceV1().ResourceClaims(""), f.converter.ResourceClaim),
+			newKind("resourceclaims", &resourcev1.ResourceClaim{}, s.client.ResourceV1().ResourceClaims(""), s.converter.ResourceClaim),
 		},
 	}
-	if f.holds != nil {
-		out[v1alpha1.GroupVersion.String()] = []kind{f.holdKind()}
+	if s.holds != nil {
+		out[v1alpha1.GroupVersion.String()] = []kind{s.holdKind()}
 	}
 	return out
 }
 
 // holdKind returns the kind of Holds. While access is forbidden the source works without Holds.
-func (f *Source) holdKind() kind {
-	k := newKind(v1alpha1.HoldsResource, &v1alpha1.Hold{}, f.holds.Holds(""), f.converter.Hold)
+func (s *Source) holdKind() kind {
+	k := newKind(v1alpha1.HoldsResource, &v1alpha1.Hold{}, s.holds.Holds(""), s.converter.Hold)
 	list, watchKind := k.list, k.watch
 	report := func(err error) {
 		switch {
 		case err == nil:
-			f.setServed(v1alpha1.HoldsResource, true)
+			s.setServed(v1alpha1.HoldsResource, true)
 		case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
-			f.setServed(v1alpha1.HoldsResource, false)
+			s.setServed(v1alpha1.HoldsResource, false)
 		}
 	}
 	k.list = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
@@ -63,32 +63,32 @@ func (f *Source) holdKind() kind {
 }
 
 // runWhenServed waits until a kind is served and then watches it.
-func (f *Source) runWhenServed(ctx context.Context, groupVersion string, k kind) {
-	for pause := minDiscoveryBackoff; ; {
-		served, known := f.resourceServed(groupVersion, k.name)
+func (s *Source) runWhenServed(ctx context.Context, groupVersion string, k kind) {
+	for backoff := minDiscoveryBackoff; ; {
+		served, known := s.resourceServed(groupVersion, k.name)
 		switch {
 		case served:
-			f.setServed(k.name, true)
-			f.runReflector(ctx, k)
+			s.setServed(k.name, true)
+			s.runReflector(ctx, k)
 			return
 		case known:
-			f.setServed(k.name, false)
+			s.setServed(k.name, false)
 		default:
-			pause = minDiscoveryBackoff
+			backoff = minDiscoveryBackoff
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(pause):
+		case <-time.After(backoff):
 		}
-		pause = min(2*pause, maxDiscoveryBackoff)
+		backoff = min(2*backoff, maxDiscoveryBackoff)
 	}
 }
 
 // resourceServed reports whether a resource is served, and whether that is known. If discovery is forbidden it
 // returns true: the list request then shows whether the resource may be read.
-func (f *Source) resourceServed(groupVersion, resource string) (served, known bool) {
-	list, err := f.client.Discovery().ServerResourcesForGroupVersion(groupVersion)
+func (s *Source) resourceServed(groupVersion, resource string) (served, known bool) {
+	list, err := s.client.Discovery().ServerResourcesForGroupVersion(groupVersion)
 	if apierrors.IsForbidden(err) {
 		return true, true
 	}

@@ -37,152 +37,152 @@ type Source struct {
 
 // New returns a Source for an API server.
 func New(client kubernetes.Interface) *Source {
-	f := &Source{client: client, converter: conversion.New(), conditions: map[string]*corev1.PodCondition{}, served: map[string]bool{},
+	s := &Source{client: client, converter: conversion.New(), conditions: map[string]*corev1.PodCondition{}, served: map[string]bool{},
 		ready: make(chan struct{}, 1), synced: make(chan struct{})}
-	for _, k := range f.kinds() {
-		f.unsynced = append(f.unsynced, k.name)
+	for _, k := range s.kinds() {
+		s.unsynced = append(s.unsynced, k.name)
 	}
-	return f
+	return s
 }
 
 // WatchHolds makes the source watch Holds, if they are served and may be read. It must be called
 // before Run.
-func (f *Source) WatchHolds(client *v1alpha1.Client) {
-	f.holds = client
-	f.unsynced = append(f.unsynced, v1alpha1.HoldsResource)
+func (s *Source) WatchHolds(client *v1alpha1.Client) {
+	s.holds = client
+	s.unsynced = append(s.unsynced, v1alpha1.HoldsResource)
 }
 
 // OnServed registers a function that is called for each optional kind when it is known whether the kind is served
 // and may be read, and when that changes. Calls come from separate goroutines. OnServed must be called before Run.
-func (f *Source) OnServed(onServed func(kind string, served bool)) { f.onServed = onServed }
+func (s *Source) OnServed(onServed func(kind string, served bool)) { s.onServed = onServed }
 
 // ObserveObjects registers functions that receive each added or updated pod and node before its event, from
 // separate goroutines. Finished pods are then watched too. ObserveObjects must be called before Run.
-func (f *Source) ObserveObjects(pod func(*corev1.Pod), node func(*corev1.Node)) {
-	f.onPod, f.onNode = pod, node
+func (s *Source) ObserveObjects(pod func(*corev1.Pod), node func(*corev1.Node)) {
+	s.onPod, s.onNode = pod, node
 }
 
 // Run lists and watches until ctx is done.
-func (f *Source) Run(ctx context.Context) {
+func (s *Source) Run(ctx context.Context) {
 	var wg sync.WaitGroup
-	for _, k := range f.kinds() {
-		wg.Go(func() { f.runReflector(ctx, k) })
+	for _, k := range s.kinds() {
+		wg.Go(func() { s.runReflector(ctx, k) })
 	}
-	for groupVersion, kinds := range f.optionalKinds() {
+	for groupVersion, kinds := range s.optionalKinds() {
 		for _, k := range kinds {
-			wg.Go(func() { f.runWhenServed(ctx, groupVersion, k) })
+			wg.Go(func() { s.runWhenServed(ctx, groupVersion, k) })
 		}
 	}
 	wg.Wait()
 }
 
 // runReflector lists and watches one kind until ctx is done.
-func (f *Source) runReflector(ctx context.Context, k kind) {
-	l := &eventStore{source: f, kind: k, objects: map[string]entry{}}
-	lw := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{ListWithContextFunc: k.list, WatchFuncWithContext: k.watch}, f.client)
-	cache.NewReflectorWithOptions(lw, k.object, l, cache.ReflectorOptions{Name: "feed/" + k.name}).RunWithContext(ctx)
+func (s *Source) runReflector(ctx context.Context, k kind) {
+	l := &eventStore{source: s, kind: k, objects: map[string]entry{}}
+	lw := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{ListWithContextFunc: k.list, WatchFuncWithContext: k.watch}, s.client)
+	cache.NewReflectorWithOptions(lw, k.object, l, cache.ReflectorOptions{Name: "informers/" + k.name}).RunWithContext(ctx)
 }
 
 // setServed records whether an optional kind is served and reports changes. Synced does not wait for a kind that is
 // not served.
-func (f *Source) setServed(kind string, served bool) {
-	f.mu.Lock()
-	was, discovered := f.served[kind]
-	f.served[kind] = served
-	f.mu.Unlock()
-	if f.onServed != nil && (!discovered || was != served) {
-		f.onServed(kind, served)
+func (s *Source) setServed(kind string, served bool) {
+	s.mu.Lock()
+	was, discovered := s.served[kind]
+	s.served[kind] = served
+	s.mu.Unlock()
+	if s.onServed != nil && (!discovered || was != served) {
+		s.onServed(kind, served)
 	}
 	if !served {
-		f.markListed(kind)
+		s.markListed(kind)
 	}
 }
 
 // Synced is closed when every kind was listed once, except ResourceClaims, and Holds that are not served.
-func (f *Source) Synced() <-chan struct{} { return f.synced }
+func (s *Source) Synced() <-chan struct{} { return s.synced }
 
 // Unsynced returns the kinds that were not listed yet.
-func (f *Source) Unsynced() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Clone(f.unsynced)
+func (s *Source) Unsynced() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.unsynced)
 }
 
 // Ready receives a value when there are events to take.
-func (f *Source) Ready() <-chan struct{} { return f.ready }
+func (s *Source) Ready() <-chan struct{} { return s.ready }
 
 // Push appends events of other origin, such as outcomes. It never blocks.
-func (f *Source) Push(events ...scheduling.Event) {
-	f.mu.Lock()
-	f.events = append(f.events, events...)
-	f.mu.Unlock()
+func (s *Source) Push(events ...scheduling.Event) {
+	s.mu.Lock()
+	s.events = append(s.events, events...)
+	s.mu.Unlock()
 	select {
-	case f.ready <- struct{}{}:
+	case s.ready <- struct{}{}:
 	default:
 	}
 }
 
 // Take returns the collected events. The source reuses next as its next buffer.
-func (f *Source) Take(next []scheduling.Event) []scheduling.Event {
+func (s *Source) Take(next []scheduling.Event) []scheduling.Event {
 	clear(next)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	out := f.events
-	f.events = next[:0]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := s.events
+	s.events = next[:0]
 	return out
 }
 
 // Conversions returns the number of specifications and labels that converted pods share, and their
 // approximate memory.
-func (f *Source) Conversions() (entries, bytes int) { return f.converter.Usage() }
+func (s *Source) Conversions() (entries, bytes int) { return s.converter.Usage() }
 
 // ConvertPod converts a pod that was read outside the watch.
-func (f *Source) ConvertPod(p *corev1.Pod) *model.Pod { return f.converter.Pod(p) }
+func (s *Source) ConvertPod(p *corev1.Pod) *model.Pod { return s.converter.Pod(p) }
 
 // ConvertBudget converts a disruption budget that was read outside the watch.
-func (f *Source) ConvertBudget(b *policyv1.PodDisruptionBudget) *model.Budget {
-	return f.converter.Budget(b)
+func (s *Source) ConvertBudget(b *policyv1.PodDisruptionBudget) *model.Budget {
+	return s.converter.Budget(b)
 }
 
 // PodScheduled returns the PodScheduled condition of a pending pod as last observed, or nil.
-func (f *Source) PodScheduled(uid string) *corev1.PodCondition {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.conditions[uid]
+func (s *Source) PodScheduled(uid string) *corev1.PodCondition {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conditions[uid]
 }
 
-// noteCondition stores or removes a pod's condition.
-func (f *Source) noteCondition(p *corev1.Pod) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.conditions, string(p.UID))
+// setCondition stores or removes a pod's condition.
+func (s *Source) setCondition(p *corev1.Pod) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conditions, string(p.UID))
 	if p.Spec.NodeName != "" {
 		return
 	}
 	for i := range p.Status.Conditions {
 		if c := p.Status.Conditions[i]; c.Type == corev1.PodScheduled {
-			f.conditions[string(p.UID)] = &c
+			s.conditions[string(p.UID)] = &c
 			return
 		}
 	}
 }
 
-func (f *Source) forgetCondition(uid string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.conditions, uid)
+func (s *Source) forgetCondition(uid string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conditions, uid)
 }
 
 // markListed removes a kind from the list of unsynced kinds.
-func (f *Source) markListed(kind string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	i := slices.Index(f.unsynced, kind)
+func (s *Source) markListed(kind string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.Index(s.unsynced, kind)
 	if i < 0 {
 		return
 	}
-	f.unsynced = slices.Delete(f.unsynced, i, i+1)
-	if len(f.unsynced) == 0 {
-		close(f.synced)
+	s.unsynced = slices.Delete(s.unsynced, i, i+1)
+	if len(s.unsynced) == 0 {
+		close(s.synced)
 	}
 }

@@ -47,7 +47,7 @@ func (l *eventStore) Delete(obj any) error {
 	return nil
 }
 
-// Replace takes a whole list. Objects that are not in the list were deleted while the watch was broken.
+// Replace replaces all objects by those of a list. Objects that are not in the list were deleted while the watch was broken.
 func (l *eventStore) Replace(list []any, _ string) error {
 	var events []scheduling.Event
 	existing := make(map[string]bool, len(list))
@@ -58,14 +58,14 @@ func (l *eventStore) Replace(list []any, _ string) error {
 		}
 		existing[key(obj.(metav1.Object))] = true
 	}
-	var gone []string
+	var deleted []string
 	for k := range l.objects {
 		if !existing[k] {
-			gone = append(gone, k)
+			deleted = append(deleted, k)
 		}
 	}
-	slices.Sort(gone)
-	for _, k := range gone {
+	slices.Sort(deleted)
+	for _, k := range deleted {
 		events = l.remove(events, k)
 	}
 	l.source.Push(events...)

@@ -1,6 +1,6 @@
 package v1alpha1
 
-// AgentURLAnnotation of a Node is the URL of its agent, for nodes whose address and port do not lead there:
+// AgentURLAnnotation of a Node is the URL of its agent, for nodes whose address and port do not reach it:
 // simulated nodes have invented addresses, and one process serves many of them. The value is https://HOST:PORT,
 // or https://HOST:PORT/nodes/NAME for an agent that runs as system:berth:simulated-nodes.
 const AgentURLAnnotation = "berth.dev/agent-url"
@@ -14,7 +14,7 @@ const LocalProvisioner = "berth.dev/local-directory"
 const VolumeImageAnnotation = "berth.dev/volume-image"
 
 // Suffixes of the files next to the directory of a volume with VolumeImageAnnotation: the disk
-// image, and a mark that the directory itself has the data.
+// image, and a marker that the directory itself contains the data.
 const (
 	VolumeImageSuffix = ".img"
 	VolumePlainSuffix = ".plain"

@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A scheduler advertises its support of Holds in the Lease HoldSupportNamespace/HoldSupportLease. Without that support
-// no Reserve Hold must be created for the pods of the scheduler, since nothing would use the reserved room.
+// A scheduler advertises its support of Holds in the Lease HoldSupportNamespace/HoldSupportLease. Do not
+// create Reserve Holds for the pods of a scheduler without that support: nothing would use the reserved room.
 const (
 	HoldSupportNamespace = metav1.NamespaceSystem
 	HoldSupportLease     = "berth-scheduler"

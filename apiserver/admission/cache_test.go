@@ -28,8 +28,8 @@ func TestWritesThatBypassTheCache(t *testing.T) {
 		"a class is deleted":           {op: admission.Delete, old: plain, stale: true},
 	} {
 		plugin := initialized(t, newPriority())
-		if refused := admit(t, plugin, request(tc.op, priorityClasses, "", tc.class, tc.old)); refused != "" {
-			t.Errorf("%s: refused: %s", name, refused)
+		if rejection := admit(t, plugin, request(tc.op, priorityClasses, "", tc.class, tc.old)); rejection != "" {
+			t.Errorf("%s: rejected: %s", name, rejection)
 		}
 		if got := plugin.cache.stale(""); got != tc.stale {
 			t.Errorf("%s: the store is read: %v, want %v", name, got, tc.stale)
@@ -72,8 +72,8 @@ func TestRecentWritesAreVisible(t *testing.T) {
 	} {
 		classes, accounts, nodes := initialized(t, newRuntimeClass()), initialized(t, newServiceAccount()), initialized(t, newPodTopologyLabels())
 		for _, plugin := range []admission.Interface{classes, accounts, nodes} {
-			if refused := admit(t, plugin, tc.write); refused != "" {
-				t.Errorf("%s: refused: %s", name, refused)
+			if rejection := admit(t, plugin, tc.write); rejection != "" {
+				t.Errorf("%s: rejected: %s", name, rejection)
 			}
 		}
 		for kind, stale := range map[string]bool{"class": classes.cache.stale(""), "account": accounts.cache.stale("ns"), "node": nodes.cache.stale("")} {
@@ -90,8 +90,8 @@ func TestPodsAreDefaultedOnCreateOnly(t *testing.T) {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "ns"}, Spec: corev1.PodSpec{NodeName: "n"}}
 	for _, plugin := range []admission.Interface{initialized(t, newRuntimeClass(), node), initialized(t, newServiceAccount(), node), initialized(t, newPodTopologyLabels(), node)} {
 		now := p.DeepCopy()
-		if refused := admit(t, plugin, request(admission.Update, corev1.Resource("pods"), "", now, p)); refused != "" || !equality.Semantic.DeepEqual(now, p) {
-			t.Errorf("%T: %s %+v", plugin, refused, now)
+		if rejection := admit(t, plugin, request(admission.Update, corev1.Resource("pods"), "", now, p)); rejection != "" || !equality.Semantic.DeepEqual(now, p) {
+			t.Errorf("%T: %s %+v", plugin, rejection, now)
 		}
 	}
 }

@@ -13,23 +13,23 @@ func TestDefaultIngressClass(t *testing.T) {
 		return &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(time.Now().Add(-age)),
 			Annotations: map[string]string{networkingv1.AnnotationIsDefaultIngressClass: isDefault}}}
 	}
-	none := initialized(t, newDefaultIngressClass(), class("other", "false", 0))
-	two := initialized(t, newDefaultIngressClass(), class("old", "true", time.Hour), class("new", "true", time.Minute), class("other", "false", 0))
+	noDefault := initialized(t, newDefaultIngressClass(), class("other", "false", 0))
+	twoDefaults := initialized(t, newDefaultIngressClass(), class("old", "true", time.Hour), class("new", "true", time.Minute), class("other", "false", 0))
 	for name, c := range map[string]struct {
 		plugin *defaultIngressClass
 		given  *string
 		notes  map[string]string
 		want   string
 	}{
-		"no default":    {none, nil, nil, ""},
-		"newest":        {two, nil, nil, "new"},
-		"named":         {two, ptr("other"), nil, "other"},
-		"by annotation": {two, nil, map[string]string{legacyIngressClass: "x"}, ""},
+		"no default":    {noDefault, nil, nil, ""},
+		"newest":        {twoDefaults, nil, nil, "new"},
+		"named":         {twoDefaults, ptr("other"), nil, "other"},
+		"by annotation": {twoDefaults, nil, map[string]string{legacyIngressClass: "x"}, ""},
 	} {
 		ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: "i", Namespace: "ns", Annotations: c.notes}}
 		ingress.Spec.IngressClassName = c.given
-		if refused := admit(t, c.plugin, create(networkingv1.Resource("ingresses"), ingress)); refused != "" {
-			t.Errorf("%s: %s", name, refused)
+		if rejection := admit(t, c.plugin, create(networkingv1.Resource("ingresses"), ingress)); rejection != "" {
+			t.Errorf("%s: %s", name, rejection)
 		}
 		got := ""
 		if ingress.Spec.IngressClassName != nil {
@@ -41,14 +41,14 @@ func TestDefaultIngressClass(t *testing.T) {
 	}
 	// A class that was just created counts although the cache does not have it yet.
 	created := class("created", "true", 0)
-	if _, err := none.client.NetworkingV1().IngressClasses().Create(t.Context(), created, metav1.CreateOptions{}); err != nil {
+	if _, err := noDefault.client.NetworkingV1().IngressClasses().Create(t.Context(), created, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if refused := admit(t, none, create(networkingv1.Resource("ingressclasses"), created)); refused != "" {
-		t.Error(refused)
+	if rejection := admit(t, noDefault, create(networkingv1.Resource("ingressclasses"), created)); rejection != "" {
+		t.Error(rejection)
 	}
 	ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: "i", Namespace: "ns"}}
-	admit(t, none, create(networkingv1.Resource("ingresses"), ingress))
+	admit(t, noDefault, create(networkingv1.Resource("ingresses"), ingress))
 	if c := ingress.Spec.IngressClassName; c == nil || *c != "created" {
 		t.Errorf("class %v, want created", c)
 	}

@@ -52,7 +52,7 @@ func TestQuotas(t *testing.T) {
 	q := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "q", Namespace: "ns"}, Spec: corev1.ResourceQuotaSpec{Hard: hard},
 		Status: corev1.ResourceQuotaStatus{Hard: hard, Used: used}}
 	for name, tc := range map[string]struct{ namespace, requests, want string }{
-		"silent":          {namespace: "ns", want: "failed quota: q: must specify requests.cpu for: c"},
+		"no request":      {namespace: "ns", want: "failed quota: q: must specify requests.cpu for: c"},
 		"too much":        {namespace: "ns", requests: "2", want: "exceeded quota: q, requested: requests.cpu=2, used: requests.cpu=0, limited: requests.cpu=1"},
 		"fits":            {namespace: "ns", requests: "1"},
 		"other namespace": {namespace: "free"},

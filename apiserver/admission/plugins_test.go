@@ -72,8 +72,8 @@ func TestPodTopologyLabels(t *testing.T) {
 	plugin := initialized(t, newPodTopologyLabels(), node)
 	for target, want := range map[string]string{"n": "z", "gone": "", "No_Name": ""} {
 		binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "ns"}, Target: corev1.ObjectReference{Kind: "Node", Name: target}}
-		if refused := admit(t, plugin, request(admission.Create, corev1.Resource("pods"), "binding", binding, nil)); refused != "" {
-			t.Errorf("binding to %s: %s", target, refused)
+		if rejection := admit(t, plugin, request(admission.Create, corev1.Resource("pods"), "binding", binding, nil)); rejection != "" {
+			t.Errorf("binding to %s: %s", target, rejection)
 		}
 		if got := binding.Labels[corev1.LabelTopologyZone]; got != want || binding.Labels[corev1.LabelHostname] != "" {
 			t.Errorf("binding to %s: labels %v, want zone %q", target, binding.Labels, want)
@@ -113,10 +113,10 @@ func TestServiceAccounts(t *testing.T) {
 		!strings.HasPrefix(pod.Spec.Volumes[0].Name, tokenVolumePrefix) || pod.Spec.Containers[0].VolumeMounts[0].MountPath != tokenPath {
 		t.Errorf("pod: %+v", pod.Spec)
 	}
-	silent := podOf(func(p *corev1.Pod) { p.Spec.AutomountServiceAccountToken = ptr(false) })
-	admit(t, plugin, create(corev1.Resource("pods"), silent))
-	if len(silent.Spec.Volumes) != 0 {
-		t.Errorf("pod that wants no token: %+v", silent.Spec.Volumes)
+	noToken := podOf(func(p *corev1.Pod) { p.Spec.AutomountServiceAccountToken = ptr(false) })
+	admit(t, plugin, create(corev1.Resource("pods"), noToken))
+	if len(noToken.Spec.Volumes) != 0 {
+		t.Errorf("pod without a token: %+v", noToken.Spec.Volumes)
 	}
 	unknown := podOf(func(p *corev1.Pod) { p.Spec.ServiceAccountName = "none" })
 	if got, want := admit(t, plugin, create(corev1.Resource("pods"), unknown)), `error looking up service account ns/none: serviceaccounts "none" not found`; got != want {

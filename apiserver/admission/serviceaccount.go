@@ -168,15 +168,15 @@ func shouldAutomount(account *corev1.ServiceAccount, pod *corev1.Pod) bool {
 
 // mountToken mounts the token into each container that has no mount at its path.
 func mountToken(pod *corev1.Pod) {
-	name, taken := "", map[string]bool{}
+	name, used := "", map[string]bool{}
 	for _, v := range pod.Spec.Volumes {
-		taken[v.Name] = true
+		used[v.Name] = true
 		if name == "" && strings.HasPrefix(v.Name, tokenVolumePrefix) {
 			name = v.Name
 		}
 	}
 	exists := name != ""
-	for name == "" || (!exists && taken[name]) {
+	for name == "" || (!exists && used[name]) {
 		name = names.SimpleNameGenerator.GenerateName(tokenVolumePrefix)
 	}
 	mount := corev1.VolumeMount{Name: name, ReadOnly: true, MountPath: tokenPath}

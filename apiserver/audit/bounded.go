@@ -19,7 +19,7 @@ const (
 	maxPending = 1000
 )
 
-// dropped counts the events that a blocked backend did not take.
+// dropped counts the events that a blocked backend did not accept.
 var dropped = sync.OnceValue(func() *metrics.Counter {
 	c := metrics.NewCounter(&metrics.CounterOpts{
 		Name: "berth_audit_events_dropped_total", Help: "Audit events that were not written in time because a backend was blocked.", StabilityLevel: metrics.ALPHA,
@@ -28,7 +28,7 @@ var dropped = sync.OnceValue(func() *metrics.Counter {
 	return c
 })
 
-// boundedBackend hands events to a backend and waits for it for at most maxDelay. While a call is
+// boundedBackend passes events to a backend and waits at most maxDelay for it. While a call is
 // blocked, further requests do not wait at all.
 type boundedBackend struct {
 	audit.Backend
@@ -51,14 +51,14 @@ func (b *boundedBackend) ProcessEvents(events ...*auditinternal.Event) bool {
 	default:
 		return b.drop(len(events), "too many requests wait for the backend")
 	}
-	owned := make([]*auditinternal.Event, len(events)) // the request changes its event later
+	copies := make([]*auditinternal.Event, len(events)) // the request changes its event later
 	for i, e := range events {
-		owned[i] = e.DeepCopy()
+		copies[i] = e.DeepCopy()
 	}
 	done := make(chan bool, 1)
 	go func() {
 		defer func() { <-b.pending }()
-		done <- b.Backend.ProcessEvents(owned...)
+		done <- b.Backend.ProcessEvents(copies...)
 	}()
 	delay := maxDelay
 	if b.isBlocked() {

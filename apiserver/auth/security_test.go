@@ -47,12 +47,12 @@ func newTestServer(t *testing.T) *testServer {
 	}
 	client := fake.NewClientset(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "web", UID: "1"}})
 	factory := informers.NewSharedInformerFactory(client, 0)
-	sec, err := New(Options{CA: ca, Client: client, Informers: factory, TokenFile: tokenFile})
+	security, err := New(Options{CA: ca, Client: client, Informers: factory, TokenFile: tokenFile})
 	if err != nil {
 		t.Fatal(err)
 	}
 	factory.Start(t.Context().Done())
-	if err := sec.Bootstrap(t.Context()); err != nil {
+	if err := security.Bootstrap(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	certFile, keyFile, err := ca.ServingPair(pki.APIServerAltNames(nil))
@@ -64,7 +64,7 @@ func newTestServer(t *testing.T) *testServer {
 		t.Fatal(err)
 	}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		resp, ok, err := sec.Authenticator.AuthenticateRequest(r)
+		resp, ok, err := security.Authenticator.AuthenticateRequest(r)
 		if err != nil || !ok {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
@@ -74,21 +74,21 @@ func newTestServer(t *testing.T) *testServer {
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequestClientCert}
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	return &testServer{Security: sec, url: server.URL, ca: ca, client: client}
+	return &testServer{Security: security, url: server.URL, ca: ca, client: client}
 }
 
-// ask sends a request with an optional bearer token and client certificate. It returns "401" or the
+// authenticate sends a request with an optional bearer token and client certificate. It returns "401" or the
 // authenticated user.
-func (g *testServer) ask(t *testing.T, token string, cert *tls.Certificate) string {
+func (s *testServer) authenticate(t *testing.T, token string, cert *tls.Certificate) string {
 	t.Helper()
 	config := &tls.Config{RootCAs: x509.NewCertPool()}
-	config.RootCAs.AppendCertsFromPEM(g.ca.CAPEM())
+	config.RootCAs.AppendCertsFromPEM(s.ca.CAPEM())
 	if cert != nil {
 		config.Certificates = []tls.Certificate{*cert}
 	}
 	transport := &http.Transport{TLSClientConfig: config}
 	defer transport.CloseIdleConnections()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.url, nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,9 +121,9 @@ func certificate(t *testing.T, ca *pki.Authority, id pki.Identity) *tls.Certific
 	return &pair
 }
 
-func (g *testServer) token(t *testing.T) string {
+func (s *testServer) token(t *testing.T) string {
 	t.Helper()
-	storage := g.Storages()[schema.GroupResource{Resource: "serviceaccounts/token"}].(rest.NamedCreater)
+	storage := s.Storages()[schema.GroupResource{Resource: "serviceaccounts/token"}].(rest.NamedCreater)
 	out, err := storage.Create(genericapirequest.WithNamespace(t.Context(), "a"), "web", &authenticationv1.TokenRequest{}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -132,16 +132,16 @@ func (g *testServer) token(t *testing.T) string {
 }
 
 func TestAuthentication(t *testing.T) {
-	g := newTestServer(t)
-	foreign, err := pki.Open(t.TempDir(), time.Now)
+	s := newTestServer(t)
+	otherCA, err := pki.Open(t.TempDir(), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	foreignIssuer, err := tokens.NewIssuer(tokens.DefaultIssuer, foreign.SigningKey(), time.Now)
+	otherIssuer, err := tokens.NewIssuer(tokens.DefaultIssuer, otherCA.SigningKey(), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	forged, err := foreignIssuer.Issue(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "web", UID: "1"}}, tokens.BoundObjects{}, []string{tokens.DefaultIssuer}, time.Hour)
+	forged, err := otherIssuer.Issue(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "web", UID: "1"}}, tokens.BoundObjects{}, []string{tokens.DefaultIssuer}, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,31 +151,31 @@ func TestAuthentication(t *testing.T) {
 		want  string
 	}{
 		"nothing":                {want: "system:anonymous system:unauthenticated"},
-		"admin":                  {cert: certificate(t, g.ca, pki.Admin()), want: "kubernetes-admin system:masters,system:authenticated"},
-		"node":                   {cert: certificate(t, g.ca, pki.Node("n1")), want: "system:node:n1 system:nodes,system:authenticated"},
-		"certificate of another": {cert: certificate(t, foreign, pki.Admin()), want: "401"},
+		"admin":                  {cert: certificate(t, s.ca, pki.Admin()), want: "kubernetes-admin system:masters,system:authenticated"},
+		"node":                   {cert: certificate(t, s.ca, pki.Node("n1")), want: "system:node:n1 system:nodes,system:authenticated"},
+		"certificate of another": {cert: certificate(t, otherCA, pki.Admin()), want: "401"},
 		"static token":           {token: "s3cret", want: "carl ops,dev,system:authenticated"},
 		"unknown token":          {token: "guess", want: "401"},
-		"service account token":  {token: g.token(t), want: "system:serviceaccount:a:web system:serviceaccounts,system:serviceaccounts:a,system:authenticated"},
+		"service account token":  {token: s.token(t), want: "system:serviceaccount:a:web system:serviceaccounts,system:serviceaccounts:a,system:authenticated"},
 		"forged token":           {token: forged.Token, want: "401"},
-		"certificate takes precedence over token": {token: "guess", cert: certificate(t, g.ca, pki.Scheduler()), want: "system:kube-scheduler system:authenticated"},
+		"certificate takes precedence over token": {token: "guess", cert: certificate(t, s.ca, pki.Scheduler()), want: "system:kube-scheduler system:authenticated"},
 	} {
-		if got := g.ask(t, tc.token, tc.cert); got != tc.want {
+		if got := s.authenticate(t, tc.token, tc.cert); got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
 	}
 }
 
 func TestTokenOfDeletedServiceAccount(t *testing.T) {
-	g := newTestServer(t)
-	token := g.token(t)
-	if got := g.ask(t, token, nil); got == "401" {
+	s := newTestServer(t)
+	token := s.token(t)
+	if got := s.authenticate(t, token, nil); got == "401" {
 		t.Fatal("a fresh token is refused")
 	}
-	if err := g.client.CoreV1().ServiceAccounts("a").Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
+	if err := s.client.CoreV1().ServiceAccounts("a").Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); g.ask(t, token, nil) != "401"; {
+	for deadline := time.Now().Add(10 * time.Second); s.authenticate(t, token, nil) != "401"; {
 		if time.Now().After(deadline) {
 			t.Fatal("the token outlives its account")
 		}
@@ -188,14 +188,14 @@ func TestHealthBeforeRolesSync(t *testing.T) {
 		t.Fatal(err)
 	}
 	client := fake.NewClientset()
-	sec, err := New(Options{CA: ca, Client: client, Informers: informers.NewSharedInformerFactory(client, 0)})
+	security, err := New(Options{CA: ca, Client: client, Informers: informers.NewSharedInformerFactory(client, 0)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]authorizer.Decision{
 		"/livez": authorizer.DecisionAllow, "/version": authorizer.DecisionAllow, "/metrics": authorizer.DecisionNoOpinion, "/api": authorizer.DecisionNoOpinion,
 	} {
-		got, _, _ := sec.Authorizer.Authorize(t.Context(), authorizer.AttributesRecord{User: &user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}}, Verb: "get", Path: path})
+		got, _, _ := security.Authorizer.Authorize(t.Context(), authorizer.AttributesRecord{User: &user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}}, Verb: "get", Path: path})
 		if got != want {
 			t.Errorf("%s: %v, want %v", path, got, want)
 		}

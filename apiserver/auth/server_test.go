@@ -51,25 +51,25 @@ func newTestCluster(t *testing.T) *testCluster {
 	case <-time.After(time.Minute):
 		t.Fatal("the server is not ready after a minute")
 	}
-	w := &testCluster{T: t, server: server}
-	w.admin = w.client(&rest.Config{}, pki.Admin())
-	return w
+	c := &testCluster{T: t, server: server}
+	c.admin = c.client(&rest.Config{}, pki.Admin())
+	return c
 }
 
 // client returns a client that uses the token of config, or a certificate for id.
-func (w *testCluster) client(config *rest.Config, id pki.Identity) kubernetes.Interface {
-	w.Helper()
-	config.Host = "https://" + w.server.Address()
-	config.CAData = w.server.Authority().CAPEM()
+func (c *testCluster) client(config *rest.Config, id pki.Identity) kubernetes.Interface {
+	c.Helper()
+	config.Host = "https://" + c.server.Address()
+	config.CAData = c.server.Authority().CAPEM()
 	if config.BearerToken == "" {
 		var err error
-		if config.CertData, config.KeyData, err = w.server.Authority().ClientPEM(id); err != nil {
-			w.Fatal(err)
+		if config.CertData, config.KeyData, err = c.server.Authority().ClientPEM(id); err != nil {
+			c.Fatal(err)
 		}
 	}
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		w.Fatal(err)
+		c.Fatal(err)
 	}
 	return client
 }
@@ -85,22 +85,22 @@ func must[T any](t *testing.T) func(T, error) T {
 	}
 }
 
-// answers checks that err has the status code (0 means success) and contains words.
-func (w *testCluster) answers(what string, err error, code int32, words string) {
-	w.Helper()
+// checkStatus checks that err has the status code (0 means success) and contains text.
+func (c *testCluster) checkStatus(request string, err error, code int32, text string) {
+	c.Helper()
 	status, _ := err.(apierrors.APIStatus)
 	switch {
 	case code == 0 && err != nil:
-		w.Errorf("%s: %v, want success", what, err)
-	case code != 0 && (status == nil || status.Status().Code != code || !strings.Contains(err.Error(), words)):
-		w.Errorf("%s: %v, want %d with %q", what, err, code, words)
+		c.Errorf("%s: %v, want success", request, err)
+	case code != 0 && (status == nil || status.Status().Code != code || !strings.Contains(err.Error(), text)):
+		c.Errorf("%s: %v, want %d with %q", request, err, code, text)
 	}
 }
 
-func (w *testCluster) eventually(what string, ok func() bool) {
-	w.Helper()
-	if err := wait.PollUntilContextTimeout(w.Context(), 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return ok(), nil }); err != nil {
-		w.Fatalf("never: %s", what)
+func (c *testCluster) eventually(what string, ok func() bool) {
+	c.Helper()
+	if err := wait.PollUntilContextTimeout(c.Context(), 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return ok(), nil }); err != nil {
+		c.Fatalf("never: %s", what)
 	}
 }
 
@@ -112,24 +112,24 @@ func bindAdmin(namespace string, subject rbacv1.Subject) *rbacv1.RoleBinding {
 }
 
 func TestRBACOverHTTPS(t *testing.T) {
-	w := newTestCluster(t)
+	c := newTestCluster(t)
 	ctx := t.Context()
-	ann := w.client(&rest.Config{}, pki.Identity{Name: "ann"})
+	ann := c.client(&rest.Config{}, pki.Identity{Name: "ann"})
 	_, err := ann.CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
-	w.answers("without a role", err, 403, `pods is forbidden: User "ann" cannot list resource "pods" in API group "" in the namespace "default"`)
-	must[*rbacv1.RoleBinding](t)(w.admin.RbacV1().RoleBindings("default").Create(ctx, bindAdmin("default", rbacv1.Subject{Kind: "User", Name: "ann"}), metav1.CreateOptions{}))
-	w.eventually("ann lists pods", func() bool { _, err := ann.CoreV1().Pods("default").List(ctx, metav1.ListOptions{}); return err == nil })
+	c.checkStatus("without a role", err, 403, `pods is forbidden: User "ann" cannot list resource "pods" in API group "" in the namespace "default"`)
+	must[*rbacv1.RoleBinding](t)(c.admin.RbacV1().RoleBindings("default").Create(ctx, bindAdmin("default", rbacv1.Subject{Kind: "User", Name: "ann"}), metav1.CreateOptions{}))
+	c.eventually("ann lists pods", func() bool { _, err := ann.CoreV1().Pods("default").List(ctx, metav1.ListOptions{}); return err == nil })
 	_, err = ann.CoreV1().Pods("kube-system").List(ctx, metav1.ListOptions{})
-	w.answers("in another namespace", err, 403, `in the namespace "kube-system"`)
+	c.checkStatus("in another namespace", err, 403, `in the namespace "kube-system"`)
 	_, err = ann.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-	w.answers("of the cluster", err, 403, `cannot list resource "nodes" in API group "" at the cluster scope`)
+	c.checkStatus("of the cluster", err, 403, `cannot list resource "nodes" in API group "" at the cluster scope`)
 
 	strong := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "strong"}, Rules: []rbacv1.PolicyRule{{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"nodes"}}}}
 	_, err = ann.RbacV1().Roles("default").Create(ctx, strong, metav1.CreateOptions{})
-	w.answers("granting what she lacks", err, 403, `is attempting to grant RBAC permissions not currently held:`+"\n"+`{APIGroups:[""], Resources:["nodes"], Verbs:["get"]}`)
+	c.checkStatus("granting what she lacks", err, 403, `is attempting to grant RBAC permissions not currently held:`+"\n"+`{APIGroups:[""], Resources:["nodes"], Verbs:["get"]}`)
 	strong.Rules[0].Resources = []string{"pods"}
 	_, err = ann.RbacV1().Roles("default").Create(ctx, strong, metav1.CreateOptions{})
-	w.answers("granting what she has", err, 0, "")
+	c.checkStatus("granting what she has", err, 0, "")
 
 	review := &authorizationv1.SelfSubjectRulesReview{Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: "default"}}
 	rules := must[*authorizationv1.SelfSubjectRulesReview](t)(ann.AuthorizationV1().SelfSubjectRulesReviews().Create(ctx, review, metav1.CreateOptions{}))
@@ -139,63 +139,63 @@ func TestRBACOverHTTPS(t *testing.T) {
 }
 
 func TestServiceAccountTokensOverHTTPS(t *testing.T) {
-	w := newTestCluster(t)
+	c := newTestCluster(t)
 	ctx := t.Context()
-	accounts := w.admin.CoreV1().ServiceAccounts("default")
+	accounts := c.admin.CoreV1().ServiceAccounts("default")
 	must[*corev1.ServiceAccount](t)(accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "web"}}, metav1.CreateOptions{}))
 	request := must[*authenticationv1.TokenRequest](t)(accounts.CreateToken(ctx, "web", &authenticationv1.TokenRequest{}, metav1.CreateOptions{}))
 	token := request.Status.Token
-	web := w.client(&rest.Config{BearerToken: token}, pki.Identity{})
+	web := c.client(&rest.Config{BearerToken: token}, pki.Identity{})
 	whoAmI := func(c kubernetes.Interface) (*authenticationv1.SelfSubjectReview, error) {
 		return c.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	}
 	if got := must[*authenticationv1.SelfSubjectReview](t)(whoAmI(web)).Status.UserInfo.Username; got != "system:serviceaccount:default:web" {
 		t.Errorf("the token speaks for %q", got)
 	}
-	_, err := whoAmI(w.client(&rest.Config{BearerToken: token[:len(token)-8] + "AAAAAAAA"}, pki.Identity{}))
-	w.answers("a forged token", err, 401, "Unauthorized")
+	_, err := whoAmI(c.client(&rest.Config{BearerToken: token[:len(token)-8] + "AAAAAAAA"}, pki.Identity{}))
+	c.checkStatus("a forged token", err, 401, "Unauthorized")
 	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: []string{"vault"}}}
-	if s := must[*authenticationv1.TokenReview](t)(w.admin.AuthenticationV1().TokenReviews().Create(ctx, review, metav1.CreateOptions{})).Status; s.Authenticated {
+	if s := must[*authenticationv1.TokenReview](t)(c.admin.AuthenticationV1().TokenReviews().Create(ctx, review, metav1.CreateOptions{})).Status; s.Authenticated {
 		t.Error("the token is valid for another audience")
 	}
 	if err := accounts.Delete(ctx, "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	w.eventually("the token ends with its account", func() bool { _, err := whoAmI(web); return apierrors.IsUnauthorized(err) })
+	c.eventually("the token ends with its account", func() bool { _, err := whoAmI(web); return apierrors.IsUnauthorized(err) })
 }
 
 func TestNodeCredentialsOverHTTPS(t *testing.T) {
-	w := newTestCluster(t)
+	c := newTestCluster(t)
 	ctx := t.Context()
 	for _, name := range []string{"mine", "other"} {
-		must[*corev1.Secret](t)(w.admin.CoreV1().Secrets("default").Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}))
+		must[*corev1.Secret](t)(c.admin.CoreV1().Secrets("default").Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}))
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{
 			NodeName: "node-" + name, Containers: []corev1.Container{{Name: "c", Image: "i"}},
 			Volumes: []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}}},
 		}}
-		must[*corev1.Pod](t)(w.admin.CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{}))
+		must[*corev1.Pod](t)(c.admin.CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{}))
 	}
-	node := w.client(&rest.Config{}, pki.Node("node-mine"))
+	node := c.client(&rest.Config{}, pki.Node("node-mine"))
 	secrets, nodes := node.CoreV1().Secrets("default"), node.CoreV1().Nodes()
-	w.eventually("a node reads its pod's secret", func() bool { _, err := secrets.Get(ctx, "mine", metav1.GetOptions{}); return err == nil })
+	c.eventually("a node reads its pod's secret", func() bool { _, err := secrets.Get(ctx, "mine", metav1.GetOptions{}); return err == nil })
 	_, err := secrets.Get(ctx, "other", metav1.GetOptions{})
-	w.answers("another's secret", err, 403, "no relationship found between node 'node-mine' and this object")
+	c.checkStatus("another's secret", err, 403, "no relationship found between node 'node-mine' and this object")
 	_, err = node.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
-	w.answers("all pods", err, 403, "can only list/watch pods with spec.nodeName field selector")
+	c.checkStatus("all pods", err, 403, "can only list/watch pods with spec.nodeName field selector")
 	pods, err := node.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=node-mine"})
 	if err != nil || len(pods.Items) != 1 {
 		t.Errorf("pods of the node: %v, %v", pods, err)
 	}
 	_, err = nodes.Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-other"}}, metav1.CreateOptions{})
-	w.answers("registering another", err, 403, `node "node-mine" is not allowed to modify node "node-other"`)
+	c.checkStatus("registering another", err, 403, `node "node-mine" is not allowed to modify node "node-other"`)
 	must[*corev1.Node](t)(nodes.Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-mine"}}, metav1.CreateOptions{}))
 	patch := func(body string) error {
 		_, err := nodes.Patch(ctx, "node-mine", types.MergePatchType, []byte(body), metav1.PatchOptions{})
 		return err
 	}
-	w.answers("a taint", patch(`{"spec":{"taints":[{"key":"k","effect":"NoSchedule"}]}}`), 403, `node "node-mine" is not allowed to modify taints`)
-	w.answers("a restricted label", patch(`{"metadata":{"labels":{"node-restriction.kubernetes.io/x":"y"}}}`), 403, "is not allowed to modify labels")
-	w.answers("a label", patch(`{"metadata":{"labels":{"disk":"ssd"}}}`), 0, "")
-	w.answers("another's pod", node.CoreV1().Pods("default").Delete(ctx, "other", metav1.DeleteOptions{}), 403, "can only delete pods with spec.nodeName set to itself")
-	w.answers("its pod", node.CoreV1().Pods("default").Delete(ctx, "mine", metav1.DeleteOptions{}), 0, "")
+	c.checkStatus("a taint", patch(`{"spec":{"taints":[{"key":"k","effect":"NoSchedule"}]}}`), 403, `node "node-mine" is not allowed to modify taints`)
+	c.checkStatus("a restricted label", patch(`{"metadata":{"labels":{"node-restriction.kubernetes.io/x":"y"}}}`), 403, "is not allowed to modify labels")
+	c.checkStatus("a label", patch(`{"metadata":{"labels":{"disk":"ssd"}}}`), 0, "")
+	c.checkStatus("another's pod", node.CoreV1().Pods("default").Delete(ctx, "other", metav1.DeleteOptions{}), 403, "can only delete pods with spec.nodeName set to itself")
+	c.checkStatus("its pod", node.CoreV1().Pods("default").Delete(ctx, "mine", metav1.DeleteOptions{}), 0, "")
 }

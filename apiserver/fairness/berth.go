@@ -22,16 +22,16 @@ func berthFlowSchemas() []*flowcontrolv1.FlowSchema {
 	every := flowcontrolv1.ResourcePolicyRule{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}, ClusterScope: true, Namespaces: []string{"*"}}
 	status := flowcontrolv1.ResourcePolicyRule{Verbs: []string{"*"}, APIGroups: []string{corev1.GroupName}, Resources: []string{"nodes", "nodes/status"}, ClusterScope: true, Namespaces: []string{"*"}}
 	leases := flowcontrolv1.ResourcePolicyRule{Verbs: []string{"*"}, APIGroups: []string{coordinationv1.GroupName}, Resources: []string{"leases"}, Namespaces: []string{"*"}}
-	level := func(like *flowcontrolv1.FlowSchema) string { return like.Spec.PriorityLevelConfiguration.Name }
-	schema := func(name string, like *flowcontrolv1.FlowSchema, users []string, rules ...flowcontrolv1.ResourcePolicyRule) *flowcontrolv1.FlowSchema {
+	level := func(template *flowcontrolv1.FlowSchema) string { return template.Spec.PriorityLevelConfiguration.Name }
+	schema := func(name string, template *flowcontrolv1.FlowSchema, users []string, rules ...flowcontrolv1.ResourcePolicyRule) *flowcontrolv1.FlowSchema {
 		rule := flowcontrolv1.PolicyRulesWithSubjects{ResourceRules: rules}
 		for _, u := range users {
 			rule.Subjects = append(rule.Subjects, flowcontrolv1.Subject{Kind: flowcontrolv1.SubjectKindUser, User: &flowcontrolv1.UserSubject{Name: u}})
 		}
 		return &flowcontrolv1.FlowSchema{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{flowcontrolv1.AutoUpdateAnnotationKey: "true"}},
-			Spec: flowcontrolv1.FlowSchemaSpec{MatchingPrecedence: like.Spec.MatchingPrecedence, DistinguisherMethod: byUser,
-				PriorityLevelConfiguration: flowcontrolv1.PriorityLevelConfigurationReference{Name: level(like)}, Rules: []flowcontrolv1.PolicyRulesWithSubjects{rule}},
+			Spec: flowcontrolv1.FlowSchemaSpec{MatchingPrecedence: template.Spec.MatchingPrecedence, DistinguisherMethod: byUser,
+				PriorityLevelConfiguration: flowcontrolv1.PriorityLevelConfigurationReference{Name: level(template)}, Rules: []flowcontrolv1.PolicyRulesWithSubjects{rule}},
 		}
 	}
 	return []*flowcontrolv1.FlowSchema{

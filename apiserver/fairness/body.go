@@ -22,15 +22,15 @@ const (
 	bodyTimeout = 30 * time.Second
 	// maxBytesPerUser and maxBytes limit the bodies of unfinished requests in memory.
 	maxBytesPerUser, maxBytes = 32 << 20, 256 << 20
-	// chunk is how many bytes are read between two checks of the limits.
-	chunk = 64 << 10
+	// chunkSize is how many bytes are read between two checks of the limits.
+	chunkSize = 64 << 10
 )
 
 // errTooManyBytes means that the bodies of a user's unfinished requests exceed the limit.
 var errTooManyBytes = errors.New("the bodies of unfinished requests exceed the limit")
 
 // withBody reads the body of a request before the handler runs. limit is the maximum size; the
-// handler answers 413 to a larger body, whose rest is not read here.
+// handler answers 413 to a larger body, whose remainder is not read here.
 func withBody(handler http.Handler, isLongRunning request.LongRunningRequestCheck, serializer runtime.NegotiatedSerializer, budget *bodyBudget, limit int64) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, found := request.RequestInfoFrom(r.Context())
@@ -67,7 +67,7 @@ func readBody(from io.Reader, limit int64, charge *bodyCharge) (*bytes.Buffer, e
 	}
 	body := &bytes.Buffer{}
 	for int64(body.Len()) <= limit {
-		n, err := io.CopyN(body, from, min(chunk, limit+1-int64(body.Len())))
+		n, err := io.CopyN(body, from, min(chunkSize, limit+1-int64(body.Len())))
 		if !charge.add(n) {
 			return nil, errTooManyBytes
 		}
@@ -81,7 +81,7 @@ func readBody(from io.Reader, limit int64, charge *bodyCharge) (*bytes.Buffer, e
 	return body, nil
 }
 
-// bodyError returns the answer to a request whose body was not read.
+// bodyError returns the response to a request whose body was not read.
 func bodyError(err error) error {
 	switch {
 	case errors.Is(err, errTooManyBytes):

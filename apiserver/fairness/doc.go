@@ -8,7 +8,7 @@
 // A slow client therefore holds a connection, but no seat. Bodies are limited in size, and all
 // unfinished requests of a user together.
 //
-// Keep creates upstream's bootstrap configuration and maintains it. In addition it has flow schemas
+// Bootstrap creates upstream's bootstrap configuration and maintains it. In addition it has flow schemas
 // for Berth's own components.
 //
 // Difference from kube-apiserver: a request is authorized before it waits for a seat. Berth's

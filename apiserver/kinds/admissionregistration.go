@@ -20,7 +20,7 @@ func webhookKinds() []Kind {
 			GroupVersion: gv, Kind: "ValidatingWebhookConfiguration", Resource: "validatingwebhookconfigurations", Categories: categories,
 			New:     func() runtime.Object { return &admissionregistrationv1.ValidatingWebhookConfiguration{} },
 			NewList: func() runtime.Object { return &admissionregistrationv1.ValidatingWebhookConfigurationList{} },
-			Hooks: typed[*admissionregistrationv1.ValidatingWebhookConfiguration]{
+			Hooks: typedHooks[*admissionregistrationv1.ValidatingWebhookConfiguration]{
 				Default:  validation.DefaultValidatingWebhooks,
 				Validate: validation.ValidateValidatingWebhooks, ValidateUpdate: validation.ValidateValidatingWebhooksUpdate,
 			}.hooks(),
@@ -30,7 +30,7 @@ func webhookKinds() []Kind {
 			GroupVersion: gv, Kind: "MutatingWebhookConfiguration", Resource: "mutatingwebhookconfigurations", Categories: categories,
 			New:     func() runtime.Object { return &admissionregistrationv1.MutatingWebhookConfiguration{} },
 			NewList: func() runtime.Object { return &admissionregistrationv1.MutatingWebhookConfigurationList{} },
-			Hooks: typed[*admissionregistrationv1.MutatingWebhookConfiguration]{
+			Hooks: typedHooks[*admissionregistrationv1.MutatingWebhookConfiguration]{
 				Default:  validation.DefaultMutatingWebhooks,
 				Validate: validation.ValidateMutatingWebhooks, ValidateUpdate: validation.ValidateMutatingWebhooksUpdate,
 			}.hooks(),
@@ -47,7 +47,7 @@ func admissionPolicyKinds() []Kind {
 			GroupVersion: gv, Kind: "ValidatingAdmissionPolicy", Resource: "validatingadmissionpolicies", Categories: categories,
 			New:     func() runtime.Object { return &admissionregistrationv1.ValidatingAdmissionPolicy{} },
 			NewList: func() runtime.Object { return &admissionregistrationv1.ValidatingAdmissionPolicyList{} },
-			Hooks: typed[*admissionregistrationv1.ValidatingAdmissionPolicy]{
+			Hooks: typedHooks[*admissionregistrationv1.ValidatingAdmissionPolicy]{
 				Default:  validation.DefaultValidatingPolicy,
 				Validate: validation.ValidateValidatingPolicy, ValidateUpdate: validation.ValidateValidatingPolicyUpdate,
 			}.hooks(),
@@ -57,7 +57,7 @@ func admissionPolicyKinds() []Kind {
 			GroupVersion: gv, Kind: "ValidatingAdmissionPolicyBinding", Resource: "validatingadmissionpolicybindings", Categories: categories,
 			New:     func() runtime.Object { return &admissionregistrationv1.ValidatingAdmissionPolicyBinding{} },
 			NewList: func() runtime.Object { return &admissionregistrationv1.ValidatingAdmissionPolicyBindingList{} },
-			Hooks: typed[*admissionregistrationv1.ValidatingAdmissionPolicyBinding]{
+			Hooks: typedHooks[*admissionregistrationv1.ValidatingAdmissionPolicyBinding]{
 				Default:  validation.DefaultValidatingBinding,
 				Validate: validation.ValidateValidatingBinding, ValidateUpdate: validation.ValidateValidatingBindingUpdate,
 			}.hooks(),
@@ -67,7 +67,7 @@ func admissionPolicyKinds() []Kind {
 			GroupVersion: gv, Kind: "MutatingAdmissionPolicy", Resource: "mutatingadmissionpolicies", Categories: categories,
 			New:     func() runtime.Object { return &admissionregistrationv1.MutatingAdmissionPolicy{} },
 			NewList: func() runtime.Object { return &admissionregistrationv1.MutatingAdmissionPolicyList{} },
-			Hooks: typed[*admissionregistrationv1.MutatingAdmissionPolicy]{
+			Hooks: typedHooks[*admissionregistrationv1.MutatingAdmissionPolicy]{
 				Default:  validation.DefaultMutatingPolicy,
 				Validate: validation.ValidateMutatingPolicy, ValidateUpdate: validation.ValidateMutatingPolicyUpdate,
 			}.hooks(),
@@ -77,7 +77,7 @@ func admissionPolicyKinds() []Kind {
 			GroupVersion: gv, Kind: "MutatingAdmissionPolicyBinding", Resource: "mutatingadmissionpolicybindings", Categories: categories,
 			New:     func() runtime.Object { return &admissionregistrationv1.MutatingAdmissionPolicyBinding{} },
 			NewList: func() runtime.Object { return &admissionregistrationv1.MutatingAdmissionPolicyBindingList{} },
-			Hooks: typed[*admissionregistrationv1.MutatingAdmissionPolicyBinding]{
+			Hooks: typedHooks[*admissionregistrationv1.MutatingAdmissionPolicyBinding]{
 				Default:  validation.DefaultMutatingBinding,
 				Validate: validation.ValidateMutatingBinding, ValidateUpdate: validation.ValidateMutatingBindingUpdate,
 			}.hooks(),

@@ -13,7 +13,7 @@ import (
 
 func scale(version schema.GroupVersion) map[string]func(Stores) rest.Storage {
 	return map[string]func(Stores) rest.Storage{
-		"scale": func(s Stores) rest.Storage { return subresource.NewScaleREST(s.Own, version) },
+		"scale": func(s Stores) rest.Storage { return subresource.NewScaleREST(s.Parent, version) },
 	}
 }
 
@@ -25,7 +25,7 @@ func appsKinds() []Kind {
 			GroupVersion: gv, Kind: "Deployment", Resource: "deployments", ShortNames: []string{"deploy"}, Categories: []string{"all"}, Namespaced: true,
 			New:     func() runtime.Object { return &appsv1.Deployment{} },
 			NewList: func() runtime.Object { return &appsv1.DeploymentList{} },
-			Hooks: typed[*appsv1.Deployment]{
+			Hooks: typedHooks[*appsv1.Deployment]{
 				Default:       apps.DefaultDeployment,
 				PrepareCreate: apps.PrepareDeploymentForCreate, PrepareUpdate: apps.PrepareDeploymentForUpdate, PrepareStatus: apps.PrepareDeploymentStatusUpdate,
 				Validate: apps.ValidateDeployment, ValidateUpdate: apps.ValidateDeploymentUpdate, ValidateStatus: apps.ValidateDeploymentStatusUpdate,
@@ -38,7 +38,7 @@ func appsKinds() []Kind {
 			GroupVersion: gv, Kind: "ReplicaSet", Resource: "replicasets", ShortNames: []string{"rs"}, Categories: []string{"all"}, Namespaced: true,
 			New:     func() runtime.Object { return &appsv1.ReplicaSet{} },
 			NewList: func() runtime.Object { return &appsv1.ReplicaSetList{} },
-			Hooks: typed[*appsv1.ReplicaSet]{
+			Hooks: typedHooks[*appsv1.ReplicaSet]{
 				Default:       apps.DefaultReplicaSet,
 				PrepareCreate: apps.PrepareReplicaSetForCreate, PrepareUpdate: apps.PrepareReplicaSetForUpdate,
 				Validate: apps.ValidateReplicaSet, ValidateUpdate: apps.ValidateReplicaSetUpdate, ValidateStatus: apps.ValidateReplicaSetStatusUpdate,
@@ -51,7 +51,7 @@ func appsKinds() []Kind {
 			GroupVersion: gv, Kind: "StatefulSet", Resource: "statefulsets", ShortNames: []string{"sts"}, Categories: []string{"all"}, Namespaced: true,
 			New:     func() runtime.Object { return &appsv1.StatefulSet{} },
 			NewList: func() runtime.Object { return &appsv1.StatefulSetList{} },
-			Hooks: typed[*appsv1.StatefulSet]{
+			Hooks: typedHooks[*appsv1.StatefulSet]{
 				Default:       apps.DefaultStatefulSet,
 				PrepareCreate: apps.PrepareStatefulSetForCreate, PrepareUpdate: apps.PrepareStatefulSetForUpdate,
 				Validate: apps.ValidateStatefulSet, ValidateUpdate: apps.ValidateStatefulSetUpdate, ValidateStatus: apps.ValidateStatefulSetStatusUpdate,
@@ -71,7 +71,7 @@ func otherWorkloadKinds() []Kind {
 			GroupVersion: gv, Kind: "DaemonSet", Resource: "daemonsets", ShortNames: []string{"ds"}, Categories: []string{"all"}, Namespaced: true,
 			New:     func() runtime.Object { return &appsv1.DaemonSet{} },
 			NewList: func() runtime.Object { return &appsv1.DaemonSetList{} },
-			Hooks: typed[*appsv1.DaemonSet]{
+			Hooks: typedHooks[*appsv1.DaemonSet]{
 				Default:       apps.DefaultDaemonSet,
 				PrepareCreate: apps.PrepareDaemonSetForCreate, PrepareUpdate: apps.PrepareDaemonSetForUpdate, PrepareStatus: apps.PrepareDaemonSetStatusUpdate,
 				Validate: apps.ValidateDaemonSet, ValidateUpdate: apps.ValidateDaemonSetUpdate, ValidateStatus: apps.ValidateDaemonSetStatusUpdate,
@@ -83,7 +83,7 @@ func otherWorkloadKinds() []Kind {
 			GroupVersion: gv, Kind: "ControllerRevision", Resource: "controllerrevisions", Namespaced: true,
 			New:     func() runtime.Object { return &appsv1.ControllerRevision{} },
 			NewList: func() runtime.Object { return &appsv1.ControllerRevisionList{} },
-			Hooks: typed[*appsv1.ControllerRevision]{
+			Hooks: typedHooks[*appsv1.ControllerRevision]{
 				Validate: apps.ValidateControllerRevision, ValidateUpdate: apps.ValidateControllerRevisionUpdate,
 			}.hooks(),
 		},
@@ -91,7 +91,7 @@ func otherWorkloadKinds() []Kind {
 			GroupVersion: v1, Kind: "ReplicationController", Resource: "replicationcontrollers", ShortNames: []string{"rc"}, Categories: []string{"all"}, Namespaced: true,
 			New:     func() runtime.Object { return &corev1.ReplicationController{} },
 			NewList: func() runtime.Object { return &corev1.ReplicationControllerList{} },
-			Hooks: typed[*corev1.ReplicationController]{
+			Hooks: typedHooks[*corev1.ReplicationController]{
 				Default:       apps.DefaultReplicationController,
 				PrepareCreate: apps.PrepareReplicationControllerForCreate, PrepareUpdate: apps.PrepareReplicationControllerForUpdate,
 				Validate: apps.ValidateReplicationController, ValidateUpdate: apps.ValidateReplicationControllerUpdate, ValidateStatus: apps.ValidateReplicationControllerStatusUpdate,

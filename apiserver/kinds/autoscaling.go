@@ -17,7 +17,7 @@ func autoscalingKinds() []Kind {
 			ShortNames: []string{"hpa"}, Categories: []string{"all"}, Namespaced: true,
 			New:     func() runtime.Object { return &autoscalingv2.HorizontalPodAutoscaler{} },
 			NewList: func() runtime.Object { return &autoscalingv2.HorizontalPodAutoscalerList{} },
-			Hooks: typed[*autoscalingv2.HorizontalPodAutoscaler]{
+			Hooks: typedHooks[*autoscalingv2.HorizontalPodAutoscaler]{
 				Default:  autoscaling.Default,
 				Validate: autoscaling.Validate, ValidateUpdate: autoscaling.ValidateUpdate, ValidateStatus: autoscaling.ValidateStatusUpdate,
 			}.hooks(),
@@ -28,7 +28,7 @@ func autoscalingKinds() []Kind {
 			ShortNames: []string{"hpa"}, Categories: []string{"all"}, Namespaced: true,
 			New:       func() runtime.Object { return &autoscalingv1.HorizontalPodAutoscaler{} },
 			NewList:   func() runtime.Object { return &autoscalingv1.HorizontalPodAutoscalerList{} },
-			Hooks:     typed[*autoscalingv1.HorizontalPodAutoscaler]{Default: autoscaling.DefaultV1}.hooks(),
+			Hooks:     typedHooks[*autoscalingv1.HorizontalPodAutoscaler]{Default: autoscaling.DefaultV1}.hooks(),
 			Hub:       &Hub{Of: autoscalingv2.Resource("horizontalpodautoscalers"), AddConversions: addAutoscalingConversions},
 			HasStatus: true,
 		},

@@ -15,7 +15,7 @@ func batchKinds() []Kind {
 			GroupVersion: gv, Kind: "Job", Resource: "jobs", Categories: []string{"all"}, Namespaced: true,
 			New:     func() runtime.Object { return &batchv1.Job{} },
 			NewList: func() runtime.Object { return &batchv1.JobList{} },
-			Hooks: typed[*batchv1.Job]{
+			Hooks: typedHooks[*batchv1.Job]{
 				Default:       batch.DefaultJob,
 				PrepareCreate: batch.PrepareJobForCreate, PrepareUpdate: batch.PrepareJobForUpdate,
 				Validate: batch.ValidateJob, ValidateUpdate: batch.ValidateJobUpdate, ValidateStatus: batch.ValidateJobStatusUpdate,
@@ -28,7 +28,7 @@ func batchKinds() []Kind {
 			GroupVersion: gv, Kind: "CronJob", Resource: "cronjobs", ShortNames: []string{"cj"}, Categories: []string{"all"}, Namespaced: true,
 			New:     func() runtime.Object { return &batchv1.CronJob{} },
 			NewList: func() runtime.Object { return &batchv1.CronJobList{} },
-			Hooks: typed[*batchv1.CronJob]{
+			Hooks: typedHooks[*batchv1.CronJob]{
 				Default:       batch.DefaultCronJob,
 				PrepareCreate: batch.PrepareCronJobForCreate, PrepareUpdate: batch.PrepareCronJobForUpdate,
 				Validate: batch.ValidateCronJob, ValidateUpdate: batch.ValidateCronJobUpdate,

@@ -14,7 +14,7 @@ func berthKinds() []Kind {
 		GroupVersion: v1alpha1.GroupVersion, Kind: "Hold", Resource: v1alpha1.HoldsResource, Namespaced: true,
 		New:     func() runtime.Object { return &v1alpha1.Hold{} },
 		NewList: func() runtime.Object { return &v1alpha1.HoldList{} },
-		Hooks: typed[*v1alpha1.Hold]{
+		Hooks: typedHooks[*v1alpha1.Hold]{
 			Default:  policy.DefaultHold,
 			Validate: policy.ValidateHold, ValidateUpdate: policy.ValidateHoldUpdate,
 		}.hooks(),

@@ -14,7 +14,7 @@ import (
 // certificateKinds returns CertificateSigningRequest. controllers/certificates acts on it.
 func certificateKinds() []Kind {
 	type request = certificatesv1.CertificateSigningRequest
-	hooks := typed[*request]{
+	hooks := typedHooks[*request]{
 		PrepareUpdate: certificates.PrepareUpdate, PrepareStatus: certificates.PrepareStatus,
 		Validate: certificates.Validate, ValidateUpdate: certificates.ValidateUpdate, ValidateStatus: certificates.ValidateStatusUpdate,
 	}.hooks()

@@ -23,7 +23,7 @@ func coreKinds() []Kind {
 			GroupVersion: v1, Kind: "ConfigMap", Resource: "configmaps", ShortNames: []string{"cm"}, Namespaced: true,
 			New:     func() runtime.Object { return &corev1.ConfigMap{} },
 			NewList: func() runtime.Object { return &corev1.ConfigMapList{} },
-			Hooks: typed[*corev1.ConfigMap]{
+			Hooks: typedHooks[*corev1.ConfigMap]{
 				Validate: core.ValidateConfigMap, ValidateUpdate: core.ValidateConfigMapUpdate,
 			}.hooks(),
 		},
@@ -31,7 +31,7 @@ func coreKinds() []Kind {
 			GroupVersion: v1, Kind: "Secret", Resource: "secrets", Namespaced: true,
 			New:     func() runtime.Object { return &corev1.Secret{} },
 			NewList: func() runtime.Object { return &corev1.SecretList{} },
-			Hooks: typed[*corev1.Secret]{
+			Hooks: typedHooks[*corev1.Secret]{
 				Default:       core.DefaultSecret,
 				PrepareUpdate: core.PrepareSecretForUpdate,
 				Validate:      core.ValidateSecret, ValidateUpdate: core.ValidateSecretUpdate,
@@ -42,7 +42,7 @@ func coreKinds() []Kind {
 			GroupVersion: v1, Kind: "ServiceAccount", Resource: "serviceaccounts", ShortNames: []string{"sa"}, Namespaced: true,
 			New:     func() runtime.Object { return &corev1.ServiceAccount{} },
 			NewList: func() runtime.Object { return &corev1.ServiceAccountList{} },
-			Hooks: typed[*corev1.ServiceAccount]{
+			Hooks: typedHooks[*corev1.ServiceAccount]{
 				PrepareCreate: core.PrepareServiceAccountForCreate, PrepareUpdate: core.PrepareServiceAccountForUpdate,
 				Validate: core.ValidateServiceAccount, ValidateUpdate: core.ValidateServiceAccountUpdate,
 			}.hooks(),
@@ -52,7 +52,7 @@ func coreKinds() []Kind {
 			GroupVersion: v1, Kind: "LimitRange", Resource: "limitranges", ShortNames: []string{"limits"}, Namespaced: true,
 			New:     func() runtime.Object { return &corev1.LimitRange{} },
 			NewList: func() runtime.Object { return &corev1.LimitRangeList{} },
-			Hooks: typed[*corev1.LimitRange]{
+			Hooks: typedHooks[*corev1.LimitRange]{
 				Default:  core.DefaultLimitRange,
 				Validate: core.ValidateLimitRange, ValidateUpdate: core.ValidateLimitRangeUpdate,
 			}.hooks(),
@@ -62,7 +62,7 @@ func coreKinds() []Kind {
 			GroupVersion: v1, Kind: "ResourceQuota", Resource: "resourcequotas", ShortNames: []string{"quota"}, Namespaced: true,
 			New:     func() runtime.Object { return &corev1.ResourceQuota{} },
 			NewList: func() runtime.Object { return &corev1.ResourceQuotaList{} },
-			Hooks: typed[*corev1.ResourceQuota]{
+			Hooks: typedHooks[*corev1.ResourceQuota]{
 				Default:  core.DefaultResourceQuota,
 				Validate: core.ValidateResourceQuota, ValidateUpdate: core.ValidateResourceQuotaUpdate, ValidateStatus: core.ValidateResourceQuotaStatusUpdate,
 			}.hooks(),
@@ -85,7 +85,7 @@ func nodeKind() Kind {
 		GroupVersion: v1, Kind: "Node", Resource: "nodes", ShortNames: []string{"no"},
 		New:     func() runtime.Object { return &corev1.Node{} },
 		NewList: func() runtime.Object { return &corev1.NodeList{} },
-		Hooks: typed[*corev1.Node]{
+		Hooks: typedHooks[*corev1.Node]{
 			Default:       core.DefaultNode,
 			PrepareCreate: core.PrepareNodeForCreate, PrepareUpdate: core.PrepareNodeForUpdate, PrepareStatus: core.PrepareNodeStatusUpdate,
 			Validate: core.ValidateNode, ValidateUpdate: core.ValidateNodeUpdate, ValidateStatus: core.ValidateNodeStatusUpdate,
@@ -101,7 +101,7 @@ func namespaceKind() Kind {
 		GroupVersion: v1, Kind: "Namespace", Resource: "namespaces", ShortNames: []string{"ns"},
 		New:     func() runtime.Object { return &corev1.Namespace{} },
 		NewList: func() runtime.Object { return &corev1.NamespaceList{} },
-		Hooks: typed[*corev1.Namespace]{
+		Hooks: typedHooks[*corev1.Namespace]{
 			Default:       core.DefaultNamespace,
 			PrepareCreate: core.PrepareNamespaceForCreate, PrepareUpdate: core.PrepareNamespaceForUpdate,
 			Validate: core.ValidateNamespace, ValidateUpdate: core.ValidateNamespaceUpdate, ValidateStatus: core.ValidateNamespaceStatusUpdate,
@@ -123,7 +123,7 @@ func podTemplateKind() Kind {
 		GroupVersion: v1, Kind: "PodTemplate", Resource: "podtemplates", Namespaced: true,
 		New:     func() runtime.Object { return &corev1.PodTemplate{} },
 		NewList: func() runtime.Object { return &corev1.PodTemplateList{} },
-		Hooks: typed[*corev1.PodTemplate]{
+		Hooks: typedHooks[*corev1.PodTemplate]{
 			Default:       core.DefaultPodTemplate,
 			PrepareCreate: core.PreparePodTemplateForCreate, PrepareUpdate: core.PreparePodTemplateForUpdate,
 			Validate: core.ValidatePodTemplate, ValidateUpdate: core.ValidatePodTemplateUpdate,

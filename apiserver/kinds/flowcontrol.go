@@ -15,7 +15,7 @@ func flowControlKinds() []Kind {
 			GroupVersion: gv, Kind: "FlowSchema", Resource: "flowschemas",
 			New:     func() runtime.Object { return &flowcontrolv1.FlowSchema{} },
 			NewList: func() runtime.Object { return &flowcontrolv1.FlowSchemaList{} },
-			Hooks: typed[*flowcontrolv1.FlowSchema]{
+			Hooks: typedHooks[*flowcontrolv1.FlowSchema]{
 				Default:  flowcontrol.DefaultFlowSchema,
 				Validate: flowcontrol.ValidateFlowSchema, ValidateUpdate: flowcontrol.ValidateFlowSchemaUpdate, ValidateStatus: flowcontrol.ValidateFlowSchemaStatusUpdate,
 			}.hooks(),
@@ -25,7 +25,7 @@ func flowControlKinds() []Kind {
 			GroupVersion: gv, Kind: "PriorityLevelConfiguration", Resource: "prioritylevelconfigurations",
 			New:     func() runtime.Object { return &flowcontrolv1.PriorityLevelConfiguration{} },
 			NewList: func() runtime.Object { return &flowcontrolv1.PriorityLevelConfigurationList{} },
-			Hooks: typed[*flowcontrolv1.PriorityLevelConfiguration]{
+			Hooks: typedHooks[*flowcontrolv1.PriorityLevelConfiguration]{
 				Default:  flowcontrol.DefaultPriorityLevel,
 				Validate: flowcontrol.ValidatePriorityLevel, ValidateUpdate: flowcontrol.ValidatePriorityLevelUpdate, ValidateStatus: flowcontrol.ValidatePriorityLevelStatusUpdate,
 			}.hooks(),

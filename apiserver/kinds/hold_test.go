@@ -82,11 +82,11 @@ func TestHoldCRDMatchesKind(t *testing.T) {
 		t.Errorf("columns are %v, the row's %v", columns, want)
 	}
 	definitions := openapi.GetOpenAPIDefinitions(func(path string) spec.Ref { return spec.MustCreateRef("#/" + path) })
-	sameSchema(t, "", v.Schema.OpenAPIV3Schema, definitions[v1alpha1.Hold{}.OpenAPIModelName()].Schema, definitions)
+	checkSchema(t, "", v.Schema.OpenAPIV3Schema, definitions[v1alpha1.Hold{}.OpenAPIModelName()].Schema, definitions)
 }
 
-// sameSchema compares types, required fields and properties.
-func sameSchema(t *testing.T, path string, got schema, want spec.Schema, all map[string]common.OpenAPIDefinition) {
+// checkSchema compares the types, required fields and properties.
+func checkSchema(t *testing.T, path string, got schema, want spec.Schema, all map[string]common.OpenAPIDefinition) {
 	if ref := want.Ref.String(); ref != "" {
 		name := strings.TrimPrefix(ref, "#/")
 		want = all[name].Schema
@@ -95,7 +95,7 @@ func sameSchema(t *testing.T, path string, got schema, want spec.Schema, all map
 		}
 	}
 	if len(want.AllOf) == 1 {
-		sameSchema(t, path, got, want.AllOf[0], all)
+		checkSchema(t, path, got, want.AllOf[0], all)
 		return
 	}
 	if got.IntOrString {
@@ -112,12 +112,12 @@ func sameSchema(t *testing.T, path string, got schema, want spec.Schema, all map
 		return
 	}
 	for name, p := range got.Properties {
-		sameSchema(t, path+"."+name, p, want.Properties[name], all)
+		checkSchema(t, path+"."+name, p, want.Properties[name], all)
 	}
 	if got.Items != nil && want.Items != nil {
-		sameSchema(t, path+"[]", *got.Items, *want.Items.Schema, all)
+		checkSchema(t, path+"[]", *got.Items, *want.Items.Schema, all)
 	}
 	if got.AdditionalProperties != nil && want.AdditionalProperties != nil {
-		sameSchema(t, path+"{}", *got.AdditionalProperties, *want.AdditionalProperties.Schema, all)
+		checkSchema(t, path+"{}", *got.AdditionalProperties, *want.AdditionalProperties.Schema, all)
 	}
 }

@@ -30,8 +30,8 @@ type Hooks struct {
 	Warnings func(ctx context.Context, obj, old runtime.Object) []string
 }
 
-// typed are hooks for the Go type T.
-type typed[T runtime.Object] struct {
+// typedHooks holds hooks for the Go type T.
+type typedHooks[T runtime.Object] struct {
 	Default                        func(T)
 	PrepareCreate                  func(T)
 	PrepareUpdate, PrepareStatus   func(obj, old T)
@@ -41,7 +41,7 @@ type typed[T runtime.Object] struct {
 }
 
 // hooks converts the typed functions to hooks.
-func (t typed[T]) hooks() Hooks {
+func (t typedHooks[T]) hooks() Hooks {
 	h := Hooks{
 		PrepareUpdate: prepareUpdate(t.PrepareUpdate), PrepareStatus: prepareUpdate(t.PrepareStatus),
 		ValidateUpdate: validateUpdate(t.ValidateUpdate), ValidateStatus: validateUpdate(t.ValidateStatus),

@@ -34,8 +34,8 @@ type Kind struct {
 	// another group, or the stored version of the same kind. The stored version comes first in the
 	// table. Of Hooks, a shared kind has Default only: the others run on the stored type.
 	Hub *Hub
-	// Virtual kinds are not stored (e.g. TokenReview). The server gets their storage from
-	// elsewhere.
+	// Virtual kinds are not stored (e.g. TokenReview). The server creates their storage
+	// separately.
 	Virtual bool
 
 	// HasStatus adds a status subresource. The main resource then ignores changes of status, and
@@ -118,7 +118,7 @@ type UpdateSubresource struct {
 	Prepare func(ctx context.Context, obj, old runtime.Object)
 	// Validate validates the update. nil means generic validation only.
 	Validate func(ctx context.Context, obj, old runtime.Object) field.ErrorList
-	// Warnings as in Kind.
+	// Warnings returns warnings for the client, as in Hooks.
 	Warnings func(ctx context.Context, obj, old runtime.Object) []string
 	// ResetFields are the fields (dotted paths) that Prepare restores. No field manager can own
 	// them through this subresource.
@@ -135,8 +135,8 @@ type Hub struct {
 
 // Stores gives a subresource access to stores.
 type Stores struct {
-	// Own is the store of the parent resource.
-	Own *genericregistry.Store
+	// Parent is the store of the parent resource.
+	Parent *genericregistry.Store
 	// Of returns the store of a kind, or nil if there is none.
 	Of func(schema.GroupResource) *genericregistry.Store
 }

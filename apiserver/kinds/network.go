@@ -15,7 +15,7 @@ func serviceKinds() []Kind {
 			GroupVersion: v1, Kind: "Service", Resource: "services", ShortNames: []string{"svc"}, Categories: []string{"all"}, Namespaced: true,
 			New:     func() runtime.Object { return &corev1.Service{} },
 			NewList: func() runtime.Object { return &corev1.ServiceList{} },
-			Hooks: typed[*corev1.Service]{
+			Hooks: typedHooks[*corev1.Service]{
 				Default:       network.DefaultService,
 				PrepareCreate: network.PrepareServiceForCreate, PrepareUpdate: network.PrepareServiceForUpdate,
 				Validate: network.ValidateService, ValidateUpdate: network.ValidateServiceUpdate, ValidateStatus: network.ValidateServiceStatusUpdate,
@@ -29,7 +29,7 @@ func serviceKinds() []Kind {
 			GroupVersion: v1, Kind: "Endpoints", Resource: "endpoints", Singular: "endpoints", ShortNames: []string{"ep"}, Namespaced: true,
 			New:     func() runtime.Object { return &corev1.Endpoints{} }, //nolint:staticcheck // the deprecated API is still served
 			NewList: func() runtime.Object { return &corev1.EndpointsList{} },
-			Hooks: typed[*corev1.Endpoints]{ //nolint:staticcheck // the deprecated API is still served
+			Hooks: typedHooks[*corev1.Endpoints]{ //nolint:staticcheck // the deprecated API is still served
 				Default:  network.DefaultEndpoints,
 				Validate: network.ValidateEndpoints, ValidateUpdate: network.ValidateEndpointsUpdate,
 			}.hooks(),
@@ -39,7 +39,7 @@ func serviceKinds() []Kind {
 			GroupVersion: discoveryv1.SchemeGroupVersion, Kind: "EndpointSlice", Resource: "endpointslices", Namespaced: true,
 			New:     func() runtime.Object { return &discoveryv1.EndpointSlice{} },
 			NewList: func() runtime.Object { return &discoveryv1.EndpointSliceList{} },
-			Hooks: typed[*discoveryv1.EndpointSlice]{
+			Hooks: typedHooks[*discoveryv1.EndpointSlice]{
 				Default:       network.DefaultEndpointSlice,
 				PrepareCreate: network.PrepareEndpointSliceForCreate, PrepareUpdate: network.PrepareEndpointSliceForUpdate,
 				Validate: network.ValidateEndpointSlice, ValidateUpdate: network.ValidateEndpointSliceUpdate,

@@ -19,7 +19,7 @@ func networkingKinds() []Kind {
 			GroupVersion: gv, Kind: "Ingress", Resource: "ingresses", ShortNames: []string{"ing"}, Namespaced: true,
 			New:     func() runtime.Object { return &networkingv1.Ingress{} },
 			NewList: func() runtime.Object { return &networkingv1.IngressList{} },
-			Hooks: typed[*networkingv1.Ingress]{
+			Hooks: typedHooks[*networkingv1.Ingress]{
 				Validate: networking.ValidateIngress, ValidateUpdate: networking.ValidateIngressUpdate, ValidateStatus: networking.ValidateIngressStatusUpdate,
 			}.hooks(),
 			HasStatus: true, StoredOnly: true, Generation: CountedGeneration,
@@ -28,7 +28,7 @@ func networkingKinds() []Kind {
 			GroupVersion: gv, Kind: "IngressClass", Resource: "ingressclasses",
 			New:     func() runtime.Object { return &networkingv1.IngressClass{} },
 			NewList: func() runtime.Object { return &networkingv1.IngressClassList{} },
-			Hooks: typed[*networkingv1.IngressClass]{
+			Hooks: typedHooks[*networkingv1.IngressClass]{
 				Default:  networking.DefaultIngressClass,
 				Validate: networking.ValidateIngressClass, ValidateUpdate: networking.ValidateIngressClassUpdate,
 			}.hooks(),
@@ -38,7 +38,7 @@ func networkingKinds() []Kind {
 			GroupVersion: gv, Kind: "NetworkPolicy", Resource: "networkpolicies", ShortNames: []string{"netpol"}, Namespaced: true,
 			New:     func() runtime.Object { return &networkingv1.NetworkPolicy{} },
 			NewList: func() runtime.Object { return &networkingv1.NetworkPolicyList{} },
-			Hooks: typed[*networkingv1.NetworkPolicy]{
+			Hooks: typedHooks[*networkingv1.NetworkPolicy]{
 				Default:  networking.DefaultNetworkPolicy,
 				Validate: networking.ValidateNetworkPolicy, ValidateUpdate: networking.ValidateNetworkPolicyUpdate,
 			}.hooks(),
@@ -48,7 +48,7 @@ func networkingKinds() []Kind {
 			GroupVersion: gv, Kind: "ServiceCIDR", Resource: "servicecidrs",
 			New:     func() runtime.Object { return &networkingv1.ServiceCIDR{} },
 			NewList: func() runtime.Object { return &networkingv1.ServiceCIDRList{} },
-			Hooks: typed[*networkingv1.ServiceCIDR]{
+			Hooks: typedHooks[*networkingv1.ServiceCIDR]{
 				Validate: networking.ValidateServiceCIDR, ValidateUpdate: networking.ValidateServiceCIDRUpdate, ValidateStatus: networking.ValidateServiceCIDRStatusUpdate,
 			}.hooks(),
 			HasStatus: true, StoredOnly: true,
@@ -57,7 +57,7 @@ func networkingKinds() []Kind {
 			GroupVersion: gv, Kind: "IPAddress", Resource: "ipaddresses", ShortNames: []string{"ip"},
 			New:     func() runtime.Object { return &networkingv1.IPAddress{} },
 			NewList: func() runtime.Object { return &networkingv1.IPAddressList{} },
-			Hooks: typed[*networkingv1.IPAddress]{
+			Hooks: typedHooks[*networkingv1.IPAddress]{
 				Validate: networking.ValidateIPAddress, ValidateUpdate: networking.ValidateIPAddressUpdate,
 			}.hooks(),
 			Fields: func(obj runtime.Object) fields.Set {
@@ -78,7 +78,7 @@ func volumeAttributesKinds() []Kind {
 		GroupVersion: storagev1.SchemeGroupVersion, Kind: "VolumeAttributesClass", Resource: "volumeattributesclasses", ShortNames: []string{"vac"},
 		New:     func() runtime.Object { return &storagev1.VolumeAttributesClass{} },
 		NewList: func() runtime.Object { return &storagev1.VolumeAttributesClassList{} },
-		Hooks: typed[*storagev1.VolumeAttributesClass]{
+		Hooks: typedHooks[*storagev1.VolumeAttributesClass]{
 			Validate: storage.ValidateVolumeAttributesClass, ValidateUpdate: storage.ValidateVolumeAttributesClassUpdate,
 		}.hooks(),
 		StoredOnly: true, ReturnDeleted: true,

@@ -22,7 +22,7 @@ func podKind() Kind {
 		NewList:   func() runtime.Object { return &corev1.PodList{} },
 		HasStatus: true, ResetOnStatusUpdate: []string{"metadata.deletionTimestamp", "metadata.ownerReferences"},
 		Generation: CountedGeneration,
-		Hooks: typed[*corev1.Pod]{
+		Hooks: typedHooks[*corev1.Pod]{
 			Default:       poddefaults.DefaultPod,
 			PrepareCreate: podstrategy.PrepareForCreate, PrepareUpdate: podstrategy.PrepareForUpdate, PrepareStatus: podstrategy.PrepareForStatusUpdate,
 			Validate: podvalidation.ValidatePod, ValidateUpdate: podvalidation.ValidatePodUpdate, ValidateStatus: podvalidation.ValidatePodStatusUpdate,
@@ -43,7 +43,7 @@ func podKind() Kind {
 			},
 		},
 		Subresources: map[string]func(Stores) rest.Storage{
-			"binding": func(s Stores) rest.Storage { return subresource.NewBindingREST(s.Own) },
+			"binding": func(s Stores) rest.Storage { return subresource.NewBindingREST(s.Parent) },
 		},
 	}
 }

@@ -15,7 +15,7 @@ func policyKinds() []Kind {
 		GroupVersion: policyv1.SchemeGroupVersion, Kind: "PodDisruptionBudget", Resource: "poddisruptionbudgets", ShortNames: []string{"pdb"}, Namespaced: true,
 		New:     func() runtime.Object { return &policyv1.PodDisruptionBudget{} },
 		NewList: func() runtime.Object { return &policyv1.PodDisruptionBudgetList{} },
-		Hooks: typed[*policyv1.PodDisruptionBudget]{
+		Hooks: typedHooks[*policyv1.PodDisruptionBudget]{
 			Validate: policy.ValidatePodDisruptionBudget, ValidateUpdate: policy.ValidatePodDisruptionBudgetUpdate, ValidateStatus: policy.ValidatePodDisruptionBudgetStatusUpdate,
 		}.hooks(),
 		HasStatus: true, Generation: CountedGeneration,
@@ -28,7 +28,7 @@ func coordinationKinds() []Kind {
 		GroupVersion: coordinationv1.SchemeGroupVersion, Kind: "Lease", Resource: "leases", Namespaced: true,
 		New:     func() runtime.Object { return &coordinationv1.Lease{} },
 		NewList: func() runtime.Object { return &coordinationv1.LeaseList{} },
-		Hooks: typed[*coordinationv1.Lease]{
+		Hooks: typedHooks[*coordinationv1.Lease]{
 			PrepareCreate: policy.PrepareLeaseForCreate, PrepareUpdate: policy.PrepareLeaseForUpdate,
 			Validate: policy.ValidateLease, ValidateUpdate: policy.ValidateLeaseUpdate,
 		}.hooks(),
@@ -42,7 +42,7 @@ func schedulingKinds() []Kind {
 			GroupVersion: schedulingv1.SchemeGroupVersion, Kind: "PriorityClass", Resource: "priorityclasses", ShortNames: []string{"pc"},
 			New:     func() runtime.Object { return &schedulingv1.PriorityClass{} },
 			NewList: func() runtime.Object { return &schedulingv1.PriorityClassList{} },
-			Hooks: typed[*schedulingv1.PriorityClass]{
+			Hooks: typedHooks[*schedulingv1.PriorityClass]{
 				Default:  policy.DefaultPriorityClass,
 				Validate: policy.ValidatePriorityClass, ValidateUpdate: policy.ValidatePriorityClassUpdate,
 			}.hooks(),
@@ -52,7 +52,7 @@ func schedulingKinds() []Kind {
 			GroupVersion: nodev1.SchemeGroupVersion, Kind: "RuntimeClass", Resource: "runtimeclasses",
 			New:     func() runtime.Object { return &nodev1.RuntimeClass{} },
 			NewList: func() runtime.Object { return &nodev1.RuntimeClassList{} },
-			Hooks: typed[*nodev1.RuntimeClass]{
+			Hooks: typedHooks[*nodev1.RuntimeClass]{
 				Validate: policy.ValidateRuntimeClass, ValidateUpdate: policy.ValidateRuntimeClassUpdate,
 			}.hooks(),
 			RequireVersionOnUpdate: true,

@@ -16,7 +16,7 @@ func resourceKinds() []Kind {
 			GroupVersion: gv, Kind: "ResourceClaim", Resource: "resourceclaims", Namespaced: true,
 			New:     func() runtime.Object { return &resourcev1.ResourceClaim{} },
 			NewList: func() runtime.Object { return &resourcev1.ResourceClaimList{} },
-			Hooks: typed[*resourcev1.ResourceClaim]{
+			Hooks: typedHooks[*resourcev1.ResourceClaim]{
 				Default:  resource.DefaultResourceClaim,
 				Validate: resource.ValidateResourceClaim, ValidateUpdate: resource.ValidateResourceClaimUpdate, ValidateStatus: resource.ValidateResourceClaimStatusUpdate,
 			}.hooks(),
@@ -26,7 +26,7 @@ func resourceKinds() []Kind {
 			GroupVersion: gv, Kind: "ResourceClaimTemplate", Resource: "resourceclaimtemplates", Namespaced: true,
 			New:     func() runtime.Object { return &resourcev1.ResourceClaimTemplate{} },
 			NewList: func() runtime.Object { return &resourcev1.ResourceClaimTemplateList{} },
-			Hooks: typed[*resourcev1.ResourceClaimTemplate]{
+			Hooks: typedHooks[*resourcev1.ResourceClaimTemplate]{
 				Default:  resource.DefaultResourceClaimTemplate,
 				Validate: resource.ValidateResourceClaimTemplate, ValidateUpdate: resource.ValidateResourceClaimTemplateUpdate,
 			}.hooks(),
@@ -36,7 +36,7 @@ func resourceKinds() []Kind {
 			GroupVersion: gv, Kind: "ResourceSlice", Resource: "resourceslices",
 			New:     func() runtime.Object { return &resourcev1.ResourceSlice{} },
 			NewList: func() runtime.Object { return &resourcev1.ResourceSliceList{} },
-			Hooks: typed[*resourcev1.ResourceSlice]{
+			Hooks: typedHooks[*resourcev1.ResourceSlice]{
 				Validate: resource.ValidateResourceSlice, ValidateUpdate: resource.ValidateResourceSliceUpdate,
 			}.hooks(),
 			StoredOnly: true, Generation: CountedGeneration, ReturnDeleted: true,
@@ -46,7 +46,7 @@ func resourceKinds() []Kind {
 			GroupVersion: gv, Kind: "DeviceClass", Resource: "deviceclasses",
 			New:     func() runtime.Object { return &resourcev1.DeviceClass{} },
 			NewList: func() runtime.Object { return &resourcev1.DeviceClassList{} },
-			Hooks: typed[*resourcev1.DeviceClass]{
+			Hooks: typedHooks[*resourcev1.DeviceClass]{
 				Validate: resource.ValidateDeviceClass, ValidateUpdate: resource.ValidateDeviceClassUpdate,
 			}.hooks(),
 			StoredOnly: true, Generation: CountedGeneration, ReturnDeleted: true,

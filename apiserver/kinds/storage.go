@@ -15,7 +15,7 @@ func volumeKinds() []Kind {
 			GroupVersion: v1, Kind: "PersistentVolume", Resource: "persistentvolumes", ShortNames: []string{"pv"},
 			New:     func() runtime.Object { return &corev1.PersistentVolume{} },
 			NewList: func() runtime.Object { return &corev1.PersistentVolumeList{} },
-			Hooks: typed[*corev1.PersistentVolume]{
+			Hooks: typedHooks[*corev1.PersistentVolume]{
 				Default:       storage.DefaultPersistentVolume,
 				PrepareCreate: storage.PreparePersistentVolumeForCreate, PrepareStatus: storage.PreparePersistentVolumeStatusUpdate,
 				Validate: storage.ValidatePersistentVolume, ValidateUpdate: storage.ValidatePersistentVolumeUpdate, ValidateStatus: storage.ValidatePersistentVolumeStatusUpdate,
@@ -27,7 +27,7 @@ func volumeKinds() []Kind {
 			GroupVersion: v1, Kind: "PersistentVolumeClaim", Resource: "persistentvolumeclaims", ShortNames: []string{"pvc"}, Namespaced: true,
 			New:     func() runtime.Object { return &corev1.PersistentVolumeClaim{} },
 			NewList: func() runtime.Object { return &corev1.PersistentVolumeClaimList{} },
-			Hooks: typed[*corev1.PersistentVolumeClaim]{
+			Hooks: typedHooks[*corev1.PersistentVolumeClaim]{
 				Default:       storage.DefaultPersistentVolumeClaim,
 				PrepareCreate: storage.PreparePersistentVolumeClaimForCreate, PrepareUpdate: storage.PreparePersistentVolumeClaimForUpdate,
 				Validate: storage.ValidatePersistentVolumeClaim, ValidateUpdate: storage.ValidatePersistentVolumeClaimUpdate, ValidateStatus: storage.ValidatePersistentVolumeClaimStatusUpdate,
@@ -46,7 +46,7 @@ func storageKinds() []Kind {
 			GroupVersion: gv, Kind: "StorageClass", Resource: "storageclasses", ShortNames: []string{"sc"},
 			New:     func() runtime.Object { return &storagev1.StorageClass{} },
 			NewList: func() runtime.Object { return &storagev1.StorageClassList{} },
-			Hooks: typed[*storagev1.StorageClass]{
+			Hooks: typedHooks[*storagev1.StorageClass]{
 				Default:  storage.DefaultStorageClass,
 				Validate: storage.ValidateStorageClass, ValidateUpdate: storage.ValidateStorageClassUpdate,
 				Warnings: storage.StorageClassWarnings,
@@ -57,7 +57,7 @@ func storageKinds() []Kind {
 			GroupVersion: gv, Kind: "CSINode", Resource: "csinodes",
 			New:     func() runtime.Object { return &storagev1.CSINode{} },
 			NewList: func() runtime.Object { return &storagev1.CSINodeList{} },
-			Hooks: typed[*storagev1.CSINode]{
+			Hooks: typedHooks[*storagev1.CSINode]{
 				Validate: storage.ValidateCSINode, ValidateUpdate: storage.ValidateCSINodeUpdate,
 			}.hooks(),
 			ReturnDeleted: true, RequireVersionOnUpdate: true,
@@ -66,7 +66,7 @@ func storageKinds() []Kind {
 			GroupVersion: gv, Kind: "CSIDriver", Resource: "csidrivers",
 			New:     func() runtime.Object { return &storagev1.CSIDriver{} },
 			NewList: func() runtime.Object { return &storagev1.CSIDriverList{} },
-			Hooks: typed[*storagev1.CSIDriver]{
+			Hooks: typedHooks[*storagev1.CSIDriver]{
 				Default:  storage.DefaultCSIDriver,
 				Validate: storage.ValidateCSIDriver, ValidateUpdate: storage.ValidateCSIDriverUpdate,
 			}.hooks(),
@@ -76,7 +76,7 @@ func storageKinds() []Kind {
 			GroupVersion: gv, Kind: "CSIStorageCapacity", Resource: "csistoragecapacities", Namespaced: true,
 			New:     func() runtime.Object { return &storagev1.CSIStorageCapacity{} },
 			NewList: func() runtime.Object { return &storagev1.CSIStorageCapacityList{} },
-			Hooks: typed[*storagev1.CSIStorageCapacity]{
+			Hooks: typedHooks[*storagev1.CSIStorageCapacity]{
 				Validate: storage.ValidateCSIStorageCapacity, ValidateUpdate: storage.ValidateCSIStorageCapacityUpdate,
 			}.hooks(),
 			ReturnDeleted: true, RequireVersionOnUpdate: true,
@@ -85,7 +85,7 @@ func storageKinds() []Kind {
 			GroupVersion: gv, Kind: "VolumeAttachment", Resource: "volumeattachments",
 			New:     func() runtime.Object { return &storagev1.VolumeAttachment{} },
 			NewList: func() runtime.Object { return &storagev1.VolumeAttachmentList{} },
-			Hooks: typed[*storagev1.VolumeAttachment]{
+			Hooks: typedHooks[*storagev1.VolumeAttachment]{
 				Validate: storage.ValidateVolumeAttachment, ValidateUpdate: storage.ValidateVolumeAttachmentUpdate, ValidateStatus: storage.ValidateVolumeAttachmentStatusUpdate,
 			}.hooks(),
 			HasStatus: true, ReturnDeleted: true, RequireVersionOnUpdate: true,

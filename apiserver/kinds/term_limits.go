@@ -13,7 +13,7 @@ import (
 )
 
 // withTermLimits applies the limits of a new pod to the pod template of an object, if it has one.
-// Otherwise a workload is accepted whose pods cannot be created.
+// Without it, the server would accept a workload whose pods cannot be created.
 func withTermLimits(h Hooks) Hooks {
 	if create := h.Validate; create != nil {
 		h.Validate = func(ctx context.Context, obj runtime.Object) field.ErrorList {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A workload whose template exceeds a limit of pods is rejected, unless it was stored so before.
+// A workload whose template exceeds a limit of pods is rejected, unless the stored object already exceeds it.
 func TestTermLimitsOfTemplates(t *testing.T) {
 	spec := func(restart string, gates int) string {
 		var all []string
@@ -38,19 +38,19 @@ func TestTermLimitsOfTemplates(t *testing.T) {
 			return `{"spec":{"selector":{"a":"b"},"template":{` + labels + spec("Always", n) + `}}}`
 		},
 	} {
-		if _, wrong := created(t, kind+" "+object(64)); wrong != "" {
-			t.Errorf("%s with 64 gates: %s", kind, wrong)
+		if _, errs := createObject(t, kind+" "+object(64)); errs != "" {
+			t.Errorf("%s with 64 gates: %s", kind, errs)
 		}
-		large, wrong := created(t, kind+" "+object(65))
-		if !strings.Contains(wrong, "schedulingGates: ") || strings.Count(wrong, "schedulingGates") != 1 {
-			t.Errorf("%s with 65 gates: %q, want one error", kind, wrong)
+		large, errs := createObject(t, kind+" "+object(65))
+		if !strings.Contains(errs, "schedulingGates: ") || strings.Count(errs, "schedulingGates") != 1 {
+			t.Errorf("%s with 65 gates: %q, want one error", kind, errs)
 		}
 		if large == nil {
 			continue
 		}
 		_, hooks := decode(t, kind+" "+object(65))
-		if errs := hooks.ValidateUpdate(t.Context(), large, large); strings.Contains(faults(errs), "schedulingGates") {
-			t.Errorf("%s that was stored so: %v", kind, errs)
+		if errs := hooks.ValidateUpdate(t.Context(), large, large); strings.Contains(joinErrors(errs), "schedulingGates") {
+			t.Errorf("%s that already exceeds the limit: %v", kind, errs)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func TestAdmissionCreate(t *testing.T) {
 		`MutatingAdmissionPolicy {"spec":{"reinvocationPolicy":"Never",` + matches + `,"mutations":[{"patchType":"JSONPatch","jsonPatch":{"expression":"1"}}]}}`: "spec.mutations[0].jsonPatch.expression: must evaluate to list(JSONPatch)",
 		`MutatingAdmissionPolicyBinding {"spec":{}}`:                                                                                                             "spec.policyName: ",
 	} {
-		_, got := created(t, "admissionregistration.k8s.io/v1 "+text)
+		_, got := createObject(t, "admissionregistration.k8s.io/v1 "+text)
 		if (want == "") != (got == "") || !strings.HasPrefix(got, want) {
 			t.Errorf("%s\n have %q\n want %q", text, got, want)
 		}

@@ -37,15 +37,15 @@ func TestAutoscalerValidation(t *testing.T) {
 		up(`"policies":[{"type":"x","value":0,"periodSeconds":1801}]`): `spec.behavior.scaleUp.policies[0].type: supported values: "Percent", "Pods"; spec.behavior.scaleUp.policies[0].value: must be greater than zero; spec.behavior.scaleUp.policies[0].periodSeconds: must be less than or equal to 1800`,
 		up(`"tolerance":"-1"`):                                         "spec.behavior.scaleUp.tolerance: must be greater than or equal to 0",
 	} {
-		if _, got := created(t, text); got != want {
+		if _, got := createObject(t, text); got != want {
 			t.Errorf("%s\n have %q\n want %q", text, got, want)
 		}
 	}
 	valid := spec(``)
-	if got := changed(t, valid, strings.Replace(valid, `"maxReplicas":3`, `"maxReplicas":0`, 1), false); !strings.Contains(got, "must be greater than 0") {
+	if got := updateObject(t, valid, strings.Replace(valid, `"maxReplicas":3`, `"maxReplicas":0`, 1), false); !strings.Contains(got, "must be greater than 0") {
 		t.Errorf("update: %q", got)
 	}
-	if got := changed(t, valid, strings.TrimSuffix(valid, "}")+`,"status":{"currentReplicas":-1}}`, true); !strings.Contains(got, "status.currentReplicas") {
+	if got := updateObject(t, valid, strings.TrimSuffix(valid, "}")+`,"status":{"currentReplicas":-1}}`, true); !strings.Contains(got, "status.currentReplicas") {
 		t.Errorf("status: %q", got)
 	}
 }

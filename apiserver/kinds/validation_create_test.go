@@ -59,7 +59,7 @@ func TestCreate(t *testing.T) {
 		`batch/v1 Job {"spec":{"selector":{"matchLabels":{"a":"b"}},` + jobPod + `}}`:                                            "spec.selector: `selector` not auto-generated; spec.template.metadata.labels: `selector` does not match template `labels`",
 		`batch/v1 CronJob {"spec":{"schedule":"60 * * * *","jobTemplate":{"spec":{` + jobPod + `}}}}`:                            "spec.schedule: end of range (60) above maximum (59): 60",
 	} {
-		if _, got := created(t, text); got != want {
+		if _, got := createObject(t, text); got != want {
 			t.Errorf("%s\n have %q\n want %q", text, got, want)
 		}
 	}

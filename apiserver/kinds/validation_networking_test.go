@@ -29,7 +29,7 @@ func TestNetworkingCreate(t *testing.T) {
 		`networking.k8s.io/v1 IPAddress {"metadata":{"name":"10.0.0.1"},"spec":{}}`:                               "spec.parentRef: ",
 		`storage.k8s.io/v1 VolumeAttributesClass {"driverName":"d"}`:                                              "parameters: must contain at least one key/value pair",
 	} {
-		if _, got := created(t, text); got != want {
+		if _, got := createObject(t, text); got != want {
 			t.Errorf("%s\n have %q\n want %q", text, got, want)
 		}
 	}

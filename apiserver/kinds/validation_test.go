@@ -56,8 +56,8 @@ func decode(t *testing.T, text string) (runtime.Object, Kind) {
 	return obj, k
 }
 
-// faults joins errors as "path: detail".
-func faults(errs field.ErrorList) string {
+// joinErrors joins errors as "path: detail".
+func joinErrors(errs field.ErrorList) string {
 	var out []string
 	for _, err := range errs {
 		out = append(out, err.Field+": "+err.Detail)
@@ -65,22 +65,22 @@ func faults(errs field.ErrorList) string {
 	return strings.Join(out, "; ")
 }
 
-// created returns a created object and its validation errors.
-func created(t *testing.T, text string) (runtime.Object, string) {
+// createObject returns a created object and its validation errors.
+func createObject(t *testing.T, text string) (runtime.Object, string) {
 	t.Helper()
 	obj, hooks := decode(t, text)
 	if hooks.PrepareCreate != nil {
 		hooks.PrepareCreate(t.Context(), obj)
 	}
-	return obj, faults(hooks.Validate(t.Context(), obj))
+	return obj, joinErrors(hooks.Validate(t.Context(), obj))
 }
 
-// changed returns the validation errors of an update.
-func changed(t *testing.T, before, after string, status bool) string {
+// updateObject returns the validation errors of an update.
+func updateObject(t *testing.T, before, after string, status bool) string {
 	t.Helper()
-	old, wrong := created(t, before)
-	if wrong != "" {
-		t.Fatalf("%s: %s", before, wrong)
+	old, errs := createObject(t, before)
+	if errs != "" {
+		t.Fatalf("%s: %s", before, errs)
 	}
 	obj, hooks := decode(t, after)
 	for _, m := range []metav1.Object{old.(metav1.Object), obj.(metav1.Object)} {
@@ -90,12 +90,12 @@ func changed(t *testing.T, before, after string, status bool) string {
 		if hooks.PrepareStatus != nil {
 			hooks.PrepareStatus(t.Context(), obj, old)
 		}
-		return faults(hooks.ValidateStatus(t.Context(), obj, old))
+		return joinErrors(hooks.ValidateStatus(t.Context(), obj, old))
 	}
 	if hooks.PrepareUpdate != nil {
 		hooks.PrepareUpdate(t.Context(), obj, old)
 	}
-	return faults(hooks.ValidateUpdate(t.Context(), obj, old))
+	return joinErrors(hooks.ValidateUpdate(t.Context(), obj, old))
 }
 
 // TestDefaultsAreIdempotent: stored objects are defaulted on every read.

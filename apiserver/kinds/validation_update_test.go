@@ -37,7 +37,7 @@ func TestUpdate(t *testing.T) {
 		"omitted cluster IP is restored": {`v1 Service {"spec":{"clusterIP":"10.0.0.1","ports":[{"port":80}]}}`, `v1 Service {"spec":{"ports":[{"port":81}]}}`, ""},
 		"claim can be bound":             {`v1 PersistentVolumeClaim {"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1"}}}}`, `v1 PersistentVolumeClaim {"spec":{"volumeName":"v","accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1"}}}}`, ""},
 	} {
-		if got := changed(t, tc.before, tc.after, false); got != tc.want {
+		if got := updateObject(t, tc.before, tc.after, false); got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
 	}
@@ -53,14 +53,14 @@ func TestStatusUpdate(t *testing.T) {
 		"ingress": {`v1 Service {"spec":{"ports":[{"port":80}]}}`, `v1 Service {"spec":{"ports":[{"port":80}]},"status":{"loadBalancer":{"ingress":[{"ip":"1.2.3.4"}]}}}`,
 			"status.loadBalancer.ingress: may only be used when `spec.type` is \"LoadBalancer\""},
 	} {
-		if got := changed(t, tc.before, tc.after, true); got != tc.want {
+		if got := updateObject(t, tc.before, tc.after, true); got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
 	}
 }
 
 func TestDaemonSetTemplateGeneration(t *testing.T) {
-	obj, _ := created(t, `apps/v1 DaemonSet {"spec":{`+workload+`}}`)
+	obj, _ := createObject(t, `apps/v1 DaemonSet {"spec":{`+workload+`}}`)
 	old := obj.(*appsv1.DaemonSet)
 	now := old.DeepCopy()
 	now.Annotations = nil
@@ -76,7 +76,7 @@ func TestDaemonSetTemplateGeneration(t *testing.T) {
 }
 
 func TestServiceTypeChange(t *testing.T) {
-	obj, _ := created(t, `v1 Service {"spec":{"type":"NodePort","clusterIP":"10.0.0.1","ports":[{"port":80,"nodePort":30001}]}}`)
+	obj, _ := createObject(t, `v1 Service {"spec":{"type":"NodePort","clusterIP":"10.0.0.1","ports":[{"port":80,"nodePort":30001}]}}`)
 	old := obj.(*corev1.Service)
 	now := old.DeepCopy()
 	now.Spec.Ports[0].NodePort = 0

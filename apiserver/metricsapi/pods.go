@@ -90,14 +90,14 @@ type podSample struct {
 
 // podSamples reads the summaries of the pods' nodes and returns the samples by pod UID.
 func (m podMetrics) podSamples(ctx context.Context, pods []corev1.Pod) (map[types.UID]podSample, error) {
-	wanted := map[string]time.Time{}
+	notBefore := map[string]time.Time{}
 	for i := range pods {
 		if pods[i].Status.Phase != corev1.PodRunning {
 			continue
 		}
 		name := pods[i].Spec.NodeName
-		if at, ok := wanted[name]; !ok || lastStart(&pods[i]).After(at) {
-			wanted[name] = lastStart(&pods[i])
+		if at, ok := notBefore[name]; !ok || lastStart(&pods[i]).After(at) {
+			notBefore[name] = lastStart(&pods[i])
 		}
 	}
 	obj, err := m.provider.nodes.List(ctx, &internalversion.ListOptions{})
@@ -108,7 +108,7 @@ func (m podMetrics) podSamples(ctx context.Context, pods []corev1.Pod) (map[type
 	var nodes []*corev1.Node
 	for _, n := range pointers(obj.(*corev1.NodeList).Items) {
 		exists[n.Name] = true
-		if _, ok := wanted[n.Name]; ok {
+		if _, ok := notBefore[n.Name]; ok {
 			nodes = append(nodes, n)
 		}
 	}
@@ -118,7 +118,7 @@ func (m podMetrics) podSamples(ctx context.Context, pods []corev1.Pod) (map[type
 		on[pods[i].UID] = pods[i].Spec.NodeName
 	}
 	found := map[types.UID]podSample{}
-	for node, s := range m.provider.summaries.getAll(ctx, nodes, wanted) {
+	for node, s := range m.provider.summaries.getAll(ctx, nodes, notBefore) {
 		for i := range s.summary.Pods {
 			if uid := types.UID(s.summary.Pods[i].PodRef.UID); on[uid] == node {
 				found[uid] = podSample{&s.summary.Pods[i], s}

@@ -117,15 +117,15 @@ func (s *summaryCache) get(ctx context.Context, node *corev1.Node, after time.Ti
 
 // hasCPURates reports whether the summary has CPU rates wherever it has CPU times.
 func hasCPURates(s *stats.Summary) bool {
-	known := func(c *stats.CPUStats) bool { return c == nil || c.UsageNanoCores != nil }
+	hasRate := func(c *stats.CPUStats) bool { return c == nil || c.UsageNanoCores != nil }
 	for i := range s.Pods {
 		for j := range s.Pods[i].Containers {
-			if !known(s.Pods[i].Containers[j].CPU) {
+			if !hasRate(s.Pods[i].Containers[j].CPU) {
 				return false
 			}
 		}
 	}
-	return known(s.Node.CPU)
+	return hasRate(s.Node.CPU)
 }
 
 func (s *summaryCache) fetch(ctx context.Context, node *corev1.Node) (*stats.Summary, error) {

@@ -12,10 +12,10 @@ import (
 
 func TestLocate(t *testing.T) {
 	for name, tc := range map[string]struct {
-		url       string
-		addresses []corev1.NodeAddress
-		port      int32
-		want, who string // or part of the error, with an empty common name
+		url              string
+		addresses        []corev1.NodeAddress
+		port             int32
+		want, commonName string // or part of the error, with an empty common name
 	}{
 		"by its address":              {"", []corev1.NodeAddress{{Type: "Hostname", Address: "n1"}, {Type: "ExternalIP", Address: "192.0.2.1"}, {Type: "InternalIP", Address: "10.0.0.1"}}, 10250, "https://10.0.0.1:10250", "system:node:n1"},
 		"by its name":                 {"", []corev1.NodeAddress{{Type: "Hostname", Address: "n1"}}, 10250, "https://n1:10250", "system:node:n1"},
@@ -36,10 +36,10 @@ func TestLocate(t *testing.T) {
 			n.Status.Addresses, n.Status.DaemonEndpoints.KubeletEndpoint.Port = tc.addresses, tc.port
 			base, commonName, err := locate(n)
 			switch {
-			case tc.who == "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
+			case tc.commonName == "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
 				t.Errorf("%v, %q, %v, want an error with %q", base, commonName, err, tc.want)
-			case tc.who != "" && (err != nil || base.String() != tc.want || commonName != tc.who):
-				t.Errorf("%v, %q, %v, want %s, %s", base, commonName, err, tc.want, tc.who)
+			case tc.commonName != "" && (err != nil || base.String() != tc.want || commonName != tc.commonName):
+				t.Errorf("%v, %q, %v, want %s, %s", base, commonName, err, tc.want, tc.commonName)
 			}
 		})
 	}

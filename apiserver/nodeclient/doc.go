@@ -10,6 +10,6 @@
 //     for the node, whatever address the Node object has. A node cannot impersonate another node.
 //   - Redirects are not followed.
 //
-// Differences from Kubernetes: kube-apiserver verifies the address of a kubelet and by default
-// nothing (--kubelet-certificate-authority). insecureSkipTLSVerifyBackend of pods/log is ignored.
+// Differences from Kubernetes: kube-apiserver verifies the address in the certificate of a kubelet,
+// and only if --kubelet-certificate-authority is set. insecureSkipTLSVerifyBackend of pods/log is ignored.
 package nodeclient

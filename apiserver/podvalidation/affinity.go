@@ -103,13 +103,13 @@ func (r *errorCollector) keysNotInSelector(keys []string, selector *metav1.Label
 	if selector == nil {
 		return
 	}
-	mentioned := podfields.NameSet{}
+	selected := podfields.NameSet{}
 	for key := range selector.MatchLabels {
-		mentioned.Add(key)
+		selected.Add(key)
 	}
 	for _, expression := range selector.MatchExpressions {
-		again := !mentioned.Add(expression.Key)
-		if i := slices.Index(keys, expression.Key); again && i >= 0 {
+		repeated := !selected.Add(expression.Key)
+		if i := slices.Index(keys, expression.Key); repeated && i >= 0 {
 			r.invalid(path.Index(i), expression.Key, "exists in both matchLabelKeys and labelSelector")
 		}
 	}

@@ -189,14 +189,14 @@ func (r *errorCollector) ports(ports []corev1.ContainerPort, path *field.Path) {
 
 // hostPortConflicts reports host ports that are used twice.
 func (r *errorCollector) hostPortConflicts(containers []corev1.Container, path *field.Path) {
-	taken := podfields.NameSet{}
+	used := podfields.NameSet{}
 	for i, container := range containers {
 		for j, port := range container.Ports {
 			if port.HostPort == 0 {
 				continue
 			}
 			key := fmt.Sprintf("%s/%s/%d", port.Protocol, port.HostIP, port.HostPort)
-			if !taken.Add(key) {
+			if !used.Add(key) {
 				r.duplicate(path.Index(i).Child("ports").Index(j).Child("hostPort"), key)
 			}
 		}

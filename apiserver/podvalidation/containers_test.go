@@ -24,7 +24,7 @@ func TestContainers(t *testing.T) {
 		{"an ephemeral container opens no ports", `spec: {ephemeralContainers: [{name: e, image: x, ports: [{containerPort: 1}]}]}`,
 			[]string{`spec.ephemeralContainers[0].ports: Forbidden: cannot be set for an Ephemeral Container`,
 				`spec.ephemeralContainers: Forbidden: cannot be set on create`}},
-		{"rules need a restart policy beside them", `spec: {containers: [{name: c, image: x, restartPolicyRules: [{action: Restart}]}]}`,
+		{"restart rules need a restart policy", `spec: {containers: [{name: c, image: x, restartPolicyRules: [{action: Restart}]}]}`,
 			[]string{`spec.containers[0].restartPolicy: Required value: must specify restartPolicy when restart rules are used`}},
 	})
 }
@@ -36,7 +36,7 @@ func TestContainerPorts(t *testing.T) {
 		{"host port used twice",
 			`spec: {containers: [{name: c, image: x, ports: [{containerPort: 1, hostPort: 9}]}, {name: d, image: x, ports: [{containerPort: 2, hostPort: 9}]}]}`,
 			[]string{`spec.containers[1].ports[0].hostPort: Duplicate value: "TCP//9"`}},
-		{"in the host's network a port is its own host port", `spec: {hostNetwork: true, containers: [{name: c, image: x, ports: [{containerPort: 1}]}]}`, nil},
+		{"with hostNetwork the host port defaults to the container port", `spec: {hostNetwork: true, containers: [{name: c, image: x, ports: [{containerPort: 1}]}]}`, nil},
 		{"a port's name has a letter", `spec: {containers: [{name: c, image: x, ports: [{containerPort: 1, name: "12"}]}]}`,
 			[]string{`spec.containers[0].ports[0].name: Invalid value: "12": must contain at least one letter (a-z)`}},
 	})

@@ -29,11 +29,11 @@ func TestValidationOfRandomPods(t *testing.T) {
 			t.Fatal("validation modified the pod")
 		}
 		if len(first) != len(second) {
-			t.Fatalf("%d findings, then %d", len(first), len(second))
+			t.Fatalf("%d errors, then %d", len(first), len(second))
 		}
 		for i := range first {
 			if first[i].Field != second[i].Field || first[i].Type != second[i].Type {
-				t.Errorf("finding %d is %v, then %v", i, first[i], second[i])
+				t.Errorf("error %d is %v, then %v", i, first[i], second[i])
 			}
 		}
 		for _, prepare := range []func(newPod, oldPod *corev1.Pod){

@@ -115,7 +115,7 @@ func (r *errorCollector) portNumberOrName(port intstr.IntOrString, path *field.P
 	r.invalidEach(path, port.StrVal, validation.IsValidPortName(port.StrVal))
 }
 
-// sleep must not exceed the grace period.
+// sleep requires a duration of at most the grace period.
 func (c *podValidator) sleep(action *corev1.SleepAction, path *field.Path) {
 	grace := c.spec.TerminationGracePeriodSeconds
 	if grace != nil && (action.Seconds < 0 || action.Seconds > *grace) {

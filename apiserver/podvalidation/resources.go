@@ -87,7 +87,7 @@ func (r *errorCollector) hugePageSize(name corev1.ResourceName, value resource.Q
 // claimReferences requires that a container references a claim either as a whole or by distinct
 // requests.
 func (c *podValidator) claimReferences(claims []corev1.ResourceClaim, path *field.Path) {
-	whole, requests := podfields.NameSet{}, map[string]podfields.NameSet{}
+	wholeClaims, requests := podfields.NameSet{}, map[string]podfields.NameSet{}
 	for i, claim := range claims {
 		idxPath := path.Index(i)
 		if claim.Name == "" {
@@ -95,13 +95,13 @@ func (c *podValidator) claimReferences(claims []corev1.ResourceClaim, path *fiel
 			continue
 		}
 		switch {
-		case whole[claim.Name]:
+		case wholeClaims[claim.Name]:
 			c.duplicate(idxPath, claim.Name)
 		case claim.Request == "":
 			if len(requests[claim.Name]) > 0 {
 				c.duplicate(idxPath, claim.Name)
 			}
-			whole.Add(claim.Name)
+			wholeClaims.Add(claim.Name)
 		default:
 			c.dnsLabel(claim.Request, idxPath.Child("request"))
 			if requests[claim.Name] == nil {
@@ -166,9 +166,9 @@ func (c *podValidator) claimName(claim corev1.PodResourceClaim, path *field.Path
 	if len(c.errs) > before || c.meta == nil || claim.ResourceClaimTemplateName == nil {
 		return
 	}
-	made := c.meta.Name + "-" + claim.Name
-	for _, reason := range apivalidation.NameIsDNSSubdomain(made, false) {
-		c.invalid(path, made, "final ResourceClaim name: "+reason)
+	generated := c.meta.Name + "-" + claim.Name
+	for _, reason := range apivalidation.NameIsDNSSubdomain(generated, false) {
+		c.invalid(path, generated, "final ResourceClaim name: "+reason)
 	}
 }
 
@@ -199,18 +199,18 @@ func (c *podValidator) limitsWithinPod(path *field.Path) {
 	podResources := c.spec.Resources
 	for i, container := range c.spec.Containers {
 		for name, limit := range podfields.SortedByKey(container.Resources.Limits) {
-			whole, set := podResources.Limits[name]
-			if set && limit.Cmp(whole) > 0 {
+			podLimit, set := podResources.Limits[name]
+			if set && limit.Cmp(podLimit) > 0 {
 				c.invalid(path.Child("containers").Index(i).Key(string(name)).Child("limits"), limit.String(),
-					"must be less than or equal to pod limits of "+whole.String())
+					"must be less than or equal to pod limits of "+podLimit.String())
 			}
 		}
 	}
 	pod := &corev1.Pod{Spec: *c.spec}
 	for name, sum := range podfields.SortedByKey(resourcehelper.AggregateContainerLimits(pod, resourcehelper.PodResourcesOptions{})) {
-		whole, set := podResources.Limits[name]
-		if set && podfields.IsHugePage(name) && sum.Cmp(whole) > 0 {
-			c.invalid(path.Child("limits").Key(string(name)), whole.String(),
+		podLimit, set := podResources.Limits[name]
+		if set && podfields.IsHugePage(name) && sum.Cmp(podLimit) > 0 {
+			c.invalid(path.Child("limits").Key(string(name)), podLimit.String(),
 				"must be greater than or equal to aggregate container limits of "+sum.String())
 		}
 	}

@@ -29,11 +29,11 @@ type validationCase struct {
 	want  []string
 }
 
-func checkCases(t *testing.T, faults []validationCase) {
+func checkCases(t *testing.T, cases []validationCase) {
 	t.Helper()
-	for _, f := range faults {
-		t.Run(f.name, func(t *testing.T) {
-			wantErrors(t, ValidatePod(storedPod(t, f.patch)), f.want)
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			wantErrors(t, ValidatePod(storedPod(t, tc.patch)), tc.want)
 		})
 	}
 }

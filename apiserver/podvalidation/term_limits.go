@@ -7,8 +7,8 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
-// Limits of a new pod. Each term costs memory and time of the scheduler for all pods; Kubernetes has
-// no limit but the size of an object. They are far above what pods use.
+// Limits of a new pod, far above what pods use. Each term costs memory and scheduling time for all pods.
+// Kubernetes limits only the size of an object.
 const (
 	maxAffinityTerms       = 128  // of one list
 	maxRequirements        = 128  // of one term or selector
@@ -42,8 +42,8 @@ func (r *errorCollector) termLimits(spec, old *corev1.PodSpec, path *field.Path)
 	}
 }
 
-// TemplateTermLimits applies the limits of a new pod to the pod template at path: its pods could not be
-// created. old is the template before an update, or nil.
+// TemplateTermLimits applies the limits of a new pod to the pod template at path, because pods of a larger
+// template could not be created. old is the template before an update, or nil.
 func TemplateTermLimits(template, old *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
 	var c errorCollector
 	var before *corev1.PodSpec

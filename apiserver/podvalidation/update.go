@@ -56,13 +56,13 @@ func ValidatePodUpdate(newPod, oldPod *corev1.Pod) field.ErrorList {
 	if equality.Semantic.DeepEqual(newPod.Spec, oldPod.Spec) {
 		return u.errs
 	}
-	rest := u.withoutUpdatable()
+	remaining := u.withoutUpdatable()
 	if len(oldPod.Spec.SchedulingGates) > 0 {
-		u.allowGatedUpdates(rest, path)
+		u.allowGatedUpdates(remaining, path)
 	}
-	if !equality.Semantic.DeepEqual(*rest, oldPod.Spec) {
+	if !equality.Semantic.DeepEqual(*remaining, oldPod.Spec) {
 		u.forbidden(path, fmt.Sprintf("pod updates may not change fields other than %s\n%v",
-			strings.Join(updatablePodFields, ","), diff.Diff(*rest, oldPod.Spec)))
+			strings.Join(updatablePodFields, ","), diff.Diff(*remaining, oldPod.Spec)))
 	}
 	return u.errs
 }
@@ -124,13 +124,13 @@ func (u *updateValidator) deadline(path *field.Path) bool {
 // tolerationsOnlyAdded allows only additions and changes of tolerationSeconds.
 func (u *updateValidator) tolerationsOnlyAdded(path *field.Path) {
 	for _, old := range u.old.Spec.Tolerations {
-		kept := false
+		found := false
 		old.TolerationSeconds = nil
 		for _, now := range u.new.Spec.Tolerations {
 			now.TolerationSeconds = nil
-			kept = kept || now == old
+			found = found || now == old
 		}
-		if !kept {
+		if !found {
 			u.forbidden(path, "existing toleration can not be modified except its tolerationSeconds")
 			return
 		}
@@ -139,12 +139,12 @@ func (u *updateValidator) tolerationsOnlyAdded(path *field.Path) {
 }
 
 func (u *updateValidator) gatesOnlyRemoved(path *field.Path) {
-	had := map[string]bool{}
+	oldGates := map[string]bool{}
 	for _, gate := range u.old.Spec.SchedulingGates {
-		had[gate.Name] = true
+		oldGates[gate.Name] = true
 	}
 	for i, gate := range u.new.Spec.SchedulingGates {
-		if !had[gate.Name] {
+		if !oldGates[gate.Name] {
 			u.forbidden(path.Index(i).Child("name"), fmt.Sprintf("only deletion is allowed, but found new scheduling gate '%s'", gate.Name))
 		}
 	}
@@ -153,19 +153,19 @@ func (u *updateValidator) gatesOnlyRemoved(path *field.Path) {
 // withoutUpdatable returns the new spec with the old values of all mutable fields. Any remaining
 // difference is a forbidden change.
 func (u *updateValidator) withoutUpdatable() *corev1.PodSpec {
-	rest, old := u.new.Spec.DeepCopy(), &u.old.Spec
-	for i := range rest.Containers {
-		rest.Containers[i].Image = old.Containers[i].Image
+	remaining, old := u.new.Spec.DeepCopy(), &u.old.Spec
+	for i := range remaining.Containers {
+		remaining.Containers[i].Image = old.Containers[i].Image
 	}
-	for i := range rest.InitContainers {
-		rest.InitContainers[i].Image = old.InitContainers[i].Image
+	for i := range remaining.InitContainers {
+		remaining.InitContainers[i].Image = old.InitContainers[i].Image
 	}
-	rest.ActiveDeadlineSeconds = old.ActiveDeadlineSeconds
-	rest.SchedulingGates = old.SchedulingGates
-	rest.Tolerations = old.Tolerations
-	grace, oldGrace := rest.TerminationGracePeriodSeconds, old.TerminationGracePeriodSeconds
+	remaining.ActiveDeadlineSeconds = old.ActiveDeadlineSeconds
+	remaining.SchedulingGates = old.SchedulingGates
+	remaining.Tolerations = old.Tolerations
+	grace, oldGrace := remaining.TerminationGracePeriodSeconds, old.TerminationGracePeriodSeconds
 	if oldGrace != nil && *oldGrace < 0 && grace != nil && *grace == 1 {
-		rest.TerminationGracePeriodSeconds = oldGrace
+		remaining.TerminationGracePeriodSeconds = oldGrace
 	}
-	return rest
+	return remaining
 }

@@ -11,30 +11,30 @@ import (
 )
 
 // allowGatedUpdates allows a pod with scheduling gates to restrict its node selection. It reverts
-// allowed changes in rest for the subsequent comparison.
-func (u *updateValidator) allowGatedUpdates(rest *corev1.PodSpec, path *field.Path) {
+// allowed changes in remaining for the subsequent comparison.
+func (u *updateValidator) allowGatedUpdates(remaining *corev1.PodSpec, path *field.Path) {
 	old := &u.old.Spec
-	if !equality.Semantic.DeepEqual(rest.NodeSelector, old.NodeSelector) {
+	if !equality.Semantic.DeepEqual(remaining.NodeSelector, old.NodeSelector) {
 		for key, value := range old.NodeSelector {
-			if now, has := rest.NodeSelector[key]; !has || now != value {
-				u.invalid(path.Child("nodeSelector"), rest.NodeSelector, "only additions to spec.nodeSelector are allowed (no mutations or deletions)")
+			if now, has := remaining.NodeSelector[key]; !has || now != value {
+				u.invalid(path.Child("nodeSelector"), remaining.NodeSelector, "only additions to spec.nodeSelector are allowed (no mutations or deletions)")
 				break
 			}
 		}
-		rest.NodeSelector = old.NodeSelector
+		remaining.NodeSelector = old.NodeSelector
 	}
-	now, before := podfields.NodeAffinityOf(rest), podfields.NodeAffinityOf(old)
+	now, before := podfields.NodeAffinityOf(remaining), podfields.NodeAffinityOf(old)
 	if equality.Semantic.DeepEqual(now, before) {
 		return
 	}
 	u.nodeAffinityNarrowed(now, before, path.Child("affinity", "nodeAffinity"))
 	switch {
-	case rest.Affinity == nil:
-		rest.Affinity = &corev1.Affinity{NodeAffinity: before}
-	case old.Affinity == nil && rest.Affinity.PodAffinity == nil && rest.Affinity.PodAntiAffinity == nil:
-		rest.Affinity = nil
+	case remaining.Affinity == nil:
+		remaining.Affinity = &corev1.Affinity{NodeAffinity: before}
+	case old.Affinity == nil && remaining.Affinity.PodAffinity == nil && remaining.Affinity.PodAntiAffinity == nil:
+		remaining.Affinity = nil
 	default:
-		rest.Affinity.NodeAffinity = before
+		remaining.Affinity.NodeAffinity = before
 	}
 }
 

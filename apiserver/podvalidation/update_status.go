@@ -69,7 +69,7 @@ func (u *updateValidator) terminatedStayTerminated(now, before []corev1.Containe
 func (u *updateValidator) regularMayRestart(status *corev1.ContainerStatus) bool {
 	for i := range u.old.Spec.Containers {
 		if c := &u.old.Spec.Containers[i]; c.Name == status.Name && c.RestartPolicy != nil {
-			return ownPolicyRestarts(c, status.State.Terminated.ExitCode) || u.allMayRestart()
+			return containerPolicyRestarts(c, status.State.Terminated.ExitCode) || u.allMayRestart()
 		}
 	}
 	return podPolicyRestarts(u.old.Spec.RestartPolicy, status.State.Terminated.ExitCode) || u.allMayRestart()
@@ -83,7 +83,7 @@ func (u *updateValidator) initMayRestart(status *corev1.ContainerStatus) bool {
 	}
 	for i := range u.old.Spec.InitContainers {
 		if c := &u.old.Spec.InitContainers[i]; c.Name == status.Name && c.RestartPolicy != nil {
-			return ownPolicyRestarts(c, status.State.Terminated.ExitCode)
+			return containerPolicyRestarts(c, status.State.Terminated.ExitCode)
 		}
 	}
 	return podPolicyRestarts(u.old.Spec.RestartPolicy, status.State.Terminated.ExitCode)
@@ -93,8 +93,8 @@ func podPolicyRestarts(policy corev1.RestartPolicy, exitCode int32) bool {
 	return policy == corev1.RestartPolicyAlways || policy == corev1.RestartPolicyOnFailure && exitCode != 0
 }
 
-// ownPolicyRestarts applies the first matching restart rule, then the container's restart policy.
-func ownPolicyRestarts(c *corev1.Container, exitCode int32) bool {
+// containerPolicyRestarts applies the first matching restart rule, then the container's restart policy.
+func containerPolicyRestarts(c *corev1.Container, exitCode int32) bool {
 	for _, rule := range c.RestartPolicyRules {
 		if rule.ExitCodes == nil {
 			continue
@@ -119,14 +119,14 @@ func (u *updateValidator) allMayRestart() bool {
 }
 
 func (u *updateValidator) claimStatuses(path *field.Path) {
-	known := podfields.NameSet{}
+	claimNames := podfields.NameSet{}
 	for _, claim := range u.new.Spec.ResourceClaims {
-		known.Add(claim.Name)
+		claimNames.Add(claim.Name)
 	}
 	seen := podfields.NameSet{}
 	for i, status := range u.new.Status.ResourceClaimStatuses {
 		idxPath := path.Index(i)
-		if !known[status.Name] {
+		if !claimNames[status.Name] {
 			u.invalid(idxPath.Child("name"), status.Name, "must match the name of an entry in `spec.resourceClaims`")
 		}
 		if !seen.Add(status.Name) {
@@ -158,7 +158,7 @@ func (u *updateValidator) hostIPs(path *field.Path) {
 }
 
 // addressPair allows at most one address per IP family.
-func (u *updateValidator) addressPair(addresses []string, whole any, path *field.Path) {
+func (u *updateValidator) addressPair(addresses []string, value any, path *field.Path) {
 	families := map[bool]int{}
 	for i, address := range addresses {
 		u.ip(address, path.Index(i))
@@ -167,7 +167,7 @@ func (u *updateValidator) addressPair(addresses []string, whole any, path *field
 		}
 	}
 	if families[true] > 1 || families[false] > 1 {
-		u.invalid(path, whole, "may specify no more than one IP for each IP family")
+		u.invalid(path, value, "may specify no more than one IP for each IP family")
 	}
 	seen := podfields.NameSet{}
 	for i, address := range addresses {

@@ -33,13 +33,13 @@ func TestTerminatedContainersStayTerminated(t *testing.T) {
 		exitCode   int32
 		want       []string
 	}{
-		{"not where the pod always restarts", ``, 0, nil},
+		{"restartPolicy Always", ``, 0, nil},
 		{"restartPolicy Never", `spec: {restartPolicy: Never}`, 1, []string{refused}},
-		{"not after a failure where that is retried", `spec: {restartPolicy: OnFailure}`, 1, nil},
-		{"after success where failures are retried", `spec: {restartPolicy: OnFailure}`, 0, []string{refused}},
-		{"not where the container's own policy restarts it",
+		{"restartPolicy OnFailure, failed", `spec: {restartPolicy: OnFailure}`, 1, nil},
+		{"restartPolicy OnFailure, succeeded", `spec: {restartPolicy: OnFailure}`, 0, []string{refused}},
+		{"container restartPolicy Always",
 			`spec: {restartPolicy: Never, containers: [{name: c, image: x, restartPolicy: Always}]}`, 0, nil},
-		{"not where a rule names the exit code",
+		{"restart rule for the exit code",
 			`spec: {restartPolicy: Never, containers: [{name: c, image: x, restartPolicy: Never, restartPolicyRules: [{action: Restart, exitCodes: {operator: In, values: [7]}}]}]}`, 7, nil},
 	} {
 		t.Run(f.name, func(t *testing.T) {

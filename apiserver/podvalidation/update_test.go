@@ -41,20 +41,20 @@ const immutableSpec = "spec: Forbidden: pod updates may not change fields other 
 
 func TestPodUpdate(t *testing.T) {
 	checkChanges(t, []change{
-		{"the image", ``, `spec: {containers: [{name: c, image: "app:2", imagePullPolicy: IfNotPresent}]}`, nil},
-		{"not the host name", ``, `spec: {hostname: h}`, []string{immutableSpec}},
-		{"not the grace period", ``, `spec: {terminationGracePeriodSeconds: 1}`, []string{immutableSpec}},
-		{"not the number of containers", ``, `spec: {containers: [{name: c, image: x}, {name: d, image: x}]}`,
+		{"the image is mutable", ``, `spec: {containers: [{name: c, image: "app:2", imagePullPolicy: IfNotPresent}]}`, nil},
+		{"the host name is immutable", ``, `spec: {hostname: h}`, []string{immutableSpec}},
+		{"the grace period is immutable", ``, `spec: {terminationGracePeriodSeconds: 1}`, []string{immutableSpec}},
+		{"containers cannot be added", ``, `spec: {containers: [{name: c, image: x}, {name: d, image: x}]}`,
 			[]string{`spec.containers: Forbidden: pod updates may not add or remove containers`}},
-		{"a toleration's seconds", `spec: {tolerations: [{key: k, operator: Exists, effect: NoExecute}]}`,
+		{"tolerationSeconds is mutable", `spec: {tolerations: [{key: k, operator: Exists, effect: NoExecute}]}`,
 			`spec: {tolerations: [{key: k, operator: Exists, effect: NoExecute, tolerationSeconds: 5}]}`, nil},
-		{"not a toleration's value", `spec: {tolerations: [{key: k, value: v}]}`, `spec: {tolerations: [{key: k, value: w}]}`,
+		{"the value of a toleration is immutable", `spec: {tolerations: [{key: k, value: v}]}`, `spec: {tolerations: [{key: k, value: w}]}`,
 			[]string{`spec.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds`}},
-		{"the deadline, to nearer", `spec: {activeDeadlineSeconds: 9}`, `spec: {activeDeadlineSeconds: 8}`, nil},
-		{"gates, to fewer", `spec: {schedulingGates: [{name: a}, {name: b}]}`, `spec: {schedulingGates: [{name: b}]}`, nil},
-		{"the preferred nodes of a gated pod", `spec: {schedulingGates: [{name: a}]}`,
+		{"the deadline can be decreased", `spec: {activeDeadlineSeconds: 9}`, `spec: {activeDeadlineSeconds: 8}`, nil},
+		{"scheduling gates can be removed", `spec: {schedulingGates: [{name: a}, {name: b}]}`, `spec: {schedulingGates: [{name: b}]}`, nil},
+		{"preferred node affinity of a gated pod is mutable", `spec: {schedulingGates: [{name: a}]}`,
 			`spec: {schedulingGates: [{name: a}], affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {matchExpressions: [{key: k, operator: Exists}]}}]}}}`, nil},
-		{"the required nodes of a gated pod, where there were none", `spec: {schedulingGates: [{name: a}]}`,
+		{"required node affinity can be added to a gated pod", `spec: {schedulingGates: [{name: a}]}`,
 			`spec: {schedulingGates: [{name: a}], affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: k, operator: Exists}]}]}}}}`, nil},
 	}, func(newPod, oldPod *corev1.Pod) field.ErrorList {
 		podstrategy.PrepareForUpdate(newPod, oldPod)

@@ -13,7 +13,7 @@ import (
 // podVolumes validates all volumes and records the valid ones.
 func (c *podValidator) podVolumes(path *field.Path) {
 	c.volumes = map[string]*corev1.VolumeSource{}
-	made := c.ephemeralClaimNames()
+	generated := c.ephemeralClaimNames()
 	for i := range c.spec.Volumes {
 		volume, idxPath := &c.spec.Volumes[i], path.Index(i)
 		before := len(c.errs)
@@ -27,7 +27,7 @@ func (c *podValidator) podVolumes(path *field.Path) {
 		if len(c.errs) == before {
 			c.volumes[volume.Name] = &volume.VolumeSource
 		}
-		if claim := volume.PersistentVolumeClaim; claim != nil && made[claim.ClaimName] {
+		if claim := volume.PersistentVolumeClaim; claim != nil && generated[claim.ClaimName] {
 			c.invalid(idxPath.Child("persistentVolumeClaim", "claimName"), claim.ClaimName,
 				"must not reference a PVC that gets created for an ephemeral volume")
 		}
@@ -36,16 +36,16 @@ func (c *podValidator) podVolumes(path *field.Path) {
 
 // ephemeralClaimNames returns the names of the claims that are generated for ephemeral volumes.
 func (c *podValidator) ephemeralClaimNames() podfields.NameSet {
-	made := podfields.NameSet{}
+	generated := podfields.NameSet{}
 	if c.meta == nil || c.meta.Name == "" {
-		return made
+		return generated
 	}
 	for _, volume := range c.spec.Volumes {
 		if volume.Ephemeral != nil {
-			made.Add(c.meta.Name + "-" + volume.Name)
+			generated.Add(c.meta.Name + "-" + volume.Name)
 		}
 	}
-	return made
+	return generated
 }
 
 // volumeType is a volume source with its validation.

@@ -32,7 +32,7 @@ func TestVolumeMounts(t *testing.T) {
 	checkCases(t, []validationCase{
 		{"a mount path is unique", volume + `volumeMounts: [{name: v, mountPath: /a}, {name: v, mountPath: /a}]}]}`,
 			[]string{`spec.containers[0].volumeMounts[1].mountPath: Invalid value: "/a": must be unique`}},
-		{"a sub path is relative; the list is named", volume + `volumeMounts: [{name: v, mountPath: /a, subPath: /b}]}]}`,
+		{"a subPath is relative; the error names the list", volume + `volumeMounts: [{name: v, mountPath: /a, subPath: /b}]}]}`,
 			[]string{`spec.containers[0].volumeMounts.subPath: Invalid value: "/b": must be a relative path`}},
 		{"only a privileged container may propagate mounts to the host", volume + `volumeMounts: [{name: v, mountPath: /a, mountPropagation: Bidirectional}]}]}`,
 			[]string{`spec.containers[0].volumeMounts.mountPropagation: Forbidden: Bidirectional mount propagation is available only to privileged containers`}},

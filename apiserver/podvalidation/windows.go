@@ -102,16 +102,16 @@ func (c *podValidator) windowsOnly(path *field.Path) {
 // windowsHostProcess requires that all containers are HostProcess containers if one is, and
 // hostNetwork.
 func (c *podValidator) windowsHostProcess(path *field.Path) {
-	whole := hostProcess(podfields.Deref(c.spec.SecurityContext).WindowsOptions)
+	podValue := hostProcess(podfields.Deref(c.spec.SecurityContext).WindowsOptions)
 	containers, onHost := 0, 0
 	podfields.EachContainer(c.spec, path, func(container *corev1.Container, containerPath *field.Path) {
 		containers++
 		single := hostProcess(podfields.Deref(container.SecurityContext).WindowsOptions)
-		if whole != nil && single != nil && *whole != *single {
+		if podValue != nil && single != nil && *podValue != *single {
 			c.invalid(containerPath.Child("securityContext", "windowsOptions", "hostProcess"), *single,
-				fmt.Sprintf("pod hostProcess value must be identical if both are specified, was %v", *whole))
+				fmt.Sprintf("pod hostProcess value must be identical if both are specified, was %v", *podValue))
 		}
-		if podfields.Deref(single) || single == nil && podfields.Deref(whole) {
+		if podfields.Deref(single) || single == nil && podfields.Deref(podValue) {
 			onHost++
 		}
 	})

@@ -25,9 +25,9 @@ func copyStatus(obj, from runtime.Object) {
 
 // copyContent sets everything except metadata and status to that of from.
 func copyContent(obj, from runtime.Object) {
-	to, of := reflect.ValueOf(obj).Elem(), reflect.ValueOf(from).Elem()
+	to, source := reflect.ValueOf(obj).Elem(), reflect.ValueOf(from).Elem()
 	for _, i := range contentFields(to.Type()) {
-		to.Field(i).Set(of.Field(i))
+		to.Field(i).Set(source.Field(i))
 	}
 }
 

@@ -115,7 +115,7 @@ func NewShared(kind kinds.Kind, owner *REST, c Config) *REST {
 }
 
 // Subresources returns all subresources of the kind, by name.
-func (r *REST) Subresources(c Config, of func(schema.GroupResource) *genericregistry.Store) map[string]rest.Storage {
+func (r *REST) Subresources(c Config, storeOf func(schema.GroupResource) *genericregistry.Store) map[string]rest.Storage {
 	s := newStrategy(r.kind, c.Typer, false)
 	subresources := map[string]rest.Storage{}
 	if r.kind.HasStatus {
@@ -125,7 +125,7 @@ func (r *REST) Subresources(c Config, of func(schema.GroupResource) *genericregi
 		subresources[name] = newSubresourceREST(r, s, rules)
 	}
 	for name, build := range r.kind.Subresources {
-		subresources[name] = build(kinds.Stores{Own: r.Store, Of: of})
+		subresources[name] = build(kinds.Stores{Parent: r.Store, Of: storeOf})
 	}
 	return subresources
 }

@@ -23,7 +23,7 @@ func NewTableConvertor(columns []metav1.TableColumnDefinition, row func(runtime.
 // ConvertToTable returns a table with one row per object.
 func (t tableConvertor) ConvertToTable(_ context.Context, object, options runtime.Object) (*metav1.Table, error) {
 	table := &metav1.Table{Rows: []metav1.TableRow{}}
-	if wanted, ok := options.(*metav1.TableOptions); !ok || !wanted.NoHeaders {
+	if tableOptions, ok := options.(*metav1.TableOptions); !ok || !tableOptions.NoHeaders {
 		table.ColumnDefinitions = t.columns
 	}
 	add := func(obj runtime.Object) error {

@@ -44,8 +44,8 @@ func TestKindsAreRegisteredOnce(t *testing.T) {
 func TestFieldSelectors(t *testing.T) {
 	s := set(t).Scheme
 	for _, c := range []struct {
-		kind          schema.GroupVersionKind
-		label, become string
+		kind        schema.GroupVersionKind
+		label, want string
 	}{
 		{corev1.SchemeGroupVersion.WithKind("Pod"), "spec.host", "spec.nodeName"},
 		{corev1.SchemeGroupVersion.WithKind("Pod"), "spec.foo", ""},
@@ -56,8 +56,8 @@ func TestFieldSelectors(t *testing.T) {
 		{eventsv1.SchemeGroupVersion.WithKind("Event"), "involvedObject.name", ""},
 	} {
 		got, _, err := s.ConvertFieldLabel(c.kind, c.label, "x")
-		if got != c.become || (err == nil) != (c.become != "") {
-			t.Errorf("%s of %s: %q, %v; want %q", c.label, c.kind.Kind, got, err, c.become)
+		if got != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%s of %s: %q, %v; want %q", c.label, c.kind.Kind, got, err, c.want)
 		}
 	}
 }

@@ -27,8 +27,8 @@ func (b *Backend) Allocate(ctx context.Context, pool, value, owner string) (bool
 	if resp.Succeeded {
 		return true, nil
 	}
-	held := resp.Responses[0].GetResponseRange().Kvs
-	return len(held) == 1 && string(held[0].Value) == owner, nil
+	kvs := resp.Responses[0].GetResponseRange().Kvs
+	return len(kvs) == 1 && string(kvs[0].Value) == owner, nil
 }
 
 // Release releases a value if owner has it, and reports whether it did.
@@ -51,9 +51,9 @@ func (b *Backend) Allocated(ctx context.Context, pool string) (map[string]string
 	if err != nil {
 		return nil, fmt.Errorf("listing allocations of %s: %w", pool, err)
 	}
-	held := make(map[string]string, len(resp.Kvs))
+	owners := make(map[string]string, len(resp.Kvs))
 	for _, kv := range resp.Kvs {
-		held[strings.TrimPrefix(string(kv.Key), root)] = string(kv.Value)
+		owners[strings.TrimPrefix(string(kv.Key), root)] = string(kv.Value)
 	}
-	return held, nil
+	return owners, nil
 }

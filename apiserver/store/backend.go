@@ -95,8 +95,8 @@ func (b *Backend) Close() {
 	b.closers = nil
 }
 
-// inProcessEndpoints makes the feature check believe that the client has endpoints. Without
-// endpoints it assumes that watch progress is unsupported, and streaming lists would fail.
+// inProcessEndpoints has an endpoint for the feature check. Without endpoints the check assumes that
+// watch progress is unsupported, and streaming lists would fail.
 type inProcessEndpoints struct{ version string }
 
 func (c inProcessEndpoints) Endpoints() []string { return []string{"in-process"} }

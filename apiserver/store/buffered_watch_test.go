@@ -33,26 +33,26 @@ func read(t *testing.T, w watch.Interface, from, n int) int {
 func TestBufferedWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const (
-			kept = resultChanSize + 1 + watchBufferLimit // in the channel, in flight and queued
-			more = 10                                    // beyond kept
+			capacity = resultChanSize + 1 + watchBufferLimit // in the channel, in flight and queued
+			excess   = 10                                    // beyond capacity
 		)
-		cache := watch.NewFakeWithChanSize(kept+more, false)
+		cache := watch.NewFakeWithChanSize(capacity+excess, false)
 		w := newBufferedWatch(cache)
-		for i := range kept + more {
+		for i := range capacity + excess {
 			cache.Action(event(i).Type, event(i).Object)
 		}
 		synctest.Wait()
-		if left := len(cache.ResultChan()); left != more {
-			t.Errorf("%d events are left in the cache, want %d until the idle timeout", left, more)
+		if unread := len(cache.ResultChan()); unread != excess {
+			t.Errorf("%d events are left in the cache, want %d until the idle timeout", unread, excess)
 		}
 		read(t, w, 0, 100)
 		synctest.Wait()
-		if left := len(cache.ResultChan()); left != 0 {
-			t.Errorf("%d events are left in the cache after the reader woke up, want 0", left)
+		if unread := len(cache.ResultChan()); unread != 0 {
+			t.Errorf("%d events are left in the cache after the reader continued, want 0", unread)
 		}
 		cache.Stop() // as the cache ends a watch; queued events are still readable
-		if n := read(t, w, 100, kept+more); n != kept+more-100 {
-			t.Errorf("%d events after the end, want %d", n, kept+more-100)
+		if n := read(t, w, 100, capacity+excess); n != capacity+excess-100 {
+			t.Errorf("%d events after the end, want %d", n, capacity+excess-100)
 		}
 	})
 }

@@ -136,7 +136,7 @@ func checkPages(path string, check func(*bolt.Tx) error) error {
 		if tx.Size() > info.Size() {
 			return fmt.Errorf("the file has %d bytes of at least %d", info.Size(), tx.Size())
 		}
-		// Damage that makes bbolt's check panic in another goroutine, and end the process, is found here first.
+		// Read all pages first: on damaged pages, bbolt's check may panic in another goroutine, which ends the process.
 		if _, err := walkBuckets(tx); err != nil {
 			return err
 		}
@@ -157,7 +157,7 @@ func checkPages(path string, check func(*bolt.Tx) error) error {
 	})
 }
 
-// walkBuckets reads all keys. The sum keeps the reads.
+// walkBuckets reads all keys. The sum prevents the compiler from removing the reads.
 func walkBuckets(tx *bolt.Tx) (sum byte, err error) {
 	err = tx.ForEach(func(_ []byte, b *bolt.Bucket) error {
 		return b.ForEach(func(k, v []byte) error {
@@ -180,8 +180,8 @@ func hasObjects(tx *bolt.Tx) error {
 	return nil
 }
 
-// hasApplied reports whether etcd has applied an entry of its log. It creates the bucket of the objects
-// before.
+// hasApplied reports whether etcd has applied an entry of its log. etcd creates the bucket of the objects
+// before that.
 func hasApplied(tx *bolt.Tx) bool {
 	meta := tx.Bucket(schema.Meta.Name())
 	return meta != nil && meta.Get(schema.MetaConsistentIndexKeyName) != nil

@@ -130,7 +130,7 @@ func startMember(ctx context.Context, dir string, quota int64) (*etcdserver.Etcd
 		return nil, ctx.Err()
 	case <-time.After(startTimeout):
 		server.Stop()
-		return nil, fmt.Errorf("the store in %s was not ready after %s; `berth server check %s` tells whether it is damaged", dir, startTimeout, filepath.Dir(dir))
+		return nil, fmt.Errorf("the store in %s was not ready after %s; run `berth server check %s` to find damage", dir, startTimeout, filepath.Dir(dir))
 	}
 }
 

@@ -24,20 +24,20 @@ type ExternalConfig struct {
 
 // OpenExternal connects to an etcd cluster. It returns an error if the cluster does not respond
 // within 20 seconds.
-func OpenExternal(ctx context.Context, at ExternalConfig) (*Backend, error) {
+func OpenExternal(ctx context.Context, c ExternalConfig) (*Backend, error) {
 	cfg := clientv3.Config{
 		Context:              ctx,
-		Endpoints:            at.Servers,
+		Endpoints:            c.Servers,
 		DialTimeout:          20 * time.Second,
 		DialKeepAliveTime:    30 * time.Second,
 		DialKeepAliveTimeout: 10 * time.Second,
 		Logger:               zap.NewNop(), // the caller gets every error, too
 	}
-	if at.CAFile != "" || at.CertFile != "" || at.KeyFile != "" {
-		info := transport.TLSInfo{TrustedCAFile: at.CAFile, CertFile: at.CertFile, KeyFile: at.KeyFile}
+	if c.CAFile != "" || c.CertFile != "" || c.KeyFile != "" {
+		info := transport.TLSInfo{TrustedCAFile: c.CAFile, CertFile: c.CertFile, KeyFile: c.KeyFile}
 		tls, err := info.ClientConfig()
 		if err != nil {
-			return nil, fmt.Errorf("TLS for etcd (--etcd-cafile %q, --etcd-certfile %q, --etcd-keyfile %q): %w", at.CAFile, at.CertFile, at.KeyFile, err)
+			return nil, fmt.Errorf("TLS for etcd (--etcd-cafile %q, --etcd-certfile %q, --etcd-keyfile %q): %w", c.CAFile, c.CertFile, c.KeyFile, err)
 		}
 		cfg.TLS = tls
 	}
@@ -45,13 +45,13 @@ func OpenExternal(ctx context.Context, at ExternalConfig) (*Backend, error) {
 	cfg.Context = context.WithoutCancel(ctx)
 	client, err := clientv3.New(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("connecting to etcd at %s: %w", strings.Join(at.Servers, ","), err)
+		return nil, fmt.Errorf("connecting to etcd at %s: %w", strings.Join(c.Servers, ","), err)
 	}
 	probe, cancel := context.WithTimeout(ctx, cfg.DialTimeout)
 	defer cancel()
 	if _, err := client.Get(probe, "/registry/health"); err != nil {
 		_ = client.Close()
-		return nil, fmt.Errorf("etcd at %s does not respond (--etcd-servers): %w", strings.Join(at.Servers, ","), err)
+		return nil, fmt.Errorf("etcd at %s does not respond (--etcd-servers): %w", strings.Join(c.Servers, ","), err)
 	}
 	feature.DefaultFeatureSupportChecker.CheckClient(client.Ctx(), client, storage.RequestWatchProgress)
 	b := newBackend(client, func() clientv3.Watcher { return clientv3.NewWatcher(client) }, nil, func() {})
@@ -63,7 +63,7 @@ func OpenExternal(ctx context.Context, at ExternalConfig) (*Backend, error) {
 		})
 	}
 	b.reportSize(func(ctx context.Context) (int64, error) {
-		status, err := client.Status(ctx, at.Servers[0])
+		status, err := client.Status(ctx, c.Servers[0])
 		if err != nil {
 			return 0, err
 		}

@@ -67,25 +67,25 @@ func TestExternalOverTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := ExternalConfig{Servers: []string{startTLSEtcd(t, authority)}, CAFile: authority.CAFile()}
-	at.CertFile, at.KeyFile = writeClientFiles(t, authority)
-	backend, err := OpenExternal(t.Context(), at)
+	config := ExternalConfig{Servers: []string{startTLSEtcd(t, authority)}, CAFile: authority.CAFile()}
+	config.CertFile, config.KeyFile = writeClientFiles(t, authority)
+	backend, err := OpenExternal(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	backend.Close()
 
-	stranger, err := pki.Open(t.TempDir(), nil)
+	otherAuthority, err := pki.Open(t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	foreign := at
-	foreign.CertFile, foreign.KeyFile = writeClientFiles(t, stranger)
-	if b, err := openWithTimeout(t, foreign); err == nil {
+	otherCert := config
+	otherCert.CertFile, otherCert.KeyFile = writeClientFiles(t, otherAuthority)
+	if b, err := openWithTimeout(t, otherCert); err == nil {
 		b.Close()
 		t.Error("a certificate of another CA was accepted")
 	}
-	missing := at
+	missing := config
 	missing.KeyFile = filepath.Join(t.TempDir(), "none")
 	if b, err := OpenExternal(t.Context(), missing); err == nil {
 		b.Close()
@@ -94,8 +94,8 @@ func TestExternalOverTLS(t *testing.T) {
 }
 
 // openWithTimeout calls OpenExternal with a timeout of a few seconds.
-func openWithTimeout(t *testing.T, at ExternalConfig) (*Backend, error) {
+func openWithTimeout(t *testing.T, c ExternalConfig) (*Backend, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
-	return OpenExternal(ctx, at)
+	return OpenExternal(ctx, c)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// On a real file system that clients and another program fill, the store rejects writes, and keeps all
-// that it acknowledged. It resumes when space is free.
+// The store rejects writes while clients or another program have filled its file system. It keeps all acknowledged
+// writes, and accepts writes again when space is free.
 func TestFullFileSystem(t *testing.T) {
 	dir := t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=400m"); err != nil {
@@ -53,7 +53,7 @@ func TestFullFileSystem(t *testing.T) {
 	if err := b.CheckWritable(); err == nil || put("/registry/pods/a") == nil {
 		t.Errorf("the store is writable on a full file system (%v)", err)
 	}
-	guard.keepReserve()
+	guard.updateReserve()
 	if _, err := b.client.Client.Delete(t.Context(), "/registry/pods/k"); err != nil {
 		t.Errorf("delete: %v", err)
 	}

@@ -20,7 +20,7 @@ const revisionBump = 1_000_000_000
 // SnapshotStatus describes a snapshot in etcd's format.
 type SnapshotStatus = snapshot.Status
 
-// Snapshot returns the store at its present revision in the format of `etcdctl snapshot save`: the
+// Snapshot returns the store at its current revision in the format of `etcdctl snapshot save`: the
 // database, followed by its SHA-256. The caller must close it.
 func (b *Backend) Snapshot(ctx context.Context) (io.ReadCloser, error) {
 	resp, err := b.client.SnapshotWithVersion(ctx)

@@ -88,14 +88,14 @@ func TestIncompleteSnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := io.ReadAll(from)
+	complete, err := io.ReadAll(from)
 	if err != nil {
 		t.Fatal(err)
 	}
-	flipped := bytes.Clone(whole)
+	flipped := bytes.Clone(complete)
 	flipped[9000] ^= 1
 	for name, data := range map[string][]byte{
-		"empty": {}, "cut": whole[:len(whole)/2], "without SHA-256": whole[:len(whole)-32], "one bit": flipped, "text": []byte("no snapshot"),
+		"empty": {}, "cut": complete[:len(complete)/2], "without SHA-256": complete[:len(complete)-32], "one bit": flipped, "text": []byte("no snapshot"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "s.db")

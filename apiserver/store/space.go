@@ -53,11 +53,11 @@ type spaceGuard struct {
 	mu   sync.Mutex
 	last usage
 	err  error // of the last measurement
-	// admitted and before are the bytes of writes that were accepted in the interval since started,
+	// admitted and previous are the bytes of writes that were accepted in the interval since started,
 	// and in the interval before it. They may not be on disk yet: etcd buffers writes for 100 ms.
-	started          time.Time
-	admitted, before int64
-	level            spaceLevel
+	started            time.Time
+	admitted, previous int64
+	level              spaceLevel
 }
 
 // newSpaceGuard measures the file system of dir, which must exist.
@@ -74,20 +74,20 @@ func (g *spaceGuard) threshold() int64 { return min(maxThreshold, max(minThresho
 func (g *spaceGuard) reservePath() string { return filepath.Join(g.dir, "etcd-reserve") }
 
 // available returns the space that is left for writes. The caller must hold the lock.
-func (g *spaceGuard) available() int64 { return g.last.available - g.admitted - g.before }
+func (g *spaceGuard) available() int64 { return g.last.available - g.admitted - g.previous }
 
 // refresh measures the file system. After spaceInterval, or if force is set, it starts a new interval.
 // The caller must hold the lock.
 func (g *spaceGuard) refresh(force bool) {
 	var found usage
 	if found, g.err = g.measure(g.dir); g.err != nil {
-		return // the last level stays
+		return // keep the last level
 	}
 	g.last = found
 	now := g.now()
 	ended := force || now.Sub(g.started) >= spaceInterval
 	if ended {
-		g.started, g.before, g.admitted = now, g.admitted, 0
+		g.started, g.previous, g.admitted = now, g.admitted, 0
 	}
 	g.updateLevel()
 	if ended {
@@ -167,7 +167,7 @@ func (g *spaceGuard) run(ctx context.Context) {
 	tick := time.NewTicker(spaceInterval)
 	defer tick.Stop()
 	for {
-		g.keepReserve()
+		g.updateReserve()
 		select {
 		case <-ctx.Done():
 			return
@@ -176,8 +176,8 @@ func (g *spaceGuard) run(ctx context.Context) {
 	}
 }
 
-// keepReserve removes the reserve if the space is critical, and writes it if that leaves enough.
-func (g *spaceGuard) keepReserve() {
+// updateReserve removes the reserve if the space is critical, and writes it if that leaves enough.
+func (g *spaceGuard) updateReserve() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.refresh(false)
@@ -223,17 +223,17 @@ func (g *spaceGuard) prepareStart(existing bool) error {
 	if g.err != nil {
 		return fmt.Errorf("reading the space of the file system of %s: %w", g.dir, g.err)
 	}
-	need := int64(newStoreBytes)
+	required := int64(newStoreBytes)
 	if existing {
 		// etcd allocates the next segment of its log once. If that fails, it ends the process later.
-		need = wal.SegmentSizeBytes + openBytes
+		required = wal.SegmentSizeBytes + openBytes
 	}
-	if g.last.available < need && os.Remove(g.reservePath()) == nil {
+	if g.last.available < required && os.Remove(g.reservePath()) == nil {
 		g.refresh(true)
 	}
-	if g.last.available < need {
+	if g.last.available < required {
 		return fmt.Errorf("the file system of %s has %d MiB available, and the store needs %d MiB to start: free space on it, or choose another directory with --data-dir",
-			g.dir, g.last.available>>20, need>>20)
+			g.dir, g.last.available>>20, required>>20)
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func (s spaceKV) admit(ctx context.Context, ops []clientv3.Op) error {
 			continue
 		}
 		size := int64(len(op.KeyBytes()) + len(op.ValueBytes()))
-		err := s.guard.admit(size, essential(ctx, string(op.KeyBytes()), size))
+		err := s.guard.admit(size, essentialLevel(ctx, string(op.KeyBytes()), size))
 		if err != nil && s.shrinks(ctx, op) {
 			err = s.guard.admit(size, spaceLow)
 		}
@@ -85,10 +85,10 @@ func (s spaceKV) admit(ctx context.Context, ops []clientv3.Op) error {
 	return nil
 }
 
-// essential returns the highest level at which a put of a key is accepted. Leases of nodes and
+// essentialLevel returns the highest level at which a put of a key is accepted. Leases of nodes and
 // components, and announcements, keep them alive. A graceful deletion updates its object. Status updates
 // end the pods that are deleted, and finalize ends namespaces.
-func essential(ctx context.Context, key string, size int64) spaceLevel {
+func essentialLevel(ctx context.Context, key string, size int64) spaceLevel {
 	if keepsAlive(key, size) || strings.HasPrefix(key, announcementPrefix) || !strings.HasPrefix(key, prefix+"/") {
 		return spaceCritical
 	}

@@ -96,7 +96,7 @@ func TestSpaceReserve(t *testing.T) {
 	d := &fakeDisk{available: 2 << 30}
 	g := d.guard(t.TempDir())
 	reserve := func() int64 {
-		g.keepReserve()
+		g.updateReserve()
 		info, err := os.Stat(filepath.Join(g.dir, "etcd-reserve"))
 		if err != nil {
 			return 0

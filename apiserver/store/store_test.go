@@ -48,27 +48,27 @@ func TestEmbeddedKeepsData(t *testing.T) {
 
 func TestAllocations(t *testing.T) {
 	b := open(t, t.TempDir())
-	claim := func(value, owner string, want bool) {
+	allocate := func(value, owner string, want bool) {
 		t.Helper()
 		if got, err := b.Allocate(t.Context(), "p", value, owner); err != nil || got != want {
-			t.Errorf("claim of %s by %s: %v, %v, want %v", value, owner, got, err, want)
+			t.Errorf("allocation of %s to %s: %v, %v, want %v", value, owner, got, err, want)
 		}
 	}
-	claim("1", "a", true)
-	claim("1", "a", true) // the same owner may allocate again
-	claim("1", "b", false)
-	claim("2", "b", true)
+	allocate("1", "a", true)
+	allocate("1", "a", true) // the same owner may allocate again
+	allocate("1", "b", false)
+	allocate("2", "b", true)
 	if released, err := b.Release(t.Context(), "p", "1", "b"); err != nil || released { // not the owner
 		t.Error(err)
 	}
-	claim("1", "b", false)
+	allocate("1", "b", false)
 	if released, err := b.Release(t.Context(), "p", "1", "a"); err != nil || !released {
 		t.Error(err)
 	}
-	claim("1", "b", true)
-	held, err := b.Allocated(t.Context(), "p")
-	if err != nil || len(held) != 2 || held["1"] != "b" || held["2"] != "b" {
-		t.Errorf("claims are %v, %v", held, err)
+	allocate("1", "b", true)
+	owners, err := b.Allocated(t.Context(), "p")
+	if err != nil || len(owners) != 2 || owners["1"] != "b" || owners["2"] != "b" {
+		t.Errorf("allocations are %v, %v", owners, err)
 	}
 }
 

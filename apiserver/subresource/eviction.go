@@ -111,7 +111,7 @@ type evictionRequest struct {
 	condition, previousCondition *corev1.PodCondition
 
 	requestedBy string // the user, and the user it acts for, if any
-	reason      string // the reason that the request gives
+	reason      string // the reason in the request
 }
 
 // Annotations of an eviction with the requester and the reason, from Berth and from the

@@ -153,7 +153,7 @@ func (e *EvictionREST) updateBudgetStatus(ctx context.Context, b *policyv1.PodDi
 
 // refundFailed refunds the debits of a failed request, unless the pod is being deleted or another
 // request is evicting it and relies on the debit. It clears the condition first: a request that
-// relies on the debit then sees a changed pod and retries.
+// relies on the debit then reads a changed pod and retries.
 func (e *EvictionREST) refundFailed(ctx context.Context, r *evictionRequest) {
 	if !e.options.Refund || len(r.debits) == 0 {
 		return
@@ -199,8 +199,8 @@ func isDisruptionTarget(c corev1.PodCondition) bool {
 	return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
 }
 
-// refund refunds the debits of a request. Debits that cannot be refunded expire, which is the safe
-// side.
+// refund refunds the debits of a request. Debits that cannot be refunded expire. Until then, they only
+// prevent evictions.
 func (e *EvictionREST) refund(ctx context.Context, r *evictionRequest) {
 	for _, p := range r.debits {
 		err := e.updateBudgetStatus(ctx, p.budget, nil, func(s *policyv1.PodDisruptionBudgetStatus) bool {

@@ -47,10 +47,10 @@ func newEvictionTest(t *testing.T) *evictionTest {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &evictionTest{T: t, ctx: genericapirequest.WithNamespace(t.Context(), "default"), recordEviction: func(*displacement.Record) error { return nil }}
+	e := &evictionTest{T: t, ctx: genericapirequest.WithNamespace(t.Context(), "default"), recordEviction: func(*displacement.Record) error { return nil }}
 	c := registry.Config{Options: store.Options{Backend: backend, Scheme: set.Scheme, Codecs: set.Codecs}, Typer: set.Scheme}
 	for _, k := range kinds.All() {
-		to := map[string]**registry.REST{"pods": &l.pods, "poddisruptionbudgets": &l.budgets}[k.Resource]
+		to := map[string]**registry.REST{"pods": &e.pods, "poddisruptionbudgets": &e.budgets}[k.Resource]
 		if to == nil || *to != nil {
 			continue
 		}
@@ -65,78 +65,78 @@ func newEvictionTest(t *testing.T) *evictionTest {
 			time.Sleep(time.Millisecond)
 		}
 	}
-	l.EvictionREST = subresource.NewEvictionREST(l.pods.Store, l.budgets.Store, l.pods, func(_ context.Context, r *displacement.Record) error { return l.recordEviction(r) },
+	e.EvictionREST = subresource.NewEvictionREST(e.pods.Store, e.budgets.Store, e.pods, func(_ context.Context, r *displacement.Record) error { return e.recordEviction(r) },
 		subresource.EvictionOptions{Refund: true, IncludeReason: true, Rules: budget.Evictions{Recount: true}})
-	return l
+	return e
 }
 
 // put stores an object unchanged.
-func (l *evictionTest) put(in *registry.REST, name string, obj, out runtime.Object) {
-	l.Helper()
-	key, err := in.KeyFunc(l.ctx, name)
+func (e *evictionTest) put(in *registry.REST, name string, obj, out runtime.Object) {
+	e.Helper()
+	key, err := in.KeyFunc(e.ctx, name)
 	if err == nil {
-		err = in.Store.Storage.Create(l.ctx, key, obj, out, 0, false)
+		err = in.Store.Storage.Create(e.ctx, key, obj, out, 0, false)
 	}
 	if err != nil {
-		l.Fatal(err)
+		e.Fatal(err)
 	}
 }
 
 // pod creates a running, ready pod.
-func (l *evictionTest) pod(name string, labels map[string]string) *corev1.Pod {
-	l.Helper()
+func (e *evictionTest) pod(name string, labels map[string]string) *corev1.Pod {
+	e.Helper()
 	out := &corev1.Pod{}
-	l.put(l.pods, name, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name), Labels: labels},
+	e.put(e.pods, name, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name), Labels: labels},
 		Spec:   corev1.PodSpec{NodeName: "n1", Containers: []corev1.Container{{Name: "main", Image: "main:1"}}},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}}, out)
 	return out
 }
 
 // budget creates a disruption budget whose status allows disruptions.
-func (l *evictionTest) budget(name string, desired int32, selector metav1.LabelSelector) {
-	l.Helper()
+func (e *evictionTest) budget(name string, desired int32, selector metav1.LabelSelector) {
+	e.Helper()
 	minimum := intstr.FromInt32(desired)
-	l.put(l.budgets, name, &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Generation: 1},
+	e.put(e.budgets, name, &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Generation: 1},
 		Spec:   policyv1.PodDisruptionBudgetSpec{MinAvailable: &minimum, Selector: &selector},
 		Status: policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 1, DesiredHealthy: desired, CurrentHealthy: 100, ExpectedPods: 100, DisruptionsAllowed: 100 - desired}},
 		&policyv1.PodDisruptionBudget{})
 }
 
-func (l *evictionTest) evict(name string, p *metav1.Preconditions) error {
-	_, err := l.Create(l.ctx, name, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, DeleteOptions: &metav1.DeleteOptions{Preconditions: p}},
+func (e *evictionTest) evict(name string, p *metav1.Preconditions) error {
+	_, err := e.Create(e.ctx, name, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, DeleteOptions: &metav1.DeleteOptions{Preconditions: p}},
 		rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
 	return err
 }
 
 func TestEvictionPreconditionsIgnoreOwnCondition(t *testing.T) {
-	l := newEvictionTest(t)
-	p := l.pod("a", nil)
-	reports := 0
-	l.recordEviction = func(*displacement.Record) error {
-		if reports++; reports < 3 {
+	e := newEvictionTest(t)
+	p := e.pod("a", nil)
+	records := 0
+	e.recordEviction = func(*displacement.Record) error {
+		if records++; records < 3 {
 			return errors.New("events cannot be created")
 		}
 		return nil
 	}
-	if err := l.evict("a", &metav1.Preconditions{ResourceVersion: &p.ResourceVersion}); err != nil || reports != 3 {
-		t.Errorf("%d notifications: %v", reports, err)
+	if err := e.evict("a", &metav1.Preconditions{ResourceVersion: &p.ResourceVersion}); err != nil || records != 3 {
+		t.Errorf("%d records: %v", records, err)
 	}
 }
 
 // TestEvictionFailsOnConcurrentChange: a concurrent change makes the eviction fail. It reverts its own
 // changes and keeps those of others.
 func TestEvictionFailsOnConcurrentChange(t *testing.T) {
-	foreign := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "PreemptionByScheduler"}
-	over := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionFalse, Reason: "Over"}
+	otherCondition := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "PreemptionByScheduler"}
+	falseCondition := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionFalse, Reason: "Over"}
 	for name, tc := range map[string]struct {
-		before *corev1.PodCondition
-		beside func(*corev1.Pod) // concurrent change between setting the condition and the delete
-		want   string
+		before     *corev1.PodCondition
+		concurrent func(*corev1.Pod) // change between setting the condition and the delete
+		want       string
 	}{
 		"labels":                              {nil, func(*corev1.Pod) {}, "1 left, 0 entries, no condition"},
-		"older condition":                     {&over, func(*corev1.Pod) {}, "1 left, 0 entries, False Over"},
-		"condition of another request before": {&foreign, func(*corev1.Pod) {}, "0 left, 1 entries, True PreemptionByScheduler"},
-		"condition of another request":        {nil, func(p *corev1.Pod) { p.Status.Conditions = append(p.Status.Conditions[:1], foreign) }, "0 left, 1 entries, True PreemptionByScheduler"},
+		"older condition":                     {&falseCondition, func(*corev1.Pod) {}, "1 left, 0 entries, False Over"},
+		"condition of another request before": {&otherCondition, func(*corev1.Pod) {}, "0 left, 1 entries, True PreemptionByScheduler"},
+		"condition of another request":        {nil, func(p *corev1.Pod) { p.Status.Conditions = append(p.Status.Conditions[:1], otherCondition) }, "0 left, 1 entries, True PreemptionByScheduler"},
 		"deletion": {nil, func(p *corev1.Pod) {
 			now, grace := metav1.Now(), int64(30)
 			p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &now, &grace
@@ -144,26 +144,26 @@ func TestEvictionFailsOnConcurrentChange(t *testing.T) {
 		"pod recreated with the same name": {nil, func(p *corev1.Pod) { p.UID, p.Status.Conditions = "new", nil }, "0 left, 1 entries, no condition"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newEvictionTest(t)
-			l.budget("b", 99, metav1.LabelSelector{})
+			e := newEvictionTest(t)
+			e.budget("b", 99, metav1.LabelSelector{})
 			for i := range 99 {
-				l.pod(fmt.Sprint("other", i), nil)
+				e.pod(fmt.Sprint("other", i), nil)
 			}
-			p := l.pod("a", nil)
+			p := e.pod("a", nil)
 			if tc.before != nil {
-				p = l.change("a", func(p *corev1.Pod) { p.Status.Conditions = append(p.Status.Conditions, *tc.before) })
+				p = e.change("a", func(p *corev1.Pod) { p.Status.Conditions = append(p.Status.Conditions, *tc.before) })
 			}
-			l.recordEviction = func(*displacement.Record) error {
-				l.change("a", func(p *corev1.Pod) {
+			e.recordEviction = func(*displacement.Record) error {
+				e.change("a", func(p *corev1.Pod) {
 					p.Labels = map[string]string{"changed": p.ResourceVersion}
-					tc.beside(p)
+					tc.concurrent(p)
 				})
 				return nil
 			}
-			if err := l.evict("a", &metav1.Preconditions{ResourceVersion: &p.ResourceVersion}); !apierrors.IsConflict(err) {
+			if err := e.evict("a", &metav1.Preconditions{ResourceVersion: &p.ResourceVersion}); !apierrors.IsConflict(err) {
 				t.Errorf("got %v, want a conflict", err)
 			}
-			if got := l.budgetState("b", "a"); got != tc.want {
+			if got := e.budgetState("b", "a"); got != tc.want {
 				t.Errorf("%s, want %s", got, tc.want)
 			}
 		})
@@ -173,23 +173,23 @@ func TestEvictionFailsOnConcurrentChange(t *testing.T) {
 // TestEvictionDoesNotUseRevertedDebit: an eviction that relied on the debit of another request
 // does not continue after that request has failed.
 func TestEvictionDoesNotUseRevertedDebit(t *testing.T) {
-	l := newEvictionTest(t)
-	l.budget("b", 1, metav1.LabelSelector{})
-	l.pod("other", nil)
-	p := l.pod("a", nil)
+	e := newEvictionTest(t)
+	e.budget("b", 1, metav1.LabelSelector{})
+	e.pod("other", nil)
+	p := e.pod("a", nil)
 	var second error
-	reports := 0
-	l.recordEviction = func(*displacement.Record) error {
-		switch reports++; reports {
+	records := 0
+	e.recordEviction = func(*displacement.Record) error {
+		switch records++; records {
 		case 1: // the first request has debited the budget and set the condition
-			second = l.evict("a", nil)
+			second = e.evict("a", nil)
 		case 2: // the second request has observed both; now the first one fails
-			l.change("a", func(p *corev1.Pod) { p.Status.Conditions = p.Status.Conditions[:1] })
-			l.changeBudget("b", func(b *policyv1.PodDisruptionBudget) { b.Status.DisruptionsAllowed, b.Status.DisruptedPods = 0, nil })
+			e.change("a", func(p *corev1.Pod) { p.Status.Conditions = p.Status.Conditions[:1] })
+			e.changeBudget("b", func(b *policyv1.PodDisruptionBudget) { b.Status.DisruptionsAllowed, b.Status.DisruptedPods = 0, nil })
 		}
 		return nil
 	}
-	_ = l.evict("a", &metav1.Preconditions{ResourceVersion: &p.ResourceVersion})
+	_ = e.evict("a", &metav1.Preconditions{ResourceVersion: &p.ResourceVersion})
 	if !apierrors.IsTooManyRequests(second) {
 		t.Errorf("the second request returned %v, want too many requests", second)
 	}
@@ -197,51 +197,51 @@ func TestEvictionDoesNotUseRevertedDebit(t *testing.T) {
 
 // budgetState returns disruptionsAllowed, the number of disruptedPods and the DisruptionTarget condition
 // of a pod.
-func (l *evictionTest) budgetState(name, pod string) string {
-	l.Helper()
-	found, err := l.budgets.Get(l.ctx, name, &metav1.GetOptions{})
+func (e *evictionTest) budgetState(name, pod string) string {
+	e.Helper()
+	found, err := e.budgets.Get(e.ctx, name, &metav1.GetOptions{})
 	if err != nil {
-		l.Fatal(err)
+		e.Fatal(err)
 	}
 	b := found.(*policyv1.PodDisruptionBudget)
-	if found, err = l.pods.Get(l.ctx, pod, &metav1.GetOptions{}); err != nil {
-		l.Fatal(err)
+	if found, err = e.pods.Get(e.ctx, pod, &metav1.GetOptions{}); err != nil {
+		e.Fatal(err)
 	}
-	mark := "no condition"
+	condition := "no condition"
 	for _, c := range found.(*corev1.Pod).Status.Conditions {
 		if c.Type == corev1.DisruptionTarget {
-			mark = fmt.Sprintf("%s %s", c.Status, c.Reason)
+			condition = fmt.Sprintf("%s %s", c.Status, c.Reason)
 		}
 	}
-	return fmt.Sprintf("%d left, %d entries, %s", b.Status.DisruptionsAllowed, len(b.Status.DisruptedPods), mark)
+	return fmt.Sprintf("%d left, %d entries, %s", b.Status.DisruptionsAllowed, len(b.Status.DisruptedPods), condition)
 }
 
-func (l *evictionTest) changeBudget(name string, f func(*policyv1.PodDisruptionBudget)) {
-	l.Helper()
-	key, err := l.budgets.KeyFunc(l.ctx, name)
+func (e *evictionTest) changeBudget(name string, f func(*policyv1.PodDisruptionBudget)) {
+	e.Helper()
+	key, err := e.budgets.KeyFunc(e.ctx, name)
 	if err == nil {
-		err = l.budgets.Store.Storage.GuaranteedUpdate(l.ctx, key, &policyv1.PodDisruptionBudget{}, false, nil, storage.SimpleUpdate(func(obj runtime.Object) (runtime.Object, error) {
+		err = e.budgets.Store.Storage.GuaranteedUpdate(e.ctx, key, &policyv1.PodDisruptionBudget{}, false, nil, storage.SimpleUpdate(func(obj runtime.Object) (runtime.Object, error) {
 			f(obj.(*policyv1.PodDisruptionBudget))
 			return obj, nil
 		}), false, nil)
 	}
 	if err != nil {
-		l.Error(err)
+		e.Error(err)
 	}
 }
 
-func (l *evictionTest) change(name string, f func(*corev1.Pod)) *corev1.Pod {
-	l.Helper()
+func (e *evictionTest) change(name string, f func(*corev1.Pod)) *corev1.Pod {
+	e.Helper()
 	out := &corev1.Pod{}
-	key, err := l.pods.KeyFunc(l.ctx, name)
+	key, err := e.pods.KeyFunc(e.ctx, name)
 	if err == nil {
-		err = l.pods.Store.Storage.GuaranteedUpdate(l.ctx, key, out, false, nil, storage.SimpleUpdate(func(obj runtime.Object) (runtime.Object, error) {
+		err = e.pods.Store.Storage.GuaranteedUpdate(e.ctx, key, out, false, nil, storage.SimpleUpdate(func(obj runtime.Object) (runtime.Object, error) {
 			f(obj.(*corev1.Pod))
 			return obj, nil
 		}), false, nil)
 	}
 	if err != nil {
-		l.Error(err)
+		e.Error(err)
 	}
 	return out
 }
@@ -250,25 +250,25 @@ func TestRecountListsPodsOfBudgets(t *testing.T) {
 	in := func(key string, values ...string) metav1.LabelSelector {
 		return metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: key, Operator: metav1.LabelSelectorOpIn, Values: values}}}
 	}
-	l := newEvictionTest(t)
+	e := newEvictionTest(t)
 	both := map[string]string{"app": "web", "tier": "front"}
 	for i := range 3 {
-		l.pod(fmt.Sprint("both", i), both)
-		l.pod(fmt.Sprint("bystander", i), map[string]string{"app": "other"})
+		e.pod(fmt.Sprint("both", i), both)
+		e.pod(fmt.Sprint("bystander", i), map[string]string{"app": "other"})
 	}
-	l.pod("back", map[string]string{"app": "web", "tier": "back"})
-	l.budget("web", 3, in("app", "web", "site")) // 4 pods match
-	l.budget("front", 2, in("tier", "front"))    // 3 pods match
-	if err := l.evict("both0", nil); err != nil {
+	e.pod("back", map[string]string{"app": "web", "tier": "back"})
+	e.budget("web", 3, in("app", "web", "site")) // 4 pods match
+	e.budget("front", 2, in("tier", "front"))    // 3 pods match
+	if err := e.evict("both0", nil); err != nil {
 		t.Error(err)
 	}
-	if err := l.evict("both1", nil); !apierrors.IsTooManyRequests(err) || !strings.Contains(err.Error(), "disruption budget front needs 2 healthy pods and has 2 currently") {
-		t.Errorf("past both: %v", err)
+	if err := e.evict("both1", nil); !apierrors.IsTooManyRequests(err) || !strings.Contains(err.Error(), "disruption budget front needs 2 healthy pods and has 2 currently") {
+		t.Errorf("beyond both budgets: %v", err)
 	}
-	if err := l.evict("back", nil); !apierrors.IsTooManyRequests(err) || !strings.Contains(err.Error(), "disruption budget web needs 3 healthy pods and has 3 currently") {
-		t.Errorf("past one: %v", err)
+	if err := e.evict("back", nil); !apierrors.IsTooManyRequests(err) || !strings.Contains(err.Error(), "disruption budget web needs 3 healthy pods and has 3 currently") {
+		t.Errorf("beyond one budget: %v", err)
 	}
-	if err := l.evict("bystander0", nil); err != nil {
+	if err := e.evict("bystander0", nil); err != nil {
 		t.Error(err)
 	}
 }

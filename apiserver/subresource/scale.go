@@ -195,13 +195,13 @@ func (u *scaleUpdate) UpdatedObject(ctx context.Context, old runtime.Object) (ru
 	if err != nil {
 		return nil, err
 	}
-	wanted, err := u.info.UpdatedObject(ctx, before)
+	updated, err := u.info.UpdatedObject(ctx, before)
 	if err != nil {
 		return nil, err
 	}
-	scale, ok := wanted.(*autoscalingv1.Scale)
+	scale, ok := updated.(*autoscalingv1.Scale)
 	if !ok {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("want a Scale, got %T", wanted))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("want a Scale, got %T", updated))
 	}
 	if errs := validateScale(scale); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(autoscalingv1.SchemeGroupVersion.WithKind("Scale").GroupKind(), u.name, errs)

@@ -22,7 +22,7 @@ import (
 )
 
 // releaseTimeout bounds the release of allocations after a service is deleted. RunRepair releases
-// the rest.
+// the others.
 const releaseTimeout = 10 * time.Second
 
 // ServiceAllocator allocates cluster IPs and node ports for services. Each cluster IP has an IPAddress.
@@ -107,12 +107,12 @@ func (s *ServiceAllocator) afterUpdate(obj runtime.Object, options *metav1.Updat
 	}
 	t := &transaction{clusterIPs: s.clusterIPs, owner: ownerOf(service, nil)}
 	s.mu.Lock()
-	left := s.pendingRelease[t.owner]
+	released := s.pendingRelease[t.owner]
 	delete(s.pendingRelease, t.owner)
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
 	defer cancel()
-	t.releaseUnused(ctx, left, service)
+	t.releaseUnused(ctx, released, service)
 }
 
 func (s *ServiceAllocator) afterDelete(obj runtime.Object, options *metav1.DeleteOptions) {
@@ -208,9 +208,9 @@ func (t *transaction) allocateIP(ctx context.Context, service, old *corev1.Servi
 
 // releaseUnused releases the allocations that service does not hold.
 func (t *transaction) releaseUnused(ctx context.Context, allocations []allocation, service *corev1.Service) {
-	kept := allocationsOf(service)
+	current := allocationsOf(service)
 	for _, c := range allocations {
-		if !slices.Contains(kept, c) {
+		if !slices.Contains(current, c) {
 			t.release(ctx, c)
 		}
 	}
@@ -218,19 +218,19 @@ func (t *transaction) releaseUnused(ctx context.Context, allocations []allocatio
 
 // allocationsOf returns the allocations of a service.
 func allocationsOf(service *corev1.Service) []allocation {
-	var held []allocation
+	var out []allocation
 	for _, address := range service.Spec.ClusterIPs {
 		if addr, ok := parseIP(address); ok {
-			held = append(held, allocation{clusterIPPool, addr.String()})
+			out = append(out, allocation{clusterIPPool, addr.String()})
 		}
 	}
 	for _, port := range service.Spec.Ports {
 		if port.NodePort != 0 {
-			held = append(held, allocation{nodePortPool, strconv.Itoa(int(port.NodePort))})
+			out = append(out, allocation{nodePortPool, strconv.Itoa(int(port.NodePort))})
 		}
 	}
 	if port := service.Spec.HealthCheckNodePort; port != 0 {
-		held = append(held, allocation{nodePortPool, strconv.Itoa(int(port))})
+		out = append(out, allocation{nodePortPool, strconv.Itoa(int(port))})
 	}
-	return held
+	return out
 }

@@ -164,12 +164,12 @@ func allocateAny(ctx context.Context, allocator Allocator, pool, owner string, r
 			return value, err
 		}
 	}
-	taken, err := allocator.Allocated(ctx, pool)
+	allocated, err := allocator.Allocated(ctx, pool)
 	if err != nil {
 		return "", err
 	}
 	for value := range all {
-		if _, found := taken[value]; found {
+		if _, found := allocated[value]; found {
 			continue
 		}
 		if free, err := allocator.Allocate(ctx, pool, value, owner); err != nil || free {
@@ -183,11 +183,11 @@ func allocateAny(ctx context.Context, allocator Allocator, pool, owner string, r
 type dryRunAllocator struct{ from Allocator }
 
 func (u dryRunAllocator) Allocate(ctx context.Context, pool, value, owner string) (bool, error) {
-	taken, err := u.Allocated(ctx, pool)
+	allocated, err := u.Allocated(ctx, pool)
 	if err != nil {
 		return false, err
 	}
-	holder, found := taken[value]
+	holder, found := allocated[value]
 	return !found || holder == owner, nil
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // repairInterval is how often allocations without a service are searched. An allocation is released
-// only after it was found without a service twice, because a service may be just being created.
+// only after it was found without a service twice, because the creation of its service may be in progress.
 const repairInterval = 5 * time.Minute
 
 // RunRepair periodically releases allocations whose service does not exist, which a crash can leave
@@ -55,31 +55,31 @@ func (s *ServiceAllocator) repair(ctx context.Context, former map[allocation]str
 }
 
 func (s *ServiceAllocator) repairAllocations(ctx context.Context, former map[allocation]string) (map[allocation]string, error) {
-	held := map[allocation]string{}
+	orphans := map[allocation]string{}
 	for _, pool := range []string{clusterIPPool, nodePortPool} {
-		taken, err := s.clusterIPs.allocator.Allocated(ctx, pool)
+		owners, err := s.clusterIPs.allocator.Allocated(ctx, pool)
 		if err != nil {
 			return nil, err
 		}
-		for value, owner := range taken {
-			held[allocation{pool, value}] = owner
+		for value, owner := range owners {
+			orphans[allocation{pool, value}] = owner
 		}
 	}
-	if err := s.reconcile(ctx, held); err != nil {
+	if err := s.reconcile(ctx, orphans); err != nil {
 		return nil, err
 	}
-	for c, owner := range held {
-		if former[c] == owner {
+	for a, owner := range orphans {
+		if former[a] == owner {
 			t := &transaction{clusterIPs: s.clusterIPs, owner: owner}
-			t.release(ctx, c)
-			delete(held, c)
+			t.release(ctx, a)
+			delete(orphans, a)
 		}
 	}
-	return held, nil
+	return orphans, nil
 }
 
-// reconcile removes the values of existing services from held, and allocates missing ones.
-func (s *ServiceAllocator) reconcile(ctx context.Context, held map[allocation]string) error {
+// reconcile removes the values of existing services from allocated, and allocates missing ones.
+func (s *ServiceAllocator) reconcile(ctx context.Context, allocated map[allocation]string) error {
 	all := genericapirequest.WithNamespace(ctx, "")
 	list, err := s.store.List(all, &metainternalversion.ListOptions{})
 	if err != nil {
@@ -89,12 +89,12 @@ func (s *ServiceAllocator) reconcile(ctx context.Context, held map[allocation]st
 	for i := range services.Items {
 		service := &services.Items[i]
 		owner := ownerOf(service, nil)
-		for _, c := range allocationsOf(service) {
-			if held[c] == owner {
-				delete(held, c)
+		for _, a := range allocationsOf(service) {
+			if allocated[a] == owner {
+				delete(allocated, a)
 				continue
 			}
-			if _, err := s.clusterIPs.allocator.Allocate(ctx, c.pool, c.value, owner); err != nil {
+			if _, err := s.clusterIPs.allocator.Allocate(ctx, a.pool, a.value, owner); err != nil {
 				return err
 			}
 		}

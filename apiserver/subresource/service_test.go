@@ -15,8 +15,8 @@ type memoryAllocator map[allocation]string
 
 func (m memoryAllocator) Allocate(_ context.Context, pool, value, owner string) (bool, error) {
 	c := allocation{pool, value}
-	if held, found := m[c]; found {
-		return held == owner, nil
+	if allocated, found := m[c]; found {
+		return allocated == owner, nil
 	}
 	m[c] = owner
 	return true, nil
@@ -62,8 +62,8 @@ func create(t *testing.T, s *ServiceAllocator, svc *corev1.Service) func(context
 }
 
 func TestClusterIPIsAllocated(t *testing.T) {
-	held := memoryAllocator{}
-	s := services(held, "10.96.0.0/16")
+	allocated := memoryAllocator{}
+	s := services(allocated, "10.96.0.0/16")
 	svc := service("a", corev1.ServiceSpec{})
 	finish := create(t, s, svc)
 	addr, err := netip.ParseAddr(svc.Spec.ClusterIP)
@@ -74,14 +74,14 @@ func TestClusterIPIsAllocated(t *testing.T) {
 		t.Errorf("policy %v, families %v", *svc.Spec.IPFamilyPolicy, svc.Spec.IPFamilies)
 	}
 	finish(t.Context(), false)
-	if len(held) != 0 {
-		t.Errorf("after a failed write: %v", held)
+	if len(allocated) != 0 {
+		t.Errorf("after a failed write: %v", allocated)
 	}
 }
 
 func TestRequestedClusterIP(t *testing.T) {
-	held := memoryAllocator{}
-	s := services(held, "10.96.0.0/16")
+	allocated := memoryAllocator{}
+	s := services(allocated, "10.96.0.0/16")
 	create(t, s, service("a", corev1.ServiceSpec{ClusterIP: "10.96.0.10"}))(t.Context(), true)
 	for ip, want := range map[string]string{
 		"10.96.0.10":      `Service "b" is invalid: spec.clusterIPs: Invalid value: ["10.96.0.10"]: failed to allocate IP 10.96.0.10: provided IP is already allocated`,
@@ -111,8 +111,8 @@ func TestFirstClusterIPIsReserved(t *testing.T) {
 
 // An update releases allocations after the write and not before, because the write may fail.
 func TestUpdateReleasesAfterWrite(t *testing.T) {
-	held := memoryAllocator{}
-	s := services(held, "10.96.0.0/16")
+	allocated := memoryAllocator{}
+	s := services(allocated, "10.96.0.0/16")
 	old := service("a", corev1.ServiceSpec{ClusterIP: "10.96.0.10", ClusterIPs: []string{"10.96.0.10"}})
 	create(t, s, old)(t.Context(), true)
 	next := service("a", corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "x"})
@@ -121,52 +121,52 @@ func TestUpdateReleasesAfterWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	finish(t.Context(), true)
-	if len(held) != 1 {
-		t.Errorf("before the write: claimed %v", held)
+	if len(allocated) != 1 {
+		t.Errorf("before the write: allocated %v", allocated)
 	}
 	s.afterUpdate(next, &metav1.UpdateOptions{})
-	if len(held) != 0 {
-		t.Errorf("after it was written: claimed are %v", held)
+	if len(allocated) != 0 {
+		t.Errorf("after the write: allocated %v", allocated)
 	}
 }
 
 // Different spellings of an address are one allocation.
 func TestRequestedClusterIPIsReleased(t *testing.T) {
-	held := memoryAllocator{}
-	s := services(held, "10.96.0.0/16")
+	allocated := memoryAllocator{}
+	s := services(allocated, "10.96.0.0/16")
 	svc := service("a", corev1.ServiceSpec{ClusterIP: "10.96.0.010", ClusterIPs: []string{"10.96.0.010"}})
 	create(t, s, svc)(t.Context(), true)
 	s.afterDelete(svc, &metav1.DeleteOptions{})
-	if len(held) != 0 {
-		t.Errorf("still claimed: %v", held)
+	if len(allocated) != 0 {
+		t.Errorf("still allocated: %v", allocated)
 	}
 }
 
 // A load balancer without required node ports may request some, which are then allocated.
 func TestLoadBalancerWithoutNodePorts(t *testing.T) {
-	held, none := memoryAllocator{}, false
-	s := services(held, "10.96.0.0/16")
+	allocated, allocateNodePorts := memoryAllocator{}, false
+	s := services(allocated, "10.96.0.0/16")
 	balancer := func(name string, port int32) *corev1.Service {
-		return service(name, corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, AllocateLoadBalancerNodePorts: &none,
+		return service(name, corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, AllocateLoadBalancerNodePorts: &allocateNodePorts,
 			Ports: []corev1.ServicePort{{Port: 80, Protocol: corev1.ProtocolTCP, NodePort: port}}})
 	}
 	create(t, s, balancer("a", 30080))(t.Context(), true)
 	create(t, s, balancer("b", 0))(t.Context(), true)
 	for _, port := range []int32{30080, 22, -5, 99999} {
 		if _, err := s.beginCreate(t.Context(), balancer("c", port), &metav1.CreateOptions{}); err == nil {
-			t.Errorf("node port %d was given", port)
+			t.Errorf("node port %d was allocated", port)
 		}
 	}
 }
 
 // Every address of a range is allocated once, then the range is full.
 func TestClusterIPRangeIsFull(t *testing.T) {
-	held := memoryAllocator{}
-	s := services(held, "10.0.0.0/29") // .1, the kubernetes Service, to .6
+	allocated := memoryAllocator{}
+	s := services(allocated, "10.0.0.0/29") // .1, the kubernetes Service, to .6
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		create(t, s, service(name, corev1.ServiceSpec{}))(t.Context(), true)
 	}
-	for c := range held {
+	for c := range allocated {
 		if c.value == "10.0.0.0" || c.value == "10.0.0.1" || c.value == "10.0.0.7" {
 			t.Errorf("%s was allocated, but it is reserved", c.value)
 		}
@@ -177,8 +177,8 @@ func TestClusterIPRangeIsFull(t *testing.T) {
 }
 
 func TestNodePorts(t *testing.T) {
-	held := memoryAllocator{}
-	s := services(held, "10.96.0.0/16")
+	allocated := memoryAllocator{}
+	s := services(allocated, "10.96.0.0/16")
 	svc := service("a", corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{
 		{Port: 53, Protocol: corev1.ProtocolTCP}, {Port: 53, Protocol: corev1.ProtocolUDP}, {Port: 80, Protocol: corev1.ProtocolTCP, NodePort: 30080},
 	}})
@@ -187,8 +187,8 @@ func TestNodePorts(t *testing.T) {
 	if ports[0].NodePort < firstNodePort || ports[0].NodePort > lastNodePort || ports[0].NodePort != ports[1].NodePort || ports[2].NodePort != 30080 {
 		t.Errorf("node ports are %d, %d, %d", ports[0].NodePort, ports[1].NodePort, ports[2].NodePort)
 	}
-	again := service("b", corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80, NodePort: 30080}}})
-	if _, err := s.beginCreate(t.Context(), again, &metav1.CreateOptions{}); err == nil {
+	duplicate := service("b", corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80, NodePort: 30080}}})
+	if _, err := s.beginCreate(t.Context(), duplicate, &metav1.CreateOptions{}); err == nil {
 		t.Error("a node port was allocated twice")
 	}
 	// A service without node ports and cluster IPs releases all of them.
@@ -200,19 +200,19 @@ func TestNodePorts(t *testing.T) {
 	}
 	finish(t.Context(), true)
 	s.afterUpdate(changed, &metav1.UpdateOptions{})
-	if len(held) != 0 {
-		t.Errorf("a service of type ExternalName has %v", held)
+	if len(allocated) != 0 {
+		t.Errorf("a service of type ExternalName has %v", allocated)
 	}
 }
 
 func TestDryRunAllocatesNothing(t *testing.T) {
-	held := memoryAllocator{}
-	s := services(held, "10.96.0.0/16")
+	allocated := memoryAllocator{}
+	s := services(allocated, "10.96.0.0/16")
 	svc := service("a", corev1.ServiceSpec{})
 	if _, err := s.beginCreate(t.Context(), svc, &metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
 		t.Fatal(err)
 	}
-	if svc.Spec.ClusterIP == "" || len(held) != 0 {
-		t.Errorf("clusterIP %q, claims %v: want an address and no claim", svc.Spec.ClusterIP, held)
+	if svc.Spec.ClusterIP == "" || len(allocated) != 0 {
+		t.Errorf("clusterIP %q, allocations %v: want an address and no allocation", svc.Spec.ClusterIP, allocated)
 	}
 }

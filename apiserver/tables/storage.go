@@ -121,12 +121,12 @@ func driverRow(d *storagev1.CSIDriver) []any {
 	for _, r := range d.Spec.TokenRequests {
 		audiences = append(audiences, r.Audience)
 	}
-	shown := func(list []string) string {
+	format := func(list []string) string {
 		if len(list) == 0 {
 			return "<unset>"
 		}
 		return strings.Join(list, ",")
 	}
 	return []any{d.Name, deref(d.Spec.AttachRequired, true), deref(d.Spec.PodInfoOnMount, false), deref(d.Spec.StorageCapacity, false),
-		shown(audiences), deref(d.Spec.RequiresRepublish, false), orNone(strings.Join(modes, ",")), age(&d.ObjectMeta)}
+		format(audiences), deref(d.Spec.RequiresRepublish, false), orNone(strings.Join(modes, ",")), age(&d.ObjectMeta)}
 }

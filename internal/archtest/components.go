@@ -44,7 +44,7 @@ var components = []component{
 	{"internal/conversion", 4, "converts API objects to the engine's model, one way"},
 	{"internal/journal", 4, "stores displacement records and scheduling decisions on disk"},
 	{"internal/metrics", 4, "metrics that several processes export"},
-	{"internal/quota", 4, "what objects use of a ResourceQuota"},
+	{"internal/quota", 4, "the ResourceQuota usage of objects"},
 	{"internal/rungroup", 4, "runs the components of one process and stops all when one stops"},
 	{"internal/table", 4, "tables of text, with columns for wide output"},
 	{"engine/scheduling", 3, "the scheduling machine: composes queue, cluster, placement and preemption"},
@@ -53,7 +53,7 @@ var components = []component{
 	{"engine/preemption", 2, "selects victims, with a reference implementation"},
 	{"engine/remediation", 2, "finds the smallest changes that make a pending pod schedulable"},
 	{"engine/autoscaling", 1, "replicas of HorizontalPodAutoscalers: proposals of metrics, stabilization, scaling policies"},
-	{"engine/budget", 1, "disruption budgets: status, allowed disruptions, answers to evictions"},
+	{"engine/budget", 1, "disruption budgets: status, allowed disruptions, decisions about evictions"},
 	{"engine/cluster", 1, "cluster state in columns: assume, forget, fork, topology counters, change log"},
 	{"engine/nodeipam", 1, "allocates the pod ranges of nodes"},
 	{"engine/nodelifecycle", 1, "finds lost nodes, sets their taints and limits the eviction rate per zone"},
@@ -73,7 +73,7 @@ var components = []component{
 	{"deploy", unlayered, "manifests for a Kubernetes cluster and a Grafana dashboard, with their tests"},
 	{"e2e", unlayered, "tests of the built binary"},
 	{"internal/archtest", unlayered, "tests of the rules on this page"},
-	{"internal/testkit", unlayered, "what tests share"},
+	{"internal/testkit", unlayered, "helpers that tests share"},
 	{"scenarios", unlayered, "behaviour over time as text, with the recorded timeline"},
 }
 

@@ -19,24 +19,24 @@ func TestDirectDependenciesHaveReasons(t *testing.T) {
 		}
 		return string(data)
 	}
-	var direct, reasoned []string
+	var direct, documented []string
 	for _, m := range regexp.MustCompile(`(?m)^\t(\S+) v\S+(.*)$`).FindAllStringSubmatch(read("go.mod"), -1) {
 		if !strings.Contains(m[2], "// indirect") {
 			direct = append(direct, m[1])
 		}
 	}
 	for _, m := range regexp.MustCompile("(?m)^\\| `(\\S+)` \\| \\S.* \\|$").FindAllStringSubmatch(read("docs/reference/dependencies.md"), -1) {
-		reasoned = append(reasoned, m[1])
+		documented = append(documented, m[1])
 	}
 	if len(direct) == 0 {
 		t.Fatal("no direct dependency found in go.mod: the parser is broken")
 	}
 	for _, d := range direct {
-		if !slices.Contains(reasoned, d) {
+		if !slices.Contains(documented, d) {
 			t.Errorf("%s is a direct dependency without a reason in docs/reference/dependencies.md", d)
 		}
 	}
-	for _, r := range reasoned {
+	for _, r := range documented {
 		if !slices.Contains(direct, r) {
 			t.Errorf("%s is listed in docs/reference/dependencies.md but is not a direct dependency", r)
 		}

@@ -7,7 +7,7 @@ import (
 )
 
 // displacementCalls lists the requests that displace pods, as the methods that a function
-// calls, with the packages that may make them and why. All other code uses
+// calls, with the packages that may make them and the reasons. All other code uses
 // executor.Displacer, so that each displacement respects the budgets and is recorded.
 var displacementCalls = []struct {
 	what    string
@@ -27,7 +27,7 @@ var displacementCalls = []struct {
 func TestOnlyExecutorDisplacesPods(t *testing.T) {
 	used := map[string]bool{}
 	for _, f := range parseModule(t) {
-		if f.test || layers[componentOf(f.pkg)] == 9 {
+		if f.test || layers[componentOf(f.pkg)] == unlayered {
 			continue
 		}
 		for _, d := range f.ast.Decls {
@@ -54,7 +54,7 @@ func TestOnlyExecutorDisplacesPods(t *testing.T) {
 	for _, call := range displacementCalls {
 		for component, reason := range call.may {
 			if !used[call.what+component] {
-				t.Errorf("%s no longer %s (%s): take it out of the list", component, call.what, reason)
+				t.Errorf("%s no longer %s (%s): remove it from the list", component, call.what, reason)
 			}
 		}
 	}

@@ -130,7 +130,7 @@ func importViolation(f *file, from, imp string) string {
 		return ""
 	case f.test && (to == "internal/testkit" || to == "internal/archtest"):
 		return ""
-	case layers[to] == 9 && layers[from] == 9:
+	case layers[to] == unlayered && layers[from] == unlayered:
 		return ""
 	case layers[to] > layers[from]:
 		return "layer " + strconv.Itoa(layers[from]) + " must not import layer " + strconv.Itoa(layers[to])
@@ -141,11 +141,11 @@ func importViolation(f *file, from, imp string) string {
 }
 
 func TestOnlyCommandLinksTheServer(t *testing.T) {
-	heavy := []string{"k8s.io/apiserver", "k8s.io/kubectl", Module + "/apiserver"}
+	servers := []string{"k8s.io/apiserver", "k8s.io/kubectl", Module + "/apiserver"}
 	may := []string{"cmd", "e2e", "apiserver", "internal/cli", "internal/localnodes", "internal/localcluster", "berthtest"}
 	// The agent authenticates and authorizes its callers with the library that the kubelet
 	// uses. The library does not contain a server.
-	asks := map[string][]string{"agent/server": {"k8s.io/apiserver/pkg/authentication", "k8s.io/apiserver/pkg/server/dynamiccertificates"},
+	allowed := map[string][]string{"agent/server": {"k8s.io/apiserver/pkg/authentication", "k8s.io/apiserver/pkg/server/dynamiccertificates"},
 		// The metrics servers serve, authenticate and authorize with the library of the Kubernetes components.
 		"controllers/metricsserver": {"k8s.io/apiserver/pkg"},
 		// The arithmetic of quotas is a library without a server.
@@ -156,8 +156,8 @@ func TestOnlyCommandLinksTheServer(t *testing.T) {
 			continue
 		}
 		for _, imp := range f.imports() {
-			for _, h := range heavy {
-				if (imp == h || strings.HasPrefix(imp, h+"/")) && !inComponents(imp, asks[f.pkg]) {
+			for _, h := range servers {
+				if (imp == h || strings.HasPrefix(imp, h+"/")) && !inComponents(imp, allowed[f.pkg]) {
 					t.Errorf("%s/%s imports %s: only %s link the API server or kubectl", f.pkg, f.name, imp, strings.Join(may, ", "))
 				}
 			}

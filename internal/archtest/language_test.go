@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// recordings hold text of others, or generated text.
+// recordings lists files with recorded or generated text.
 var recordings = []string{
 	"conformance/testdata", "apiserver/openapi", "parity/go.sum", "go.sum", "internal/archtest/language.go", "LICENSE",
 }

@@ -55,5 +55,5 @@ func suggestFlags(flags *pflag.FlagSet, given *pflag.NotExistError) string {
 	for i := range flagNames {
 		flagNames[i] = "--" + flagNames[i]
 	}
-	return question(flagNames)
+	return suggestion(flagNames)
 }

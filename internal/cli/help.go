@@ -34,9 +34,9 @@ func flagUsages(flags *pflag.FlagSet) string {
 	column := 0
 	flags.VisitAll(func(f *pflag.Flag) {
 		const indent = len("  -h, ")
-		one := pflag.NewFlagSet("", pflag.ContinueOnError)
-		one.AddFlag(f)
-		text := one.FlagUsages()
+		single := pflag.NewFlagSet("", pflag.ContinueOnError)
+		single.AddFlag(f)
+		text := single.FlagUsages()
 		if text == "" { // the flag is hidden
 			return
 		}

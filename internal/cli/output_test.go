@@ -39,15 +39,15 @@ func TestOutputPrint(t *testing.T) {
 		OutputJSON: "{\n    \"pod\": \"default/web-1\",\n    \"memory\": 1099511627776,\n    \"nodes\": [\n        \"n1\"\n    ]\n}\n",
 		OutputYAML: "memory: 1099511627776\nnodes:\n- n1\npod: default/web-1\n",
 	} {
-		for _, of := range []any{object, JSONText(func() ([]byte, error) { return json.Marshal(object) })} {
+		for _, value := range []any{object, JSONText(func() ([]byte, error) { return json.Marshal(object) })} {
 			cmd, o := outputCommand(allFormats...)
 			cmd.SetArgs([]string{"-o", output})
 			if err := cmd.Execute(); err != nil {
 				t.Fatal(err)
 			}
 			var b strings.Builder
-			if err := o.Print(&b, Printable{Text: text, Object: of, Kind: "Pod", Names: []string{"default/web-1", "web-2"}}); err != nil || b.String() != want {
-				t.Errorf("-o %s of %T: %v\n%s\nwant\n%s", output, of, err, b.String(), want)
+			if err := o.Print(&b, Printable{Text: text, Object: value, Kind: "Pod", Names: []string{"default/web-1", "web-2"}}); err != nil || b.String() != want {
+				t.Errorf("-o %s of %T: %v\n%s\nwant\n%s", output, value, err, b.String(), want)
 			}
 		}
 	}

@@ -19,9 +19,9 @@ import (
 // reviewTimeout bounds the permission checks before a component starts.
 const reviewTimeout = 10 * time.Second
 
-// RequirePermission refuses a credential that lacks a permission the component needs, so
-// that the user sees one line instead of a log of refused requests. It ignores an API
-// server that does not answer yet.
+// RequirePermission returns an error if the credential lacks a permission that the component
+// needs. Otherwise the component would log each rejected request. It returns nil if the API
+// server does not respond yet.
 func RequirePermission(ctx context.Context, config *rest.Config, what authorizationv1.ResourceAttributes, advice string) error {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
@@ -44,11 +44,11 @@ func RequirePermission(ctx context.Context, config *rest.Config, what authorizat
 // currentUser returns the user name of the credential, or "" if the server does not return
 // it.
 func currentUser(ctx context.Context, client kubernetes.Interface) string {
-	me, err := client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	review, err := client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err != nil {
 		return ""
 	}
-	return me.Status.UserInfo.Username
+	return review.Status.UserInfo.Username
 }
 
 // CredentialNode returns the node that a credential belongs to, or "". It queries the server
@@ -91,7 +91,7 @@ func certificateNode(config *rest.Config) string {
 // nodeUserPrefix is the prefix of node user names.
 const nodeUserPrefix = "system:node:"
 
-// AddHint adds what to do about a refused connection.
+// AddHint adds a hint to the error of a refused connection.
 func AddHint(err error) error {
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return fmt.Errorf("%w: is the cluster running? `berth up` starts one", err)

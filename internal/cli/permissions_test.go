@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TestCredentialNodeFromCertificate checks that an agent learns its node name without the
-// API server.
+// TestCredentialNodeFromCertificate checks that an agent determines its node name without
+// the API server.
 func TestCredentialNodeFromCertificate(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

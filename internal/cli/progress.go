@@ -16,7 +16,7 @@ type ProgressBar struct {
 }
 
 // Show draws the bar with n of total done, if the output is a terminal.
-func (b *ProgressBar) Show(n, total int, words string) {
+func (b *ProgressBar) Show(n, total int, text string) {
 	if !term.IsTerminal(int(b.W.Fd())) {
 		return
 	}
@@ -25,7 +25,7 @@ func (b *ProgressBar) Show(n, total int, words string) {
 	if total > 0 {
 		full = width * n / total
 	}
-	fmt.Fprintf(b.W, "\r\x1b[K[%s%s] %d/%d %s", strings.Repeat("=", full), strings.Repeat(" ", width-full), n, total, words)
+	fmt.Fprintf(b.W, "\r\x1b[K[%s%s] %d/%d %s", strings.Repeat("=", full), strings.Repeat(" ", width-full), n, total, text)
 	b.shown = true
 }
 

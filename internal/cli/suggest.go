@@ -11,9 +11,9 @@ import (
 
 // DidYouMean returns a suggestion to append to an error about an unknown name, or "" if no
 // known name is similar.
-func DidYouMean(given string, known []string) string { return question(similar(given, known)) }
+func DidYouMean(given string, known []string) string { return suggestion(similar(given, known)) }
 
-func question(names []string) string {
+func suggestion(names []string) string {
 	if len(names) == 0 {
 		return ""
 	}

@@ -5,7 +5,7 @@ var schedulerFlags = map[string]string{
 	"bind-address": useMetrics, "secure-port": useMetrics, "address": useMetrics, "port": useMetrics, "master": useKubeconfig,
 	"kube-api-burst": schedulerField + "clientConnection.burst", "kube-api-qps": schedulerField + "clientConnection.qps", "kube-api-content-type": schedulerField + "clientConnection.contentType",
 	"profiling": schedulerField + "enableProfiling", "contention-profiling": schedulerField + "enableContentionProfiling", "leader-elect-resource-lock": schedulerField + "leaderElection.resourceLock",
-	"pod-max-in-unschedulable-pods-duration": "pods are tried again when a change helps them; " + "scheduler.auditEverySeconds of a BerthConfiguration is the interval of checks",
+	"pod-max-in-unschedulable-pods-duration": "pods are retried when a change may make them schedulable; " + "scheduler.auditEverySeconds of a BerthConfiguration is the interval of checks",
 	"write-config-to":                        "/configz of --metrics-bind-address shows the effective configuration",
 	"policy-config-file":                     "scheduler policies were removed in Kubernetes 1.23; use a KubeSchedulerConfiguration",
 	"algorithm-provider":                     "algorithm providers were removed in Kubernetes 1.23; use a KubeSchedulerConfiguration", "scheduler-name": schedulerField + "profiles[].schedulerName",

@@ -46,7 +46,7 @@ type Scheduler struct {
 type Preemption struct {
 	LedgerBudgets         bool `json:"ledgerBudgets" doc:"Whether allowed disruptions are counted from the pods and debited in the budget's status when victims are evicted, so that no disruption is used twice. false: only the status is read, however old, and nothing is debited, as in kube-scheduler."`
 	PreferMovableVictims  bool `json:"preferMovableVictims" doc:"Whether, among nodes that are equal by kube-scheduler's criteria, the node is selected whose victims can most often be placed elsewhere. DaemonSet pods never can."`
-	VictimsTimeoutSeconds int  `json:"victimsTimeoutSeconds" doc:"If victims are not deleted within their grace period plus this time, the preemptor is scheduled again, 1 to 86400. kube-scheduler waits forever."`
+	VictimsTimeoutSeconds int  `json:"victimsTimeoutSeconds" doc:"If victims are not deleted requireRange their grace period plus this time, the preemptor is scheduled again, 1 to 86400. kube-scheduler waits forever."`
 }
 
 // APIServer holds the options of the API server.
@@ -87,26 +87,26 @@ func Default() Berth {
 // Validate returns all errors, each with path, value and accepted values.
 func (c *Berth) Validate() []error {
 	var errs []error
-	within := func(path string, v, low, high int) {
+	requireRange := func(path string, v, low, high int) {
 		if v < low || v > high {
 			errs = append(errs, fmt.Errorf("%s: %d: must be between %d and %d", path, v, low, high))
 		}
 	}
-	within("scheduler.bindWorkers", c.Scheduler.BindWorkers, 1, 1000)
-	within("scheduler.scoreCacheMemoryMiB", c.Scheduler.ScoreCacheMemoryMiB, 0, 65536)
-	within("scheduler.auditEverySeconds", c.Scheduler.AuditEverySeconds, 0, 86400)
-	within("scheduler.assumedPressureSeconds", c.Scheduler.AssumedPressureSeconds, 0, 3600)
-	within("scheduler.preemption.victimsTimeoutSeconds", c.Scheduler.Preemption.VictimsTimeoutSeconds, 1, 86400)
-	within("apiServer.maxRequestsInFlight", c.APIServer.MaxRequestsInFlight, 1, 1000000)
-	within("apiServer.maxMutatingRequestsInFlight", c.APIServer.MaxMutatingRequestsInFlight, 1, 1000000)
-	within("apiServer.defaultNotReadyTolerationSeconds", c.APIServer.DefaultNotReadyTolerationSeconds, 0, 31536000)
-	within("apiServer.defaultUnreachableTolerationSeconds", c.APIServer.DefaultUnreachableTolerationSeconds, 0, 31536000)
-	within("nodes.statusWriters", c.Nodes.StatusWriters, 1, 1000)
-	within("nodes.endpointTimeoutMilliseconds", c.Nodes.EndpointTimeoutMilliseconds, 0, 30000)
-	within("nodes.serviceSyncMilliseconds", c.Nodes.ServiceSyncMilliseconds, 0, 60000)
-	within("nodes.leaseRenewalSeconds", c.Nodes.LeaseRenewalSeconds, 1, 3600)
-	errs = append(errs, c.validateLifecycle(within)...)
-	c.Holds.validate(within)
+	requireRange("scheduler.bindWorkers", c.Scheduler.BindWorkers, 1, 1000)
+	requireRange("scheduler.scoreCacheMemoryMiB", c.Scheduler.ScoreCacheMemoryMiB, 0, 65536)
+	requireRange("scheduler.auditEverySeconds", c.Scheduler.AuditEverySeconds, 0, 86400)
+	requireRange("scheduler.assumedPressureSeconds", c.Scheduler.AssumedPressureSeconds, 0, 3600)
+	requireRange("scheduler.preemption.victimsTimeoutSeconds", c.Scheduler.Preemption.VictimsTimeoutSeconds, 1, 86400)
+	requireRange("apiServer.maxRequestsInFlight", c.APIServer.MaxRequestsInFlight, 1, 1000000)
+	requireRange("apiServer.maxMutatingRequestsInFlight", c.APIServer.MaxMutatingRequestsInFlight, 1, 1000000)
+	requireRange("apiServer.defaultNotReadyTolerationSeconds", c.APIServer.DefaultNotReadyTolerationSeconds, 0, 31536000)
+	requireRange("apiServer.defaultUnreachableTolerationSeconds", c.APIServer.DefaultUnreachableTolerationSeconds, 0, 31536000)
+	requireRange("nodes.statusWriters", c.Nodes.StatusWriters, 1, 1000)
+	requireRange("nodes.endpointTimeoutMilliseconds", c.Nodes.EndpointTimeoutMilliseconds, 0, 30000)
+	requireRange("nodes.serviceSyncMilliseconds", c.Nodes.ServiceSyncMilliseconds, 0, 60000)
+	requireRange("nodes.leaseRenewalSeconds", c.Nodes.LeaseRenewalSeconds, 1, 3600)
+	errs = append(errs, c.validateLifecycle(requireRange)...)
+	c.Holds.validate(requireRange)
 	errs = append(errs, c.Budgets.validate()...)
 	if err := c.NodeIPAM.Validate(); err != nil {
 		errs = append(errs, err)

@@ -31,9 +31,9 @@ type DeschedulerReadOptions struct {
 
 // ReadDescheduler compiles a policy of either version. It returns all errors at once, each
 // with path, value and accepted values.
-func ReadDescheduler(d Document, how DeschedulerReadOptions) (Descheduler, error) {
+func ReadDescheduler(d Document, o DeschedulerReadOptions) (Descheduler, error) {
 	f := &policyReader{diagnostics: &diagnostics{}}
-	form, err := f.decodePolicy(d, how)
+	form, err := f.decodePolicy(d, o)
 	if err != nil {
 		return Descheduler{}, err
 	}

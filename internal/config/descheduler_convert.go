@@ -2,7 +2,7 @@ package config
 
 import "slices"
 
-// strategyParams maps each strategy's v1alpha1 parameters to what replaces them. An empty
+// strategyParams maps each strategy's v1alpha1 parameters to their replacements. An empty
 // value means an argument of the same name. Parameters of all strategies are not listed.
 var strategyParams = map[string]map[string]string{
 	"RemoveDuplicates":                        {"removeDuplicates": "the plugin's own arguments", "namespaces": ""},
@@ -18,7 +18,7 @@ var strategyParams = map[string]map[string]string{
 	"RemoveFailedPods":                            {"failedPods": "the plugin's own arguments", "namespaces": "", "labelSelector": ""},
 }
 
-// convertedParam returns what replaces a parameter. It returns false if the strategy does
+// convertedParam returns the replacement of a parameter. It returns false if the strategy does
 // not use the parameter.
 func convertedParam(strategy, field string) (string, bool) {
 	switch field {
@@ -29,11 +29,11 @@ func convertedParam(strategy, field string) (string, bool) {
 	case "thresholdPriorityClassName":
 		return "priorityThreshold.name of " + evictorName, true
 	}
-	word, ok := strategyParams[strategy][field]
-	if word == "" {
-		word = field + " of the plugin's arguments"
+	replacement, ok := strategyParams[strategy][field]
+	if replacement == "" {
+		replacement = field + " of the plugin's arguments"
 	}
-	return word, ok
+	return replacement, ok
 }
 
 // pluginArgs converts a strategy's parameters to plugin arguments. at and argsPath are their
@@ -115,8 +115,8 @@ func (c *v1alpha1Converter) podLifeTimeArgs(at, argsPath string, chosen podFilte
 
 func (c *v1alpha1Converter) failedPodsArgs(at, argsPath string, chosen podFilterArgs, p *paramsV1Alpha1) any {
 	c.v1alpha1Paths[argsPath] = at + ".failedPods"
-	least := int64(0)
-	out := removeFailedPodsArgs{podFilterArgs: chosen, MinPodLifetimeSeconds: &least}
+	minAge := int64(0)
+	out := removeFailedPodsArgs{podFilterArgs: chosen, MinPodLifetimeSeconds: &minAge}
 	if l := p.FailedPods; l != nil {
 		out.ExcludeOwnerKinds, out.Reasons, out.IncludingInitContainers = l.ExcludeOwnerKinds, l.Reasons, l.IncludingInitContainers
 		if l.MinPodLifetimeSeconds != nil {

@@ -26,19 +26,19 @@ func indent(text string, by int) string {
 func TestDeschedulerDocument(t *testing.T) {
 	_, withoutHead, _ := strings.Cut(policyText, "\"DeschedulerPolicy\"\n")
 	configMap := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: descheduler}\ndata:\n  policy.yaml: |" + indent(policyText, 4)
-	for name, tc := range map[string]struct{ text, fault, version string }{
+	for name, tc := range map[string]struct{ text, want, version string }{
 		"a policy":                              {text: policyText},
 		"a ConfigMap":                           {text: configMap},
 		"the chart's objects":                   {text: "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: descheduler}\n---\n" + configMap + "---\napiVersion: batch/v1\nkind: CronJob\n"},
 		"the chart's values":                    {text: "kind: CronJob\nimage: {tag: v0.34.0}\ndeschedulerPolicy:" + indent(withoutHead, 2)},
-		"other values":                          {text: "image: {tag: v0.34.0}\n", fault: "apiVersion and kind must be set"},
+		"other values":                          {text: "image: {tag: v0.34.0}\n", want: "apiVersion and kind must be set"},
 		"values":                                {text: "image: {tag: v0.34.0}\ndeschedulerPolicyAPIVersion: descheduler/v1alpha2\ndeschedulerPolicy:" + indent(withoutHead, 2)},
 		"values of v1alpha1":                    {text: "deschedulerPolicyAPIVersion: descheduler/v1alpha1\ndeschedulerPolicy: {strategies: {RemoveFailedPods: {enabled: true}}}\n", version: "descheduler/v1alpha1"},
 		"values of a chart without API version": {text: "deschedulerPolicy: {strategies: {RemoveFailedPods: {enabled: true}}}\n", version: "descheduler/v1alpha1"},
-		"a ConfigMap without the key":           {text: strings.Replace(configMap, "policy.yaml", "other", 1), fault: "a ConfigMap with the key policy.yaml"},
-		"a policy and another object":           {text: policyText + "---\n" + strings.Replace(configMap, "policy.yaml", "other", 1), fault: "has 2 documents"},
-		"two policies":                          {text: policyText + "---\n" + policyText, fault: "has 2 documents"},
-		"an invalid policy in the map":          {text: strings.Replace(configMap, "profiles:", "profiles", 1), fault: "ConfigMap data[policy.yaml]"},
+		"a ConfigMap without the key":           {text: strings.Replace(configMap, "policy.yaml", "other", 1), want: "a ConfigMap with the key policy.yaml"},
+		"a policy and another object":           {text: policyText + "---\n" + strings.Replace(configMap, "policy.yaml", "other", 1), want: "has 2 documents"},
+		"two policies":                          {text: policyText + "---\n" + policyText, want: "has 2 documents"},
+		"an invalid policy in the map":          {text: strings.Replace(configMap, "profiles:", "profiles", 1), want: "ConfigMap data[policy.yaml]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "policy.yaml")
@@ -46,9 +46,9 @@ func TestDeschedulerDocument(t *testing.T) {
 				t.Fatal(err)
 			}
 			d, err := config.DeschedulerDocument(file)
-			if tc.fault != "" {
-				if err == nil || !strings.Contains(err.Error(), tc.fault) {
-					t.Errorf("%v, want %q", err, tc.fault)
+			if tc.want != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("%v, want %q", err, tc.want)
 				}
 				return
 			}

@@ -64,7 +64,7 @@ func (r *pluginReader) priorityThreshold(t *priorityThresholdArg) descheduling.P
 	return descheduling.PriorityThreshold{Name: t.Name, Value: t.Value}
 }
 
-// protections compiles the old switches, or podProtections.
+// protections compiles the deprecated boolean fields, or podProtections.
 func (r *pluginReader) protections(a *defaultEvictorArgs, out *descheduling.DefaultEvictorArgs) {
 	fields := []struct {
 		name string
@@ -75,27 +75,27 @@ func (r *pluginReader) protections(a *defaultEvictorArgs, out *descheduling.Defa
 		{"ignorePvcPods", a.IgnorePvcPods}, {"ignorePodsWithoutPDB", a.IgnorePodsWithoutPDB},
 	}
 	p := &a.PodProtections
-	off := r.protectionSet("defaultDisabled", p.DefaultDisabled, defaultProtections, extraProtections, "extraEnabled")
-	on := r.protectionSet("extraEnabled", p.ExtraEnabled, extraProtections, defaultProtections, "defaultDisabled")
+	disabled := r.protectionSet("defaultDisabled", p.DefaultDisabled, defaultProtections, extraProtections, "extraEnabled")
+	enabled := r.protectionSet("extraEnabled", p.ExtraEnabled, extraProtections, defaultProtections, "defaultDisabled")
 	for _, g := range fields {
 		if g.set && len(p.DefaultDisabled)+len(p.ExtraEnabled) > 0 {
 			r.argErrorf("%s: true: cannot be combined with podProtections; use there %s", g.name, podProtectionFor(g.name))
 		}
 	}
-	out.ProtectLocalStorage = !a.EvictLocalStoragePods && !off("PodsWithLocalStorage")
-	out.ProtectDaemonSets = !a.EvictDaemonSetPods && !off("DaemonSetPods")
-	out.ProtectSystemCritical = !a.EvictSystemCriticalPods && !off("SystemCriticalPods")
-	out.ProtectFailedBare = !a.EvictFailedBarePods && !off("FailedBarePods")
-	out.ProtectPVC = a.IgnorePvcPods || on("PodsWithPVC")
-	out.ProtectWithoutPDB = a.IgnorePodsWithoutPDB || on("PodsWithoutPDB")
-	out.ProtectResourceClaims = on("PodsWithResourceClaims")
+	out.ProtectLocalStorage = !a.EvictLocalStoragePods && !disabled("PodsWithLocalStorage")
+	out.ProtectDaemonSets = !a.EvictDaemonSetPods && !disabled("DaemonSetPods")
+	out.ProtectSystemCritical = !a.EvictSystemCriticalPods && !disabled("SystemCriticalPods")
+	out.ProtectFailedBare = !a.EvictFailedBarePods && !disabled("FailedBarePods")
+	out.ProtectPVC = a.IgnorePvcPods || enabled("PodsWithPVC")
+	out.ProtectWithoutPDB = a.IgnorePodsWithoutPDB || enabled("PodsWithoutPDB")
+	out.ProtectResourceClaims = enabled("PodsWithResourceClaims")
 	if !out.ProtectSystemCritical && a.PriorityThreshold != nil {
 		r.warnf("%s.priorityThreshold: has no effect, as SystemCriticalPods are not protected", r.path)
 	}
 	r.protectedStorageClasses(p, out)
 }
 
-// podProtectionFor returns the podProtections that replace an old switch.
+// podProtectionFor returns the podProtections that replace a deprecated boolean field.
 func podProtectionFor(old string) string {
 	return map[string]string{
 		"evictLocalStoragePods": "defaultDisabled: [PodsWithLocalStorage]", "evictDaemonSetPods": "defaultDisabled: [DaemonSetPods]",

@@ -69,7 +69,7 @@ func checkRoundTrip(t *testing.T, text string) {
 		}
 		out, _, err := ConvertDescheduler(d)
 		if err != nil {
-			t.Errorf("is read, and not converted: %v", err)
+			t.Errorf("the policy is valid, but its conversion failed: %v", err)
 			return
 		}
 		again, err := yaml.YAMLToJSON(out)
@@ -78,7 +78,7 @@ func checkRoundTrip(t *testing.T, text string) {
 		}
 		second, err := ReadDescheduler(Document{File: "fuzz", APIVersion: DeschedulerAPIVersion, Kind: DeschedulerKind, JSON: again}, DeschedulerReadOptions{})
 		if err != nil || marshalPolicy(t, first.Policy) != marshalPolicy(t, second.Policy) {
-			t.Errorf("%v: converted it means something else:\n%s", err, out)
+			t.Errorf("%v: the conversion changed the meaning of the policy:\n%s", err, out)
 		}
 	}
 }

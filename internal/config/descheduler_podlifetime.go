@@ -45,9 +45,9 @@ func (r *pluginReader) failedPods() descheduling.Strategy {
 	var a removeFailedPodsArgs
 	r.read(&a)
 	r.validateExitCodes(a.ExitCodes)
-	least := derefOr(a.MinPodLifetimeSeconds, defaultMinPodLifetimeSeconds)
+	minAge := derefOr(a.MinPodLifetimeSeconds, defaultMinPodLifetimeSeconds)
 	return &plugins.RemoveFailedPods{Scope: r.scope(&a.podFilterArgs), ExcludeOwnerKinds: r.requireNonEmpty("excludeOwnerKinds", a.ExcludeOwnerKinds, "a kind such as Job"),
-		MinAge: r.seconds("minPodLifetimeSeconds", &least), Reasons: r.requireNonEmpty("reasons", a.Reasons, "a reason such as Evicted"), ExitCodes: a.ExitCodes, Init: a.IncludingInitContainers}
+		MinAge: r.seconds("minPodLifetimeSeconds", &minAge), Reasons: r.requireNonEmpty("reasons", a.Reasons, "a reason such as Evicted"), ExitCodes: a.ExitCodes, Init: a.IncludingInitContainers}
 }
 
 // validateExitCodes reports impossible exit codes.

@@ -19,18 +19,18 @@ type policyReader struct {
 }
 
 // decodePolicy decodes a document of either version as v1alpha2.
-func (f *policyReader) decodePolicy(d Document, how DeschedulerReadOptions) (*policyV1Alpha2, error) {
+func (f *policyReader) decodePolicy(d Document, o DeschedulerReadOptions) (*policyV1Alpha2, error) {
 	must := fmt.Sprintf("must be %s %s", DeschedulerAPIVersion, DeschedulerKind)
 	switch {
 	case d.Kind == DeschedulerKind && d.APIVersion == DeschedulerAPIVersion:
 		form := &policyV1Alpha2{}
 		js := d.JSON
-		if how.IgnoreUnknown {
+		if o.IgnoreUnknown {
 			js = f.dropUnknownFields(js)
 		}
 		f.decode("", js, form)
 		return form, nil
-	case d.Kind == DeschedulerKind && d.APIVersion == DeschedulerV1Alpha1 && !how.RejectV1Alpha1:
+	case d.Kind == DeschedulerKind && d.APIVersion == DeschedulerV1Alpha1 && !o.RejectV1Alpha1:
 		old := &policyV1Alpha1{}
 		f.decode("", d.JSON, old)
 		return f.convertV1Alpha1(old), nil

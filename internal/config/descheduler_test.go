@@ -85,15 +85,15 @@ func TestConvertPolicies(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			again := Document{File: d.File, APIVersion: DeschedulerAPIVersion, Kind: DeschedulerKind, JSON: js}
-			if twice, _, err := ConvertDescheduler(again); err != nil || string(twice) != string(out) {
-				t.Errorf("converted twice: %v\n%s", err, twice)
+			converted := Document{File: d.File, APIVersion: DeschedulerAPIVersion, Kind: DeschedulerKind, JSON: js}
+			if reconverted, _, err := ConvertDescheduler(converted); err != nil || string(reconverted) != string(out) {
+				t.Errorf("converted twice: %v\n%s", err, reconverted)
 			}
 			first, err := ReadDescheduler(d, DeschedulerReadOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			second, err := ReadDescheduler(again, DeschedulerReadOptions{RejectV1Alpha1: true})
+			second, err := ReadDescheduler(converted, DeschedulerReadOptions{RejectV1Alpha1: true})
 			if err != nil || marshalPolicy(t, first.Policy) != marshalPolicy(t, second.Policy) {
 				t.Errorf("%v: means\n%s\nand converted\n%s", err, marshalPolicy(t, first.Policy), marshalPolicy(t, second.Policy))
 			}

@@ -20,8 +20,8 @@ func (r *pluginReader) lowNodeUtilization() descheduling.Strategy {
 		Deviation: a.UseDeviationThresholds, NumberOfNodes: int(r.requireCount("numberOfNodes", a.NumberOfNodes)),
 		ExcludeNamespaces: r.excludedNamespaces(a.EvictableNamespaces), UseMetrics: r.usesMetrics(a.MetricsUtilization)}
 	if l := a.EvictionLimits; l != nil && l.Node != nil {
-		most := int(r.requireCount("evictionLimits.node", *l.Node))
-		out.PerNode = &most
+		limit := int(r.requireCount("evictionLimits.node", *l.Node))
+		out.PerNode = &limit
 	}
 	if len(a.Thresholds) == 0 || len(a.TargetThresholds) == 0 {
 		return out // already reported

@@ -182,7 +182,7 @@ func rawArgs(form any) (string, runtime.RawExtension) {
 }
 
 // warnUnusedParams warns about parameters that the strategy does not use, and names
-// replaces the others.
+// the replacements of the others.
 func (c *v1alpha1Converter) warnUnusedParams(name, at string, p *paramsV1Alpha1) {
 	v := reflect.ValueOf(p).Elem()
 	for i := range v.NumField() {
@@ -190,11 +190,11 @@ func (c *v1alpha1Converter) warnUnusedParams(name, at string, p *paramsV1Alpha1)
 			continue
 		}
 		field, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
-		became, ok := convertedParam(name, field)
+		replacement, ok := convertedParam(name, field)
 		if !ok {
 			c.warnf("%s.%s: has no effect with %s and was dropped", at, field, name)
 			continue
 		}
-		c.warnf("%s.%s: is now %s", at, field, became)
+		c.warnf("%s.%s: is now %s", at, field, replacement)
 	}
 }

@@ -9,7 +9,7 @@ type Holds struct {
 
 func defaultHolds() Holds { return Holds{Avoid: true, InitialSeconds: 10, MaxSeconds: 600} }
 
-func (h *Holds) validate(within func(path string, v, low, high int)) {
-	within("holds.initialSeconds", h.InitialSeconds, 1, 3600)
-	within("holds.maxSeconds", h.MaxSeconds, max(1, min(h.InitialSeconds, 3600)), 86400)
+func (h *Holds) validate(requireRange func(path string, v, low, high int)) {
+	requireRange("holds.initialSeconds", h.InitialSeconds, 1, 3600)
+	requireRange("holds.maxSeconds", h.MaxSeconds, max(1, min(h.InitialSeconds, 3600)), 86400)
 }

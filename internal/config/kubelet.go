@@ -112,12 +112,12 @@ func ReadKubelet(d Document) (Kubelet, error) {
 	}
 	f := &diagnostics{}
 	var c kubeletv1beta1.KubeletConfiguration
-	rest, diskSpace := f.takeDiskSpace(d.JSON)
-	f.decode("", rest, &c)
+	remaining, diskSpace := f.extractDiskSpace(d.JSON)
+	f.decode("", remaining, &c)
 	k := compileKubelet(f, &c)
 	f.compileDiskSpace(&k, diskSpace)
 	k.Warnings = f.warnings
-	if idle := ignoredKubeletFields(rest); len(idle) > 0 {
+	if idle := ignoredKubeletFields(remaining); len(idle) > 0 {
 		k.Warnings = append(k.Warnings, "no effect here: "+strings.Join(idle, ", "))
 	}
 	for i := range f.errs {

@@ -21,7 +21,7 @@ func DefaultEvictionHard() map[string]string {
 	return map[string]string{"memory.available": "100Mi", "nodefs.available": "10%", "nodefs.inodesFree": "5%", "imagefs.available": "15%", "imagefs.inodesFree": "5%"}
 }
 
-// valueOr returns v, or otherwise if v is zero.
+// valueOr returns v, or fallback if v is zero.
 func valueOr[T comparable](v, fallback T) T {
 	var zero T
 	if v == zero {
@@ -77,13 +77,13 @@ func (f *diagnostics) compileEviction(k *Kubelet, c *kubeletv1beta1.KubeletConfi
 	default:
 		f.warnMissingDefaults(e.Hard, defaults)
 	}
-	thresholds, found := e.read(k.EnforceNodeAllocatable)
-	for _, fault := range found {
-		f.errorf("%s.%s: %q: %w%s", fault.field, fault.signal, fault.value, fault.message(), suggestSignal(fault.signal))
+	thresholds, invalid := e.read(k.EnforceNodeAllocatable)
+	for _, t := range invalid {
+		f.errorf("%s.%s: %q: %w%s", t.field, t.signal, t.value, t.message(), suggestSignal(t.signal))
 	}
 	for _, name := range sortedKeys(e.Hard) {
 		if strings.HasPrefix(name, "containerfs.") {
-			f.warnf("evictionHard.%s: has no effect: that filesystem has the thresholds of the one that it lies on", name)
+			f.warnf("evictionHard.%s: has no effect: containerfs has the thresholds of the file system that contains it", name)
 		}
 	}
 	k.Pressure = nodepressure.Config{Thresholds: thresholds, TransitionPeriod: valueOr(c.EvictionPressureTransitionPeriod.Duration, 5*time.Minute),
@@ -93,8 +93,8 @@ func (f *diagnostics) compileEviction(k *Kubelet, c *kubeletv1beta1.KubeletConfi
 
 // message returns the error, with examples if the parser's message has none.
 func (s *thresholdError) message() error {
-	for _, unread := range []error{resource.ErrFormatWrong, resource.ErrNumeric, resource.ErrSuffix, strconv.ErrSyntax} {
-		if errors.Is(s.err, unread) {
+	for _, formatErr := range []error{resource.ErrFormatWrong, resource.ErrNumeric, resource.ErrSuffix, strconv.ErrSyntax} {
+		if errors.Is(s.err, formatErr) {
 			return errors.New("must be an amount such as 100Mi, or a share such as 5%")
 		}
 	}
@@ -124,18 +124,18 @@ func suggestSignal(name string) string {
 }
 
 // parseReserved parses reserved resources.
-func (f *diagnostics) parseReserved(path string, of map[string]string) corev1.ResourceList {
+func (f *diagnostics) parseReserved(path string, in map[string]string) corev1.ResourceList {
 	out := corev1.ResourceList{}
 	allowed := []string{"cpu", "memory", "ephemeral-storage", "pid"}
-	for _, name := range sortedKeys(of) {
-		q, err := resource.ParseQuantity(of[name])
+	for _, name := range sortedKeys(in) {
+		q, err := resource.ParseQuantity(in[name])
 		switch {
 		case !slices.Contains(allowed, name):
 			f.errorf("%s.%s: unknown resource; %s", path, name, suggest(name, allowed))
 		case err != nil:
-			f.errorf("%s.%s: %q: must be a quantity such as 200m or 512Mi: %w", path, name, of[name], err)
+			f.errorf("%s.%s: %q: must be a quantity such as 200m or 512Mi: %w", path, name, in[name], err)
 		case q.Sign() < 0:
-			f.errorf("%s.%s: %s: must be 0 or more", path, name, of[name])
+			f.errorf("%s.%s: %s: must be 0 or more", path, name, in[name])
 		default:
 			out[corev1.ResourceName(name)] = q
 		}
@@ -225,12 +225,12 @@ func (f *diagnostics) validateKubelet(k *Kubelet, c *kubeletv1beta1.KubeletConfi
 
 // validateEnforcement validates enforceNodeAllocatable.
 func (f *diagnostics) validateEnforcement(k *Kubelet) {
-	of := []string{"none", enforcePods, "system-reserved", "system-reserved-compressible", "kube-reserved", "kube-reserved-compressible"}
+	accepted := []string{"none", enforcePods, "system-reserved", "system-reserved-compressible", "kube-reserved", "kube-reserved-compressible"}
 	for i, v := range k.EnforceNodeAllocatable {
 		path := fmt.Sprintf("enforceNodeAllocatable[%d]", i)
 		switch {
-		case !slices.Contains(of, v):
-			f.errorf("%s: %q: %s", path, v, suggest(v, of))
+		case !slices.Contains(accepted, v):
+			f.errorf("%s: %q: %s", path, v, suggest(v, accepted))
 		case v == "none" && len(k.EnforceNodeAllocatable) > 1:
 			f.errorf("%s: none: must be the only entry", path)
 		case v != "none" && v != enforcePods:

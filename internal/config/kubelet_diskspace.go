@@ -16,8 +16,8 @@ type diskSpaceFields struct {
 // diskSpaceFieldNames are the names of diskSpaceFields.
 var diskSpaceFieldNames = []string{"lowDiskSpaceThresholdMB", "outOfDiskTransitionFrequency"}
 
-// takeDiskSpace decodes diskSpaceFields and returns the file without them.
-func (f *diagnostics) takeDiskSpace(js []byte) (rest []byte, out diskSpaceFields) {
+// extractDiskSpace decodes diskSpaceFields and returns the file without them.
+func (f *diagnostics) extractDiskSpace(js []byte) (remaining []byte, out diskSpaceFields) {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(js, &all) != nil {
 		return js, out // decoding the rest reports the error
@@ -44,7 +44,7 @@ func (f *diagnostics) takeDiskSpace(js []byte) (rest []byte, out diskSpaceFields
 }
 
 // compileDiskSpace sets the disk reserve. Its condition lasts as long as those of node pressure
-// unless the file says otherwise.
+// unless the file sets outOfDiskTransitionFrequency.
 func (f *diagnostics) compileDiskSpace(k *Kubelet, c diskSpaceFields) {
 	k.LowDiskSpaceThresholdMB, k.OutOfDiskTransition = c.LowDiskSpaceThresholdMB, k.Pressure.TransitionPeriod
 	if n := c.LowDiskSpaceThresholdMB; n != nil && (*n < 0 || *n > 1<<40) {

@@ -41,14 +41,14 @@ type thresholdError struct {
 func (e *Eviction) read(enforce []string) (_ []nodepressure.Threshold, thresholdErrs []*thresholdError) {
 	hard := parseThresholds("evictionHard", e.Hard, &thresholdErrs)
 	soft := parseThresholds("evictionSoft", e.Soft, &thresholdErrs)
-	graces := parseBySignal("evictionSoftGracePeriod", e.SoftGracePeriod, parseGracePeriod, &thresholdErrs)
+	gracePeriods := parseBySignal("evictionSoftGracePeriod", e.SoftGracePeriod, parseGracePeriod, &thresholdErrs)
 	reclaims := parseBySignal("evictionMinimumReclaim", e.MinimumReclaim, parseMinimumReclaim, &thresholdErrs)
 	for i := range soft {
 		name := soft[i].Signal.String()
 		if _, set := e.SoftGracePeriod[name]; !set {
 			thresholdErrs = append(thresholdErrs, &thresholdError{"evictionSoft", name, e.Soft[name], fmt.Errorf("grace period must be specified for the soft eviction threshold %s", name)})
 		}
-		soft[i].Grace = graces[soft[i].Signal]
+		soft[i].Grace = gracePeriods[soft[i].Signal]
 	}
 	if len(thresholdErrs) > 0 {
 		return nil, thresholdErrs
@@ -71,17 +71,17 @@ func (e *Eviction) read(enforce []string) (_ []nodepressure.Threshold, threshold
 }
 
 // parseBySignal parses the entries of a field.
-func parseBySignal[V any](field string, of map[string]string, read func(nodepressure.Signal, string) (V, error), thresholdErrs *[]*thresholdError) map[nodepressure.Signal]V {
+func parseBySignal[V any](field string, in map[string]string, read func(nodepressure.Signal, string) (V, error), thresholdErrs *[]*thresholdError) map[nodepressure.Signal]V {
 	out := map[nodepressure.Signal]V{}
-	for _, name := range sortedKeys(of) {
+	for _, name := range sortedKeys(in) {
 		s, known := nodepressure.ParseSignal(name)
 		if !known {
-			*thresholdErrs = append(*thresholdErrs, &thresholdError{field, name, of[name], fmt.Errorf("unsupported eviction signal %s", name)})
+			*thresholdErrs = append(*thresholdErrs, &thresholdError{field, name, in[name], fmt.Errorf("unsupported eviction signal %s", name)})
 			continue
 		}
-		v, err := read(s, of[name])
+		v, err := read(s, in[name])
 		if err != nil {
-			*thresholdErrs = append(*thresholdErrs, &thresholdError{field, name, of[name], err})
+			*thresholdErrs = append(*thresholdErrs, &thresholdError{field, name, in[name], err})
 			continue
 		}
 		out[s] = v
@@ -90,8 +90,8 @@ func parseBySignal[V any](field string, of map[string]string, read func(nodepres
 }
 
 // parseThresholds parses thresholds without grace periods.
-func parseThresholds(field string, of map[string]string, thresholdErrs *[]*thresholdError) (out []nodepressure.Threshold) {
-	values := parseBySignal(field, of, parseThreshold, thresholdErrs)
+func parseThresholds(field string, in map[string]string, thresholdErrs *[]*thresholdError) (out []nodepressure.Threshold) {
+	values := parseBySignal(field, in, parseThreshold, thresholdErrs)
 	for s := range nodepressure.NumSignals {
 		if v := values[s]; v != nil {
 			out = append(out, nodepressure.Threshold{Signal: s, Value: *v})

@@ -52,15 +52,15 @@ func (n *NodeLifecycle) Options() nodelifecycle.Options {
 }
 
 // validateLifecycle validates the options of this file.
-func (c *Berth) validateLifecycle(within func(path string, v, low, high int)) (errs []error) {
+func (c *Berth) validateLifecycle(requireRange func(path string, v, low, high int)) (errs []error) {
 	n := &c.NodeLifecycle
-	within("nodeLifecycle.gracePeriodSeconds", n.GracePeriodSeconds, 2, 86400)
-	within("nodeLifecycle.startupGraceSeconds", n.StartupGraceSeconds, 0, 86400)
-	within("nodeLifecycle.monitorPeriodSeconds", n.MonitorPeriodSeconds, 1, 3600)
-	within("nodeLifecycle.largeZoneNodes", n.LargeZoneNodes, 0, 1000000)
-	within("podGC.terminatedThreshold", c.PodGC.TerminatedThreshold, 0, 1000000)
-	within("podGC.evictedCap", c.PodGC.EvictedCap, 0, 1000000)
-	within("podGC.evictedTTLSeconds", c.PodGC.EvictedTTLSeconds, 0, 31536000)
+	requireRange("nodeLifecycle.gracePeriodSeconds", n.GracePeriodSeconds, 2, 86400)
+	requireRange("nodeLifecycle.startupGraceSeconds", n.StartupGraceSeconds, 0, 86400)
+	requireRange("nodeLifecycle.monitorPeriodSeconds", n.MonitorPeriodSeconds, 1, 3600)
+	requireRange("nodeLifecycle.largeZoneNodes", n.LargeZoneNodes, 0, 1000000)
+	requireRange("podGC.terminatedThreshold", c.PodGC.TerminatedThreshold, 0, 1000000)
+	requireRange("podGC.evictedCap", c.PodGC.EvictedCap, 0, 1000000)
+	requireRange("podGC.evictedTTLSeconds", c.PodGC.EvictedTTLSeconds, 0, 31536000)
 	if r := c.Nodes.LeaseRenewalSeconds; n.GracePeriodSeconds >= 2 && r > n.GracePeriodSeconds {
 		errs = append(errs, fmt.Errorf("nodes.leaseRenewalSeconds: %d: must be at most nodeLifecycle.gracePeriodSeconds, %d, or nodes count as lost between renewals", r, n.GracePeriodSeconds))
 	}

@@ -11,7 +11,7 @@ var renamedOptions = map[string]map[string]string{
 	"holds":     {"firstSeconds": "initialSeconds", "mostSeconds": "maxSeconds"},
 }
 
-// replaceRenamedOptions returns a BerthConfiguration with current names only. Malformed parts are returned as they are.
+// replaceRenamedOptions returns a BerthConfiguration with current names only. Malformed parts are returned unchanged.
 func replaceRenamedOptions(document []byte) ([]byte, error) {
 	var sections map[string]json.RawMessage
 	if json.Unmarshal(document, &sections) != nil {

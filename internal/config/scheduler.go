@@ -101,9 +101,9 @@ func UnsupportedKindError(d Document) error {
 }
 
 func compileScheduler(f *diagnostics, c *schedulerv1.KubeSchedulerConfiguration) KubeScheduler {
-	initial, most := derefOr(c.PodInitialBackoffSeconds, 1), derefOr(c.PodMaxBackoffSeconds, 10)
+	initial, maximum := derefOr(c.PodInitialBackoffSeconds, 1), derefOr(c.PodMaxBackoffSeconds, 10)
 	k := KubeScheduler{
-		InitialBackoff: time.Duration(initial) * time.Second, MaxBackoff: time.Duration(most) * time.Second,
+		InitialBackoff: time.Duration(initial) * time.Second, MaxBackoff: time.Duration(maximum) * time.Second,
 		Profiling:             derefOr(c.EnableProfiling, true),
 		ContentionProfiling:   derefOr(c.EnableProfiling, true) && derefOr(c.EnableContentionProfiling, false),
 		DelayCacheUntilActive: c.DelayCacheUntilActive,
@@ -116,9 +116,9 @@ func compileScheduler(f *diagnostics, c *schedulerv1.KubeSchedulerConfiguration)
 	}
 	f.requireAtLeast("podInitialBackoffSeconds", initial, 1)
 	f.requireAtMost("podInitialBackoffSeconds", initial, maxSeconds)
-	f.requireAtMost("podMaxBackoffSeconds", most, maxSeconds)
-	if most < initial {
-		f.errorf("podMaxBackoffSeconds: %d: must be at least podInitialBackoffSeconds, %d", most, initial)
+	f.requireAtMost("podMaxBackoffSeconds", maximum, maxSeconds)
+	if maximum < initial {
+		f.errorf("podMaxBackoffSeconds: %d: must be at least podInitialBackoffSeconds, %d", maximum, initial)
 	}
 	f.warnNodeSampling("percentageOfNodesToScore", c.PercentageOfNodesToScore)
 	if c.DelayCacheUntilActive && !k.LeaderElection.Enabled {

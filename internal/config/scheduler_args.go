@@ -17,7 +17,7 @@ import (
 func compilePluginConfig(f *diagnostics, path string, in []schedulerv1.PluginConfig, c *framework.Config) {
 	raw := map[string][]byte{}
 	paths := map[string]string{}
-	takes := map[string]func(*argReader, *framework.Config){
+	compilers := map[string]func(*argReader, *framework.Config){
 		"DefaultPreemption":               preemptionArgs,
 		"DynamicResources":                deviceArgs,
 		"InterPodAffinity":                interPodArgs,
@@ -29,20 +29,20 @@ func compilePluginConfig(f *diagnostics, path string, in []schedulerv1.PluginCon
 	}
 	for i := range in {
 		at, name := fmt.Sprintf("%s[%d]", path, i), in[i].Name
-		_, twice := raw[name]
+		_, duplicate := raw[name]
 		switch {
 		case !isSchedulerPlugin(name):
 			f.errorf("%s.name: %q: no such plugin; %s", at, name, suggest(name, strings.Split(pluginsAt("multiPoint"), ", ")))
-		case twice:
+		case duplicate:
 			f.errorf("%s.name: %q: duplicate value", at, name)
-		case takes[name] == nil && len(in[i].Args.Raw) > 0:
+		case compilers[name] == nil && len(in[i].Args.Raw) > 0:
 			f.errorf("%s.args: %s takes no arguments", at, name)
 		}
 		raw[name], paths[name] = in[i].Args.Raw, at+".args"
 	}
 	for _, k := range schedulerPlugins {
-		if take := takes[k.name]; take != nil {
-			take(&argReader{f, paths[k.name], k.name, raw[k.name]}, c)
+		if compile := compilers[k.name]; compile != nil {
+			compile(&argReader{f, paths[k.name], k.name, raw[k.name]}, c)
 		}
 	}
 }

@@ -77,7 +77,7 @@ func effectivePlugins(c *framework.Config) *schedulerv1.Plugins {
 
 func effectiveArgs(c *framework.Config) []schedulerv1.PluginConfig {
 	var out []schedulerv1.PluginConfig
-	give := func(name string, args any) {
+	add := func(name string, args any) {
 		raw, _ := json.Marshal(args) // cannot fail for these types
 		out = append(out, schedulerv1.PluginConfig{Name: name, Args: runtime.RawExtension{Raw: raw}})
 	}
@@ -92,11 +92,11 @@ func effectiveArgs(c *framework.Config) []schedulerv1.PluginConfig {
 	if len(c.Fit.Shape) > 0 {
 		strategy.RequestedToCapacityRatio = &schedulerv1.RequestedToCapacityRatioParam{Shape: effectiveShape(c.Fit.Shape)}
 	}
-	give("InterPodAffinity", schedulerv1.InterPodAffinityArgs{HardPodAffinityWeight: new(int32(c.InterPod.HardPodAffinityWeight)), IgnorePreferredTermsOfExistingPods: c.InterPod.IgnorePreferredTermsOfExistingPods})
-	give("NodeResourcesBalancedAllocation", schedulerv1.NodeResourcesBalancedAllocationArgs{Resources: resources(c.Balanced)})
-	give("NodeResourcesFit", schedulerv1.NodeResourcesFitArgs{IgnoredResources: slices.Compact(slices.Sorted(slices.Values(c.Fit.IgnoredResources))), IgnoredResourceGroups: c.Fit.IgnoredResourceGroups, ScoringStrategy: strategy})
-	give("PodTopologySpread", effectiveSpread(&c.Spread))
-	give("VolumeBinding", schedulerv1.VolumeBindingArgs{BindTimeoutSeconds: new(int64(c.VolumeBindTimeout / time.Second)), Shape: effectiveShape(c.StorageCapacityShape)})
+	add("InterPodAffinity", schedulerv1.InterPodAffinityArgs{HardPodAffinityWeight: new(int32(c.InterPod.HardPodAffinityWeight)), IgnorePreferredTermsOfExistingPods: c.InterPod.IgnorePreferredTermsOfExistingPods})
+	add("NodeResourcesBalancedAllocation", schedulerv1.NodeResourcesBalancedAllocationArgs{Resources: resources(c.Balanced)})
+	add("NodeResourcesFit", schedulerv1.NodeResourcesFitArgs{IgnoredResources: slices.Compact(slices.Sorted(slices.Values(c.Fit.IgnoredResources))), IgnoredResourceGroups: c.Fit.IgnoredResourceGroups, ScoringStrategy: strategy})
+	add("PodTopologySpread", effectiveSpread(&c.Spread))
+	add("VolumeBinding", schedulerv1.VolumeBindingArgs{BindTimeoutSeconds: new(int64(c.VolumeBindTimeout / time.Second)), Shape: effectiveShape(c.StorageCapacityShape)})
 	return out
 }
 

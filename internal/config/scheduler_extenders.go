@@ -53,7 +53,7 @@ func (e *Extender) IsInterested(pod *model.Pod) bool {
 	})
 }
 
-// Extenders are called in order.
+// Extenders lists the HTTP extenders in the order of their calls.
 type Extenders []Extender
 
 // AnyInterested reports whether an extender filters or scores nodes for a pod. It depends
@@ -86,7 +86,7 @@ func compileExtenders(f *diagnostics, in []schedulerv1.Extender) (out Extenders,
 		for j, r := range in[i].ManagedResources {
 			at := fmt.Sprintf("%s.managedResources[%d].name", path, j)
 			validateManagedResource(f, at, r.Name)
-			if before, twice := managed[r.Name]; twice {
+			if before, duplicate := managed[r.Name]; duplicate {
 				f.errorf("%s: %q: duplicate value, first at %s", at, r.Name, before)
 			}
 			managed[r.Name] = at

@@ -43,7 +43,7 @@ func TestInvalidSchedulerFiles(t *testing.T) {
 }
 
 func matchesLine(got, want string) bool {
-	if prefix, cut := strings.CutSuffix(want, "..."); cut {
+	if prefix, ok := strings.CutSuffix(want, "..."); ok {
 		return strings.HasPrefix(got, prefix)
 	}
 	return got == want

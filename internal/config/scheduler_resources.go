@@ -47,9 +47,9 @@ func balancedArgs(r *argReader, c *framework.Config) {
 	c.Balanced = r.resources("resources", a.Resources, 1)
 }
 
-// resources compiles a list of resources with weights up to heaviest. The default is cpu
+// resources compiles a list of resources with weights up to limit. The default is cpu
 // and memory with weight 1.
-func (r *argReader) resources(field string, in []schedulerv1.ResourceSpec, heaviest int64) []framework.ResourceWeight {
+func (r *argReader) resources(field string, in []schedulerv1.ResourceSpec, limit int64) []framework.ResourceWeight {
 	if len(in) == 0 {
 		return []framework.ResourceWeight{{Name: "cpu", Weight: 1}, {Name: "memory", Weight: 1}}
 	}
@@ -67,10 +67,10 @@ func (r *argReader) resources(field string, in []schedulerv1.ResourceSpec, heavi
 		if s.Weight == 0 {
 			s.Weight = 1
 		}
-		if heaviest == 1 && s.Weight != 1 {
+		if limit == 1 && s.Weight != 1 {
 			r.argErrorf("%s.weight: %d: must be 1", at, s.Weight)
-		} else if s.Weight < 1 || s.Weight > heaviest {
-			r.argErrorf("%s.weight: %d: must be between 1 and %d", at, s.Weight, heaviest)
+		} else if s.Weight < 1 || s.Weight > limit {
+			r.argErrorf("%s.weight: %d: must be between 1 and %d", at, s.Weight, limit)
 		}
 		out = append(out, framework.ResourceWeight{Name: s.Name, Weight: s.Weight})
 	}

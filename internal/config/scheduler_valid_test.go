@@ -52,15 +52,15 @@ func checkEffectiveRoundTrip(t *testing.T, file string, k KubeScheduler) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := ReadKubeScheduler(Document{File: file, APIVersion: SchedulerAPIVersion, Kind: SchedulerKind, JSON: js})
+	reread, err := ReadKubeScheduler(Document{File: file, APIVersion: SchedulerAPIVersion, Kind: SchedulerKind, JSON: js})
 	if err != nil {
-		t.Fatalf("%s: the effective configuration is refused: %v\n%s", file, err, js)
+		t.Fatalf("%s: the effective configuration is rejected: %v\n%s", file, err, js)
 	}
-	k.Warnings, again.Warnings = nil, nil
+	k.Warnings, reread.Warnings = nil, nil
 	for i := range k.addedAffinity {
-		k.addedAffinity[i], again.addedAffinity[i] = nil, nil // equal except for white space
+		k.addedAffinity[i], reread.addedAffinity[i] = nil, nil // equal except for white space
 	}
-	got, want := fmt.Sprintf("%+v", again), fmt.Sprintf("%+v", k)
+	got, want := fmt.Sprintf("%+v", reread), fmt.Sprintf("%+v", k)
 	if got != want {
 		t.Errorf("%s: read again\n%s\nnot\n%s", file, got, want)
 	}
@@ -126,7 +126,7 @@ func TestCompiledExtenders(t *testing.T) {
 	}
 	x := readValid(t, "two-extenders-tls").Extenders
 	if x[0].URL != "https://second.example" || !x[1].Ignorable || !x[1].TLS.Insecure || x[0].TLS.Insecure || x[1].URL != "https://first.example:443/api" {
-		t.Errorf("the one that may fail must be the last, and is unchecked as it has no CA: %+v", x)
+		t.Errorf("the ignorable extender must be the last, and its certificate is not verified without a CA: %+v", x)
 	}
 	if !x.AnyInterested(pod()) || !x.AnySupportsPreemption(pod()) {
 		t.Error("without managedResources all pods concern an extender")

@@ -106,8 +106,8 @@ func (f *diagnostics) pruneUnsigned(path string, v any, t reflect.Type) (any, bo
 		if n < 0 {
 			return f.checkScalar(path, v, false, "0 or more")
 		}
-		most := uint64(math.MaxUint64) >> (64 - t.Bits())
-		return f.checkScalar(path, v, uint64(n) <= most, fmt.Sprintf("a whole number of at most %d", most))
+		maximum := uint64(math.MaxUint64) >> (64 - t.Bits())
+		return f.checkScalar(path, v, uint64(n) <= maximum, fmt.Sprintf("a whole number of at most %d", maximum))
 	case float64:
 		if t.Bits() == 64 && n >= 1<<63 && n < 1<<64 {
 			return nil, false
@@ -128,8 +128,8 @@ func (f *diagnostics) pruneUnmarshaler(path string, v any, t reflect.Type) (any,
 // checkScalar returns v and reports an error if ok is false.
 func (f *diagnostics) checkScalar(path string, v any, ok bool, must string) (any, bool) {
 	if !ok {
-		shown, _ := json.Marshal(v)
-		f.errorf("%s: %s: must be %s", path, truncate(string(shown)), must)
+		text, _ := json.Marshal(v)
+		f.errorf("%s: %s: must be %s", path, truncate(string(text)), must)
 		f.skipped = append(f.skipped, path)
 	}
 	return v, ok
@@ -243,7 +243,7 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 // suggest returns the names most similar to an unknown one, or all names if none is
 // similar.
 func suggest(name string, names []string) string {
-	best, near := len(name)/2+1, []string(nil)
+	best, similar := len(name)/2+1, []string(nil)
 	for _, n := range names {
 		a, b := strings.ToLower(name), strings.ToLower(n)
 		d := editDistance(a, b)
@@ -252,13 +252,13 @@ func suggest(name string, names []string) string {
 		}
 		switch {
 		case d < best:
-			best, near = d, []string{n}
-		case d == best && near != nil:
-			near = append(near, n)
+			best, similar = d, []string{n}
+		case d == best && similar != nil:
+			similar = append(similar, n)
 		}
 	}
-	if near != nil {
-		return "did you mean " + strings.Join(near, " or ") + "?"
+	if similar != nil {
+		return "did you mean " + strings.Join(similar, " or ") + "?"
 	}
 	return "must be one of " + strings.Join(names, ", ")
 }

@@ -43,7 +43,7 @@ import (
 // controller is an entry of [Controllers].
 type controller struct {
 	Name string
-	run  func(ctx context.Context, w controllerContext) error
+	run  func(ctx context.Context, c controllerContext) error
 }
 
 // controllerContext is what controllers share.
@@ -63,69 +63,69 @@ type controllerContext struct {
 
 // Controllers lists all controllers.
 var Controllers = []controller{
-	{"nodelifecycle", func(ctx context.Context, w controllerContext) error {
-		return nodelifecycle.Run(ctx, w.client, w.informers, w.settings.Berth.NodeLifecycle.Options(), w.status.Registry, w.env, w.log)
+	{"nodelifecycle", func(ctx context.Context, c controllerContext) error {
+		return nodelifecycle.Run(ctx, c.client, c.informers, c.settings.Berth.NodeLifecycle.Options(), c.status.Registry, c.env, w.log)
 	}},
 	{"nodeipam", runNodeIPAM},
-	{"taints", func(ctx context.Context, w controllerContext) error {
-		return tainteviction.Run(ctx, w.client, w.informers, w.displacer(tainteviction.Component), w.settings.TaintEvictionOptions(), w.status.Registry, w.env, w.log)
+	{"taints", func(ctx context.Context, c controllerContext) error {
+		return tainteviction.Run(ctx, c.client, c.informers, c.displacer(tainteviction.Component), c.settings.TaintEvictionOptions(), c.status.Registry, c.env, w.log)
 	}},
-	{"podgc", func(ctx context.Context, w controllerContext) error {
-		return podgc.Run(ctx, w.client, w.informers, w.displacer(podgc.Component), w.settings.PodGCOptions(), w.status.Registry, w.env, w.log)
+	{"podgc", func(ctx context.Context, c controllerContext) error {
+		return podgc.Run(ctx, c.client, c.informers, c.displacer(podgc.Component), c.settings.PodGCOptions(), c.status.Registry, c.env, w.log)
 	}},
-	{"namespace", func(ctx context.Context, w controllerContext) error {
-		return namespace.Run(ctx, w.client, w.metadata, w.informers, w.env, w.log)
+	{"namespace", func(ctx context.Context, c controllerContext) error {
+		return namespace.Run(ctx, c.client, c.metadata, c.informers, c.env, w.log)
 	}},
-	{"serviceaccount", func(ctx context.Context, w controllerContext) error {
-		return serviceaccount.Run(ctx, w.client, w.informers, w.ca, w.env, w.log)
+	{"serviceaccount", func(ctx context.Context, c controllerContext) error {
+		return serviceaccount.Run(ctx, c.client, c.informers, c.ca, c.env, w.log)
 	}},
-	{"replicaset", func(ctx context.Context, w controllerContext) error {
-		return replicaset.Run(ctx, w.client, w.informers, w.avoid, w.env, w.log)
+	{"replicaset", func(ctx context.Context, c controllerContext) error {
+		return replicaset.Run(ctx, c.client, c.informers, c.avoid, c.env, w.log)
 	}},
-	{"replicationcontroller", func(ctx context.Context, w controllerContext) error {
-		return replicaset.RunControllers(ctx, w.client, w.informers, w.avoid, w.env, w.log)
+	{"replicationcontroller", func(ctx context.Context, c controllerContext) error {
+		return replicaset.RunControllers(ctx, c.client, c.informers, c.avoid, c.env, w.log)
 	}},
-	{"deployment", func(ctx context.Context, w controllerContext) error {
-		return deployment.Run(ctx, w.client, w.informers, w.env, w.log)
+	{"deployment", func(ctx context.Context, c controllerContext) error {
+		return deployment.Run(ctx, c.client, c.informers, c.env, w.log)
 	}},
-	{"daemonset", func(ctx context.Context, w controllerContext) error {
-		return daemonset.Run(ctx, w.client, w.informers, w.avoid, w.env, w.log)
+	{"daemonset", func(ctx context.Context, c controllerContext) error {
+		return daemonset.Run(ctx, c.client, c.informers, c.avoid, c.env, w.log)
 	}},
-	{"statefulset", func(ctx context.Context, w controllerContext) error {
-		return statefulset.Run(ctx, w.client, w.informers, w.avoid, w.env, w.log)
+	{"statefulset", func(ctx context.Context, c controllerContext) error {
+		return statefulset.Run(ctx, c.client, c.informers, c.avoid, c.env, w.log)
 	}},
-	{"job", func(ctx context.Context, w controllerContext) error {
-		return job.Run(ctx, w.client, w.informers, w.avoid, w.status.Registry, w.env, w.log)
+	{"job", func(ctx context.Context, c controllerContext) error {
+		return job.Run(ctx, c.client, c.informers, c.avoid, c.status.Registry, c.env, w.log)
 	}},
-	{"cronjob", func(ctx context.Context, w controllerContext) error {
-		return cronjob.Run(ctx, w.client, w.informers, w.status.Registry, w.env, w.log)
+	{"cronjob", func(ctx context.Context, c controllerContext) error {
+		return cronjob.Run(ctx, c.client, c.informers, c.status.Registry, c.env, w.log)
 	}},
-	{"horizontalpodautoscaler", func(ctx context.Context, w controllerContext) error {
-		clients, err := horizontalpodautoscaler.NewClients(w.config, w.client.Discovery())
+	{"horizontalpodautoscaler", func(ctx context.Context, c controllerContext) error {
+		clients, err := horizontalpodautoscaler.NewClients(c.config, c.client.Discovery())
 		if err != nil {
 			return err
 		}
-		return horizontalpodautoscaler.Run(ctx, w.client, clients, w.informers, w.env, w.log)
+		return horizontalpodautoscaler.Run(ctx, c.client, clients, c.informers, c.env, w.log)
 	}},
-	{"disruption", func(ctx context.Context, w controllerContext) error {
-		scales, err := disruption.NewScaleClient(w.config, w.client.Discovery(), w.env)
+	{"disruption", func(ctx context.Context, c controllerContext) error {
+		scales, err := disruption.NewScaleClient(c.config, c.client.Discovery(), w.env)
 		if err != nil {
 			return err
 		}
-		return disruption.Run(ctx, w.client, scales, w.informers, w.env, w.log)
+		return disruption.Run(ctx, c.client, scales, c.informers, c.env, w.log)
 	}},
-	{"garbagecollector", func(ctx context.Context, w controllerContext) error {
-		return garbagecollector.Run(ctx, w.quietClient, w.metadata, w.informers, w.env, w.log)
+	{"garbagecollector", func(ctx context.Context, c controllerContext) error {
+		return garbagecollector.Run(ctx, c.quietClient, c.metadata, c.informers, c.env, w.log)
 	}},
-	{"volume", func(ctx context.Context, w controllerContext) error {
-		return volume.Run(ctx, w.client, w.informers, w.env, w.log)
+	{"volume", func(ctx context.Context, c controllerContext) error {
+		return volume.Run(ctx, c.client, c.informers, c.env, w.log)
 	}},
-	{"resourcequota", func(ctx context.Context, w controllerContext) error {
-		return resourcequota.Run(ctx, w.quietClient, w.metadata, w.informers, w.env, w.log)
+	{"resourcequota", func(ctx context.Context, c controllerContext) error {
+		return resourcequota.Run(ctx, c.quietClient, c.metadata, c.informers, c.env, w.log)
 	}},
 	{RecordsController, runDisplacementRecords},
-	{"endpoints", func(ctx context.Context, w controllerContext) error {
-		return endpoints.Run(ctx, w.quietClient, w.informers, w.log)
+	{"endpoints", func(ctx context.Context, c controllerContext) error {
+		return endpoints.Run(ctx, c.quietClient, c.informers, c.log)
 	}},
 }
 
@@ -138,26 +138,26 @@ func Start(p *rungroup.Group, config *rest.Config, ca []byte, set settings.Setti
 	if err != nil {
 		return err
 	}
-	quiet := rest.CopyConfig(config) // namespace deletion lists deprecated kinds, too
-	quiet.WarningHandlerWithContext = rest.NoWarnings{}
-	objects, err := metadata.NewForConfig(quiet)
+	quietConfig := rest.CopyConfig(config) // namespace deletion lists deprecated kinds, too
+	quietConfig.WarningHandlerWithContext = rest.NoWarnings{}
+	objects, err := metadata.NewForConfig(quietConfig)
 	if err != nil {
 		return err
 	}
-	silent, err := kubernetes.NewForConfig(quiet)
+	quietClient, err := kubernetes.NewForConfig(quietConfig)
 	if err != nil {
 		return err
 	}
-	w := controllerContext{config: config, client: client, quietClient: silent, metadata: objects, informers: informers.NewSharedInformerFactory(client, 0), ca: ca, avoid: workload.NewAvoidHolds(), settings: set, status: status, env: runner.Production(), log: klog.Background()}
-	status.informers.Store(&w.informers)
+	shared := controllerContext{config: config, client: client, quietClient: quietClient, metadata: objects, informers: informers.NewSharedInformerFactory(client, 0), ca: ca, avoid: workload.NewAvoidHolds(), settings: set, status: status, env: runner.Production(), log: klog.Background()}
+	status.informers.Store(&shared.informers)
 	holds, err := v1alpha1.NewClient(config)
 	if err != nil {
 		return err
 	}
-	p.Start("holds", func(ctx context.Context) error { return w.avoid.Run(ctx, holds, client.Discovery(), w.env, w.log) })
+	p.Start("holds", func(ctx context.Context) error { return shared.avoid.Run(ctx, holds, client.Discovery(), shared.env, w.log) })
 	for _, l := range Controllers {
 		if len(names) == 0 || slices.Contains(names, l.Name) {
-			p.Start(l.Name, func(ctx context.Context) error { return l.run(ctx, w) })
+			p.Start(l.Name, func(ctx context.Context) error { return l.run(ctx, shared) })
 		}
 	}
 	return nil
@@ -167,40 +167,40 @@ func Start(p *rungroup.Group, config *rest.Config, ca []byte, set settings.Setti
 const RecordsController = "records"
 
 // runDisplacementRecords runs the controller of displacement records and Avoid Holds.
-func runDisplacementRecords(ctx context.Context, w controllerContext) error {
-	holds, err := v1alpha1.NewClient(w.config)
+func runDisplacementRecords(ctx context.Context, c controllerContext) error {
+	holds, err := v1alpha1.NewClient(c.config)
 	if err != nil {
 		return err
 	}
-	o := displacementrecords.Options{Client: w.client, Factory: w.informers, Holds: holds, Journal: w.settings.Journal, OnDisplaced: w.status.displacements.Count, Env: w.env, Log: w.log}
-	if c := w.settings.Berth.Holds; c.Avoid {
-		o.Backoff = displacement.Backoff{First: time.Duration(c.InitialSeconds) * time.Second, Max: time.Duration(c.MaxSeconds) * time.Second}
+	o := displacementrecords.Options{Client: c.client, Factory: c.informers, Holds: holds, Journal: c.settings.Journal, OnDisplaced: c.status.displacements.Count, Env: w.env, Log: c.log}
+	if h := c.settings.Berth.Holds; h.Avoid {
+		o.Backoff = displacement.Backoff{First: time.Duration(h.InitialSeconds) * time.Second, Max: time.Duration(h.MaxSeconds) * time.Second}
 	}
 	return displacementrecords.Run(ctx, o)
 }
 
 // runNodeIPAM runs the controller of pod ranges, unless it is disabled.
-func runNodeIPAM(ctx context.Context, w controllerContext) error {
-	c := w.settings.Berth.NodeIPAM
-	if !c.AllocateNodeCIDRs {
+func runNodeIPAM(ctx context.Context, c controllerContext) error {
+	options := c.settings.Berth.NodeIPAM
+	if !options.AllocateNodeCIDRs {
 		<-ctx.Done()
 		return nil
 	}
-	o, err := c.Options(nodeipam.ClusterStart(ctx, w.client))
+	o, err := options.Options(nodeipam.ClusterStart(ctx, c.client))
 	if err != nil {
 		return err
 	}
-	return nodeipam.Run(ctx, w.client, w.informers, o, w.log)
+	return nodeipam.Run(ctx, c.client, c.informers, o, c.log)
 }
 
 // displacer returns the displacer of a controller, with the name of the upstream component
 // that displaces for the same cause.
-func (w *controllerContext) displacer(component string) *executor.Displacer {
+func (c *controllerContext) displacer(component string) *executor.Displacer {
 	host, _ := os.Hostname()
-	log := w.log
+	log := c.log
 	return &executor.Displacer{
-		OnDisplaced: w.status.displacements.Count,
-		Client:      w.client, Now: w.env.Now, Component: component, Instance: component + "-" + host,
+		OnDisplaced: c.status.displacements.Count,
+		Client:      c.client, Now: w.env.Now, Component: component, Instance: component + "-" + host,
 		OnRecordLost: func(what string, err error) {
 			log.Error(err, "Failed to record a displacement", "what", what, "by", component)
 		},

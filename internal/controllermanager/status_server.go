@@ -67,7 +67,7 @@ func (p *StatusServer) Serve(ctx context.Context, wg *sync.WaitGroup, config *re
 		return nil
 	}
 	config = rest.CopyConfig(config)
-	config.QPS = -1 // few clients ask for authorization
+	config.QPS = -1 // few clients need authorization
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err

@@ -101,12 +101,12 @@ func convertSpread(s *model.PodSpec, pod *corev1.Pod) {
 		out := SpreadConstraint(c)
 		var err error
 		if out.Selector, err = Selector(c.LabelSelector); err != nil {
-			where := model.ParseErrorSoftSpread
+			code := model.ParseErrorSoftSpread
 			if out.Hard {
-				where = model.ParseErrorHardSpread
+				code = model.ParseErrorHardSpread
 			}
 			s.ParseErrors = append(s.ParseErrors, model.ParseError{
-				Kind: where, Message: err.Error(),
+				Kind: code, Message: err.Error(),
 				Path: fmt.Sprintf("spec.topologySpreadConstraints[%d].labelSelector", i),
 			})
 		}

@@ -1,6 +1,6 @@
 // Package conversion converts API objects into engine/model values. It does not convert back.
 //
-// Conversion is total: whatever an API server has accepted (and much that none would) becomes a model
+// Conversion is total: every object, even one that no API server would accept, becomes a model
 // value. A malformed field becomes a model.Fault with the path of the field and kube-scheduler's error
 // message, because kube-scheduler does not drop such pods.
 //

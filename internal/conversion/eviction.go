@@ -24,11 +24,11 @@ func nodeEviction(pod *corev1.Pod) *model.NodeEviction {
 	if message, ok := strings.CutPrefix(s.Message, "Pod was rejected: "); ok {
 		return admissionRejection(pod, message)
 	}
-	rest, ok := strings.CutPrefix(s.Message, "The node was low on resource: ")
+	resource, ok := strings.CutPrefix(s.Message, "The node was low on resource: ")
 	if !ok || s.Reason != "Evicted" {
 		return nil // it exceeded its own limit, which is unrelated to the node
 	}
-	what, _, _ := strings.Cut(rest, ".")
+	what, _, _ := strings.Cut(resource, ".")
 	p, ok := map[string]model.Pressure{"memory": model.MemoryPressure, "ephemeral-storage": model.DiskPressure,
 		"inodes": model.DiskPressure, "pids": model.PIDPressure}[what]
 	if !ok {
@@ -49,9 +49,9 @@ func admissionRejection(pod *corev1.Pod, message string) *model.NodeEviction {
 	}
 	e := &model.NodeEviction{Node: pod.Spec.NodeName, At: pod.Status.StartTime.Truncate(time.Second)}
 	if resource, ok := strings.CutPrefix(pod.Status.Reason, "OutOf"); ok && resource != "Disk" {
-		_, figures, _ := strings.Cut(message, ", requested: ")
+		_, quantities, _ := strings.Cut(message, ", requested: ")
 		var resources, used, size int64
-		if n, _ := fmt.Sscanf(figures, "%d, used: %d, capacity: %d", &resources, &used, &size); n < 3 {
+		if n, _ := fmt.Sscanf(quantities, "%d, used: %d, capacity: %d", &resources, &used, &size); n < 3 {
 			return nil
 		}
 		e.Shortage = &model.ResourceShortage{Pod: string(pod.UID), Resource: resource, Free: size - used}

@@ -24,7 +24,7 @@ func TestEvictionPressure(t *testing.T) {
 		"pids":    {corev1.PodStatus{Message: "The node was low on resource: pids."}, &model.NodeEviction{Pressure: model.PIDPressure, At: at.Time}},
 		"the pod's own limit does not reject the node": {corev1.PodStatus{Message: "Pod ephemeral local storage usage exceeds the total limit of containers 1Gi. "}, nil},
 		"another reason": {corev1.PodStatus{Reason: "NodeAffinity", Message: "The node was low on resource: memory. "}, nil},
-		"it runs":        {corev1.PodStatus{Phase: corev1.PodRunning, Message: "The node was low on resource: memory. "}, nil},
+		"a running pod":  {corev1.PodStatus{Phase: corev1.PodRunning, Message: "The node was low on resource: memory. "}, nil},
 	} {
 		s := c.status
 		if s.Reason == "" {
@@ -46,18 +46,18 @@ func TestEvictionPressure(t *testing.T) {
 
 func TestAdmissionRejection(t *testing.T) {
 	at := metav1.NewTime(time.Unix(1000, 0))
-	const figures = "Pod was rejected: Node didn't have enough resource: cpu, requested: 500, used: 3800, capacity: 4000"
+	const rejection = "Pod was rejected: Node didn't have enough resource: cpu, requested: 500, used: 3800, capacity: 4000"
 	for name, c := range map[string]struct {
 		reason, message string
 		want            *model.NodeEviction
 	}{
-		"too little cpu":  {"OutOfcpu", figures, &model.NodeEviction{Shortage: &model.ResourceShortage{Pod: "u", Resource: "cpu", Free: 200}}},
-		"without figures": {"OutOfcpu", "Pod was rejected: no room", nil},
-		"under pressure":  {"Evicted", "Pod was rejected: The node had condition: [MemoryPressure]. ", &model.NodeEviction{Pressure: model.MemoryPressure}},
-		"under several":   {"Evicted", "Pod was rejected: The node had condition: [MemoryPressure PIDPressure]. ", &model.NodeEviction{Pressure: model.PIDPressure}},
-		"out of disk":     {"OutOfDisk", "Pod was rejected: not enough", &model.NodeEviction{Pressure: model.DiskPressure}},
-		"another reason":  {"NodeAffinity", "Pod was rejected: Predicate NodeAffinity failed", nil},
-		"not rejected":    {"OutOfcpu", figures[len("Pod was rejected: "):], nil},
+		"too little cpu":           {"OutOfcpu", rejection, &model.NodeEviction{Shortage: &model.ResourceShortage{Pod: "u", Resource: "cpu", Free: 200}}},
+		"without quantities":       {"OutOfcpu", "Pod was rejected: no room", nil},
+		"under pressure":           {"Evicted", "Pod was rejected: The node had condition: [MemoryPressure]. ", &model.NodeEviction{Pressure: model.MemoryPressure}},
+		"under several conditions": {"Evicted", "Pod was rejected: The node had condition: [MemoryPressure PIDPressure]. ", &model.NodeEviction{Pressure: model.PIDPressure}},
+		"out of disk":              {"OutOfDisk", "Pod was rejected: not enough", &model.NodeEviction{Pressure: model.DiskPressure}},
+		"another reason":           {"NodeAffinity", "Pod was rejected: Predicate NodeAffinity failed", nil},
+		"not rejected":             {"OutOfcpu", rejection[len("Pod was rejected: "):], nil},
 	} {
 		got := New().Eviction(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "u"}, Status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: c.reason, Message: c.message, StartTime: &at}})
 		if c.want != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Hold converts a Hold. A Reserve Hold gets a phantom that keeps its room: a pod without a
+// Hold converts a Hold. A Reserve Hold gets a placeholder that reserves its room: a pod without a
 // scheduler profile, with the requests of the victim, nominated to the node.
 func (in *Converter) Hold(h *v1alpha1.Hold) *model.Hold {
 	s := &h.Spec

@@ -11,8 +11,7 @@ import (
 
 // key is a reusable buffer for the fields of a pod that convertPodSpec reads.
 // Every string is preceded by its length and every list by its count, so different
-// pods have different bytes. Parts that most pods lack
-// cost one zero byte each.
+// pods have different bytes. Each part that a pod lacks costs one zero byte.
 type key struct {
 	b     []byte
 	names []string // scratch for the sorted keys of a map
@@ -46,8 +45,8 @@ func (k *key) forPod(pod *corev1.Pod, features []string) []byte {
 		k.str(c.Name)
 		k.str(deref(c.ResourceClaimName))
 		k.str(deref(c.ResourceClaimTemplateName))
-		claim, made := generatedClaim(pod, c)
-		k.flag(made && claim == nil && c.ResourceClaimName == nil)
+		claim, decided := generatedClaim(pod, c)
+		k.flag(decided && claim == nil && c.ResourceClaimName == nil)
 		k.str(deref(claim))
 	}
 	if s.SchedulingGroup != nil {

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/randfill"
 )
 
-// words keeps random strings few, so that they collide.
+// words are the random strings. They are few, so that they collide.
 var words = []string{"", "a", "b", "In", "Exists", "Always", "NoSchedule", "cpu", "memory", "example.com/gpu", "DoNotSchedule", "Gt", "7"}
 
 func filler(seed int64) *randfill.Filler {
@@ -34,15 +34,15 @@ func filler(seed int64) *randfill.Filler {
 // Pods with equal keys must have equal specifications: after a random field is
 // exchanged, either the keys differ or the specifications are equal.
 func TestKeyCoversConvertedFields(t *testing.T) {
-	rounds := 300
+	iterations := 300
 	if testing.Short() {
-		rounds = 50
+		iterations = 50
 	}
 	random := rand.New(rand.NewSource(1))
 	f := filler(1)
 	in := New()
-	same, reports := 0, 0
-	for range rounds {
+	equal, different := 0, 0
+	for range iterations {
 		a, other := &corev1.Pod{}, &corev1.Pod{}
 		f.Fill(a)
 		f.Fill(other)
@@ -51,10 +51,10 @@ func TestKeyCoversConvertedFields(t *testing.T) {
 			exchange(random, reflect.ValueOf(b).Elem(), reflect.ValueOf(other).Elem())
 			ka := string(in.key.forPod(a, inferFeatures(&nodedeclaredfeatures.PodInfo{Spec: &a.Spec})))
 			if kb := string(in.key.forPod(b, inferFeatures(&nodedeclaredfeatures.PodInfo{Spec: &b.Spec}))); ka != kb {
-				reports++
+				different++
 				continue
 			}
-			same++
+			equal++
 			if sa, sb := convertPodSpec(a, inferFeatures(&nodedeclaredfeatures.PodInfo{Spec: &a.Spec})), convertPodSpec(b, inferFeatures(&nodedeclaredfeatures.PodInfo{Spec: &b.Spec})); !reflect.DeepEqual(sa, sb) {
 				ja, _ := json.Marshal(a)
 				jb, _ := json.Marshal(b)
@@ -62,8 +62,8 @@ func TestKeyCoversConvertedFields(t *testing.T) {
 			}
 		}
 	}
-	if same < rounds || reports < rounds {
-		t.Errorf("the test is ineffective: %d equal keys, %d different", same, reports)
+	if equal < iterations || different < iterations {
+		t.Errorf("the test is ineffective: %d equal keys, %d different", equal, different)
 	}
 }
 
@@ -91,7 +91,7 @@ func exchange(random *rand.Rand, to, from reflect.Value) {
 func TestInferFeaturesMatchesUpstream(t *testing.T) {
 	f := filler(3).NilChance(0.2)
 	framework := nodedeclaredfeatures.DefaultFramework
-	some := 0
+	withFeatures := 0
 	for range 500 {
 		p := &corev1.Pod{}
 		f.Fill(p)
@@ -113,11 +113,11 @@ func TestInferFeaturesMatchesUpstream(t *testing.T) {
 			t.Fatalf("features %v, want %v", got, want)
 		}
 		if len(want) > 0 {
-			some++
+			withFeatures++
 		}
 	}
-	if some < 50 {
-		t.Errorf("the test is ineffective: %d pods of 500 need features", some)
+	if withFeatures < 50 {
+		t.Errorf("the test is ineffective: %d pods of 500 need features", withFeatures)
 	}
 }
 

@@ -34,11 +34,11 @@ func convertPodSpec(pod *corev1.Pod, features []string) *model.PodSpec {
 	}
 	for i := range pod.Spec.ResourceClaims {
 		c := &pod.Spec.ResourceClaims[i]
-		claim, made := c.ResourceClaimName, false
+		claim, decided := c.ResourceClaimName, false
 		if claim == nil {
-			claim, made = generatedClaim(pod, c)
+			claim, decided = generatedClaim(pod, c)
 		}
-		if made && claim == nil {
+		if decided && claim == nil {
 			continue // the template needs no claim
 		}
 		s.ResourceClaims = append(s.ResourceClaims, model.PodResourceClaim{
@@ -160,7 +160,7 @@ func inferFeatures(pod *nodedeclaredfeatures.PodInfo) (names []string) {
 
 // generatedClaim returns the claim that was created for a claim template, and whether creation is decided. The claim
 // is nil if the template needs none.
-func generatedClaim(pod *corev1.Pod, c *corev1.PodResourceClaim) (claim *string, made bool) {
+func generatedClaim(pod *corev1.Pod, c *corev1.PodResourceClaim) (claim *string, decided bool) {
 	if c.ResourceClaimTemplateName == nil {
 		return nil, false
 	}

@@ -20,12 +20,12 @@ const (
 
 // convertRequests converts the requests. The upstream library computes the sums,
 // including a resize in progress.
-func convertRequests(s *model.PodSpec, of *corev1.Pod) {
-	pod := effectivePod(of)
+func convertRequests(s *model.PodSpec, pod *corev1.Pod) {
+	effective := effectivePod(pod)
 	options := helper.PodResourcesOptions{}
-	list := helper.PodRequests(pod, options)
+	list := helper.PodRequests(effective, options)
 	s.Requests = convertResources(list)
-	podLevel := helper.IsPodLevelRequestsSet(pod)
+	podLevel := helper.IsPodLevelRequestsSet(effective)
 	options.NonMissingContainerRequests = corev1.ResourceList{}
 	if _, set := list[corev1.ResourceCPU]; !podLevel || !set {
 		options.NonMissingContainerRequests[corev1.ResourceCPU] = *resource.NewMilliQuantity(defaultMilliCPU, resource.DecimalSI)
@@ -33,9 +33,9 @@ func convertRequests(s *model.PodSpec, of *corev1.Pod) {
 	if _, set := list[corev1.ResourceMemory]; !podLevel || !set {
 		options.NonMissingContainerRequests[corev1.ResourceMemory] = *resource.NewQuantity(defaultMemory, resource.BinarySI)
 	}
-	s.Scoring = convertResources(helper.PodRequests(pod, options))
+	s.Scoring = convertResources(helper.PodRequests(effective, options))
 	if podLevel {
-		requests := convertResources(helper.PodRequests(of, helper.PodResourcesOptions{
+		requests := convertResources(helper.PodRequests(pod, helper.PodResourcesOptions{
 			SkipPodLevelResources: true,
 			NonMissingContainerRequests: corev1.ResourceList{
 				corev1.ResourceCPU:    *resource.NewMilliQuantity(defaultMilliCPU, resource.DecimalSI),
@@ -44,7 +44,7 @@ func convertRequests(s *model.PodSpec, of *corev1.Pod) {
 		}))
 		s.ScoringIncoming = &requests
 	}
-	s.BestEffort = isBestEffort(of)
+	s.BestEffort = isBestEffort(pod)
 }
 
 // convertResources converts the resources that scheduling counts, without the number of pods.

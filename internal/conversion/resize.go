@@ -32,8 +32,8 @@ func effectivePod(pod *corev1.Pod) *corev1.Pod {
 	return out
 }
 
-// effectiveContainers copies the list only if it changes anything.
-// Containers that are not resizable stay as they are.
+// effectiveContainers returns list with the effective requests of resizable containers. It copies the list
+// only if a container changes.
 func effectiveContainers(pod *corev1.Pod, list []corev1.Container, resizable func(*corev1.Container) bool, infeasible bool) []corev1.Container {
 	out := list
 	for i := range list {
@@ -60,20 +60,20 @@ func resizeStatus(pod *corev1.Pod, c *corev1.Container, infeasible bool) *corev1
 	if cs == nil || cs.Resources == nil {
 		return nil
 	}
-	wanted := c.Resources.Requests
-	if infeasible || cs.AllocatedResources != nil && !equalResources(cs.AllocatedResources, wanted) ||
-		cs.Resources.Requests != nil && !equalResources(cs.Resources.Requests, wanted) {
+	desired := c.Resources.Requests
+	if infeasible || cs.AllocatedResources != nil && !equalResources(cs.AllocatedResources, desired) ||
+		cs.Resources.Requests != nil && !equalResources(cs.Resources.Requests, desired) {
 		return cs
 	}
 	return nil
 }
 
 // maxResources returns the largest amount of each resource.
-func maxResources(wanted, actual, allocated corev1.ResourceList, infeasible bool) corev1.ResourceList {
+func maxResources(desired, actual, allocated corev1.ResourceList, infeasible bool) corev1.ResourceList {
 	out := corev1.ResourceList{}
 	lists := []corev1.ResourceList{actual, allocated}
 	if !infeasible {
-		lists = append(lists, wanted)
+		lists = append(lists, desired)
 	}
 	for _, list := range lists {
 		for name, q := range list {

@@ -16,7 +16,7 @@ import (
 
 // ExpectedReplacementAnnotation names the replacement that the owner has created in advance for a pod that is about
 // to be deleted. `berth drain --surge` writes it, so that the owner does not create another replacement before its
-// replicas are set back. The value is that of ExpectedReplacement.
+// replica count is restored. The value is that of ExpectedReplacement.
 const ExpectedReplacementAnnotation = "drain.berth.dev/expected-replacement"
 
 // formerReplacementAnnotation is its name in version 0.1.0, which is read, too.

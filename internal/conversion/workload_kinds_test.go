@@ -14,15 +14,15 @@ import (
 )
 
 func TestDaemonSetPercentagesRoundUp(t *testing.T) {
-	tenth, none := intstr.FromString("10%"), intstr.FromInt32(0)
+	percent, zero := intstr.FromString("10%"), intstr.FromInt32(0)
 	ds := &appsv1.DaemonSet{}
-	ds.Spec.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateDaemonSet{MaxUnavailable: &tenth, MaxSurge: &none}
+	ds.Spec.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateDaemonSet{MaxUnavailable: &percent, MaxSurge: &zero}
 	for desired, want := range map[int]int32{0: 1, 3: 1, 11: 2, 100: 10} {
 		if got := DaemonSet(ds, "h", desired); got.MaxUnavailable != want || got.MaxSurge != 0 {
 			t.Errorf("of %d: %d unavailable, %d more, want %d and 0", desired, got.MaxUnavailable, got.MaxSurge, want)
 		}
 	}
-	ds.Spec.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateDaemonSet{MaxUnavailable: &none, MaxSurge: &tenth}
+	ds.Spec.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateDaemonSet{MaxUnavailable: &zero, MaxSurge: &percent}
 	if got := DaemonSet(ds, "h", 11); got.MaxUnavailable != 0 || got.MaxSurge != 2 {
 		t.Errorf("%d unavailable, %d more, want 0 and 2", got.MaxUnavailable, got.MaxSurge)
 	}

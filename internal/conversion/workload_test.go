@@ -40,7 +40,7 @@ func TestResolveFenceposts(t *testing.T) {
 
 func TestFinishTime(t *testing.T) {
 	at := func(s int) metav1.Time { return metav1.NewTime(time.Unix(int64(s), 0)) }
-	made := metav1.ObjectMeta{CreationTimestamp: at(10), Annotations: map[string]string{corev1.PodDeletionCost: "-3"}}
+	meta := metav1.ObjectMeta{CreationTimestamp: at(10), Annotations: map[string]string{corev1.PodDeletionCost: "-3"}}
 	for name, tc := range map[string]struct {
 		status corev1.PodStatus
 		want   int
@@ -55,7 +55,7 @@ func TestFinishTime(t *testing.T) {
 			{Type: corev1.PodReady, LastTransitionTime: at(11)}, {Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "TerminationByKubelet", LastTransitionTime: at(40)}}}, 40},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := WorkloadPod(&corev1.Pod{ObjectMeta: made, Status: tc.status})
+			p := WorkloadPod(&corev1.Pod{ObjectMeta: meta, Status: tc.status})
 			if tc.want == 0 && !p.Ended.IsZero() || tc.want > 0 && p.Ended.Unix() != int64(tc.want) || p.Cost != -3 {
 				t.Errorf("ended at %v, cost %d", p.Ended, p.Cost)
 			}
@@ -63,7 +63,7 @@ func TestFinishTime(t *testing.T) {
 	}
 }
 
-func TestDeploymentWithoutADeadline(t *testing.T) {
+func TestDeploymentWithoutDeadline(t *testing.T) {
 	d := &appsv1.Deployment{}
 	d.Spec.ProgressDeadlineSeconds = new(int32(noDeadline))
 	if got := Deployment(d); got.ProgressDeadline != 0 || got.Replicas != 1 || got.RevisionHistoryLimit != 10 {

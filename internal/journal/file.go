@@ -31,14 +31,14 @@ func filePath(dir, stem string, number int) string {
 }
 
 // listFiles returns the files with a prefix, by writer and age.
-func listFiles(dir, begin string) ([]string, error) {
+func listFiles(dir, prefix string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
 	var out []string
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), begin) && strings.HasSuffix(e.Name(), suffix) {
+		if strings.HasPrefix(e.Name(), prefix) && strings.HasSuffix(e.Name(), suffix) {
 			out = append(out, filepath.Join(dir, e.Name()))
 		}
 	}
@@ -136,12 +136,12 @@ func (f *file) close() error {
 }
 
 // dropOldest deletes the oldest files of a stem, keeping some.
-func dropOldest(dir, stem string, keep int) error {
+func dropOldest(dir, stem string, count int) error {
 	paths, err := listFiles(dir, stem+".")
 	if err != nil {
 		return err
 	}
-	for _, p := range paths[:max(0, len(paths)-keep)] {
+	for _, p := range paths[:max(0, len(paths)-count)] {
 		if err := os.Remove(p); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}

@@ -54,7 +54,7 @@ func newBatch() *batch { return &batch{done: make(chan struct{})} }
 // process may write as a writer; a second one gets an error.
 func Open(dir string, o Options) (*Journal, error) { return openFiles(dir, displacementPrefix, o) }
 
-func openFiles(dir, of string, o Options) (*Journal, error) {
+func openFiles(dir, prefix string, o Options) (*Journal, error) {
 	if o.FileBytes <= 0 {
 		o.FileBytes = 8 << 20
 	}
@@ -67,14 +67,14 @@ func openFiles(dir, of string, o Options) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	lock, err := fileutil.TryLockFile(filepath.Join(dir, of+o.Writer+".lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := fileutil.TryLockFile(filepath.Join(dir, prefix+o.Writer+".lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if errors.Is(err, fileutil.ErrLocked) {
 		return nil, fmt.Errorf("journal %s: another process writes to it as %s: stop it, or use another directory with --journal", dir, o.Writer)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	j := &Journal{o: o, dir: dir, stem: of + o.Writer, lock: lock, batch: newBatch()}
+	j := &Journal{o: o, dir: dir, stem: prefix + o.Writer, lock: lock, batch: newBatch()}
 	if j.file, err = openNewest(dir, j.stem); err != nil {
 		_ = lock.Close()
 		return nil, fmt.Errorf("journal: %w", err)
@@ -124,7 +124,7 @@ func (j *Journal) append(lines []byte) error {
 	return b.err
 }
 
-// flush writes batches until none is left.
+// flush writes batches until none remain.
 func (j *Journal) flush() {
 	for {
 		j.mu.Lock()

@@ -96,9 +96,9 @@ func Sort(list []*Displacement) {
 // merge merges another record of the same pod. Original records take precedence over
 // reconstructed ones, then earlier ones over later.
 func (d *Displacement) merge(o *Displacement) {
-	gone, replacement := d.Gone, d.Replacement
-	if gone == nil || o.Gone != nil && o.Gone.Before(*gone) {
-		gone = o.Gone
+	deleted, replacement := d.Gone, d.Replacement
+	if deleted == nil || o.Gone != nil && o.Gone.Before(*deleted) {
+		deleted = o.Gone
 	}
 	if replacement == nil || o.Replacement != nil && o.Replacement.isMoreComplete(replacement) {
 		replacement = o.Replacement
@@ -109,7 +109,7 @@ func (d *Displacement) merge(o *Displacement) {
 		was := *d
 		*d, less = *o, &was
 	}
-	d.Gone, d.Replacement = gone, replacement
+	d.Gone, d.Replacement = deleted, replacement
 	d.fill(less)
 }
 
@@ -143,8 +143,8 @@ func (d *Displacement) fill(o *Displacement) {
 func (r *Replacement) isMoreComplete(o *Replacement) bool { return r.completeness() > o.completeness() }
 
 func (r *Replacement) completeness() (n int) {
-	for _, known := range []bool{r.Node != "", r.Scheduled != nil, r.Ready != nil} {
-		if known {
+	for _, isSet := range []bool{r.Node != "", r.Scheduled != nil, r.Ready != nil} {
+		if isSet {
 			n++
 		}
 	}

@@ -32,16 +32,16 @@ type ControlPlane struct {
 func (c ControlPlane) Start(p *rungroup.Group, server *apiserver.Server) error {
 	config, authority := server.LoopbackConfig(), server.Authority()
 	c.Settings.Scheduler.LeaderElection.Enabled = false // one scheduler per process
-	so := scheduler.FromSettings(c.Settings)
-	so.Config, so.Listener, so.Log, so.Decisions = cli.Impersonate(config, pki.Scheduler().Name), c.SchedulerListener, c.Log, c.Settings.Decisions
+	options := scheduler.FromSettings(c.Settings)
+	options.Config, options.Listener, options.Log, options.Decisions = cli.Impersonate(config, pki.Scheduler().Name), c.SchedulerListener, c.Log, c.Settings.Decisions
 	so.OnStart = func(livez func() error) {
 		server.SetComponentCheck(componentstatus.Scheduler, func(context.Context) error { return livez() })
 	}
 	var err error
-	if so.Certificate, err = ServingCertificate(authority, "kube-scheduler"); err != nil {
+	if options.Certificate, err = ServingCertificate(authority, "kube-scheduler"); err != nil {
 		return err
 	}
-	p.Start("scheduler", func(ctx context.Context) error { return scheduler.Run(ctx, so) })
+	p.Start("scheduler", func(ctx context.Context) error { return scheduler.Run(ctx, options) })
 	status := controllermanager.NewStatusServer(c.ControllersListener, c.Settings)
 	if status.Certificate, err = ServingCertificate(authority, "kube-controller-manager"); err != nil {
 		return err

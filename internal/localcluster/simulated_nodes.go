@@ -46,8 +46,8 @@ func (s *SimulatedNodes) Start(p *rungroup.Group, nodes []*corev1.Node) error {
 	return nil
 }
 
-// Adopt simulates the nodes that other clients create. own are the nodes that have an agent.
-func (s *SimulatedNodes) Adopt(p *rungroup.Group, own []string) {
-	adoption := &localnodes.Adoption{Config: s.config, Settings: s.settings, Serving: s.serving, PodCIDRTimeout: s.timeout, Managed: own}
+// Adopt simulates the nodes that other clients create. managed are the nodes that have an agent.
+func (s *SimulatedNodes) Adopt(p *rungroup.Group, managed []string) {
+	adoption := &localnodes.Adoption{Config: s.config, Settings: s.settings, Serving: s.serving, PodCIDRTimeout: s.timeout, Managed: managed}
 	adoption.Start(p)
 }

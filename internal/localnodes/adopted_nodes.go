@@ -38,11 +38,11 @@ type Adoption struct {
 	Managed []string
 
 	wg      sync.WaitGroup
-	running map[string]adopted // used by the informer's goroutine
+	running map[string]adoptedNode // used by the informer's goroutine
 }
 
-// adopted is a node that is simulated.
-type adopted struct {
+// adoptedNode is a node that is simulated.
+type adoptedNode struct {
 	uid  types.UID
 	stop context.CancelFunc
 }
@@ -53,7 +53,7 @@ func (a *Adoption) Start(p *rungroup.Group) {
 }
 
 func (a *Adoption) run(ctx context.Context) error {
-	a.running = map[string]adopted{}
+	a.running = map[string]adoptedNode{}
 	client, err := kubernetes.NewForConfig(a.Config)
 	if err != nil {
 		return err
@@ -89,11 +89,11 @@ func (a *Adoption) handle(ctx context.Context, old, now *corev1.Node) {
 	if slices.Contains(a.Managed, name) {
 		return
 	}
-	of, stop := context.WithCancel(ctx)
-	a.running[name] = adopted{now.UID, stop}
+	nodeCtx, stop := context.WithCancel(ctx)
+	a.running[name] = adoptedNode{now.UID, stop}
 	a.wg.Go(func() {
 		defer stop()
-		if err := a.simulate(of, adoptedManifest(now)); err != nil && of.Err() == nil {
+		if err := a.simulate(nodeCtx, adoptedManifest(now)); err != nil && nodeCtx.Err() == nil {
 			klog.Background().Error(err, "Failed to simulate the node", "node", name)
 		}
 	})
@@ -119,7 +119,7 @@ func isAdoptable(n *corev1.Node) bool {
 	return n.Annotations[AdoptedKey] == "fake" || n.Labels[AdoptedKey] == "fake"
 }
 
-// adoptedManifest returns what the agent keeps on a node: the capacity, and labels and annotations that it needs. The creator owns
+// adoptedManifest returns what the agent maintains on a node: the capacity, and labels and annotations that it needs. The creator owns
 // the others.
 func adoptedManifest(n *corev1.Node) *corev1.Node {
 	out := &corev1.Node{}

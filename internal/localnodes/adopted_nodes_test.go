@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// TestAdoptedManifest: the agent does not write labels and annotations back that the creator changes.
+// TestAdoptedManifest: the agent does not overwrite labels and annotations that the creator changes.
 func TestAdoptedManifest(t *testing.T) {
 	n := &corev1.Node{}
 	n.Name = "n"

@@ -72,29 +72,29 @@ func CheckCRI(requested, endpoint string) error {
 }
 
 // UseEmbedded reports whether pods run in the embedded runtime. dir is its directory, ""
-// for a disk that is still to be made. cri is why a CRI runtime cannot be used; named is
-// set if the user named an endpoint. The error names what each runtime lacks.
-func UseEmbedded(requested string, named bool, cri error, dir string) (bool, error) {
-	if named && requested == RuntimeAuto {
+// for a disk that is created later. cri is why a CRI runtime cannot be used; endpointSet reports
+// whether the user set an endpoint. The error contains what each runtime lacks.
+func UseEmbedded(requested string, endpointSet bool, cri error, dir string) (bool, error) {
+	if endpointSet && requested == RuntimeAuto {
 		requested = runtimeCRI
 	}
 	switch requested {
 	case runtimeCRI:
 		return false, PermanentError(cri)
 	case runtimeEmbedded:
-		if named {
+		if endpointSet {
 			return false, errors.New("--runtime embedded: has no socket; remove --runtime-endpoint")
 		}
 		return true, checkEmbedded(dir)
 	case RuntimeAuto:
-		lacks := checkEmbedded(dir)
-		switch { // a runtime that already runs pods of this node wins
-		case dir != "" && nodeagent.UsedEmbedded(dir) && lacks == nil:
+		embeddedErr := checkEmbedded(dir)
+		switch { // a runtime that already runs pods of this node takes precedence
+		case dir != "" && nodeagent.UsedEmbedded(dir) && embeddedErr == nil:
 			return true, nil
 		case cri == nil || dir != "" && nodeagent.UsedCRI(dir) && PermanentError(cri) == nil:
 			return false, nil
-		case lacks != nil:
-			return false, errors.Join(lacks, cri)
+		case embeddedErr != nil:
+			return false, errors.Join(embeddedErr, cri)
 		}
 		return true, nil
 	}

@@ -18,33 +18,33 @@ import (
 
 // TestUseEmbedded checks the choice of the runtime, independent of this machine.
 func TestUseEmbedded(t *testing.T) {
-	none := errors.New("no CRI")
-	lacks := ""
+	errNoCRI := errors.New("no CRI")
+	embeddedErr := ""
 	if err := embedded.CheckRequirements(); err != nil {
-		lacks = "cannot run pods here"
+		embeddedErr = "cannot run pods here"
 	}
 	for name, tc := range map[string]struct {
 		asked string
 		named bool
 		cri   error
 		embed bool
-		words string // of the error; "" for none
+		want  string // of the error; "" for none
 	}{
 		"auto, CRI available":          {RuntimeAuto, false, nil, false, ""},
-		"auto, without CRI":            {RuntimeAuto, false, none, true, lacks},
-		"auto, CRI without a network":  {RuntimeAuto, false, transientError{none}, true, lacks},
-		"cri, without a network":       {runtimeCRI, false, transientError{none}, false, ""},
-		"auto with --runtime-endpoint": {RuntimeAuto, true, none, false, "no CRI"},
-		"cri, not available":           {runtimeCRI, false, none, false, "no CRI"},
-		"embedded, CRI available":      {runtimeEmbedded, false, nil, true, lacks},
+		"auto, without CRI":            {RuntimeAuto, false, errNoCRI, true, embeddedErr},
+		"auto, CRI without a network":  {RuntimeAuto, false, transientError{errNoCRI}, true, embeddedErr},
+		"cri, without a network":       {runtimeCRI, false, transientError{errNoCRI}, false, ""},
+		"auto with --runtime-endpoint": {RuntimeAuto, true, errNoCRI, false, "no CRI"},
+		"cri, not available":           {runtimeCRI, false, errNoCRI, false, "no CRI"},
+		"embedded, CRI available":      {runtimeEmbedded, false, nil, true, embeddedErr},
 		"embedded with a socket":       {runtimeEmbedded, true, nil, false, "remove --runtime-endpoint"},
 		"another runtime":              {"docker", false, nil, false, `"docker": must be auto, cri or embedded`},
 	} {
 		embed, err := UseEmbedded(tc.asked, tc.named, tc.cri, "")
 		switch {
-		case tc.words != "":
-			if err == nil || !strings.Contains(err.Error(), tc.words) {
-				t.Errorf("%s: %v, want %q in it", name, err, tc.words)
+		case tc.want != "":
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s: %v, want %q in it", name, err, tc.want)
 			}
 		case err != nil || embed != tc.embed:
 			t.Errorf("%s: %v, %v; want %v", name, embed, err, tc.embed)
@@ -57,18 +57,18 @@ func TestUseEmbeddedKeepsRunningPods(t *testing.T) {
 	if err := embedded.CheckRequirements(); err != nil {
 		testkit.SkipOrFail(t, "embedded runtime", err.Error())
 	}
-	none := errors.New("no CRI")
+	errNoCRI := errors.New("no CRI")
 	for name, tc := range map[string]struct {
 		has   string // file in the agent's directory
 		cri   error
 		embed bool
 	}{
 		"no earlier runtime, CRI":                    {"", nil, false},
-		"no earlier runtime, CRI without a network":  {"", transientError{none}, true},
+		"no earlier runtime, CRI without a network":  {"", transientError{errNoCRI}, true},
 		"embedded with pods, CRI installed later":    {"runtime/sandboxes/s", nil, true},
 		"embedded without pods, CRI installed later": {"runtime/sandboxes", nil, false},
-		"cri, not responding":                        {"runtime-endpoint", transientError{none}, false},
-		"CRI removed":                                {"runtime-endpoint", none, true},
+		"cri, not responding":                        {"runtime-endpoint", transientError{errNoCRI}, false},
+		"CRI removed":                                {"runtime-endpoint", errNoCRI, true},
 	} {
 		dir := t.TempDir()
 		if err := os.MkdirAll(filepath.Join(dir, tc.has), 0o700); err != nil {
@@ -101,9 +101,9 @@ func (m *fakeCRIRuntime) Status(context.Context, *criapi.StatusRequest) (*criapi
 // TestCheckCRI checks that a socket alone is not enough, and which errors are transient.
 func TestCheckCRI(t *testing.T) {
 	for name, tc := range map[string]struct {
-		serve  func(*grpc.Server) // nil: nothing listens
-		words  string             // of the error; "" for none
-		passes bool
+		serve     func(*grpc.Server) // nil: nothing listens
+		want      string             // of the error; "" for none
+		transient bool
 	}{
 		"all good":            {func(s *grpc.Server) { criapi.RegisterRuntimeServiceServer(s, &fakeCRIRuntime{network: true}) }, "", false},
 		"CRI is switched off": {func(*grpc.Server) {}, "does not serve CRI v1", false},
@@ -131,11 +131,11 @@ func TestCheckCRI(t *testing.T) {
 				defer s.Stop()
 			}
 			err = CheckCRI(RuntimeAuto, "unix://"+socket)
-			if (err == nil) != (tc.words == "") || err != nil && (!strings.Contains(err.Error(), tc.words) || !strings.Contains(err.Error(), socket)) {
-				t.Errorf("%v, want %q in it, and the socket", err, tc.words)
+			if (err == nil) != (tc.want == "") || err != nil && (!strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), socket)) {
+				t.Errorf("%v, want %q in it, and the socket", err, tc.want)
 			}
-			if passes := err != nil && PermanentError(err) == nil; passes != tc.passes {
-				t.Errorf("%v: passes: %t", err, passes)
+			if transient := err != nil && PermanentError(err) == nil; transient != tc.transient {
+				t.Errorf("%v: transient: %t", err, transient)
 			}
 			if err := CheckCRI(runtimeEmbedded, "unix://"+socket); err != nil {
 				t.Errorf("for another runtime it is %v", err)

@@ -1,4 +1,4 @@
-// Package localnodes makes the nodes that berth runs on this machine: simulated
+// Package localnodes creates the nodes that berth runs on this machine: simulated
 // nodes from flags or Node manifests, and the choice of the container runtime for
 // nodes that run processes.
 package localnodes

@@ -17,7 +17,7 @@ import (
 	"github.com/berthproject/berth/internal/cli"
 )
 
-// countReadyNodes counts the named nodes that are ready and not tainted as such, and the
+// countReadyNodes counts the named nodes that are ready and not tainted as not ready, and the
 // nodes that are not named.
 func countReadyNodes(ctx context.Context, client kubernetes.Interface, names map[string]bool) (ready, others int, err error) {
 	list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
@@ -73,7 +73,7 @@ func isNodeUsable(n *corev1.Node) bool {
 const progressInterval = 5 * time.Second
 
 // WaitForNodes waits until all nodes accept pods and returns the number of other nodes.
-func WaitForNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node, real []string) (others int, err error) {
+func WaitForNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node, realNodes []string) (others int, err error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return 0, err
@@ -82,15 +82,15 @@ func WaitForNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node
 	for _, n := range nodes {
 		names[n.Name] = true
 	}
-	for _, name := range real {
+	for _, name := range realNodes {
 		names[name] = true
 	}
 	bar := cli.ProgressBar{W: os.Stderr}
 	defer bar.Done()
-	say, printed := time.Now().Add(progressInterval), ""
+	nextMessage, printed := time.Now().Add(progressInterval), ""
 	// Listing thousands of nodes takes the server a while: poll less often.
-	pause := 50*time.Millisecond + time.Duration(len(names))*time.Millisecond/2
-	for tick := time.NewTicker(pause); ; {
+	interval := 50*time.Millisecond + time.Duration(len(names))*time.Millisecond/2
+	for tick := time.NewTicker(interval); ; {
 		ready, others, err := countReadyNodes(ctx, client, names)
 		if err == nil && ready == len(names) {
 			tick.Stop()
@@ -98,12 +98,12 @@ func WaitForNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node
 		}
 		if len(names) > 100 {
 			bar.Show(ready, len(names), "nodes ready")
-		} else if time.Now().After(say) {
+		} else if time.Now().After(nextMessage) {
 			if now := describeUnreadyNode(ctx, client, names); now != printed {
 				fmt.Fprintln(os.Stderr, "berth: still waiting:", now)
 				printed = now
 			}
-			say = time.Now().Add(progressInterval)
+			nextMessage = time.Now().Add(progressInterval)
 		}
 		select {
 		case <-ctx.Done():

@@ -6,9 +6,9 @@ import (
 	"github.com/berthproject/berth/internal/settings"
 )
 
-// foreignTimeout is how long nodes of another API server, which may have no controller for it,
+// externalTimeout is how long nodes of another API server, which may have no controller for it,
 // wait for a podCIDR.
-const foreignTimeout = 10 * time.Second
+const externalTimeout = 10 * time.Second
 
 // PodCIDRTimeout returns how long nodes wait for a podCIDR before they choose one themselves;
 // negative: forever. berth reports whether the API server is Berth's.
@@ -19,5 +19,5 @@ func PodCIDRTimeout(s *settings.Settings, berth bool) time.Duration {
 	case berth:
 		return -1
 	}
-	return foreignTimeout
+	return externalTimeout
 }

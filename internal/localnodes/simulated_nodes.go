@@ -33,27 +33,27 @@ type simulatedNodes struct {
 	events   record.EventBroadcaster
 }
 
-// NewSimulated returns the agent of simulated nodes. answer has the certificates of its
+// NewSimulated returns the agent of simulated nodes. serving has the certificate of its
 // server. podCIDRTimeout is that of [PodCIDRTimeout].
-func NewSimulated(config *rest.Config, nodes []*corev1.Node, settings settings.Settings, answer simulatedstats.Options, podCIDRTimeout time.Duration) (*simulatedNodes, error) {
-	return newSimulated(config, nodes, settings, answer, agent.Options{StatusWriters: settings.Berth.Nodes.StatusWriters, PodCIDRTimeout: podCIDRTimeout})
+func NewSimulated(config *rest.Config, nodes []*corev1.Node, settings settings.Settings, serving simulatedstats.Options, podCIDRTimeout time.Duration) (*simulatedNodes, error) {
+	return newSimulated(config, nodes, settings, serving, agent.Options{StatusWriters: settings.Berth.Nodes.StatusWriters, PodCIDRTimeout: podCIDRTimeout})
 }
 
 // newSimulated returns the agent of simulated nodes. o has the options that differ between uses.
-func newSimulated(config *rest.Config, nodes []*corev1.Node, settings settings.Settings, answer simulatedstats.Options, o agent.Options) (*simulatedNodes, error) {
+func newSimulated(config *rest.Config, nodes []*corev1.Node, settings settings.Settings, serving simulatedstats.Options, o agent.Options) (*simulatedNodes, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // the server limits requests
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
-	answer.Client, answer.Log = client, klog.Background()
+	serving.Client, serving.Log = client, klog.Background()
 	broadcaster := record.NewBroadcaster()
 	broadcaster.StartRecordingToSink(agent.NewEventSink(client))
 	events := broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "kubelet"})
 	s := &simulatedNodes{events: broadcaster, pressure: newSimulatedPressure(nodes, settings, events)}
-	answer.Usage = s.pressure.Usage
-	if s.server, err = simulatedstats.Announce(answer, nodes); err != nil {
+	serving.Usage = s.pressure.Usage
+	if s.server, err = simulatedstats.Announce(serving, nodes); err != nil {
 		return nil, err
 	}
 	o.Client, o.Nodes, o.LeaseRenewal, o.Log = client, nodes, time.Duration(settings.Berth.Nodes.LeaseRenewalSeconds)*time.Second, klog.Background()

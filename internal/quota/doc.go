@@ -1,4 +1,4 @@
-// Package quota computes what objects use of a ResourceQuota. The admission plugin of the API server and the quota
+// Package quota computes the ResourceQuota usage of objects. The admission plugin of the API server and the quota
 // controller share it.
 //
 //	pods                     requests and limits, including extended resources and huge pages; pod counts

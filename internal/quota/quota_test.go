@@ -104,12 +104,12 @@ func TestClaimScope(t *testing.T) {
 }
 
 func TestRequiredResources(t *testing.T) {
-	bare := pod(func(*corev1.Pod) {})
-	if err := podConstraints([]corev1.ResourceName{"requests.cpu", "limits.memory", "limits.ephemeral-storage", "pods"}, bare); err == nil || err.Error() != "must specify limits.memory for: c; requests.cpu for: c" {
+	noRequests := pod(func(*corev1.Pod) {})
+	if err := podConstraints([]corev1.ResourceName{"requests.cpu", "limits.memory", "limits.ephemeral-storage", "pods"}, noRequests); err == nil || err.Error() != "must specify limits.memory for: c; requests.cpu for: c" {
 		t.Errorf("a pod without requests: %v", err)
 	}
-	whole := pod(func(p *corev1.Pod) { p.Spec.Resources = &corev1.ResourceRequirements{Requests: list("cpu", "1")} })
-	if err := podConstraints([]corev1.ResourceName{"requests.cpu"}, whole); err != nil {
+	podLevel := pod(func(p *corev1.Pod) { p.Spec.Resources = &corev1.ResourceRequirements{Requests: list("cpu", "1")} })
+	if err := podConstraints([]corev1.ResourceName{"requests.cpu"}, podLevel); err != nil {
 		t.Errorf("a pod with requests: %v", err)
 	}
 }

@@ -15,12 +15,12 @@ func podMatchesScope(scope corev1.ScopedResourceSelectorRequirement, obj runtime
 	if !ok {
 		return false, fmt.Errorf("unexpected input object %v", obj)
 	}
-	ends := pod.Spec.ActiveDeadlineSeconds != nil && *pod.Spec.ActiveDeadlineSeconds >= 0
+	hasDeadline := pod.Spec.ActiveDeadlineSeconds != nil && *pod.Spec.ActiveDeadlineSeconds >= 0
 	switch scope.ScopeName {
 	case corev1.ResourceQuotaScopeTerminating:
-		return ends, nil
+		return hasDeadline, nil
 	case corev1.ResourceQuotaScopeNotTerminating:
-		return !ends, nil
+		return !hasDeadline, nil
 	case corev1.ResourceQuotaScopeBestEffort:
 		return qos.ComputePodQOS(pod) == corev1.PodQOSBestEffort, nil
 	case corev1.ResourceQuotaScopeNotBestEffort:
@@ -85,9 +85,9 @@ func hasCrossNamespaceAffinity(pod *corev1.Pod) bool {
 		required = slices.Concat(required, a.RequiredDuringSchedulingIgnoredDuringExecution)
 		preferred = slices.Concat(preferred, a.PreferredDuringSchedulingIgnoredDuringExecution)
 	}
-	crosses := func(term corev1.PodAffinityTerm) bool {
+	isCrossNamespace := func(term corev1.PodAffinityTerm) bool {
 		return len(term.Namespaces) > 0 || term.NamespaceSelector != nil
 	}
-	return slices.ContainsFunc(required, crosses) ||
-		slices.ContainsFunc(preferred, func(w corev1.WeightedPodAffinityTerm) bool { return crosses(w.PodAffinityTerm) })
+	return slices.ContainsFunc(required, isCrossNamespace) ||
+		slices.ContainsFunc(preferred, func(w corev1.WeightedPodAffinityTerm) bool { return isCrossNamespace(w.PodAffinityTerm) })
 }

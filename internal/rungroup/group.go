@@ -42,13 +42,13 @@ func Run(ctx context.Context, start func(*Group) error) error {
 }
 
 // Start starts a component.
-func (p *Group) Start(name string, part func(context.Context) error) {
-	p.Wg.Go(func() { p.finish(name, part(p.Ctx)) })
+func (p *Group) Start(name string, run func(context.Context) error) {
+	p.Wg.Go(func() { p.finish(name, run(p.Ctx)) })
 }
 
 // StartLast starts a component that the others need until they have ended.
-func (p *Group) StartLast(name string, part func(context.Context) error) {
-	p.lastWG.Go(func() { p.finish(name, part(p.lastCtx)) })
+func (p *Group) StartLast(name string, run func(context.Context) error) {
+	p.lastWG.Go(func() { p.finish(name, run(p.lastCtx)) })
 }
 
 func (p *Group) finish(name string, err error) {

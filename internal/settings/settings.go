@@ -38,15 +38,15 @@ func Load(files []string) (Settings, error) { return LoadOverridden(files, nil) 
 func LoadOverridden(files []string, kubelet map[string]any) (Settings, error) {
 	s := Settings{Berth: config.Default(), Scheduler: config.DefaultKubeScheduler(), Kubelet: config.DefaultKubelet()}
 	docs, err := config.Documents(files)
-	if unread := (*fs.PathError)(nil); errors.As(err, &unread) {
-		return s, fmt.Errorf("--config %s: %w", unread.Path, unread.Err)
+	if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
+		return s, fmt.Errorf("--config %s: %w", pathErr.Path, pathErr.Err)
 	}
 	if err != nil {
 		return s, err
 	}
 	seen := map[string]string{}
 	for _, d := range docs {
-		if before, twice := seen[d.Kind]; twice {
+		if before, duplicate := seen[d.Kind]; duplicate {
 			return s, fmt.Errorf("%s: duplicate %s, first in %s", d.File, d.Kind, before)
 		}
 		seen[d.Kind] = d.File

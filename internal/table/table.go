@@ -53,13 +53,13 @@ func (t *Table) Write(w io.Writer, wide bool) error {
 		header[i] = c.Name
 	}
 	for _, row := range append([][]string{header}, t.rows...) {
-		var shown []string
+		var visible []string
 		for i, cell := range row {
 			if wide || !t.Columns[i].Wide {
-				shown = append(shown, cell)
+				visible = append(visible, cell)
 			}
 		}
-		_, _ = io.WriteString(cells, strings.Join(shown, "\t")+"\n") // a Builder returns no error
+		_, _ = io.WriteString(cells, strings.Join(visible, "\t")+"\n") // a Builder returns no error
 	}
 	_ = cells.Flush()
 	var out strings.Builder

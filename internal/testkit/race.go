@@ -2,5 +2,5 @@
 
 package testkit
 
-// Race is true if the race detector is on. With it a program allocates more memory.
+// Race reports whether the race detector is on. It makes a program allocate more memory.
 const Race = true

@@ -9,7 +9,7 @@ import (
 func SkipOrFail(t testing.TB, part, reason string) {
 	t.Helper()
 	if os.Getenv("BERTH_REQUIRE") == "all" {
-		t.Fatalf("%s is missing and BERTH_REQUIRE=all forbids to skip: %s", part, reason)
+		t.Fatalf("%s is missing and BERTH_REQUIRE=all forbids skipping: %s", part, reason)
 	}
 	t.Skipf("needs %s: %s", part, reason)
 }

@@ -20,6 +20,5 @@
 //   - A node cannot change other nodes, its labels below node-restriction.kubernetes.io/, or its
 //     taints after registration.
 //
-// Differences from Kubernetes: nodes may write events of events.k8s.io, too. There are no
-// certificate signing requests.
+// Difference from Kubernetes: nodes may write events of events.k8s.io, too.
 package nodeauth

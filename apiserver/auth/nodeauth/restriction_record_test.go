@@ -24,7 +24,7 @@ func event(t *testing.T, record *journal.Displacement) *eventsv1.Event {
 	return e
 }
 
-// A captured node must not post records about other nodes, pods or owners: Avoid Holds would move
+// A compromised node must not write records about other nodes, pods or owners: Avoid Holds would move
 // their pods.
 func TestNodeWritesRecordsAboutItselfOnly(t *testing.T) {
 	record := func(node, namespace, pod, uid string, owner *journal.Owner) *journal.Displacement {
@@ -33,26 +33,26 @@ func TestNodeWritesRecordsAboutItselfOnly(t *testing.T) {
 	mine := record("n1", "a", "mine", "u", nil)
 	broken := event(t, mine)
 	broken.Annotations[journal.Annotation] = "{"
-	bare := event(t, nil)
-	of := func(d *journal.Displacement) *eventsv1.Event { return event(t, d) }
+	noRecord := event(t, nil)
+	eventOf := func(d *journal.Displacement) *eventsv1.Event { return event(t, d) }
 	check(t, map[string]struct {
 		w    write
 		want string
 	}{
-		"own pod":         {write{admission.Create, "events.k8s.io:events", "", of(mine), nil, "a"}, ""},
-		"core group":      {write{admission.Create, ":events", "", of(record("n2", "a", "mine", "u", nil)), nil, "a"}, "records about itself"},
-		"plain event":     {write{admission.Create, "events.k8s.io:events", "", bare, nil, "a"}, ""},
-		"other node":      {write{admission.Create, "events.k8s.io:events", "", of(record("n2", "a", "other", "u", nil)), nil, "a"}, "records about itself"},
-		"no node":         {write{admission.Create, "events.k8s.io:events", "", of(record("", "a", "other", "u", nil)), nil, "a"}, "records about itself"},
-		"other pod":       {write{admission.Create, "events.k8s.io:events", "", of(record("n1", "a", "other", "u", nil)), nil, "a"}, "spec.nodeName set to itself"},
-		"other namespace": {write{admission.Create, "events.k8s.io:events", "", of(record("n1", "b", "mine", "u", nil)), nil, "a"}, "namespace of the event"},
-		"earlier pod":     {write{admission.Create, "events.k8s.io:events", "", of(record("n1", "a", "mine", "old", nil)), nil, "a"}, "existing pods"},
-		"no such pod":     {write{admission.Create, "events.k8s.io:events", "", of(record("n1", "a", "none", "u", nil)), nil, "a"}, "existing pods"},
-		"other owner":     {write{admission.Create, "events.k8s.io:events", "", of(record("n1", "a", "mine", "u", &journal.Owner{Kind: "ReplicaSet", Name: "web", UID: "x"})), nil, "a"}, "owner of the pod"},
+		"own pod":         {write{admission.Create, "events.k8s.io:events", "", eventOf(mine), nil, "a"}, ""},
+		"core group":      {write{admission.Create, ":events", "", eventOf(record("n2", "a", "mine", "u", nil)), nil, "a"}, "records about itself"},
+		"plain event":     {write{admission.Create, "events.k8s.io:events", "", noRecord, nil, "a"}, ""},
+		"other node":      {write{admission.Create, "events.k8s.io:events", "", eventOf(record("n2", "a", "other", "u", nil)), nil, "a"}, "records about itself"},
+		"no node":         {write{admission.Create, "events.k8s.io:events", "", eventOf(record("", "a", "other", "u", nil)), nil, "a"}, "records about itself"},
+		"other pod":       {write{admission.Create, "events.k8s.io:events", "", eventOf(record("n1", "a", "other", "u", nil)), nil, "a"}, "spec.nodeName set to itself"},
+		"other namespace": {write{admission.Create, "events.k8s.io:events", "", eventOf(record("n1", "b", "mine", "u", nil)), nil, "a"}, "namespace of the event"},
+		"earlier pod":     {write{admission.Create, "events.k8s.io:events", "", eventOf(record("n1", "a", "mine", "old", nil)), nil, "a"}, "existing pods"},
+		"no such pod":     {write{admission.Create, "events.k8s.io:events", "", eventOf(record("n1", "a", "none", "u", nil)), nil, "a"}, "existing pods"},
+		"other owner":     {write{admission.Create, "events.k8s.io:events", "", eventOf(record("n1", "a", "mine", "u", &journal.Owner{Kind: "ReplicaSet", Name: "web", UID: "x"})), nil, "a"}, "owner of the pod"},
 		"unreadable":      {write{admission.Create, "events.k8s.io:events", "", broken, nil, "a"}, "annotation berth.dev/displacement"},
-		"added later":     {write{admission.Update, "events.k8s.io:events", "e", of(record("n2", "a", "other", "u", nil)), bare, "a"}, "records about itself"},
-		"overwritten":     {write{admission.Update, "events.k8s.io:events", "e", of(mine), of(record("n2", "a", "other", "u", nil)), "a"}, "change displacement records about itself"},
-		"removed":         {write{admission.Update, "events.k8s.io:events", "e", bare, of(record("n2", "a", "other", "u", nil)), "a"}, "change displacement records about itself"},
-		"own, completed":  {write{admission.Update, "events.k8s.io:events", "e", of(mine), of(mine), "a"}, ""},
+		"added later":     {write{admission.Update, "events.k8s.io:events", "e", eventOf(record("n2", "a", "other", "u", nil)), noRecord, "a"}, "records about itself"},
+		"overwritten":     {write{admission.Update, "events.k8s.io:events", "e", eventOf(mine), eventOf(record("n2", "a", "other", "u", nil)), "a"}, "change displacement records about itself"},
+		"removed":         {write{admission.Update, "events.k8s.io:events", "e", noRecord, eventOf(record("n2", "a", "other", "u", nil)), "a"}, "change displacement records about itself"},
+		"own, completed":  {write{admission.Update, "events.k8s.io:events", "e", eventOf(mine), eventOf(mine), "a"}, ""},
 	})
 }

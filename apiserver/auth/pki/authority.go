@@ -190,18 +190,18 @@ func sign(template, parent *x509.Certificate, pub any, key *ecdsa.PrivateKey) (*
 func needsRenewal(cert *x509.Certificate, now time.Time) bool {
 	const steps = 1000
 	step := new(big.Int).Mod(cert.SerialNumber, big.NewInt(steps)).Int64()
-	life := cert.NotAfter.Sub(cert.NotBefore)
-	return now.Sub(cert.NotBefore) > life/10*7+life/5/steps*time.Duration(step)
+	lifetime := cert.NotAfter.Sub(cert.NotBefore)
+	return now.Sub(cert.NotBefore) > lifetime/10*7+lifetime/5/steps*time.Duration(step)
 }
 
-// loadOrCreateKey reads the key at path and creates it if it is missing. If needed is set, a
+// loadOrCreateKey reads the key at path and creates it if it is missing. If required is set, a
 // missing file is an error: its certificate still exists.
-func loadOrCreateKey(path string, needed bool) (*ecdsa.PrivateKey, error) {
+func loadOrCreateKey(path string, required bool) (*ecdsa.PrivateKey, error) {
 	key, err := readKey(path)
 	if err == nil || !errors.Is(err, os.ErrNotExist) {
 		return key, err
 	}
-	if needed {
+	if required {
 		return nil, fmt.Errorf("%s is missing although its certificate exists: restore it from a backup, or remove the certificate too", path)
 	}
 	if key, err = newKey(); err != nil {

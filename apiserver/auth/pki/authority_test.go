@@ -95,7 +95,7 @@ func TestServingPairNames(t *testing.T) {
 	for _, name := range []string{"localhost", "127.0.0.1", "10.96.0.1", "kubernetes.default.svc", "node.example"} {
 		verify(t, a.CAPEM(), first, start, x509.VerifyOptions{DNSName: name})
 	}
-	again := func(reason string, now time.Time, change bool, hosts ...string) {
+	checkPair := func(reason string, now time.Time, change bool, hosts ...string) {
 		t.Helper()
 		a := open(t, dir, now)
 		if _, _, err := a.ServingPair(APIServerAltNames(net.IPv4(10, 96, 0, 1), hosts...)); err != nil {
@@ -106,16 +106,16 @@ func TestServingPairNames(t *testing.T) {
 		}
 		first = read(t, certFile)
 	}
-	again("same names", start.AddDate(0, 1, 0), false)
-	again("a new address", start, true, "192.0.2.7")
-	again("91 % of its lifetime over", start.AddDate(0, 11, 0), true, "192.0.2.7")
+	checkPair("same names", start.AddDate(0, 1, 0), false)
+	checkPair("a new address", start, true, "192.0.2.7")
+	checkPair("91 % of its lifetime over", start.AddDate(0, 11, 0), true, "192.0.2.7")
 }
 
 func TestRenewedCAVerifiesOldCertificates(t *testing.T) {
 	dir := t.TempDir()
 	old := open(t, dir, start)
-	late := start.Add(caLifetime - 200*24*time.Hour)
-	cert, _, err := func() ([]byte, []byte, error) { old.now = at(late); return old.ClientPEM(Admin()) }()
+	nearExpiry := start.Add(caLifetime - 200*24*time.Hour)
+	cert, _, err := func() ([]byte, []byte, error) { old.now = at(nearExpiry); return old.ClientPEM(Admin()) }()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,11 +123,11 @@ func TestRenewedCAVerifiesOldCertificates(t *testing.T) {
 	if leaf.NotAfter.After(start.Add(caLifetime)) {
 		t.Errorf("a certificate expires after its CA: %v", leaf.NotAfter)
 	}
-	renewed := open(t, dir, late)
+	renewed := open(t, dir, nearExpiry)
 	if bytes.Equal(old.CAPEM(), renewed.CAPEM()) {
 		t.Fatal("the CA was not renewed")
 	}
-	verify(t, renewed.CAPEM(), cert, late, x509.VerifyOptions{KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	verify(t, renewed.CAPEM(), cert, nearExpiry, x509.VerifyOptions{KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 }
 
 func TestDamagedFilesAreErrors(t *testing.T) {

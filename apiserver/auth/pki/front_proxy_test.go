@@ -23,14 +23,14 @@ func TestFrontProxy(t *testing.T) {
 	if parsed, err := parseCert(first); err != nil || a.isSignedByCA(parsed) {
 		t.Errorf("the CA of clients signed the certificate of the front proxy (%v)", err)
 	}
-	if again, err := a.FrontProxy(); err != nil || !bytes.Equal(first, read(t, again.CertFile)) {
+	if second, err := a.FrontProxy(); err != nil || !bytes.Equal(first, read(t, second.CertFile)) {
 		t.Errorf("a current certificate was replaced (%v)", err)
 	}
-	later := now.Add(leafLifetime * 9 / 10)
-	if _, err := open(t, dir, later).FrontProxy(); err != nil {
+	renewed := now.Add(leafLifetime * 9 / 10)
+	if _, err := open(t, dir, renewed).FrontProxy(); err != nil {
 		t.Fatal(err)
 	}
-	if verify(t, read(t, files.CAFile), read(t, files.CertFile), later.Add(leafLifetime/2), clients); bytes.Equal(first, read(t, files.CertFile)) {
+	if verify(t, read(t, files.CAFile), read(t, files.CertFile), renewed.Add(leafLifetime/2), clients); bytes.Equal(first, read(t, files.CertFile)) {
 		t.Error("the certificate was not renewed in the last third of its lifetime")
 	}
 }

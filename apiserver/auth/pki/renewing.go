@@ -60,9 +60,9 @@ func (r *Renewing) renew() error {
 	return nil
 }
 
-// keep renews the certificate if it is due. If that fails, the old one stays. The caller must hold
+// renewIfDue renews the certificate if it is due. After an error, the old one stays. The caller must hold
 // the lock.
-func (r *Renewing) keep() {
+func (r *Renewing) renewIfDue() {
 	if !needsRenewal(r.pair.Leaf, r.now()) {
 		return
 	}
@@ -75,7 +75,7 @@ func (r *Renewing) keep() {
 func (r *Renewing) Certificate() *tls.Certificate {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.keep()
+	r.renewIfDue()
 	return r.pair
 }
 
@@ -93,6 +93,6 @@ func (r *Renewing) Name() string { return r.name }
 func (r *Renewing) CurrentCertKeyContent() (certPEM, keyPEM []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.keep()
+	r.renewIfDue()
 	return r.certPEM, r.keyPEM
 }

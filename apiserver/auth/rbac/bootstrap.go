@@ -31,8 +31,8 @@ func Bootstrap(ctx context.Context, client kubernetes.Interface) error {
 	return err
 }
 
-// bootstrapWorkers is the number of concurrent reconciles. One at a time, a start would wait for a
-// hundred disk syncs.
+// bootstrapWorkers is the number of concurrent reconciles. Sequential
+// reconciles would delay a start by a hundred disk syncs.
 const bootstrapWorkers = 16
 
 // reconcileAll reconciles roles before bindings, so that no binding refers to a missing role.

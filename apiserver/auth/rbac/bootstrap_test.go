@@ -17,10 +17,10 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/rbac/policy"
 )
 
-func TestBootstrapRestoresWhatIsMissing(t *testing.T) {
+func TestBootstrapRestoresMissingObjects(t *testing.T) {
 	client := fake.NewClientset()
 	roles := client.RbacV1().ClusterRoles()
-	edit := func(name string, change func(*rbacv1.ClusterRole)) {
+	update := func(name string, change func(*rbacv1.ClusterRole)) {
 		t.Helper()
 		r, err := roles.Get(t.Context(), name, metav1.GetOptions{})
 		if err != nil {
@@ -31,23 +31,23 @@ func TestBootstrapRestoresWhatIsMissing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	boot := func() {
+	bootstrap := func() {
 		t.Helper()
 		if err := Bootstrap(t.Context(), client); err != nil {
 			t.Fatal(err)
 		}
 	}
-	boot()
+	bootstrap()
 	extra := rbacv1.PolicyRule{Verbs: []string{"get"}, APIGroups: []string{"x.y"}, Resources: []string{"zs"}}
-	edit("system:kube-scheduler", func(r *rbacv1.ClusterRole) { r.Rules = append(r.Rules[1:], extra) })
-	edit("system:discovery", func(r *rbacv1.ClusterRole) {
+	update("system:kube-scheduler", func(r *rbacv1.ClusterRole) { r.Rules = append(r.Rules[1:], extra) })
+	update("system:discovery", func(r *rbacv1.ClusterRole) {
 		r.Rules = nil
 		r.Annotations[rbacv1.AutoUpdateAnnotationKey] = "false"
 	})
 	if err := client.RbacV1().ClusterRoleBindings().Delete(t.Context(), "system:basic-user", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	boot()
+	bootstrap()
 	got, err := roles.Get(t.Context(), "system:kube-scheduler", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)

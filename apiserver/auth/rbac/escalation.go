@@ -160,8 +160,8 @@ func (e *Escalation) isAuthorized(ctx context.Context, a admission.Attributes, v
 // confirmNoEscalation returns nil if the user holds all rules in the namespace of a. Otherwise the
 // error lists the missing rules, as upstream's does.
 func (e *Escalation) confirmNoEscalation(ctx context.Context, a admission.Attributes, rules []rbacv1.PolicyRule) error {
-	held, resolveErr := e.resolver.Rules(ctx, a.GetUserInfo(), a.GetNamespace())
-	ok, missing := validation.Covers(held, rules)
+	heldRules, resolveErr := e.resolver.Rules(ctx, a.GetUserInfo(), a.GetNamespace())
+	ok, missing := validation.Covers(heldRules, rules)
 	if ok {
 		return nil
 	}

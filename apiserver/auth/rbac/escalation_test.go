@@ -11,8 +11,8 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// record returns the admission attributes of a write by u.
-func record(u user.Info, obj, old runtime.Object, namespace, name, resource string) admission.Attributes {
+// newAttributes returns the admission attributes of a write by u.
+func newAttributes(u user.Info, obj, old runtime.Object, namespace, name, resource string) admission.Attributes {
 	op := admission.Create
 	if old != nil {
 		op = admission.Update
@@ -44,28 +44,28 @@ func TestEscalationIsForbidden(t *testing.T) {
 	if err := e.ValidateInitialization(); err != nil {
 		t.Fatal(err)
 	}
-	const lacks = ` is attempting to grant RBAC permissions not currently held:` + "\n" + `{APIGroups:[""], Resources:["secrets"], Verbs:["get" "list"]}`
+	const notHeld = ` is attempting to grant RBAC permissions not currently held:` + "\n" + `{APIGroups:[""], Resources:["secrets"], Verbs:["get" "list"]}`
 	aggregating := &rbacv1.ClusterRole{AggregationRule: &rbacv1.AggregationRule{ClusterRoleSelectors: []metav1.LabelSelector{{}}}}
 	owned := role("Role", "a", "r", secrets).(*rbacv1.Role)
 	owned.OwnerReferences = []metav1.OwnerReference{{Name: "x"}}
 	for name, tc := range map[string]struct {
-		who      string
+		user     string
 		ns       string
 		resource string
 		obj, old runtime.Object
 		want     string // part of the error; "" means admitted
 	}{
 		"held":                               {"ann", "a", "roles", role("Role", "a", "r", readPods), nil, ""},
-		"not held":                           {"ann", "a", "roles", role("Role", "a", "r", readPods, secrets), nil, `user "ann" (groups=["g"])` + lacks},
+		"not held":                           {"ann", "a", "roles", role("Role", "a", "r", readPods, secrets), nil, `user "ann" (groups=["g"])` + notHeld},
 		"held elsewhere":                     {"ann", "b", "roles", role("Role", "b", "r", readPods), nil, "not currently held"},
 		"held in a namespace only":           {"ann", "", "clusterroles", role("ClusterRole", "", "r", readPods), nil, "not currently held"},
-		"update":                             {"ann", "a", "roles", role("Role", "a", "r", secrets), role("Role", "a", "r", readPods), lacks},
+		"update":                             {"ann", "a", "roles", role("Role", "a", "r", secrets), role("Role", "a", "r", readPods), notHeld},
 		"update of owners":                   {"ann", "a", "roles", owned, role("Role", "a", "r", secrets), ""},
 		"verb escalate":                      {"esc", "a", "roles", role("Role", "a", "r", secrets), nil, ""},
 		"verb bind":                          {"bin", "a", "rolebindings", binding("a", "b", "ClusterRole", "secrets"), nil, ""},
 		"verb bind on another role":          {"bin", "a", "rolebindings", binding("a", "b", "ClusterRole", "all"), nil, "not currently held"},
 		"binding to a held role":             {"ann", "a", "rolebindings", binding("a", "b", "ClusterRole", "reader"), nil, ""},
-		"binding to a role that is not held": {"ann", "a", "rolebindings", binding("a", "b", "ClusterRole", "secrets"), nil, lacks},
+		"binding to a role that is not held": {"ann", "a", "rolebindings", binding("a", "b", "ClusterRole", "secrets"), nil, notHeld},
 		"binding to a missing role":          {"ann", "a", "rolebindings", binding("a", "b", "ClusterRole", "missing"), nil, "not found"},
 		"cluster binding":                    {"ann", "", "clusterrolebindings", binding("", "b", "ClusterRole", "reader"), nil, "not currently held"},
 		"aggregation":                        {"ann", "", "clusterroles", aggregating, nil, "must have cluster-admin privileges to use an aggregationRule"},
@@ -74,11 +74,11 @@ func TestEscalationIsForbidden(t *testing.T) {
 		"masters":                            {"", "", "clusterroles", aggregating, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			u := &user.DefaultInfo{Name: tc.who, Groups: []string{"g"}}
-			if tc.who == "" {
+			u := &user.DefaultInfo{Name: tc.user, Groups: []string{"g"}}
+			if tc.user == "" {
 				u.Groups = []string{"system:masters"}
 			}
-			err := e.Validate(t.Context(), record(u, tc.obj, tc.old, tc.ns, "r", tc.resource), nil)
+			err := e.Validate(t.Context(), newAttributes(u, tc.obj, tc.old, tc.ns, "r", tc.resource), nil)
 			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error %v, want %q", err, tc.want)
 			}

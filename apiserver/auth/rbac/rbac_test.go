@@ -143,7 +143,7 @@ var (
 	userAnn     = &user.DefaultInfo{Name: "ann"}
 	userOps     = &user.DefaultInfo{Name: "bob", Groups: []string{"ops"}}
 	userAccount = &user.DefaultInfo{Name: "system:serviceaccount:a:web"}
-	stranger    = &user.DefaultInfo{Name: "web", Groups: []string{"ann"}}
+	otherUser   = &user.DefaultInfo{Name: "web", Groups: []string{"ann"}}
 )
 
 func TestAuthorizer(t *testing.T) {
@@ -172,7 +172,7 @@ func TestAuthorizer(t *testing.T) {
 		"role binding, path":              {userAnn, "", "get /healthz", authorizer.DecisionNoOpinion, `clusterrole.rbac.authorization.k8s.io "missing" not found`},
 		"service account":                 {userAccount, "a", "get :pods x", authorizer.DecisionAllow, `RBAC: allowed by RoleBinding "web/a" of Role "local" to ServiceAccount "web/"`},
 		"service account, elsewhere":      {userAccount, "b", "get :pods x", authorizer.DecisionNoOpinion, ""},
-		"names do not cross kinds":        {stranger, "a", "get :pods x", authorizer.DecisionNoOpinion, ""},
+		"names do not cross kinds":        {otherUser, "a", "get :pods x", authorizer.DecisionNoOpinion, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, reason, err := authz.Authorize(t.Context(), parseRequest(tc.u, tc.ns, tc.request))

@@ -21,11 +21,11 @@ func NewTokenReview(tokens authenticator.Token, audiences []string) *Storage[*au
 			if review.Spec.Token == "" {
 				return apierrors.NewBadRequest("token is required for TokenReview in authentication")
 			}
-			wanted := review.Spec.Audiences
-			if len(wanted) == 0 {
-				wanted = audiences
+			requested := review.Spec.Audiences
+			if len(requested) == 0 {
+				requested = audiences
 			}
-			ctx = authenticator.WithAudiences(ctx, wanted)
+			ctx = authenticator.WithAudiences(ctx, requested)
 			resp, ok, err := tokens.AuthenticateToken(ctx, review.Spec.Token)
 			review.Status = authenticationv1.TokenReviewStatus{Authenticated: ok && err == nil}
 			switch {

@@ -19,8 +19,8 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// annOnly allows ann to get pods in namespace a and denies bob.
-var annOnly = authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+// annAuthorizer allows ann to get pods in namespace a and denies bob.
+var annAuthorizer = authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	switch {
 	case a.GetUser().GetName() == "bob":
 		return authorizer.DecisionDeny, "not bob", nil
@@ -76,7 +76,7 @@ func TestSubjectAccessReview(t *testing.T) {
 		"as a group alone":                     {spec: authorizationv1.SubjectAccessReviewSpec{Groups: []string{"g"}, ResourceAttributes: pods("a")}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out, err := post(as(t, nil, ""), NewSubjectAccessReview(annOnly), &authorizationv1.SubjectAccessReview{ObjectMeta: tc.meta, Spec: tc.spec})
+			out, err := post(as(t, nil, ""), NewSubjectAccessReview(annAuthorizer), &authorizationv1.SubjectAccessReview{ObjectMeta: tc.meta, Spec: tc.spec})
 			if tc.cause != "" {
 				if code(err) != 422 || !strings.Contains(err.Error(), tc.cause) {
 					t.Errorf("error %v, want 422 with %q", err, tc.cause)
@@ -96,7 +96,7 @@ func TestSubjectAccessReview(t *testing.T) {
 func TestLocalAndSelfReviews(t *testing.T) {
 	ann := &user.DefaultInfo{Name: "ann"}
 	local := func(meta, requested string) error {
-		_, err := post(as(t, nil, "a"), NewLocalSubjectAccessReview(annOnly), &authorizationv1.LocalSubjectAccessReview{
+		_, err := post(as(t, nil, "a"), NewLocalSubjectAccessReview(annAuthorizer), &authorizationv1.LocalSubjectAccessReview{
 			ObjectMeta: metav1.ObjectMeta{Namespace: meta}, Spec: authorizationv1.SubjectAccessReviewSpec{User: "ann", ResourceAttributes: pods(requested)},
 		})
 		return err
@@ -111,11 +111,11 @@ func TestLocalAndSelfReviews(t *testing.T) {
 		t.Errorf("another namespace than the request's: %v, want 400", err)
 	}
 	self := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: pods("a")}}
-	out, err := post(as(t, ann, ""), NewSelfSubjectAccessReview(annOnly), self)
+	out, err := post(as(t, ann, ""), NewSelfSubjectAccessReview(annAuthorizer), self)
 	if err != nil || !out.(*authorizationv1.SelfSubjectAccessReview).Status.Allowed {
 		t.Errorf("ann about herself: %v, %v", out, err)
 	}
-	if _, err := post(as(t, nil, ""), NewSelfSubjectAccessReview(annOnly), self); code(err) != 400 {
+	if _, err := post(as(t, nil, ""), NewSelfSubjectAccessReview(annAuthorizer), self); code(err) != 400 {
 		t.Errorf("SelfSubjectReview without a user: %v, want 400", err)
 	}
 	review, err := post(as(t, &user.DefaultInfo{Name: "ann", Extra: map[string][]string{"k": {"v"}}}, ""), NewSelfSubjectReview(time.Now), &authenticationv1.SelfSubjectReview{})

@@ -9,8 +9,8 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// Paths of the OpenID Connect discovery documents (RFC 8414 and RFC 7517), with which others verify
-// tokens without a request to this server.
+// Paths of the OpenID Connect discovery documents (RFC 8414 and RFC 7517), with which other programs
+// verify tokens without a request to this server.
 const (
 	MetadataPath = "/.well-known/openid-configuration"
 	KeysPath     = "/openid/v1/jwks"

@@ -14,16 +14,16 @@ import (
 
 // TestDiscoveryKeyVerifiesTokens verifies a token with only the discovery documents.
 func TestDiscoveryKeyVerifiesTokens(t *testing.T) {
-	w := newFixture(t)
-	documents, err := w.issuer.DiscoveryHandlers("127.0.0.1:6443")
+	f := newFixture(t)
+	documents, err := f.issuer.DiscoveryHandlers("127.0.0.1:6443")
 	if err != nil {
 		t.Fatal(err)
 	}
 	get := func(path string, into any) {
 		t.Helper()
-		answer := httptest.NewRecorder()
-		documents[path].ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
-		if err := json.Unmarshal(answer.Body.Bytes(), into); err != nil {
+		recorder := httptest.NewRecorder()
+		documents[path].ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, path, nil))
+		if err := json.Unmarshal(recorder.Body.Bytes(), into); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -49,7 +49,7 @@ func TestDiscoveryKeyVerifiesTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, err := jwt.NewParser(jwt.WithoutClaimsValidation()).Parse(w.issue(t, BoundObjects{}), func(*jwt.Token) (any, error) { return public, nil })
+	token, err := jwt.NewParser(jwt.WithoutClaimsValidation()).Parse(f.issue(t, BoundObjects{}), func(*jwt.Token) (any, error) { return public, nil })
 	if err != nil || token.Header["kid"] != keys.Keys[0].ID {
 		t.Errorf("error %v, kid %v", err, token.Header["kid"])
 	}

@@ -4,7 +4,7 @@
 // ServiceAccount and may be bound to a Pod, Secret or Node. It is valid if the signature, issuer,
 // audience and expiry are valid, and if the account and the bound object exist with the same UID.
 //
-// Results are not cached: a token becomes invalid as soon as the informers have seen the deletion of
+// Results are not cached: a token becomes invalid as soon as the informers have received the deletion of
 // its account or pod.
 //
 // Invariants:

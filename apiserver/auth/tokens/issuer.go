@@ -48,10 +48,10 @@ type IssuedToken struct {
 	Expires time.Time
 }
 
-// Issue signs a token for sa with the lifetime life and the audiences.
-func (i *Issuer) Issue(sa *corev1.ServiceAccount, bound BoundObjects, audiences []string, life time.Duration) (IssuedToken, error) {
+// Issue signs a token for sa with the lifetime and the audiences.
+func (i *Issuer) Issue(sa *corev1.ServiceAccount, bound BoundObjects, audiences []string, lifetime time.Duration) (IssuedToken, error) {
 	now := i.now()
-	out := IssuedToken{ID: uuid.NewString(), Expires: now.Add(life)}
+	out := IssuedToken{ID: uuid.NewString(), Expires: now.Add(lifetime)}
 	c := claims{
 		RegisteredClaims: jwt.RegisteredClaims{
 			Issuer:    i.issuer,

@@ -79,11 +79,11 @@ func (r *RequestREST) Create(ctx context.Context, name string, obj runtime.Objec
 	if err != nil {
 		return nil, err
 	}
-	if len(req.Spec.Audiences) == 0 { // after admission, which must see that the request has no audiences
+	if len(req.Spec.Audiences) == 0 { // after admission, which checks whether the request has audiences
 		req.Spec.Audiences = r.audiences
 	}
-	life := time.Duration(*req.Spec.ExpirationSeconds) * time.Second
-	issued, err := r.issuer.Issue(sa, bound, req.Spec.Audiences, life)
+	lifetime := time.Duration(*req.Spec.ExpirationSeconds) * time.Second
+	issued, err := r.issuer.Issue(sa, bound, req.Spec.Audiences, lifetime)
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}

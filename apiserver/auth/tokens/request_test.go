@@ -40,16 +40,16 @@ func TestTokenRequest(t *testing.T) {
 		"another namespace":              {meta: metav1.ObjectMeta{Namespace: "b"}, code: 422},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newFixture(t)
-			w.accounts["a/other"] = w.accounts["a/web"].DeepCopy()
-			w.accounts["a/other"].Name = "other"
+			f := newFixture(t)
+			f.accounts["a/other"] = f.accounts["a/web"].DeepCopy()
+			f.accounts["a/other"].Name = "other"
 			account := tc.account
 			if account == "" {
 				account = "web"
 			}
 			ctx := genericapirequest.WithNamespace(t.Context(), "a")
 			in := &authenticationv1.TokenRequest{ObjectMeta: tc.meta, Spec: tc.spec}
-			out, err := NewRequestREST(w.issuer, w.store, []string{DefaultIssuer}).Create(ctx, account, in, nil, nil)
+			out, err := NewRequestREST(f.issuer, f.store, []string{DefaultIssuer}).Create(ctx, account, in, nil, nil)
 			if tc.code != 0 {
 				if status, ok := err.(apierrors.APIStatus); !ok || status.Status().Code != tc.code {
 					t.Errorf("error %v, want code %d", err, tc.code)
@@ -63,7 +63,7 @@ func TestTokenRequest(t *testing.T) {
 			if want := noon.Add(tc.life); !got.Status.ExpirationTimestamp.Time.Equal(want) {
 				t.Errorf("expires %v, want %v", got.Status.ExpirationTimestamp, want)
 			}
-			if _, ok, err := w.verifier().AuthenticateToken(t.Context(), got.Status.Token); !ok {
+			if _, ok, err := f.verifier().AuthenticateToken(t.Context(), got.Status.Token); !ok {
 				t.Errorf("the token is not accepted: %v", err)
 			}
 			if in.Status.Token != "" {
@@ -76,9 +76,9 @@ func TestTokenRequest(t *testing.T) {
 // TestAdmissionSeesRequestedAudiences: the default audience is set after admission, because
 // NodeRestriction checks whether the request has an audience.
 func TestAdmissionSeesRequestedAudiences(t *testing.T) {
-	w := newFixture(t)
+	f := newFixture(t)
 	var seen *authenticationv1.TokenRequest
-	out, err := NewRequestREST(w.issuer, w.store, []string{DefaultIssuer}).Create(genericapirequest.WithNamespace(t.Context(), "a"), "web", &authenticationv1.TokenRequest{},
+	out, err := NewRequestREST(f.issuer, f.store, []string{DefaultIssuer}).Create(genericapirequest.WithNamespace(t.Context(), "a"), "web", &authenticationv1.TokenRequest{},
 		func(_ context.Context, obj runtime.Object) error {
 			seen = obj.(*authenticationv1.TokenRequest)
 			return nil

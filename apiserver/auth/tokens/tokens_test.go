@@ -66,7 +66,7 @@ func newFixture(t *testing.T) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &fixture{now: noon, key: key, store: &store{
+	f := &fixture{now: noon, key: key, store: &store{
 		accounts: map[string]*corev1.ServiceAccount{"a/web": {ObjectMeta: named("web", "1")}},
 		pods: map[string]*corev1.Pod{"a/p": {
 			ObjectMeta: named("p", "2"), Spec: corev1.PodSpec{ServiceAccountName: "web", NodeName: "n"},
@@ -74,22 +74,22 @@ func newFixture(t *testing.T) *fixture {
 		secrets: map[string]*corev1.Secret{"a/s": {ObjectMeta: named("s", "3")}},
 		nodes:   map[string]*corev1.Node{"n": {ObjectMeta: named("n", "4")}},
 	}}
-	if w.issuer, err = NewIssuer(DefaultIssuer, key, func() time.Time { return w.now }); err != nil {
+	if f.issuer, err = NewIssuer(DefaultIssuer, key, func() time.Time { return f.now }); err != nil {
 		t.Fatal(err)
 	}
-	return w
+	return f
 }
 
-func (w *fixture) verifier() *Verifier {
-	return NewVerifier(DefaultIssuer, &w.key.PublicKey, []string{DefaultIssuer}, w.store, func() time.Time { return w.now })
+func (f *fixture) verifier() *Verifier {
+	return NewVerifier(DefaultIssuer, &f.key.PublicKey, []string{DefaultIssuer}, f.store, func() time.Time { return f.now })
 }
 
-func (w *fixture) issue(t *testing.T, b BoundObjects, audiences ...string) string {
+func (f *fixture) issue(t *testing.T, b BoundObjects, audiences ...string) string {
 	t.Helper()
 	if len(audiences) == 0 {
 		audiences = []string{DefaultIssuer}
 	}
-	issued, err := w.issuer.Issue(w.accounts["a/web"], b, audiences, time.Hour)
+	issued, err := f.issuer.Issue(f.accounts["a/web"], b, audiences, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,8 +97,8 @@ func (w *fixture) issue(t *testing.T, b BoundObjects, audiences ...string) strin
 }
 
 func TestTokenAuthenticatesServiceAccount(t *testing.T) {
-	w := newFixture(t)
-	resp, ok, err := w.verifier().AuthenticateToken(t.Context(), w.issue(t, BoundObjects{Pod: w.pods["a/p"], NodeOfPod: w.nodes["n"]}))
+	f := newFixture(t)
+	resp, ok, err := f.verifier().AuthenticateToken(t.Context(), f.issue(t, BoundObjects{Pod: f.pods["a/p"], NodeOfPod: f.nodes["n"]}))
 	if err != nil || !ok {
 		t.Fatalf("ok %v, error %v", ok, err)
 	}
@@ -127,42 +127,42 @@ func TestBoundTokenExpiresWithObject(t *testing.T) {
 		want   string // part of the error; "" means still valid
 	}{
 		"unchanged":            {change: func(*fixture) {}},
-		"account deleted":      {change: func(w *fixture) { delete(w.accounts, "a/web") }, want: "not found"},
-		"account recreated":    {change: func(w *fixture) { w.accounts["a/web"].UID = "9" }, want: "has uid 9"},
-		"account long deleted": {change: func(w *fixture) { w.accounts["a/web"].DeletionTimestamp = &past }, want: "has been deleted"},
+		"account deleted":      {change: func(f *fixture) { delete(f.accounts, "a/web") }, want: "not found"},
+		"account recreated":    {change: func(f *fixture) { f.accounts["a/web"].UID = "9" }, want: "has uid 9"},
+		"account long deleted": {change: func(f *fixture) { f.accounts["a/web"].DeletionTimestamp = &past }, want: "has been deleted"},
 		"pod deleted": {
-			bound:  func(w *fixture) BoundObjects { return BoundObjects{Pod: w.pods["a/p"]} },
-			change: func(w *fixture) { delete(w.pods, "a/p") }, want: "not found",
+			bound:  func(f *fixture) BoundObjects { return BoundObjects{Pod: f.pods["a/p"]} },
+			change: func(f *fixture) { delete(f.pods, "a/p") }, want: "not found",
 		},
 		"pod recreated": {
-			bound:  func(w *fixture) BoundObjects { return BoundObjects{Pod: w.pods["a/p"].DeepCopy()} },
-			change: func(w *fixture) { w.pods["a/p"].UID = "9" }, want: "has uid 9",
+			bound:  func(f *fixture) BoundObjects { return BoundObjects{Pod: f.pods["a/p"].DeepCopy()} },
+			change: func(f *fixture) { f.pods["a/p"].UID = "9" }, want: "has uid 9",
 		},
 		"pod's node deleted": {
-			bound:  func(w *fixture) BoundObjects { return BoundObjects{Pod: w.pods["a/p"], NodeOfPod: w.nodes["n"]} },
-			change: func(w *fixture) { delete(w.nodes, "n") },
+			bound:  func(f *fixture) BoundObjects { return BoundObjects{Pod: f.pods["a/p"], NodeOfPod: f.nodes["n"]} },
+			change: func(f *fixture) { delete(f.nodes, "n") },
 		},
 		"secret deleted": {
-			bound:  func(w *fixture) BoundObjects { return BoundObjects{Secret: w.secrets["a/s"]} },
-			change: func(w *fixture) { delete(w.secrets, "a/s") }, want: "not found",
+			bound:  func(f *fixture) BoundObjects { return BoundObjects{Secret: f.secrets["a/s"]} },
+			change: func(f *fixture) { delete(f.secrets, "a/s") }, want: "not found",
 		},
 		"node deleted": {
-			bound:  func(w *fixture) BoundObjects { return BoundObjects{Node: w.nodes["n"]} },
-			change: func(w *fixture) { delete(w.nodes, "n") }, want: "not found",
+			bound:  func(f *fixture) BoundObjects { return BoundObjects{Node: f.nodes["n"]} },
+			change: func(f *fixture) { delete(f.nodes, "n") }, want: "not found",
 		},
-		"expired":      {change: func(w *fixture) { w.now = noon.Add(time.Hour + leeway + time.Second) }, want: "has expired"},
-		"just expired": {change: func(w *fixture) { w.now = noon.Add(time.Hour + leeway/2) }},
-		"not yet":      {change: func(w *fixture) { w.now = noon.Add(-time.Hour) }, want: "not valid yet"},
+		"expired":      {change: func(f *fixture) { f.now = noon.Add(time.Hour + leeway + time.Second) }, want: "has expired"},
+		"just expired": {change: func(f *fixture) { f.now = noon.Add(time.Hour + leeway/2) }},
+		"not yet":      {change: func(f *fixture) { f.now = noon.Add(-time.Hour) }, want: "not valid yet"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newFixture(t)
+			f := newFixture(t)
 			var b BoundObjects
 			if tc.bound != nil {
-				b = tc.bound(w)
+				b = tc.bound(f)
 			}
-			token := w.issue(t, b)
-			tc.change(w)
-			_, ok, err := w.verifier().AuthenticateToken(t.Context(), token)
+			token := f.issue(t, b)
+			tc.change(f)
+			_, ok, err := f.verifier().AuthenticateToken(t.Context(), token)
 			if ok != (tc.want == "") || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 				t.Errorf("ok %v, error %v, want %q", ok, err, tc.want)
 			}
@@ -196,44 +196,44 @@ func swapPayload(token, other string) string {
 }
 
 func TestForgedTokensAreRejected(t *testing.T) {
-	w := newFixture(t)
+	f := newFixture(t)
 	other, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	as := func(c *claims) {}
-	good := w.issue(t, BoundObjects{})
+	good := f.issue(t, BoundObjects{})
 	for name, tc := range map[string]struct {
-		token string
-		ours  bool // an error; otherwise the token is unknown
+		token    string
+		rejected bool // otherwise left to other authenticators
 	}{
 		"another key":         {forge(t, jwt.SigningMethodES256, other, as), true},
 		"no signature":        {forge(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, as), true},
-		"key as a secret":     {forge(t, jwt.SigningMethodHS256, []byte(w.issuer.keyID), as), true},
+		"key as a secret":     {forge(t, jwt.SigningMethodHS256, []byte(f.issuer.keyID), as), true},
 		"changed payload":     {swapPayload(good, forge(t, jwt.SigningMethodES256, other, as)), true},
 		"truncated signature": {good[:len(good)-4], true},
-		"no expiry":           {forge(t, jwt.SigningMethodES256, w.key, func(c *claims) { c.ExpiresAt = nil }), true},
-		"other subject":       {forge(t, jwt.SigningMethodES256, w.key, func(c *claims) { c.Subject = "system:serviceaccount:a:admin" }), true},
-		"no account":          {forge(t, jwt.SigningMethodES256, w.key, func(c *claims) { c.Kubernetes = kubernetesClaims{} }), true},
-		"another issuer":      {forge(t, jwt.SigningMethodES256, w.key, func(c *claims) { c.Issuer = "https://elsewhere" }), false},
-		"another audience":    {w.issue(t, BoundObjects{}, "vault"), true},
+		"no expiry":           {forge(t, jwt.SigningMethodES256, f.key, func(c *claims) { c.ExpiresAt = nil }), true},
+		"other subject":       {forge(t, jwt.SigningMethodES256, f.key, func(c *claims) { c.Subject = "system:serviceaccount:a:admin" }), true},
+		"no account":          {forge(t, jwt.SigningMethodES256, f.key, func(c *claims) { c.Kubernetes = kubernetesClaims{} }), true},
+		"another issuer":      {forge(t, jwt.SigningMethodES256, f.key, func(c *claims) { c.Issuer = "https://elsewhere" }), false},
+		"another audience":    {f.issue(t, BoundObjects{}, "vault"), true},
 		"not a token":         {"abc", false},
 		"empty":               {"", false},
 		"three dots":          {"...", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, ok, err := w.verifier().AuthenticateToken(t.Context(), tc.token)
-			if ok || (err != nil) != tc.ours {
-				t.Errorf("ok %v, error %v, want an error: %v", ok, err, tc.ours)
+			_, ok, err := f.verifier().AuthenticateToken(t.Context(), tc.token)
+			if ok || (err != nil) != tc.rejected {
+				t.Errorf("ok %v, error %v, want an error: %v", ok, err, tc.rejected)
 			}
 		})
 	}
 }
 
 func TestRequestedAudienceIsChecked(t *testing.T) {
-	w := newFixture(t)
+	f := newFixture(t)
 	ctx := authenticator.WithAudiences(t.Context(), authenticator.Audiences{"vault", "db"})
-	resp, ok, err := w.verifier().AuthenticateToken(ctx, w.issue(t, BoundObjects{}, "vault", DefaultIssuer))
+	resp, ok, err := f.verifier().AuthenticateToken(ctx, f.issue(t, BoundObjects{}, "vault", DefaultIssuer))
 	if err != nil || !ok || len(resp.Audiences) != 1 || resp.Audiences[0] != "vault" {
 		t.Errorf("response %v, ok %v, error %v; want audience vault", resp, ok, err)
 	}

@@ -58,13 +58,13 @@ func (v *Verifier) AuthenticateToken(ctx context.Context, token string) (*authen
 		}
 		return nil, false, fmt.Errorf("invalid service account token: %w", err)
 	}
-	wanted, ok := authenticator.AudiencesFrom(ctx)
+	accepted, ok := authenticator.AudiencesFrom(ctx)
 	if !ok {
-		wanted = v.audiences
+		accepted = v.audiences
 	}
-	matched := wanted.Intersect(authenticator.Audiences(c.Audience))
-	if len(wanted) > 0 && len(matched) == 0 {
-		return nil, false, fmt.Errorf("token audiences %q is invalid for the target audiences %q", []string(c.Audience), []string(wanted))
+	matched := accepted.Intersect(authenticator.Audiences(c.Audience))
+	if len(accepted) > 0 && len(matched) == 0 {
+		return nil, false, fmt.Errorf("token audiences %q is invalid for the target audiences %q", []string(c.Audience), []string(accepted))
 	}
 	info, err := v.validateClaims(ctx, &c)
 	if err != nil {
@@ -126,7 +126,7 @@ func (v *Verifier) checkObject(kind, namespace string, want ref, found metav1.Ob
 		return fmt.Errorf("service account token: looking for %s %s: %w", kind, name, err)
 	}
 	if string(found.GetUID()) != want.UID {
-		return fmt.Errorf("service account token: %s %s has uid %s, the token was made for %s", kind, name, found.GetUID(), want.UID)
+		return fmt.Errorf("service account token: %s %s has uid %s, the token was issued for %s", kind, name, found.GetUID(), want.UID)
 	}
 	if at := found.GetDeletionTimestamp(); at != nil && at.Time.Before(v.now().Add(-leeway)) {
 		return fmt.Errorf("service account token: %s %s has been deleted", kind, name)

@@ -82,12 +82,12 @@ func PrepareForResize(newPod, oldPod *corev1.Pod) {
 
 // resetToOld sets newPod to a copy of oldPod that keeps the identity of the request.
 func resetToOld(newPod, oldPod *corev1.Pod) {
-	kept := oldPod.DeepCopy()
-	kept.Name, kept.Namespace, kept.UID = newPod.Name, newPod.Namespace, newPod.UID
-	kept.ResourceVersion = newPod.ResourceVersion
-	kept.ManagedFields = newPod.ManagedFields
-	kept.TypeMeta = newPod.TypeMeta
-	*newPod = *kept
+	pod := oldPod.DeepCopy()
+	pod.Name, pod.Namespace, pod.UID = newPod.Name, newPod.Namespace, newPod.UID
+	pod.ResourceVersion = newPod.ResourceVersion
+	pod.ManagedFields = newPod.ManagedFields
+	pod.TypeMeta = newPod.TypeMeta
+	*newPod = *pod
 }
 
 func copyResources(containers, requested []corev1.Container, sidecarsOnly bool) []corev1.Container {
@@ -158,7 +158,7 @@ func applyAppArmorAnnotations(pod *corev1.Pod) {
 	if pod.Spec.OS != nil && pod.Spec.OS.Name == corev1.Windows {
 		return
 	}
-	whole := podfields.Deref(pod.Spec.SecurityContext).AppArmorProfile
+	podProfile := podfields.Deref(pod.Spec.SecurityContext).AppArmorProfile
 	adopt := func(containers []corev1.Container) {
 		for i := range containers {
 			c := &containers[i]
@@ -166,7 +166,7 @@ func applyAppArmorAnnotations(pod *corev1.Pod) {
 			if profile == nil || podfields.Deref(c.SecurityContext).AppArmorProfile != nil {
 				continue
 			}
-			if whole != nil && whole.Type == profile.Type && podfields.Deref(whole.LocalhostProfile) == podfields.Deref(profile.LocalhostProfile) {
+			if podProfile != nil && podProfile.Type == profile.Type && podfields.Deref(podProfile.LocalhostProfile) == podfields.Deref(profile.LocalhostProfile) {
 				continue
 			}
 			podfields.SetDefaultPtr(&c.SecurityContext, corev1.SecurityContext{})

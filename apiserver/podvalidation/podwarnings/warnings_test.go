@@ -17,7 +17,7 @@ func TestPodWarnings(t *testing.T) {
 		want        []string
 	}{
 		{"a plain pod has none", ``, nil},
-		{"a name with a dot is an odd host name", `metadata: {name: a.b}`,
+		{"a name with a dot is not a DNS label", `metadata: {name: a.b}`,
 			[]string{`metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]`}},
 		{"memory is whole bytes", `spec: {containers: [{name: c, image: x, resources: {limits: {memory: 100m}}}]}`,
 			[]string{`spec.containers[0].resources.limits[memory]: fractional byte value "100m" is invalid, must be an integer`,
@@ -30,7 +30,7 @@ func TestPodWarnings(t *testing.T) {
 			[]string{`spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead`}},
 		{"a topology label was renamed", `spec: {topologySpreadConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedule, labelSelector: {}, topologyKey: failure-domain.beta.kubernetes.io/zone}]}`,
 			[]string{`spec.topologySpreadConstraints[0].topologyKey: failure-domain.beta.kubernetes.io/zone is deprecated since v1.17; use "topology.kubernetes.io/zone" instead`}},
-		{"no selector selects nothing", `spec: {topologySpreadConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedule, topologyKey: z}]}`,
+		{"a missing selector selects no pods", `spec: {topologySpreadConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedule, topologyKey: z}]}`,
 			[]string{`spec.topologySpreadConstraints[0].labelSelector: a null labelSelector results in matching no pod`}},
 		{"removed volume plugin", `spec: {volumes: [{name: v, glusterfs: {endpoints: e, path: p}}]}`,
 			[]string{`spec.volumes[0].glusterfs: deprecated in v1.25, non-functional in v1.26+`}},

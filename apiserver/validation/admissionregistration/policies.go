@@ -103,7 +103,7 @@ func validationRule(v *v1.Validation, c compiler, path *field.Path) field.ErrorL
 	return errs
 }
 
-// policy validates what both kinds of policies have. The compiler knows the policy's variables.
+// policy validates what both kinds of policies have. The returned compiler has the policy's variables.
 func policy(meta *metav1.ObjectMeta, s policySpec, accepted sets.Set[string], path *field.Path) (field.ErrorList, compiler) {
 	errs := checks.ObjectMeta(meta, false, apivalidation.NameIsDNSSubdomain)
 	errs = append(errs, paramKind(s.paramKind, path.Child("paramKind"))...)

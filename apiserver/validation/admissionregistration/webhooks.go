@@ -165,15 +165,15 @@ func reviewVersionList(versions []string, path *field.Path) field.ErrorList {
 		return field.ErrorList{field.Required(path, fmt.Sprintf("must specify one of %v", reviewVersions))}
 	}
 	var errs field.ErrorList
-	known := false
+	supported := false
 	for i, version := range versions {
 		if slices.Contains(versions[:i], version) {
 			errs = append(errs, field.Invalid(path.Index(i), version, "duplicate version"))
 		}
 		errs = append(errs, checks.InvalidEach(path.Index(i), version, validation.IsDNS1035Label(version))...)
-		known = known || slices.Contains(reviewVersions, version)
+		supported = supported || slices.Contains(reviewVersions, version)
 	}
-	if !known {
+	if !supported {
 		errs = append(errs, field.Invalid(path, versions, fmt.Sprintf("must include at least one of %v", reviewVersions)))
 	}
 	return errs

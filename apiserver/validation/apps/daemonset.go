@@ -109,14 +109,14 @@ func daemonSetStrategy(strategy *appsv1.DaemonSetUpdateStrategy, path *field.Pat
 	case appsv1.RollingUpdateDaemonSetStrategyType:
 		return rollingDaemonSet(strategy.RollingUpdate, path.Child("rollingUpdate"))
 	}
-	shown := struct {
+	printable := struct {
 		Type          appsv1.DaemonSetUpdateStrategyType
 		RollingUpdate *printableRollingUpdate
 	}{strategy.Type, nil}
 	if r := strategy.RollingUpdate; r != nil {
-		shown.RollingUpdate = &printableRollingUpdate{countOrZero(r.MaxUnavailable), countOrZero(r.MaxSurge)}
+		printable.RollingUpdate = &printableRollingUpdate{countOrZero(r.MaxUnavailable), countOrZero(r.MaxSurge)}
 	}
-	return field.ErrorList{field.NotSupported(path, shown,
+	return field.ErrorList{field.NotSupported(path, printable,
 		[]appsv1.DaemonSetUpdateStrategyType{appsv1.RollingUpdateDaemonSetStrategyType, appsv1.OnDeleteDaemonSetStrategyType})}
 }
 

@@ -89,14 +89,14 @@ func deploymentStrategy(strategy *appsv1.DeploymentStrategy, path *field.Path) f
 	case appsv1.RollingUpdateDeploymentStrategyType:
 		return rollingDeployment(strategy.RollingUpdate, rolling)
 	}
-	shown := struct {
+	printable := struct {
 		Type          appsv1.DeploymentStrategyType
 		RollingUpdate *printableRollingUpdate
 	}{strategy.Type, nil}
 	if r := strategy.RollingUpdate; r != nil {
-		shown.RollingUpdate = &printableRollingUpdate{countOrZero(r.MaxUnavailable), countOrZero(r.MaxSurge)}
+		printable.RollingUpdate = &printableRollingUpdate{countOrZero(r.MaxUnavailable), countOrZero(r.MaxSurge)}
 	}
-	return field.ErrorList{field.NotSupported(path, shown,
+	return field.ErrorList{field.NotSupported(path, printable,
 		[]appsv1.DeploymentStrategyType{appsv1.RecreateDeploymentStrategyType, appsv1.RollingUpdateDeploymentStrategyType})}
 }
 

@@ -84,15 +84,15 @@ func ValidateStatefulSet(ss *appsv1.StatefulSet) field.ErrorList {
 func ValidateStatefulSetUpdate(ss, old *appsv1.StatefulSet) field.ErrorList {
 	errs := checks.ObjectMetaUpdate(&ss.ObjectMeta, &old.ObjectMeta)
 	errs = append(errs, statefulSetSpec(&ss.Spec, hasInvalidSelector(old.Spec.Selector))...)
-	rest := ss.Spec.DeepCopy()
-	rest.Replicas = old.Spec.Replicas
-	rest.Template = old.Spec.Template
-	rest.UpdateStrategy = old.Spec.UpdateStrategy
-	rest.MinReadySeconds = old.Spec.MinReadySeconds
-	rest.Ordinals = old.Spec.Ordinals
-	rest.RevisionHistoryLimit = old.Spec.RevisionHistoryLimit
-	rest.PersistentVolumeClaimRetentionPolicy = old.Spec.PersistentVolumeClaimRetentionPolicy
-	if !checks.SemanticEqual(*rest, old.Spec) {
+	expected := ss.Spec.DeepCopy()
+	expected.Replicas = old.Spec.Replicas
+	expected.Template = old.Spec.Template
+	expected.UpdateStrategy = old.Spec.UpdateStrategy
+	expected.MinReadySeconds = old.Spec.MinReadySeconds
+	expected.Ordinals = old.Spec.Ordinals
+	expected.RevisionHistoryLimit = old.Spec.RevisionHistoryLimit
+	expected.PersistentVolumeClaimRetentionPolicy = old.Spec.PersistentVolumeClaimRetentionPolicy
+	if !checks.SemanticEqual(*expected, old.Spec) {
 		errs = append(errs, field.Forbidden(field.NewPath("spec"), "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"))
 	}
 	return errs
@@ -167,11 +167,11 @@ func statefulSetStrategy(strategy *appsv1.StatefulSetUpdateStrategy, path *field
 		}
 		return errs
 	}
-	shown := struct {
+	printable := struct {
 		Type          appsv1.StatefulSetUpdateStrategyType
 		RollingUpdate *appsv1.RollingUpdateStatefulSetStrategy
 	}{strategy.Type, strategy.RollingUpdate}
-	return field.ErrorList{field.Invalid(path, shown,
+	return field.ErrorList{field.Invalid(path, printable,
 		fmt.Sprintf("must be '%s' or '%s'", appsv1.RollingUpdateStatefulSetStrategyType, appsv1.OnDeleteStatefulSetStrategyType))}
 }
 

@@ -18,7 +18,7 @@ const (
 
 // annotationsOf returns the annotations of an autoscaler in version v1.
 func annotationsOf(h *autoscalingv2.HorizontalPodAutoscaler) (map[string]string, error) {
-	out := withoutOwnAnnotations(h.Annotations)
+	out := withoutVersionAnnotations(h.Annotations)
 	add := func(name string, present bool, value any) error {
 		if !present {
 			return nil
@@ -51,7 +51,7 @@ func annotationsOf(h *autoscalingv2.HorizontalPodAutoscaler) (map[string]string,
 	return out, add(behaviorAnnotation, h.Spec.Behavior != nil, encodedBehaviorOf(h.Spec.Behavior))
 }
 
-// readAnnotations sets what the annotations of version v1 hold. Values that cannot be parsed are dropped, as in kube-apiserver.
+// readAnnotations sets the fields that the annotations of version v1 contain. Values that cannot be parsed are dropped, as in kube-apiserver.
 func readAnnotations(annotations map[string]string, to *autoscalingv2.HorizontalPodAutoscaler) {
 	if metrics := parse[[]autoscalingv1.MetricSpec](annotations[metricsAnnotation]); len(metrics) > 0 {
 		to.Spec.Metrics = append(convertEach(metrics, specFromV1), to.Spec.Metrics...)
@@ -76,8 +76,8 @@ func parse[T any](encoded string) T {
 	return out
 }
 
-// withoutOwnAnnotations returns a copy of annotations without those of version v1, or nil if none is left.
-func withoutOwnAnnotations(annotations map[string]string) map[string]string {
+// withoutVersionAnnotations returns a copy of annotations without those of version v1, or nil if none remain.
+func withoutVersionAnnotations(annotations map[string]string) map[string]string {
 	out := maps.Clone(annotations)
 	for _, name := range []string{metricsAnnotation, currentMetricsAnnotation, conditionsAnnotation, behaviorAnnotation} {
 		delete(out, name)

@@ -42,12 +42,12 @@ func validateRules(rules *autoscalingv2.HPAScalingRules, path *field.Path) field
 	return errs
 }
 
-func validateSeconds(value, least int32, tooLittle string, most int32, tooMuch string, path *field.Path) field.ErrorList {
+func validateSeconds(value, minimum int32, minimumText string, maximum int32, maximumText string, path *field.Path) field.ErrorList {
 	switch {
-	case value < least:
-		return field.ErrorList{field.Invalid(path, value, tooLittle)}
-	case value > most:
-		return field.ErrorList{field.Invalid(path, value, tooMuch)}
+	case value < minimum:
+		return field.ErrorList{field.Invalid(path, value, minimumText)}
+	case value > maximum:
+		return field.ErrorList{field.Invalid(path, value, maximumText)}
 	}
 	return nil
 }

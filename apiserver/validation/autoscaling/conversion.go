@@ -60,7 +60,7 @@ func FromV1(from *autoscalingv1.HorizontalPodAutoscaler, to *autoscalingv2.Horiz
 		}}}
 	}
 	readAnnotations(from.Annotations, to)
-	to.Annotations = withoutOwnAnnotations(from.Annotations)
+	to.Annotations = withoutVersionAnnotations(from.Annotations)
 	Default(to)
 }
 

@@ -19,7 +19,7 @@ func decode(t *testing.T, text string) *autoscalingv2.HorizontalPodAutoscaler {
 	return h
 }
 
-const everything = `
+const allMetrics = `
 metadata: {name: a, annotations: {own: kept}}
 spec:
   scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: d}
@@ -49,7 +49,7 @@ status:
 
 // TestConversionKeepsEverything converts to version v1 and back.
 func TestConversionKeepsEverything(t *testing.T) {
-	from := decode(t, everything)
+	from := decode(t, allMetrics)
 	var v1 autoscalingv1.HorizontalPodAutoscaler
 	if err := ToV1(from, &v1); err != nil {
 		t.Fatal(err)

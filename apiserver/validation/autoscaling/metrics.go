@@ -50,14 +50,14 @@ func validateMetric(m *autoscalingv2.MetricSpec, path *field.Path) field.ErrorLi
 		return field.ErrorList{field.Required(path.Child("type"), "must specify a metric source type")}
 	}
 	var errs field.ErrorList
-	var known []autoscalingv2.MetricSourceType
+	var types []autoscalingv2.MetricSourceType
 	supported := false
 	for _, s := range sourcesOf(m) {
-		known = append(known, s.kind)
+		types = append(types, s.kind)
 		supported = supported || s.kind == m.Type
 	}
 	if !supported {
-		return field.ErrorList{field.NotSupported(path.Child("type"), m.Type, known)}
+		return field.ErrorList{field.NotSupported(path.Child("type"), m.Type, types)}
 	}
 	for _, s := range sourcesOf(m) {
 		at := path.Child(s.field)

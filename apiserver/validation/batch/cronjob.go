@@ -82,15 +82,15 @@ func cronJobSpec(spec, old *batchv1.CronJobSpec) field.ErrorList {
 	return append(errs, checks.NonNegativeIfSet(spec.FailedJobsHistoryLimit, path.Child("failedJobsHistoryLimit"))...)
 }
 
-func cronSchedule(schedule string, zonedBefore bool, zone *string, path *field.Path) field.ErrorList {
+func cronSchedule(schedule string, oldHasZone bool, zone *string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if reason := scheduleError(schedule); reason != "" {
 		errs = append(errs, field.Invalid(path, schedule, reason))
 	}
 	switch named := strings.Contains(schedule, "TZ"); {
-	case zonedBefore && zone != nil && named:
+	case oldHasZone && zone != nil && named:
 		errs = append(errs, field.Invalid(path, schedule, "cannot use both timeZone field and TZ or CRON_TZ in schedule"))
-	case !zonedBefore && named:
+	case !oldHasZone && named:
 		errs = append(errs, field.Invalid(path, schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"))
 	}
 	return errs

@@ -206,15 +206,15 @@ func jobTemplateChange(job, old *batchv1.Job, path *field.Path) field.ErrorList 
 // suspendedResources copies the resources of now to containers of before with the same name and
 // index.
 func suspendedResources(before, now *corev1.PodSpec) {
-	take := func(to, from []corev1.Container) {
+	copyResources := func(to, from []corev1.Container) {
 		for i := range min(len(to), len(from)) {
 			if to[i].Name == from[i].Name {
 				to[i].Resources = from[i].Resources
 			}
 		}
 	}
-	take(before.Containers, now.Containers)
-	take(before.InitContainers, now.InitContainers)
+	copyResources(before.Containers, now.Containers)
+	copyResources(before.InitContainers, now.InitContainers)
 }
 
 // ValidateJobStatusUpdate validates the counts, and that a finished Job stays finished.

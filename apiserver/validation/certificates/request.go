@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// minExpirationSeconds is the shortest duration that a request may ask for.
+	// minExpirationSeconds is the shortest duration that a request may have.
 	minExpirationSeconds = 600
 	// legacyUnknown is the signer of v1beta1, which v1 does not accept.
 	legacyUnknown = "kubernetes.io/legacy-unknown"

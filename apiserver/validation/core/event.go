@@ -56,23 +56,23 @@ func ValidateEventUpdate(e, old *corev1.Event, version schema.GroupVersion) fiel
 	if !checks.SemanticEqual(e.Series, old.Series) {
 		errs = append(errs, eventSeries(e)...)
 	}
-	keep := func(now, before any, name string) {
+	requireUnchanged := func(now, before any, name string) {
 		errs = append(errs, checks.Immutable(now, before, field.NewPath(name))...)
 	}
-	keep(e.InvolvedObject, old.InvolvedObject, "involvedObject")
-	keep(e.Reason, old.Reason, "reason")
-	keep(e.Message, old.Message, "message")
-	keep(e.Source, old.Source, "source")
-	keep(e.FirstTimestamp, old.FirstTimestamp, "firstTimestamp")
-	keep(e.LastTimestamp, old.LastTimestamp, "lastTimestamp")
-	keep(e.Count, old.Count, "count")
-	keep(e.Type, old.Type, "type")
+	requireUnchanged(e.InvolvedObject, old.InvolvedObject, "involvedObject")
+	requireUnchanged(e.Reason, old.Reason, "reason")
+	requireUnchanged(e.Message, old.Message, "message")
+	requireUnchanged(e.Source, old.Source, "source")
+	requireUnchanged(e.FirstTimestamp, old.FirstTimestamp, "firstTimestamp")
+	requireUnchanged(e.LastTimestamp, old.LastTimestamp, "lastTimestamp")
+	requireUnchanged(e.Count, old.Count, "count")
+	requireUnchanged(e.Type, old.Type, "type")
 	// Stored times have a resolution of microseconds.
-	keep(metav1.NewMicroTime(e.EventTime.Truncate(time.Microsecond)), metav1.NewMicroTime(old.EventTime.Truncate(time.Microsecond)), "eventTime")
-	keep(e.Action, old.Action, "action")
-	keep(e.Related, old.Related, "related")
-	keep(e.ReportingController, old.ReportingController, "reportingController")
-	keep(e.ReportingInstance, old.ReportingInstance, "reportingInstance")
+	requireUnchanged(metav1.NewMicroTime(e.EventTime.Truncate(time.Microsecond)), metav1.NewMicroTime(old.EventTime.Truncate(time.Microsecond)), "eventTime")
+	requireUnchanged(e.Action, old.Action, "action")
+	requireUnchanged(e.Related, old.Related, "related")
+	requireUnchanged(e.ReportingController, old.ReportingController, "reportingController")
+	requireUnchanged(e.ReportingInstance, old.ReportingInstance, "reportingInstance")
 	return errs
 }
 
@@ -80,16 +80,16 @@ func ValidateEventUpdate(e, old *corev1.Event, version schema.GroupVersion) fiel
 // event.
 func legacyEventFields(e *corev1.Event, version schema.GroupVersion) field.ErrorList {
 	var errs field.ErrorList
-	about := e.InvolvedObject.Namespace
-	wrongNamespace := field.Invalid(field.NewPath("involvedObject", "namespace"), about, "does not match event.namespace")
+	involved := e.InvolvedObject.Namespace
+	wrongNamespace := field.Invalid(field.NewPath("involvedObject", "namespace"), involved, "does not match event.namespace")
 	if e.EventTime.IsZero() {
 		switch {
-		case about == "" && (e.Namespace == "" || e.Namespace == corev1.NamespaceDefault):
-		case about != e.Namespace:
+		case involved == "" && (e.Namespace == "" || e.Namespace == corev1.NamespaceDefault):
+		case involved != e.Namespace:
 			errs = append(errs, wrongNamespace)
 		}
 	} else {
-		if about == "" && e.Namespace != corev1.NamespaceDefault && e.Namespace != "kube-system" {
+		if involved == "" && e.Namespace != corev1.NamespaceDefault && e.Namespace != "kube-system" {
 			errs = append(errs, wrongNamespace)
 		}
 		errs = append(errs, newEventFields(e, version)...)

@@ -84,9 +84,9 @@ func limitItem(item *corev1.LimitRangeItem, path *field.Path) field.ErrorList {
 		list(item.DefaultRequest, "defaultRequest")
 	}
 	if item.Type == corev1.LimitTypePersistentVolumeClaim {
-		_, least := item.Min[corev1.ResourceStorage]
-		_, most := item.Max[corev1.ResourceStorage]
-		if !least && !most {
+		_, hasMin := item.Min[corev1.ResourceStorage]
+		_, hasMax := item.Max[corev1.ResourceStorage]
+		if !hasMin && !hasMax {
 			errs = append(errs, field.Required(path.Child("limits"), "either minimum or maximum storage value is required, but neither was provided"))
 		}
 	}
@@ -101,11 +101,11 @@ func limitItem(item *corev1.LimitRangeItem, path *field.Path) field.ErrorList {
 // ratio.
 func limitOrder(item *corev1.LimitRangeItem, name corev1.ResourceName, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	ordered := func(low, high corev1.ResourceList, shown corev1.ResourceList, child, format string) {
+	ordered := func(low, high corev1.ResourceList, reported corev1.ResourceList, child, format string) {
 		a, hasLow := low[name]
 		b, hasHigh := high[name]
 		if hasLow && hasHigh && a.Cmp(b) > 0 {
-			value := shown[name]
+			value := reported[name]
 			errs = append(errs, field.Invalid(path.Child(child).Key(string(name)), value, fmt.Sprintf(format, a.String(), b.String())))
 		}
 	}
@@ -123,10 +123,10 @@ func limitOrder(item *corev1.LimitRangeItem, name corev1.ResourceName, path *fie
 	if one := resource.MustParse("1"); ratio.Cmp(one) < 0 {
 		errs = append(errs, field.Invalid(at, ratio, fmt.Sprintf("ratio %s is less than 1", ratio.String())))
 	}
-	least, hasMin := item.Min[name]
-	most, hasMax := item.Max[name]
-	if hasMin && hasMax && !least.IsZero() {
-		if limit := most.AsApproximateFloat64() / least.AsApproximateFloat64(); ratio.AsApproximateFloat64() > limit {
+	minValue, hasMin := item.Min[name]
+	maxValue, hasMax := item.Max[name]
+	if hasMin && hasMax && !minValue.IsZero() {
+		if limit := maxValue.AsApproximateFloat64() / minValue.AsApproximateFloat64(); ratio.AsApproximateFloat64() > limit {
 			errs = append(errs, field.Invalid(at, ratio, fmt.Sprintf("ratio %s is greater than max/min = %f", ratio.String(), limit)))
 		}
 	}

@@ -78,11 +78,11 @@ func nodeChange(node, old *corev1.Node) field.ErrorList {
 	for i, address := range node.Status.Addresses {
 		if seen[address] {
 			// Printed like kube-apiserver's internal type.
-			shown := struct {
+			printable := struct {
 				Type    corev1.NodeAddressType
 				Address string
 			}{address.Type, address.Address}
-			errs = append(errs, field.Duplicate(field.NewPath("status", "addresses").Index(i), shown))
+			errs = append(errs, field.Duplicate(field.NewPath("status", "addresses").Index(i), printable))
 		}
 		seen[address] = true
 	}
@@ -117,7 +117,7 @@ func nodeTaints(taints []corev1.Taint) field.ErrorList {
 	}
 	errs := podvalidation.ValidateTaints(taints, checks.MetadataPath.Child("taints"))
 	for _, err := range errs {
-		if t, whole := err.BadValue.(corev1.Taint); whole {
+		if t, ok := err.BadValue.(corev1.Taint); ok {
 			// Printed like kube-apiserver's internal type.
 			err.BadValue = struct {
 				Key, Value string

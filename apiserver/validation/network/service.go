@@ -117,18 +117,18 @@ func keepNodePorts(s, old *corev1.Service) {
 		protocol corev1.Protocol
 		port     int32
 	}
-	had, taken := map[key]int32{}, map[int32]bool{}
+	oldPorts, used := map[key]int32{}, map[int32]bool{}
 	for _, p := range old.Spec.Ports {
-		had[key{p.Protocol, p.Port}] = p.NodePort
+		oldPorts[key{p.Protocol, p.Port}] = p.NodePort
 	}
 	for _, p := range s.Spec.Ports {
-		taken[p.NodePort] = p.NodePort != 0
+		used[p.NodePort] = p.NodePort != 0
 	}
 	for i := range s.Spec.Ports {
 		p := &s.Spec.Ports[i]
-		if before := had[key{p.Protocol, p.Port}]; p.NodePort == 0 && !taken[before] {
+		if before := oldPorts[key{p.Protocol, p.Port}]; p.NodePort == 0 && !used[before] {
 			p.NodePort = before
-			taken[before] = before != 0
+			used[before] = before != 0
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/api/v1alpha1"
 )
 
-func aHold() *v1alpha1.Hold {
+func validHold() *v1alpha1.Hold {
 	return &v1alpha1.Hold{
 		ObjectMeta: metav1.ObjectMeta{Name: "reserve-1", Namespace: "default"},
 		Spec: v1alpha1.HoldSpec{Type: v1alpha1.Reserve, Owner: v1alpha1.Owner{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: "u"},
@@ -22,7 +22,7 @@ func aHold() *v1alpha1.Hold {
 }
 
 func TestHoldValidation(t *testing.T) {
-	good := aHold()
+	good := validHold()
 	DefaultHold(good)
 	if errs := ValidateHold(good); len(errs) > 0 || good.Spec.Count != 1 || good.Spec.Victim.HostPorts[0].Protocol != corev1.ProtocolTCP {
 		t.Fatalf("%v, %+v", errs, good.Spec)
@@ -43,7 +43,7 @@ func TestHoldValidation(t *testing.T) {
 		"spec.victim.hostPorts[0].port: Invalid value: 0":              func(s *v1alpha1.HoldSpec) { s.Victim.HostPorts[0].Port = 0 },
 		`spec.victim.hostPorts[0].protocol: Unsupported value: "ICMP"`: func(s *v1alpha1.HoldSpec) { s.Victim.HostPorts[0].Protocol = "ICMP" },
 	} {
-		h := aHold()
+		h := validHold()
 		change(&h.Spec)
 		DefaultHold(h)
 		if errs := ValidateHold(h); len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), want) {
@@ -56,7 +56,7 @@ func TestHoldValidation(t *testing.T) {
 		"spec.node: Invalid value":  func(s *v1alpha1.HoldSpec) { s.Node = "n2" },
 		"":                          func(s *v1alpha1.HoldSpec) { s.Count, s.Until = 2, metav1.NewTime(time.Unix(2000, 0)) },
 	} {
-		h := aHold()
+		h := validHold()
 		DefaultHold(h)
 		old := h.DeepCopy()
 		old.ResourceVersion, h.ResourceVersion = "1", "1"

@@ -25,13 +25,13 @@ func budgetSpec(spec *policyv1.PodDisruptionBudgetSpec, badLabels bool) field.Er
 	var errs field.ErrorList
 	if spec.MinAvailable != nil && spec.MaxUnavailable != nil {
 		// Printed like kube-apiserver's internal type.
-		shown := struct {
+		printable := struct {
 			MinAvailable               *intstr.IntOrString
 			Selector                   *metav1.LabelSelector
 			MaxUnavailable             *intstr.IntOrString
 			UnhealthyPodEvictionPolicy *policyv1.UnhealthyPodEvictionPolicyType
 		}{spec.MinAvailable, spec.Selector, spec.MaxUnavailable, spec.UnhealthyPodEvictionPolicy}
-		errs = append(errs, field.Invalid(path, shown, "minAvailable and maxUnavailable cannot be both set"))
+		errs = append(errs, field.Invalid(path, printable, "minAvailable and maxUnavailable cannot be both set"))
 	}
 	limit := func(value *intstr.IntOrString, name string) {
 		if value != nil {

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// faults joins errors as "path: detail".
-func faults(errs field.ErrorList) string {
+// joinErrors joins errors as "path: detail".
+func joinErrors(errs field.ErrorList) string {
 	var out []string
 	for _, err := range errs {
 		out = append(out, err.Field+": "+err.Detail)
@@ -38,15 +38,15 @@ func TestPolicyRules(t *testing.T) {
 			global: "rules[0].verbs: verbs must contain at least one value; rules[0].apiGroups: resource rules must supply at least one api group; rules[0].resources: resource rules must supply at least one resource"},
 	} {
 		rules := []rbacv1.PolicyRule{tc.rule}
-		if got := faults(ValidateRole(&rbacv1.Role{ObjectMeta: meta, Rules: rules})); got != tc.local {
+		if got := joinErrors(ValidateRole(&rbacv1.Role{ObjectMeta: meta, Rules: rules})); got != tc.local {
 			t.Errorf("%s: role: %q, want %q", name, got, tc.local)
 		}
-		if got := faults(ValidateClusterRole(&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Rules: rules})); got != tc.global {
+		if got := joinErrors(ValidateClusterRole(&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Rules: rules})); got != tc.global {
 			t.Errorf("%s: cluster role: %q, want %q", name, got, tc.global)
 		}
 	}
 	empty := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "x"}, AggregationRule: &rbacv1.AggregationRule{}}
-	if got, want := faults(ValidateClusterRole(empty)), "aggregationRule.clusterRoleSelectors: at least one clusterRoleSelector required if aggregationRule is non-nil"; got != want {
+	if got, want := joinErrors(ValidateClusterRole(empty)), "aggregationRule.clusterRoleSelectors: at least one clusterRoleSelector required if aggregationRule is non-nil"; got != want {
 		t.Errorf("empty aggregation: %q, want %q", got, want)
 	}
 }
@@ -69,12 +69,12 @@ func TestBindings(t *testing.T) {
 	} {
 		local := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "b", Namespace: "a"}, RoleRef: tc.ref, Subjects: []rbacv1.Subject{tc.subject}}
 		DefaultRoleBinding(local)
-		if got := faults(ValidateRoleBinding(local)); got != tc.local {
+		if got := joinErrors(ValidateRoleBinding(local)); got != tc.local {
 			t.Errorf("%s: role binding: %q, want %q", name, got, tc.local)
 		}
 		global := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "b"}, RoleRef: tc.ref, Subjects: []rbacv1.Subject{tc.subject}}
 		DefaultClusterRoleBinding(global)
-		if got := faults(ValidateClusterRoleBinding(global)); got != tc.global {
+		if got := joinErrors(ValidateClusterRoleBinding(global)); got != tc.global {
 			t.Errorf("%s: cluster role binding: %q, want %q", name, got, tc.global)
 		}
 	}
@@ -82,7 +82,7 @@ func TestBindings(t *testing.T) {
 	DefaultClusterRoleBinding(old)
 	changed := old.DeepCopy()
 	changed.RoleRef.Name = "other"
-	if got, want := faults(ValidateClusterRoleBindingUpdate(changed, old)), "roleRef: cannot change roleRef"; got != want {
+	if got, want := joinErrors(ValidateClusterRoleBindingUpdate(changed, old)), "roleRef: cannot change roleRef"; got != want {
 		t.Errorf("another role: %q, want %q", got, want)
 	}
 }

@@ -98,7 +98,7 @@ func allowedTopologies(terms []corev1.TopologySelectorTerm, path *field.Path) fi
 				}
 				set.Insert(value)
 			}
-			if _, twice := values[e.Key]; twice {
+			if _, duplicate := values[e.Key]; duplicate {
 				errs = append(errs, field.Duplicate(at.Child("key"), e.Key))
 			}
 			values[e.Key] = set

@@ -20,10 +20,10 @@ type (
 )
 
 // Node returns a node with 4 cores, 8 GiB and 110 pods.
-func Node(name string, with ...NodeOption) *model.Node {
+func Node(name string, options ...NodeOption) *model.Node {
 	n := &model.Node{Name: name, AllocatablePods: 110, Allocatable: model.Resources{MilliCPU: 4000, Memory: 8 << 30}}
 	Labelled(framework.HostnameKey, name)(n)
-	for _, o := range with {
+	for _, o := range options {
 		o(n)
 	}
 	return n
@@ -49,9 +49,9 @@ func Tainted(key, value string, e model.Effect) NodeOption {
 }
 
 // Pod returns a pod without requests, with its name as UID.
-func Pod(name string, with ...PodOption) *model.Pod {
+func Pod(name string, options ...PodOption) *model.Pod {
 	p := &model.Pod{Namespace: "default", Name: name, UID: name, Spec: &model.PodSpec{SchedulerName: "default-scheduler", ImageContainers: 1}}
-	for _, o := range with {
+	for _, o := range options {
 		o(p)
 	}
 	return p
@@ -139,12 +139,12 @@ func Expect(t *testing.T, what, got, want string) {
 	}
 }
 
-// NewHold returns a Hold of an owner; the placeholder of a Reserve Hold is like a pod.
-func NewHold(t model.HoldType, owner, node string, like *model.Pod) *model.Hold {
+// NewHold returns a Hold of an owner. The placeholder of a Reserve Hold has the specification of pod.
+func NewHold(t model.HoldType, owner, node string, pod *model.Pod) *model.Hold {
 	h := &model.Hold{Namespace: "default", Name: cluster.HoldName(owner, node, t), Type: t, Owner: model.Owner{UID: owner}, Node: node,
 		Cause: "pressure", Count: 2, Until: time.Unix(1000, 0)}
-	if like != nil {
-		h.Placeholder = &model.Pod{Namespace: "default", Name: h.Name, UID: "hold/" + h.Key(), Owner: h.Owner, NominatedNodeName: node, Placeholder: true, Spec: like.Spec}
+	if pod != nil {
+		h.Placeholder = &model.Pod{Namespace: "default", Name: h.Name, UID: "hold/" + h.Key(), Owner: h.Owner, NominatedNodeName: node, Placeholder: true, Spec: pod.Spec}
 	}
 	return h
 }

@@ -22,13 +22,13 @@ func (d Generator) Pick(list ...string) string { return list[d.IntN(len(list))] 
 // One reports true once in `in` calls on average.
 func (d Generator) One(in int) bool { return d.IntN(in) == 0 }
 
-// SoakRounds returns few, or with BERTH_SOAK thirty times as many, or the number in it.
-func SoakRounds(few int) int {
+// SoakRounds returns rounds, 30 times rounds if BERTH_SOAK is 1, or a larger number in BERTH_SOAK.
+func SoakRounds(rounds int) int {
 	switch n, err := strconv.Atoi(os.Getenv("BERTH_SOAK")); {
 	case err != nil || n <= 0:
-		return few
+		return rounds
 	case n == 1:
-		return 30 * few
+		return 30 * rounds
 	default:
 		return n
 	}

@@ -10,15 +10,15 @@ import (
 	"testing"
 )
 
-// leaveEnv selects the runtime of the helper process of TestRemoveLeftovers.
-const leaveEnv = "BERTH_TEST_LEAVE"
+// leftoverEnv selects the runtime of the helper process of TestRemoveLeftovers.
+const leftoverEnv = "BERTH_TEST_LEAVE"
 
-// exitLeft is the exit code of the helper process after it has created leftovers.
-const exitLeft = 3
+// exitCreated is the exit code of the helper process after it has created leftovers.
+const exitCreated = 3
 
 // The next test process removes what a killed one left.
 func TestRemoveLeftovers(t *testing.T) {
-	switch os.Getenv(leaveEnv) {
+	switch os.Getenv(leftoverEnv) {
 	case "containerd":
 		createLeftovers(t, StartContainerd(t, nil).Harness)
 	case "embedded":
@@ -33,30 +33,30 @@ func createLeftovers(t *testing.T, r *Harness) {
 	r.LoadWorkload(t)
 	r.Run(t, Pod{Name: "left", Args: []string{"-listen=:80"}})
 	t.Logf("made %s", r.Dir)
-	os.Exit(exitLeft) // without cleanup
+	os.Exit(exitCreated) // without cleanup
 }
 
 func testRemoveLeftovers(t *testing.T, runtime string) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestRemoveLeftovers$", "-test.v")
-	cmd.Env = append(os.Environ(), leaveEnv+"="+runtime)
+	cmd.Env = append(os.Environ(), leftoverEnv+"="+runtime)
 	out, err := cmd.CombinedOutput()
 	switch code := cmd.ProcessState.ExitCode(); {
 	case code == 0 && bytes.Contains(out, []byte("--- SKIP: TestRemoveLeftovers")):
 		t.Skipf("the helper process skipped the test: %s", out)
-	case code != exitLeft:
+	case code != exitCreated:
 		t.Fatalf("the helper process created no leftovers: %v: %s", err, out)
 	}
-	left, _ := filepath.Glob("/tmp/bt" + strconv.Itoa(cmd.Process.Pid) + "-*")
-	if len(left) != 1 {
-		t.Fatalf("left %q, want one directory; output: %s", left, out)
+	leftovers, _ := filepath.Glob("/tmp/bt" + strconv.Itoa(cmd.Process.Pid) + "-*")
+	if len(leftovers) != 1 {
+		t.Fatalf("left %q, want one directory; output: %s", leftovers, out)
 	}
 	removeLeftovers()
-	if _, err := os.Stat(left[0]); !os.IsNotExist(err) {
-		t.Errorf("directory %s was not removed", left[0])
+	if _, err := os.Stat(leftovers[0]); !os.IsNotExist(err) {
+		t.Errorf("directory %s was not removed", leftovers[0])
 	}
 	commands, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, path := range commands {
-		if data, _ := os.ReadFile(path); bytes.Contains(data, []byte(left[0])) {
+		if data, _ := os.ReadFile(path); bytes.Contains(data, []byte(leftovers[0])) {
 			t.Errorf("process was not killed: %q", data)
 		}
 	}

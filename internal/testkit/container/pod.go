@@ -109,12 +109,12 @@ func (r *Harness) Log(t testing.TB, pod string) string {
 	return string(data)
 }
 
-// WaitForLog waits until a container of Run has printed the words.
-func (r *Harness) WaitForLog(t testing.TB, pod, words string) {
+// WaitForLog waits until a container of Run has printed a text.
+func (r *Harness) WaitForLog(t testing.TB, pod, text string) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !strings.Contains(r.Log(t, pod), words); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(r.Log(t, pod), text); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("pod %s has not printed %q within a minute, but: %s", pod, words, r.Log(t, pod))
+			t.Fatalf("pod %s has not printed %q within a minute, but: %s", pod, text, r.Log(t, pod))
 		}
 	}
 }

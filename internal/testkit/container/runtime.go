@@ -132,13 +132,13 @@ func freeNetwork(t testing.TB, n int64) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		taken := false
+		inUse := false
 		for _, a := range addresses {
 			if used, ok := a.(*net.IPNet); ok && (network.Contains(used.IP) || used.Contains(network.IP)) {
-				taken = true
+				inUse = true
 			}
 		}
-		if !taken {
+		if !inUse {
 			return network.String()
 		}
 	}

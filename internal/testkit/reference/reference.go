@@ -12,8 +12,8 @@ import (
 
 var update = flag.Bool("update", false, "write the generated documents in docs/reference")
 
-// Check compares a file in docs/reference with its generated text. The first line of the file has the command
-// it is generated. With -update it writes the file.
+// Check compares a file in docs/reference with its generated text. The first line of the file contains the command
+// that generates it. With -update it writes the file.
 func Check(t testing.TB, name, text string) {
 	t.Helper()
 	file := filepath.Join(dir(t), name)
@@ -26,7 +26,7 @@ func Check(t testing.TB, name, text string) {
 }
 
 // CheckSection compares a section of a file in docs/reference with its generated text. The section has
-// the name of the test's package. The file must contain its two marks:
+// the name of the test's package. The file must contain its two markers:
 //
 //	<!-- section PACKAGE -->
 //	<!-- end -->
@@ -51,7 +51,7 @@ func CheckSection(t testing.TB, name, text string) {
 	before, rest, ok := strings.Cut(string(old), start)
 	_, after, found := strings.Cut(rest, end)
 	if !ok || !found {
-		t.Fatalf("%s lacks the marks %q and %q", file, start, end)
+		t.Fatalf("%s lacks the markers %q and %q", file, start, end)
 	}
 	compare(t, file, string(old), before+start+text+end+after)
 }
@@ -68,12 +68,12 @@ func compare(t testing.TB, file, old, text string) {
 		}
 		return
 	}
-	was, is := strings.Split(old, "\n"), strings.Split(text, "\n")
+	oldLines, newLines := strings.Split(old, "\n"), strings.Split(text, "\n")
 	n := 0
-	for n < min(len(was), len(is))-1 && was[n] == is[n] {
+	for n < min(len(oldLines), len(newLines))-1 && oldLines[n] == newLines[n] {
 		n++
 	}
-	t.Fatalf("%s is out of date: run go test ./%s -run %s -update\nline %d is\n%s\nmust be\n%s", file, pkg(t), t.Name(), n+1, was[n], is[n])
+	t.Fatalf("%s is out of date: run go test ./%s -run %s -update\nline %d is\n%s\nmust be\n%s", file, pkg(t), t.Name(), n+1, oldLines[n], newLines[n])
 }
 
 // dir returns docs/reference.

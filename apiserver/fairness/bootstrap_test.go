@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-func TestKeep(t *testing.T) {
+func TestBootstrap(t *testing.T) {
 	changed := func(name, update string, generation int64) *flowcontrolv1.FlowSchema {
 		f := &flowcontrolv1.FlowSchema{ObjectMeta: metav1.ObjectMeta{Name: name, Generation: generation}}
 		f.Spec.MatchingPrecedence = 7
@@ -21,7 +21,7 @@ func TestKeep(t *testing.T) {
 	client := fake.NewClientset(changed("exempt", "false", 2), changed("probes", "false", 2), changed("system-nodes", "true", 2), changed("service-accounts", "", 1),
 		changed("global-default", "", 2), changed("obsolete", "true", 1), changed("users", "", 1))
 	for range 2 {
-		if err := Keep(t.Context(), client); err != nil {
+		if err := Bootstrap(t.Context(), client); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -34,8 +34,8 @@ func TestKeep(t *testing.T) {
 		got[f.Name] = f.Spec.MatchingPrecedence == 7
 	}
 	for name, kept := range map[string]bool{"exempt": false, "probes": true, "system-nodes": false, "service-accounts": false, "global-default": true, "users": true, "berth-node-high": false} {
-		if is, found := got[name]; !found || is != kept {
-			t.Errorf("%s: exists %t, keeps the change %t, want %t", name, found, is, kept)
+		if unchanged, found := got[name]; !found || unchanged != kept {
+			t.Errorf("%s: exists %t, keeps the change %t, want %t", name, found, unchanged, kept)
 		}
 	}
 	if _, found := got["obsolete"]; found {

@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	// keepInterval is how often the configuration is compared.
-	keepInterval = time.Minute
-	// keepWorkers is the number of concurrent writes. One at a time, a start would wait for twenty
-	// disk syncs.
-	keepWorkers = 8
+	// syncInterval is how often the configuration is compared.
+	syncInterval = time.Minute
+	// bootstrapWorkers is the number of concurrent writes. Sequential writes would delay a start by
+	// twenty disk syncs.
+	bootstrapWorkers = 8
 )
 
 // Run maintains the configuration until ctx is done.
 func Run(ctx context.Context, client kubernetes.Interface) {
-	tick := time.NewTicker(keepInterval)
+	tick := time.NewTicker(syncInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -34,24 +34,24 @@ func Run(ctx context.Context, client kubernetes.Interface) {
 			return
 		case <-tick.C:
 		}
-		if err := Keep(ctx, client); err != nil && ctx.Err() == nil {
-			klog.ErrorS(err, "Failed to maintain priority levels and flow schemas; retrying", "interval", keepInterval)
+		if err := Bootstrap(ctx, client); err != nil && ctx.Err() == nil {
+			klog.ErrorS(err, "Failed to maintain priority levels and flow schemas; retrying", "interval", syncInterval)
 		}
 	}
 }
 
-// Keep creates missing objects of the configuration, updates those that users have not taken over,
-// and deletes those that an earlier release created.
-func Keep(ctx context.Context, client kubernetes.Interface) error {
+// Bootstrap creates missing objects of the configuration, updates those that are still updated
+// automatically, and deletes those that an earlier release created.
+func Bootstrap(ctx context.Context, client kubernetes.Interface) error {
 	levels := client.FlowcontrolV1().PriorityLevelConfigurations()
-	wantedLevels := map[string]wanted[*flowcontrolv1.PriorityLevelConfiguration]{}
-	addAll(wantedLevels, true, bootstrap.MandatoryPriorityLevelConfigurations...)
-	addAll(wantedLevels, false, bootstrap.SuggestedPriorityLevelConfigurations...)
+	desiredLevels := map[string]configObject[*flowcontrolv1.PriorityLevelConfiguration]{}
+	addAll(desiredLevels, true, bootstrap.MandatoryPriorityLevelConfigurations...)
+	addAll(desiredLevels, false, bootstrap.SuggestedPriorityLevelConfigurations...)
 	currentLevels, err := levels.List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("listing priority levels: %w", err)
 	}
-	err = reconcile(ctx, "priority level", levels, wantedLevels, pointers(currentLevels.Items), func(into, from *flowcontrolv1.PriorityLevelConfiguration) bool {
+	err = reconcile(ctx, "priority level", levels, desiredLevels, pointers(currentLevels.Items), func(into, from *flowcontrolv1.PriorityLevelConfiguration) bool {
 		spec := from.Spec.DeepCopy()
 		if spec.Exempt != nil && into.Spec.Exempt != nil {
 			spec.Exempt = into.Spec.Exempt // users may change the shares of the exempt level
@@ -61,24 +61,24 @@ func Keep(ctx context.Context, client kubernetes.Interface) error {
 		return same
 	})
 	schemas := client.FlowcontrolV1().FlowSchemas()
-	wantedSchemas := map[string]wanted[*flowcontrolv1.FlowSchema]{}
-	addAll(wantedSchemas, true, bootstrap.MandatoryFlowSchemas...)
-	addAll(wantedSchemas, false, append(berthFlowSchemas(), bootstrap.SuggestedFlowSchemas...)...)
+	desiredSchemas := map[string]configObject[*flowcontrolv1.FlowSchema]{}
+	addAll(desiredSchemas, true, bootstrap.MandatoryFlowSchemas...)
+	addAll(desiredSchemas, false, append(berthFlowSchemas(), bootstrap.SuggestedFlowSchemas...)...)
 	currentSchemas, listErr := schemas.List(ctx, metav1.ListOptions{})
 	if listErr != nil {
 		return errors.Join(err, fmt.Errorf("listing flow schemas: %w", listErr))
 	}
-	return errors.Join(err, reconcile(ctx, "flow schema", schemas, wantedSchemas, pointers(currentSchemas.Items), func(into, from *flowcontrolv1.FlowSchema) bool {
+	return errors.Join(err, reconcile(ctx, "flow schema", schemas, desiredSchemas, pointers(currentSchemas.Items), func(into, from *flowcontrolv1.FlowSchema) bool {
 		same := equality.Semantic.DeepEqual(into.Spec, from.Spec)
 		into.Spec = *from.Spec.DeepCopy()
 		return same
 	}))
 }
 
-// wanted is an object of the configuration.
-type wanted[T any] struct {
+// configObject is an object of the configuration.
+type configObject[T any] struct {
 	object    T
-	mandatory bool // users cannot take it over
+	mandatory bool // always updated automatically
 }
 
 type object[T any] interface {
@@ -86,9 +86,9 @@ type object[T any] interface {
 	DeepCopy() T
 }
 
-func addAll[T object[T]](to map[string]wanted[T], mandatory bool, objects ...T) {
+func addAll[T object[T]](to map[string]configObject[T], mandatory bool, objects ...T) {
 	for _, o := range objects {
-		to[o.GetName()] = wanted[T]{o, mandatory}
+		to[o.GetName()] = configObject[T]{o, mandatory}
 	}
 }
 
@@ -107,16 +107,16 @@ type writer[T any] interface {
 	Delete(ctx context.Context, name string, options metav1.DeleteOptions) error
 }
 
-// reconcile makes the current objects equal to the wanted ones. setSpec copies a specification and
+// reconcile makes the current objects equal to the desired ones. setSpec copies a specification and
 // reports whether it was the same.
-func reconcile[T object[T]](ctx context.Context, kind string, client writer[T], want map[string]wanted[T], current []T, setSpec func(into, from T) bool) error {
+func reconcile[T object[T]](ctx context.Context, kind string, client writer[T], desired map[string]configObject[T], current []T, setSpec func(into, from T) bool) error {
 	var tasks []func() error
 	missing := map[string]bool{}
-	for name := range want {
+	for name := range desired {
 		missing[name] = true
 	}
 	for _, o := range current {
-		w, found := want[o.GetName()]
+		w, found := desired[o.GetName()]
 		delete(missing, o.GetName())
 		switch {
 		case !found && o.GetAnnotations()[flowcontrolv1.AutoUpdateAnnotationKey] == "true":
@@ -130,26 +130,26 @@ func reconcile[T object[T]](ctx context.Context, kind string, client writer[T], 
 			}
 			tasks = append(tasks, func() error {
 				_, err := client.Update(ctx, changed, metav1.UpdateOptions{})
-				return ignore(err, apierrors.IsConflict) // another server writes the same
+				return ignore(err, apierrors.IsConflict) // another server wrote the object
 			})
 		}
 	}
 	for name := range missing {
 		tasks = append(tasks, func() error {
-			_, err := client.Create(ctx, want[name].object.DeepCopy(), metav1.CreateOptions{})
+			_, err := client.Create(ctx, desired[name].object.DeepCopy(), metav1.CreateOptions{})
 			return ignore(err, apierrors.IsAlreadyExists)
 		})
 	}
 	errs := make([]error, len(tasks))
-	workqueue.ParallelizeUntil(ctx, keepWorkers, len(tasks), func(i int) { errs[i] = tasks[i]() })
+	workqueue.ParallelizeUntil(ctx, bootstrapWorkers, len(tasks), func(i int) { errs[i] = tasks[i]() })
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("writing a %s: %w", kind, err)
 	}
 	return nil
 }
 
-// isAutoUpdated reports whether users have left an object to the server. Without the annotation, it
-// is an object that was never changed.
+// isAutoUpdated reports whether the server updates an object: if its annotation allows it or, without
+// the annotation, if the object was never changed.
 func isAutoUpdated(o metav1.Object) bool {
 	if value, found := o.GetAnnotations()[flowcontrolv1.AutoUpdateAnnotationKey]; found {
 		return value == "true"
