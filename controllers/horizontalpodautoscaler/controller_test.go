@@ -258,7 +258,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestFailedUpdate: a target that cannot be scaled is tried again.
+// TestFailedUpdate checks that scaling a target is retried.
 func TestFailedUpdate(t *testing.T) {
 	run(t, func(s *env) {
 		s.milli.Store(100)
@@ -274,7 +274,7 @@ func TestFailedUpdate(t *testing.T) {
 	})
 }
 
-// TestSeveralAutoscalers: autoscalers of the same pods do nothing.
+// TestSeveralAutoscalers checks that autoscalers of the same pods do nothing.
 func TestSeveralAutoscalers(t *testing.T) {
 	run(t, func(s *env) {
 		s.autoscale(func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Name = "other" })
@@ -294,7 +294,7 @@ func TestSeveralAutoscalers(t *testing.T) {
 	})
 }
 
-// TestStateOfDeleted: a deleted autoscaler does not block others, although its deletion was handled during its reconcile.
+// TestStateOfDeleted covers an autoscaler whose deletion was handled during its reconcile. It must not block others.
 func TestStateOfDeleted(t *testing.T) {
 	factory := informers.NewSharedInformerFactory(fake.NewClientset(), 0)
 	c := &controller{autoscalers: factory.Autoscaling().V2().HorizontalPodAutoscalers().Lister(), states: map[types.NamespacedName]*autoscalerState{}}
@@ -324,7 +324,7 @@ type invalidated struct {
 
 func (i *invalidated) Invalidate() { i.count.Add(1) }
 
-// TestDiscoveryExpires: kinds and versions of metrics that appear later are found.
+// TestDiscoveryExpires checks that kinds and versions of metrics that appear later are found.
 func TestDiscoveryExpires(t *testing.T) {
 	mapper, versions := &resettable{}, &invalidated{}
 	s := &env{mapper: mapper, versions: versions}

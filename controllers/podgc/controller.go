@@ -96,12 +96,12 @@ func (c *controller) collect(ctx context.Context, collector *podgc.Collector) er
 		gcNodes = append(gcNodes, conversion.PodGCNode(n))
 	}
 	removals := collector.Collect(time.Now(), list, gcNodes)
-	gone := c.missingNodes(ctx, removals)
+	missing := c.missingNodes(ctx, removals)
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, workers)
 	for i := range removals {
 		r := &removals[i]
-		if r.Reason == podgc.Orphan && !gone[r.Pod.Node] {
+		if r.Reason == podgc.Orphan && !missing[r.Pod.Node] {
 			continue
 		}
 		slots <- struct{}{}

@@ -59,19 +59,19 @@ func isStaleClaim(c *corev1.PersistentVolumeClaim, pod string) bool {
 // syncClaims sets the owners of claims according to the retention policy, labels adopted pods, and creates claims that
 // pods wait for. scaled are the indexes of surplus pods. unsynced are the indexes of pods whose claims do not have
 // their owners yet.
-func (s *controller) syncClaims(ctx context.Context, set *appsv1.StatefulSet, pods []*corev1.Pod, seen []workload.StatefulPod, scaled []int) (unsynced []int, err error) {
+func (s *controller) syncClaims(ctx context.Context, set *appsv1.StatefulSet, pods []*corev1.Pod, observed []workload.StatefulPod, scaled []int) (unsynced []int, err error) {
 	var errs []error
 	for i, p := range pods {
 		scaledDown := slices.Contains(scaled, i)
 		if !scaledDown {
-			errs = append(errs, s.setIdentity(ctx, set, p, seen[i].Ordinal))
+			errs = append(errs, s.setIdentity(ctx, set, p, observed[i].Ordinal))
 			if p.Status.Phase == corev1.PodPending && p.Spec.NodeName == "" && p.UID != "" && p.DeletionTimestamp == nil {
-				if err := s.createClaims(ctx, set, seen[i].Ordinal); !errors.Is(err, errStaleClaim) {
+				if err := s.createClaims(ctx, set, observed[i].Ordinal); !errors.Is(err, errStaleClaim) {
 					errs = append(errs, err)
 				}
 			}
 		}
-		for _, want := range podtemplate.Claims(set, seen[i].Ordinal) {
+		for _, want := range podtemplate.Claims(set, observed[i].Ordinal) {
 			if p.UID == "" {
 				continue
 			}
