@@ -1,3 +1,3 @@
-// Package tenancy tests what keeps the users of one cluster apart, with an API server and controllers in this
+// Package tenancy tests the isolation of the users of one cluster, with an API server and controllers in this
 // process: quotas under concurrent creates, and fairness under load.
 package tenancy
