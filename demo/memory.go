@@ -65,7 +65,7 @@ func memoryPressure(ctx context.Context, s *session) error {
 }
 
 // awaitEviction waits until the node has evicted a pod.
-func (s *session) awaitEviction(ctx context.Context, pod *corev1.Pod, short corev1.NodeConditionType, t *usageIncrease, start time.Time) error {
+func (s *session) awaitEviction(ctx context.Context, pod *corev1.Pod, condition corev1.NodeConditionType, t *usageIncrease, start time.Time) error {
 	var observed podTimes
 	if err := s.pods.waitFor(ctx, func() string {
 		if observed = s.pods.get(pod.UID); observed.failed.IsZero() {
@@ -79,7 +79,7 @@ func (s *session) awaitEviction(ctx context.Context, pod *corev1.Pod, short core
 	if status.Reason != "Evicted" {
 		return fmt.Errorf("%s ended as %s: %s, and was not evicted", pod.Name, status.Reason, status.Message)
 	}
-	s.pressure = &nodePressure{node: pod.Spec.NodeName, condition: short}
+	s.pressure = &nodePressure{node: pod.Spec.NodeName, condition: condition}
 	for _, c := range status.Conditions {
 		if c.Type == corev1.DisruptionTarget {
 			// The condition's time is that of the status; pressure lasts a second longer than its cause.

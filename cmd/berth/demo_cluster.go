@@ -91,11 +91,11 @@ func startDemoCluster(p *rungroup.Group, dir string, settings settings.Settings,
 	if err := localcluster.StartServer(p, server); err != nil {
 		return nil, err
 	}
-	say := upOutput{w: io.Discard}
-	if err := say.listen(); err != nil {
+	output := upOutput{w: io.Discard}
+	if err := output.listen(); err != nil {
 		return nil, err
 	}
-	plane := localcluster.ControlPlane{Settings: settings, SchedulerListener: say.schedulerListener, ControllersListener: say.controllersListener, Log: log.slog}
+	plane := localcluster.ControlPlane{Settings: settings, SchedulerListener: output.schedulerListener, ControllersListener: output.controllersListener, Log: log.slog}
 	if err := plane.Start(p, server); err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func TestServiceSwitch(t *testing.T) {
 	}
 }
 
-// Without nodes that run containers nothing is started or touched.
+// TestServicesWithoutNodes checks that nothing is prepared if no node runs containers.
 func TestServicesWithoutNodes(t *testing.T) {
 	u := upServices{proxy: switchOn, dns: switchOn}
 	var k config.Kubelet

@@ -110,7 +110,7 @@ func TestApproval(t *testing.T) {
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "kubernetes"}, Spec: corev1.ServiceSpec{ClusterIPs: []string{"10.96.0.1"}}}
 	slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "kubernetes", Labels: map[string]string{discoveryv1.LabelServiceName: "kubernetes"}},
 		Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"192.0.2.12"}}}}
-	// n1 claims names and addresses of others.
+	// n1 reports names and addresses that belong to others.
 	n1 := node("n1", "192.0.2.1", "192.0.2.9", "10.96.0.1", "192.0.2.10", "192.0.2.12", "127.0.0.1", "127.0.0.2", "0.0.0.0",
 		"localhost", "api.example.com", "N2", "n1.example.com", "KUBERNETES.DEFAULT.SVC", "web.default.svc.custom.domain")
 	cluster := []runtime.Object{n1, node("n2", "192.0.2.2", "192.0.2.9", "n1"), service, slice}

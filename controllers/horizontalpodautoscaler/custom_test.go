@@ -33,7 +33,7 @@ func expectMetric(t *testing.T, s *env, spec autoscalingv2.MetricSpec, replicas 
 	s.run(t, func(s *env) {
 		s.autoscale(func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.Metrics = []autoscalingv2.MetricSpec{spec} })
 		s.Settle(time.Second)
-		h := s.expect(replicas, scaled, active, within)
+		h := s.expect(replicas, succeededRescale, scalingActive, withinRange)
 		if m := h.Status.CurrentMetrics; len(m) != 1 || !check(m[0]) {
 			s.Errorf("metrics in the status: %+v", m)
 		}

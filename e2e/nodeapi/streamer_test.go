@@ -89,8 +89,8 @@ func run(w http.ResponseWriter, r *http.Request, in, out, errs bool, command str
 	}
 	defer conn.Close()
 	want := 1
-	for _, on := range []bool{in, out, errs} {
-		if on {
+	for _, requested := range []bool{in, out, errs} {
+		if requested {
 			want++
 		}
 	}

@@ -112,7 +112,7 @@ func (r *run) play(until time.Duration) error {
 	return nil
 }
 
-// do runs a step before anything else at its time.
+// do runs a step at its time, before anything else that happens at that time.
 func (r *run) do(s *step, at time.Duration) error {
 	var err error
 	r.w.At(at, func() { err = s.do(r) })

@@ -66,8 +66,8 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, set *appsv1
 // convertPods converts the pods that have an ordinal.
 func (s *controller) convertPods(set *appsv1.StatefulSet, all []*corev1.Pod, now time.Time) (pods []*corev1.Pod, observed []workload.StatefulPod) {
 	for _, p := range all {
-		n, member := podtemplate.Ordinal(set.Name, p.Name)
-		if !member {
+		n, hasOrdinal := podtemplate.Ordinal(set.Name, p.Name)
+		if !hasOrdinal {
 			continue
 		}
 		v := workload.StatefulPod{Pod: conversion.WorkloadPod(p), Ordinal: n, Revision: conversion.RevisionOf(p)}

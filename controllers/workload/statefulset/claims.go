@@ -111,7 +111,7 @@ func (s *controller) syncClaim(ctx context.Context, set *appsv1.StatefulSet, p *
 
 // claimOwners returns the owner references of a claim: the StatefulSet if the claim is to be deleted with it, the pod
 // if it is surplus and the claim is to be deleted with it. Other owners are kept.
-func claimOwners(set *appsv1.StatefulSet, pod *corev1.Pod, have []metav1.OwnerReference, scaledDown bool) []metav1.OwnerReference {
+func claimOwners(set *appsv1.StatefulSet, pod *corev1.Pod, owners []metav1.OwnerReference, scaledDown bool) []metav1.OwnerReference {
 	withSet, withPod := false, false
 	if r := set.Spec.PersistentVolumeClaimRetentionPolicy; r != nil {
 		withSet = r.WhenDeleted == appsv1.DeletePersistentVolumeClaimRetentionPolicyType
@@ -121,7 +121,7 @@ func claimOwners(set *appsv1.StatefulSet, pod *corev1.Pod, have []metav1.OwnerRe
 	if pod != nil {
 		uids = append(uids, pod.UID)
 	}
-	out := slices.DeleteFunc(slices.Clone(have), func(r metav1.OwnerReference) bool { return slices.Contains(uids, r.UID) })
+	out := slices.DeleteFunc(slices.Clone(owners), func(r metav1.OwnerReference) bool { return slices.Contains(uids, r.UID) })
 	switch {
 	case withPod:
 		out = append(out, metav1.OwnerReference{APIVersion: "v1", Kind: podKind.Kind, Name: pod.Name, UID: pod.UID})
