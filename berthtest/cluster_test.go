@@ -99,7 +99,7 @@ func TestClusterRunsPods(t *testing.T) {
 func TestInvalidOptions(t *testing.T) {
 	for name, tc := range map[string]struct {
 		option berthtest.Option
-		says   string
+		want   string
 	}{
 		"node name": {berthtest.Node("N_1"), `node "N_1"`},
 		"nodes":     {berthtest.Nodes(-1), "nodes: -1: must be 0 or more"},
@@ -116,8 +116,8 @@ func TestInvalidOptions(t *testing.T) {
 			berthtest.Start(f, berthtest.Nodes(1), tc.option)
 		}()
 		<-done
-		if !strings.Contains(f.message, tc.says) {
-			t.Errorf("%s: failed with %q, want %q", name, f.message, tc.says)
+		if !strings.Contains(f.message, tc.want) {
+			t.Errorf("%s: failed with %q, want %q", name, f.message, tc.want)
 		}
 	}
 }
@@ -140,9 +140,9 @@ func (f *failure) Fatalf(format string, args ...any) {
 func TestNothingIsLeft(t *testing.T) {
 	var address, kubeconfig string
 	run := func(t *testing.T) {
-		began := time.Now()
+		start := time.Now()
 		c := berthtest.Start(t)
-		t.Logf("started in %v", time.Since(began).Round(time.Millisecond))
+		t.Logf("started in %v", time.Since(start).Round(time.Millisecond))
 		deploy(t, c, "web", 2)
 		var m goruntime.MemStats
 		goruntime.ReadMemStats(&m)
@@ -154,9 +154,9 @@ func TestNothingIsLeft(t *testing.T) {
 	t.Logf("libraries keep goroutines: %v", settled)
 	t.Run("second", run)
 	after := settle(settled)
-	for what, count := range after {
-		if count > settled[what] {
-			t.Errorf("%d goroutines more than before the second cluster: %s", count-settled[what], what)
+	for creator, count := range after {
+		if count > settled[creator] {
+			t.Errorf("%d goroutines more than before the second cluster: %s", count-settled[creator], creator)
 		}
 	}
 	if conn, err := net.Dial("tcp", address); err == nil {
@@ -179,8 +179,8 @@ func settle(before map[string]int) map[string]int {
 			last, since = now, time.Now()
 		}
 		more := before == nil
-		for what, count := range now {
-			more = more || count > before[what]
+		for creator, count := range now {
+			more = more || count > before[creator]
 		}
 		if !more {
 			return now

@@ -11,9 +11,9 @@
 // Pods on simulated nodes run no processes. Annotations set how long they run and what they use
 // (docs/guides/simulate.md).
 //
-// The cluster ends with the test: no goroutine, port or file of it is left. Several clusters may run
-// at once. Methods may be called by several goroutines, but those that fail the test only by the goroutine
-// of the test.
+// The cluster ends with the test: none of its goroutines, ports or files remains. Several clusters may
+// run concurrently. Methods are safe for concurrent use, but only the goroutine of the test may call
+// methods that fail the test.
 //
 // Nodes fail faster than by default, so that tests need not wait: see [GracePeriod], [TolerationSeconds] and
 // [PressureTransition].

@@ -91,9 +91,9 @@ func (c *Cluster) prepareWebhookServer() error {
 		os.WriteFile(filepath.Join(c.Webhook.CertDir, "tls.key"), key, 0o600))
 }
 
-func (c *Cluster) createMutatingWebhooks(ctx context.Context, from *unstructured.Unstructured) error {
+func (c *Cluster) createMutatingWebhooks(ctx context.Context, manifest *unstructured.Unstructured) error {
 	var o admissionv1.MutatingWebhookConfiguration
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(from.Object, &o, true); err != nil {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(manifest.Object, &o, true); err != nil {
 		return err
 	}
 	for i := range o.Webhooks {
@@ -103,9 +103,9 @@ func (c *Cluster) createMutatingWebhooks(ctx context.Context, from *unstructured
 	return err
 }
 
-func (c *Cluster) createValidatingWebhooks(ctx context.Context, from *unstructured.Unstructured) error {
+func (c *Cluster) createValidatingWebhooks(ctx context.Context, manifest *unstructured.Unstructured) error {
 	var o admissionv1.ValidatingWebhookConfiguration
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(from.Object, &o, true); err != nil {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(manifest.Object, &o, true); err != nil {
 		return err
 	}
 	for i := range o.Webhooks {
@@ -116,16 +116,16 @@ func (c *Cluster) createValidatingWebhooks(ctx context.Context, from *unstructur
 }
 
 // redirect replaces a Service by the address of the webhook server.
-func (c *Cluster) redirect(to *admissionv1.WebhookClientConfig) {
-	if to.Service == nil {
+func (c *Cluster) redirect(config *admissionv1.WebhookClientConfig) {
+	if config.Service == nil {
 		return
 	}
 	path := ""
-	if to.Service.Path != nil {
-		path = *to.Service.Path
+	if config.Service.Path != nil {
+		path = *config.Service.Path
 	}
 	url := fmt.Sprintf("https://%s:%d%s", c.Webhook.Host, c.Webhook.Port, path)
-	*to = admissionv1.WebhookClientConfig{URL: &url, CABundle: c.server.Authority().CAPEM()}
+	*config = admissionv1.WebhookClientConfig{URL: &url, CABundle: c.server.Authority().CAPEM()}
 }
 
 // readObjects reads the objects of these kinds. Files must contain no others; directories may, such as a

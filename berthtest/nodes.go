@@ -150,7 +150,7 @@ func (c *Cluster) restart(name string, change func(*corev1.Node) error) {
 	c.startAgent(manifest)
 }
 
-// waitUntilUsable waits until a node is ready and has no taint that says otherwise.
+// waitUntilUsable waits until a node is ready and does not have the taints of a node that is not ready.
 func (c *Cluster) waitUntilUsable(name string) {
 	c.t.Helper()
 	c.WaitForNode(name, corev1.NodeReady, corev1.ConditionTrue)

@@ -135,8 +135,8 @@ func Capacity(name corev1.ResourceName, quantity string) NodeOption {
 }
 
 func newNode(name string, change []NodeOption) (*corev1.Node, error) {
-	if bad := validation.IsDNS1123Subdomain(name); len(bad) > 0 {
-		return nil, fmt.Errorf("node %q: %s", name, bad[0])
+	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
+		return nil, fmt.Errorf("node %q: %s", name, problems[0])
 	}
 	n := agent.NewNode(name, resource.MustParse("8"), resource.MustParse("16Gi"))
 	n.Labels, n.Annotations = map[string]string{}, map[string]string{}

@@ -14,12 +14,12 @@ import (
 // pollInterval is the time between two checks of a condition.
 const pollInterval = 20 * time.Millisecond
 
-// Eventually calls condition until it returns nil. After the timeout it fails the test with what, which names
-// the condition, and the last error.
-func (c *Cluster) Eventually(what string, condition func(ctx context.Context) error) {
+// Eventually calls condition until it returns nil. After the timeout it fails the test with the description of the
+// condition and the last error.
+func (c *Cluster) Eventually(description string, condition func(ctx context.Context) error) {
 	c.t.Helper()
 	if err := c.poll(c.t.Context(), condition); err != nil {
-		c.fatalf("waiting until %s: %v", what, err)
+		c.fatalf("waiting until %s: %v", description, err)
 	}
 }
 
@@ -52,8 +52,8 @@ func (c *Cluster) awaitCondition(ctx context.Context, resource schema.GroupVersi
 		if err != nil {
 			return err
 		}
-		if is := conditionStatus(object, condition); is != status {
-			return fmt.Errorf("condition %s is %q, not %q", condition, is, status)
+		if got := conditionStatus(object, condition); got != status {
+			return fmt.Errorf("condition %s is %q, not %q", condition, got, status)
 		}
 		return nil
 	})

@@ -21,7 +21,7 @@ const Namespace = "berth-demo"
 // Label is the label of the demo's nodes, with value "true", which its pods select.
 const Label = "berth.dev/demo"
 
-// Taint keeps other pods off the demo's nodes.
+// Taint repels other pods from the demo's nodes.
 var Taint = corev1.Taint{Key: Label, Effect: corev1.TaintEffectNoSchedule}
 
 // Options configure a demo.
@@ -37,7 +37,7 @@ type Options struct {
 	// Image is the image of the pods, just a name on simulated nodes. Program is the path of its
 	// program.
 	Image, Program string
-	// LargeImage is an image that real nodes can pull and that is not needed for long.
+	// LargeImage is an image that real nodes can pull and that can be deleted afterwards.
 	LargeImage string
 	// Acts are the names of the acts to run; empty means all.
 	Acts []string
@@ -68,8 +68,8 @@ func ActNames() (out []string) {
 	return out
 }
 
-// Run runs the acts and then removes everything it created. An act that does not show what it
-// claims is an error; the later acts still run.
+// Run runs the acts and then removes everything it created. An act that does not observe what it
+// should show is an error; the later acts still run.
 func Run(ctx context.Context, o Options) (err error) {
 	if err := o.check(); err != nil {
 		return err
@@ -115,18 +115,18 @@ var ErrStopped = errors.New("stopped")
 
 // runAct runs an act and removes its objects.
 func (s *session) runAct(ctx context.Context, a act) error {
-	began := time.Now()
+	start := time.Now()
 	if err := a.run(ctx, s); err != nil {
 		if ctx.Err() != nil {
 			return ErrStopped
 		}
 		return errors.Join(err, s.clearAct(ctx))
 	}
-	took := time.Since(began)
+	duration := time.Since(start)
 	if err := s.clearAct(ctx); err != nil {
 		return err
 	}
-	s.printIndented("(%s)", formatDuration(took))
+	s.printIndented("(%s)", formatDuration(duration))
 	return nil
 }
 

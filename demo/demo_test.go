@@ -15,13 +15,13 @@ import (
 
 func TestOptions(t *testing.T) {
 	three := []string{"a", "b", "c"}
-	for words, o := range map[string]Options{
+	for want, o := range map[string]Options{
 		`act "juggle": must be one of place, memory, disk, drain, preempt`: {Acts: []string{"juggle"}, Nodes: three},
 		"2 nodes: the demo needs three":                                    {Nodes: three[:2]},
 	} {
 		o.Out = io.Discard
-		if err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), words) {
-			t.Errorf("%v, want %q", err, words)
+		if err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
 }
@@ -38,18 +38,18 @@ func TestFormatDuration(t *testing.T) {
 // affect.
 func TestFailedActIsReported(t *testing.T) {
 	s := &session{printer: printer{io.Discard}}
-	moved := func(rounds int, to ...string) *drain.Result {
+	newResult := func(rounds int, targets ...string) *drain.Result {
 		r := &drain.Result{Rounds: rounds}
-		for i, n := range to {
+		for i, n := range targets {
 			r.Pods = append(r.Pods, drain.Pod{Pod: "p", UID: string(rune('a' + i)), Outcome: drain.OutcomeMoved, Round: i + 1, To: n, Ready: true})
 		}
 		return r
 	}
-	if err := s.comparePreview(moved(2, "n1", "n2"), moved(2, "n1", "n2")); err != nil {
+	if err := s.comparePreview(newResult(2, "n1", "n2"), newResult(2, "n1", "n2")); err != nil {
 		t.Errorf("as previewed: %v", err)
 	}
-	for name, result := range map[string]*drain.Result{"elsewhere": moved(2, "n1", "n3"), "in one round": moved(1, "n1", "n2"), "one alone": moved(2, "n1")} {
-		if s.comparePreview(moved(2, "n1", "n2"), result) == nil {
+	for name, result := range map[string]*drain.Result{"elsewhere": newResult(2, "n1", "n3"), "in one round": newResult(1, "n1", "n2"), "one alone": newResult(2, "n1")} {
+		if s.comparePreview(newResult(2, "n1", "n2"), result) == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}

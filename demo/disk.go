@@ -18,7 +18,8 @@ const (
 	freedAtLeast = 32 * mib
 )
 
-// diskPressure: unused images are deleted first, then the pod that fills the disk is evicted.
+// diskPressure shows that a node under disk pressure deletes unused images first, and then evicts
+// the pod that fills the disk.
 func diskPressure(ctx context.Context, s *session) error {
 	node, err := s.createUnusedImage(ctx)
 	if err != nil {
@@ -123,8 +124,8 @@ func (s *session) awaitImageDeletion(ctx context.Context, pod *corev1.Pod, t *us
 	least, now := int64(1)<<62, nodeStats{}
 	var fault error
 	err := s.pods.waitFor(ctx, func() string {
-		if was := s.pods.get(pod.UID); !was.failed.IsZero() {
-			fault = fmt.Errorf("%s was evicted before the images were deleted: %s", pod.Name, was.pod.Status.Message)
+		if observed := s.pods.get(pod.UID); !observed.failed.IsZero() {
+			fault = fmt.Errorf("%s was evicted before the images were deleted: %s", pod.Name, observed.pod.Status.Message)
 			return ""
 		}
 		if now, fault = s.nodeStats(ctx, pod.Spec.NodeName); fault != nil || now.diskFree > least+freedAtLeast {

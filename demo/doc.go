@@ -1,6 +1,7 @@
 // Package demo runs five acts on a Berth cluster and narrates them: pods are placed; a pod that
-// uses up its node's memory is evicted, and no other; a full disk costs unused images before it
-// costs a pod; a node is drained under a budget as previewed; a pod of higher priority preempts.
+// uses up its node's memory is evicted, and no other; on a full disk, unused images are deleted
+// before a pod is evicted; a node is drained under a budget as previewed; a pod of higher
+// priority preempts.
 //
 // All numbers and names are read from the cluster: from a watch, node statistics, displacement
 // records and scheduling decisions. An act fails if it does not observe what it claims to show.
@@ -14,7 +15,7 @@
 // Invariants:
 //
 //   - Cleanup removes everything that was created, also after Ctrl-C and failed acts. The next demo
-//     removes what a killed one left.
+//     removes the objects of a killed one.
 //   - No pod is deleted directly: pods end with their owners, by evictions, or with the namespace.
 //
 // The caller (cmd/berth) creates and removes the nodes.

@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// drainNode: a drain under a budget matches its preview.
+// drainNode shows that a drain under a budget matches its preview.
 func drainNode(ctx context.Context, s *session) error {
 	if err := s.createDeployment(ctx, deployment{name: "shop", replicas: 4, memory: 64 * mib, usage: 16 * mib, spread: true, softSpread: true}); err != nil {
 		return err
@@ -26,10 +26,10 @@ func drainNode(ctx context.Context, s *session) error {
 	if err := s.createBudget(ctx, "shop", 1); err != nil {
 		return err
 	}
-	on := map[string]int{}
+	counts := map[string]int{}
 	node := ""
 	for _, p := range pods {
-		if on[p.pod.Spec.NodeName]++; on[p.pod.Spec.NodeName] > 1 {
+		if counts[p.pod.Spec.NodeName]++; counts[p.pod.Spec.NodeName] > 1 {
 			node = p.pod.Spec.NodeName
 		}
 	}
@@ -85,16 +85,16 @@ func (s *session) showDrain(r *drain.Result, preview bool) error {
 
 // comparePreview compares a drain with its preview.
 func (s *session) comparePreview(preview, result *drain.Result) error {
-	to := map[string]string{}
+	nodes := map[string]string{}
 	for _, p := range result.Pods {
-		to[p.UID] = p.To
+		nodes[p.UID] = p.To
 	}
 	if len(preview.Pods) != 2 || len(result.Pods) != 2 || result.ExitCode() != 0 {
 		return fmt.Errorf("%d pods were to move, %d were evicted, and %d did not move", len(preview.Pods), len(result.Pods), result.NumNotMoved())
 	}
 	for _, p := range preview.Pods {
-		if p.To == "" || to[p.UID] != p.To {
-			return fmt.Errorf("the replacement of %s was previewed on %s but runs on %s: pass the scheduler's --config to berth demo", p.Pod, p.To, to[p.UID])
+		if p.To == "" || nodes[p.UID] != p.To {
+			return fmt.Errorf("the replacement of %s was previewed on %s but runs on %s: pass the scheduler's --config to berth demo", p.Pod, p.To, nodes[p.UID])
 		}
 	}
 	if preview.Rounds != result.Rounds {

@@ -13,8 +13,8 @@ import (
 // leakRate is the leaky pod's growth in bytes per second.
 const leakRate = 300 * mib
 
-// memoryPressure: only the pod that uses up the node's memory is evicted, and its replacement
-// runs on another node.
+// memoryPressure shows that only the pod that uses up the node's memory is evicted, and that its
+// replacement runs on another node.
 func memoryPressure(ctx context.Context, s *session) error {
 	if err := s.createDeployment(ctx, deployment{name: "steady", replicas: 3, memory: 128 * mib, usage: 96 * mib, spread: true}); err != nil {
 		return err
@@ -65,28 +65,28 @@ func memoryPressure(ctx context.Context, s *session) error {
 }
 
 // awaitEviction waits until the node has evicted a pod.
-func (s *session) awaitEviction(ctx context.Context, pod *corev1.Pod, short corev1.NodeConditionType, t *usageIncrease, start time.Time) error {
-	var was podTimes
+func (s *session) awaitEviction(ctx context.Context, pod *corev1.Pod, condition corev1.NodeConditionType, t *usageIncrease, start time.Time) error {
+	var observed podTimes
 	if err := s.pods.waitFor(ctx, func() string {
-		if was = s.pods.get(pod.UID); was.failed.IsZero() {
-			return fmt.Sprintf("%s is %s%s", pod.Name, was.pod.Status.Phase, t.errorSuffix())
+		if observed = s.pods.get(pod.UID); observed.failed.IsZero() {
+			return fmt.Sprintf("%s is %s%s", pod.Name, observed.pod.Status.Phase, t.errorSuffix())
 		}
 		return ""
 	}); err != nil {
 		return err
 	}
-	status := &was.pod.Status
+	status := &observed.pod.Status
 	if status.Reason != "Evicted" {
 		return fmt.Errorf("%s ended as %s: %s, and was not evicted", pod.Name, status.Reason, status.Message)
 	}
-	s.pressure = &nodePressure{node: pod.Spec.NodeName, condition: short}
+	s.pressure = &nodePressure{node: pod.Spec.NodeName, condition: condition}
 	for _, c := range status.Conditions {
 		if c.Type == corev1.DisruptionTarget {
 			// The condition's time is that of the status; pressure lasts a second longer than its cause.
 			s.pressure.since = c.LastTransitionTime.Add(-time.Second)
 		}
 	}
-	s.printIndented("%s later the API has it as %s, %s:", formatDuration(was.failed.Sub(start)), status.Phase, status.Reason)
+	s.printIndented("%s later the API has it as %s, %s:", formatDuration(observed.failed.Sub(start)), status.Phase, status.Reason)
 	s.printBlock(strings.TrimSpace(status.Message))
 	return nil
 }
@@ -116,7 +116,7 @@ func (s *session) showReaction(ctx context.Context, node string) error {
 func (s *session) checkUnaffected(pods []podTimes) error {
 	for _, p := range pods {
 		now := s.pods.get(p.pod.UID)
-		if !isReady(now.pod) || !now.gone.IsZero() {
+		if !isReady(now.pod) || !now.removed.IsZero() {
 			return fmt.Errorf("%s, an unaffected pod, is %s %s now", p.pod.Name, now.pod.Status.Phase, now.pod.Status.Reason)
 		}
 		for _, c := range now.pod.Status.ContainerStatuses {

@@ -52,14 +52,14 @@ func (s *session) nodeMetric(ctx context.Context, node, name string) (sum float6
 	}
 	found := false
 	for line := range strings.Lines(string(data)) {
-		at := strings.LastIndexByte(strings.TrimSpace(line), ' ')
-		if at < 0 {
+		i := strings.LastIndexByte(strings.TrimSpace(line), ' ')
+		if i < 0 {
 			continue
 		}
-		if of, _, _ := strings.Cut(line[:at], "{"); of != name {
+		if metric, _, _ := strings.Cut(line[:i], "{"); metric != name {
 			continue
 		}
-		v, err := strconv.ParseFloat(strings.TrimSpace(line[at:]), 64)
+		v, err := strconv.ParseFloat(strings.TrimSpace(line[i:]), 64)
 		if err != nil {
 			return 0, fmt.Errorf("metric %s of node %s: %w", name, node, err)
 		}

@@ -97,8 +97,8 @@ func (s *session) scale(ctx context.Context, name string, replicas int32) error 
 }
 
 // createBudget creates a budget with a maximum of unavailable pods.
-func (s *session) createBudget(ctx context.Context, app string, away int32) error {
-	n := intstr.FromInt32(away)
+func (s *session) createBudget(ctx context.Context, app string, maxUnavailable int32) error {
+	n := intstr.FromInt32(maxUnavailable)
 	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: app}, Spec: policyv1.PodDisruptionBudgetSpec{
 		MaxUnavailable: &n, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}}}
 	budgets := s.client.PolicyV1().PodDisruptionBudgets(Namespace)
@@ -110,7 +110,7 @@ func (s *session) createBudget(ctx context.Context, app string, away int32) erro
 		if err != nil {
 			return err.Error()
 		}
-		if now.Status.ObservedGeneration < now.Generation || now.Status.DisruptionsAllowed < away {
+		if now.Status.ObservedGeneration < now.Generation || now.Status.DisruptionsAllowed < maxUnavailable {
 			return fmt.Sprintf("budget %s allows %d", app, now.Status.DisruptionsAllowed)
 		}
 		return ""

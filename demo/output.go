@@ -14,7 +14,7 @@ import (
 // printer prints for users.
 type printer struct{ w io.Writer }
 
-func (n printer) printTitle(words, title string) { fmt.Fprintf(n.w, "\n%s: %s\n", words, title) }
+func (n printer) printTitle(label, title string) { fmt.Fprintf(n.w, "\n%s: %s\n", label, title) }
 
 func (n printer) printBlank() { fmt.Fprintln(n.w) }
 

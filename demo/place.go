@@ -22,7 +22,8 @@ const (
 	webSize = 64 * mib
 )
 
-// placePods: pods are spread; a pod that fits nowhere is explained, and the suggestion helps.
+// placePods shows that pods are spread, and that the suggestion for a pod that fits no node makes
+// it schedulable.
 func placePods(ctx context.Context, s *session) error {
 	s.printIndented("A Deployment of %d pods that spread over the nodes (maxSkew 1), each listening at port 80:", webs)
 	start := time.Now()
@@ -48,15 +49,15 @@ func placePods(ctx context.Context, s *session) error {
 
 // showSpread prints the pods by node and checks that they are evenly spread.
 func (s *session) showSpread(pods []podTimes) error {
-	on := map[string][]string{}
+	podsByNode := map[string][]string{}
 	for _, p := range pods {
-		on[p.pod.Spec.NodeName] = append(on[p.pod.Spec.NodeName], p.pod.Name+" "+p.pod.Status.PodIP)
+		podsByNode[p.pod.Spec.NodeName] = append(podsByNode[p.pod.Spec.NodeName], p.pod.Name+" "+p.pod.Status.PodIP)
 	}
 	rows := [][]string{{"NODE", "PODS"}}
 	least, most := len(pods), 0
 	for _, n := range s.Nodes {
-		rows = append(rows, []string{n, strings.Join(on[n], ", ")})
-		least, most = min(least, len(on[n])), max(most, len(on[n]))
+		rows = append(rows, []string{n, strings.Join(podsByNode[n], ", ")})
+		least, most = min(least, len(podsByNode[n])), max(most, len(podsByNode[n]))
 	}
 	s.printTable(rows...)
 	if most-least > 1 {
@@ -67,16 +68,16 @@ func (s *session) showSpread(pods []podTimes) error {
 
 // checkSamePort requests the same port of two pods on a node.
 func (s *session) checkSamePort(ctx context.Context, pods []podTimes) error {
-	two := slices.DeleteFunc(slices.Clone(pods), func(p podTimes) bool { return p.pod.Spec.NodeName != pods[0].pod.Spec.NodeName })
-	if len(two) < 2 {
+	sameNode := slices.DeleteFunc(slices.Clone(pods), func(p podTimes) bool { return p.pod.Spec.NodeName != pods[0].pod.Spec.NodeName })
+	if len(sameNode) < 2 {
 		return errors.New("no node has two of the pods")
 	}
-	for _, p := range two[:2] {
-		answer, err := s.client.CoreV1().Pods(Namespace).ProxyGet("http", p.pod.Name, "80", "/", nil).DoRaw(ctx)
+	for _, p := range sameNode[:2] {
+		response, err := s.client.CoreV1().Pods(Namespace).ProxyGet("http", p.pod.Name, "80", "/", nil).DoRaw(ctx)
 		if err != nil {
 			return err
 		}
-		name := strings.TrimSpace(string(answer))
+		name := strings.TrimSpace(string(response))
 		s.printIndented("%s at http://%s:80/ answers: I am %s", p.pod.Spec.NodeName, p.pod.Status.PodIP, name)
 		if name != p.pod.Name {
 			return fmt.Errorf("%s answers in place of %s", name, p.pod.Name)

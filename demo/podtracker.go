@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// waitTimeout bounds every wait; it is generous for loaded machines.
+	// waitTimeout bounds every wait. It allows for loaded machines.
 	waitTimeout = 60 * time.Second
 	// pollInterval is the poll interval for what no watch reports.
 	pollInterval = 100 * time.Millisecond
@@ -26,7 +26,7 @@ const (
 type podTimes struct {
 	pod                           *corev1.Pod
 	created, bound, ready, failed time.Time
-	deleted, gone                 time.Time
+	deleted, removed              time.Time
 }
 
 // podTracker tracks all pods of the namespace, deleted ones included.
@@ -55,7 +55,7 @@ func watchPods(ctx context.Context, client kubernetes.Interface) (*podTracker, e
 	return c, nil
 }
 
-func (c *podTracker) observe(object any, gone bool) {
+func (c *podTracker) observe(object any, removed bool) {
 	if last, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		object = last.Obj
 	}
@@ -76,14 +76,14 @@ func (c *podTracker) observe(object any, gone bool) {
 	setOnce(&s.ready, now, isReady(pod))
 	setOnce(&s.failed, now, pod.Status.Phase == corev1.PodFailed)
 	setOnce(&s.deleted, now, pod.DeletionTimestamp != nil)
-	setOnce(&s.gone, now, gone)
+	setOnce(&s.removed, now, removed)
 	close(c.changed)
 	c.changed = make(chan struct{})
 }
 
-// setOnce sets at to now the first time that so is true.
-func setOnce(at *time.Time, now time.Time, so bool) {
-	if so && at.IsZero() {
+// setOnce sets at to now the first time that reached is true.
+func setOnce(at *time.Time, now time.Time, reached bool) {
+	if reached && at.IsZero() {
 		*at = now
 	}
 }
@@ -99,7 +99,7 @@ func (c *podTracker) list(app string) (out []podTimes) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, s := range c.pods {
-		if s.gone.IsZero() && (app == "" || s.pod.Labels["app"] == app) {
+		if s.removed.IsZero() && (app == "" || s.pod.Labels["app"] == app) {
 			out = append(out, *s)
 		}
 	}
@@ -132,13 +132,13 @@ func (c *podTracker) waitFor(ctx context.Context, missing func() string) error {
 	defer tick.Stop()
 	for {
 		next := c.nextChange()
-		what := missing()
-		if what == "" {
+		reason := missing()
+		if reason == "" {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("not within %s: %s", formatDuration(waitTimeout), what)
+			return fmt.Errorf("not within %s: %s", formatDuration(waitTimeout), reason)
 		case <-next:
 		case <-tick.C:
 		}
@@ -164,9 +164,9 @@ func (c *podTracker) waitReady(ctx context.Context, app string, n int) (out []po
 }
 
 // latest returns the latest of the pods' times.
-func latest(pods []podTimes, of func(podTimes) time.Time) (at time.Time) {
+func latest(pods []podTimes, timeOf func(podTimes) time.Time) (at time.Time) {
 	for _, p := range pods {
-		if t := of(p); t.After(at) {
+		if t := timeOf(p); t.After(at) {
 			at = t
 		}
 	}

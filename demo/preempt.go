@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// preemptPods: a pod of higher priority preempts a pod whose budget allows it.
+// preemptPods shows that a pod of higher priority preempts a pod whose budget allows it.
 func preemptPods(ctx context.Context, s *session) error {
 	room, err := s.allocatableMemory(ctx)
 	if err != nil {

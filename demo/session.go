@@ -83,18 +83,18 @@ func newSession(ctx context.Context, o Options) (*session, error) {
 	})
 }
 
-// removeLeftovers removes what a killed demo left.
+// removeLeftovers removes the objects of a killed demo.
 func (s *session) removeLeftovers(ctx context.Context) error {
 	_, err := s.client.CoreV1().Namespaces().Get(ctx, Namespace, metav1.GetOptions{})
 	if err == nil {
-		s.print("An earlier demo was killed; what it left (namespace %s) is removed first.", Namespace)
+		s.print("An earlier demo was killed. Removing its objects (namespace %s) first.", Namespace)
 	} else if !apierrors.IsNotFound(err) {
 		return err
 	}
 	return s.removeAll(ctx)
 }
 
-// removeAll deletes namespace and priority classes and waits until they are gone.
+// removeAll deletes the namespace and the priority classes and waits until they do not exist any more.
 func (s *session) removeAll(ctx context.Context) error {
 	namespaces := s.client.CoreV1().Namespaces()
 	errs := []error{ignoreNotFound(namespaces.Delete(ctx, Namespace, metav1.DeleteOptions{}))}
@@ -135,7 +135,7 @@ func (s *session) cleanup(ctx context.Context) error {
 	return nil
 }
 
-// clearAct removes an act's objects and waits until its nodes are as before.
+// clearAct removes an act's objects and waits until its nodes are ready for the next act.
 func (s *session) clearAct(ctx context.Context) error {
 	background := metav1.DeletePropagationBackground
 	all := metav1.DeleteOptions{PropagationPolicy: &background}

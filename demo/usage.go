@@ -39,8 +39,8 @@ func (s *session) increaseUsage(ctx context.Context, pod *corev1.Pod, command []
 	if s.RunsProcesses {
 		go func() {
 			if err := s.exec(ctx, pod.Name, command); err != nil && ctx.Err() == nil {
-				words := fmt.Sprintf("the command in %s ended: %v", pod.Name, err)
-				t.err.Store(&words)
+				message := fmt.Sprintf("the command in %s ended: %v", pod.Name, err)
+				t.err.Store(&message)
 			}
 		}()
 		return t, nil

@@ -16,7 +16,7 @@ type BlockKind string
 
 // The kinds of blocks.
 const (
-	ByWorkload  BlockKind = "workload"  // another pod of the workload is first
+	ByWorkload  BlockKind = "workload"  // the replacement of another pod of the workload is not Ready
 	ByBudget    BlockKind = "budget"    // a disruption budget
 	ByReturn    BlockKind = "return"    // the replacement would return to a drained node
 	ByAPIServer BlockKind = "apiServer" // any other refusal by the API server
@@ -66,28 +66,28 @@ const unreadyTimeout = 5 * time.Minute
 // field, or "" if it may allow it later. Budgets managed by a controller are never permanent
 // blocks.
 func permanentBudgetReason(now time.Time, b *model.Budget, p *model.Pod) (reason, field string) {
-	of := "of budget " + b.Namespace + "/" + b.Name
+	ofBudget := "of budget " + b.Namespace + "/" + b.Name
 	shares := b.MaxUnavailable.Set || b.MinAvailable.Percent
 	switch {
 	case b.Owned:
 		return "", ""
 	case b.SpecError != "":
-		return "its specification is invalid: " + b.SpecError, "spec " + of
+		return "its specification is invalid: " + b.SpecError, "spec " + ofBudget
 	case b.SyncError != "":
-		return b.SyncError, "spec " + of + ": a numeric minAvailable needs no controller with a scale"
+		return b.SyncError, "spec " + ofBudget + ": a numeric minAvailable needs no controller with a scale"
 	case b.MaxUnavailable.Set && b.MaxUnavailable.Value <= 0:
-		return "spec.maxUnavailable is 0, which never allows a disruption", "spec.maxUnavailable " + of + ": 1 or more"
+		return "spec.maxUnavailable is 0, which never allows a disruption", "spec.maxUnavailable " + ofBudget + ": 1 or more"
 	case b.MinAvailable.Percent && b.MinAvailable.Value >= 100:
-		return "spec.minAvailable is 100%, which never allows a disruption", "spec.minAvailable " + of + ": less than 100%"
+		return "spec.minAvailable is 100%, which never allows a disruption", "spec.minAvailable " + ofBudget + ": less than 100%"
 	case shares && b.ExpectedPods == 0 && p.Owner == (model.Owner{}):
-		return "its pods have no controller with a replica count", "spec.minAvailable " + of + ": a number instead of a percentage or maxUnavailable"
+		return "its pods have no controller with a replica count", "spec.minAvailable " + ofBudget + ": a number instead of a percentage or maxUnavailable"
 	case shares && b.ExpectedPods == 0 && b.ObservedGeneration >= b.Generation:
 		return "the desired replicas of its pods are 0, so no disruption is allowed", "spec.replicas of " + p.Owner.Kind + " " + p.Owner.Name + ": the running number, or delete the pod"
 	case b.ObservedGeneration >= b.Generation && b.ExpectedPods > 0 && b.DesiredHealthy >= b.ExpectedPods:
-		return fmt.Sprintf("it requires %d of %d pods", b.DesiredHealthy, b.ExpectedPods), budgetField(b) + " " + of + ": lower, or spec.replicas of the owner: higher (--surge does this temporarily)"
+		return fmt.Sprintf("it requires %d of %d pods", b.DesiredHealthy, b.ExpectedPods), budgetField(b) + " " + ofBudget + ": lower, or spec.replicas of the owner: higher (--surge does this temporarily)"
 	case !p.Ready && !b.AlwaysAllowUnhealthy && b.CurrentHealthy < b.DesiredHealthy && !p.Started.IsZero() && now.Sub(p.Started) >= unreadyTimeout:
 		return fmt.Sprintf("the pod and too many others are not Ready: the budget requires %d and has %d", b.DesiredHealthy, b.CurrentHealthy),
-			"spec.unhealthyPodEvictionPolicy " + of + ": AlwaysAllow"
+			"spec.unhealthyPodEvictionPolicy " + ofBudget + ": AlwaysAllow"
 	}
 	return "", ""
 }
@@ -99,12 +99,12 @@ func budgetField(b *model.Budget) string {
 	return "spec.minAvailable"
 }
 
-// budgetClearedBy returns what lets a budget allow another disruption.
+// budgetClearedBy returns the change after which a budget allows another disruption.
 func budgetClearedBy(now time.Time, v *View, b *model.Budget) string {
 	if b.ObservedGeneration < b.Generation {
 		return "the disruption controller has observed the current budget"
 	}
-	var unready []string
+	var notReady []string
 	var entry time.Time
 	for _, p := range v.InNamespace(b.Namespace) {
 		switch {
@@ -115,20 +115,20 @@ func budgetClearedBy(now time.Time, v *View, b *model.Budget) string {
 				entry = at
 			}
 		case !p.Ready:
-			unready = append(unready, p.Key())
+			notReady = append(notReady, p.Key())
 		}
 	}
-	slices.SortFunc(unready, cmp.Compare[string])
-	need := b.DesiredHealthy + 1 - countHealthy(now, v, b)
+	slices.SortFunc(notReady, cmp.Compare[string])
+	missing := b.DesiredHealthy + 1 - countHealthy(now, v, b)
 	switch {
-	case len(unready) > 0 && int(need) >= len(unready):
-		return formatNames(unready) + " Ready"
-	case len(unready) > 0:
-		return fmt.Sprintf("%d of %s Ready", max(need, 1), formatNames(unready))
+	case len(notReady) > 0 && int(missing) >= len(notReady):
+		return formatNames(notReady) + " Ready"
+	case len(notReady) > 0:
+		return fmt.Sprintf("%d of %s Ready", max(missing, 1), formatNames(notReady))
 	case !entry.IsZero():
 		return entry.UTC().Format(time.RFC3339) + ", when an unused disruption expires"
 	}
-	return fmt.Sprintf("%d more of its pods are Ready", max(need, 1))
+	return fmt.Sprintf("%d more of its pods are Ready", max(missing, 1))
 }
 
 // formatNames lists names; of more than three only the first ones.

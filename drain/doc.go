@@ -23,8 +23,9 @@
 // placement. It does wait for pods that other pods' affinity refers to beyond their node, for pods
 // with claims, and for all pods if some pod tolerates the cordon (termination_effects.go).
 //
-// Pods that terminate without the drain are waited for (terminating.go). Their siblings wait only
-// while a pod of the workload is not Ready. The preview cannot know the round in which they continue.
+// The drain also waits for pods that terminate without an eviction by the drain (terminating.go). Their
+// siblings wait only while a pod of the workload is not Ready. The preview cannot predict the round in
+// which they continue.
 //
 // Invariants:
 //

@@ -57,13 +57,13 @@ func (k *budgetLedger) debit(now time.Time, p *model.Pod) {
 	k.budgets[p.Namespace] = all
 }
 
-// budgetsCurrent reports whether the statuses of all relevant budgets are up to date. A budget
-// that is outdated for Timeouts.Budgets is no longer waited for.
+// budgetsCurrent reports whether the statuses of all relevant budgets are up to date. It ignores a
+// budget that has been outdated for Timeouts.Budgets.
 func (m *Machine) budgetsCurrent(now time.Time, v *View) (wake time.Time, ok bool) {
 	for _, b := range v.State.AllBudgets() {
 		key := b.Namespace + "/" + b.Name
-		over := slices.ContainsFunc(m.moves, func(x *Move) bool { return x.stage == waiting && budget.Ledger.Covers(b, x.Pod) })
-		if !over || !isStale(now, v, b) {
+		unneeded := slices.ContainsFunc(m.moves, func(x *Move) bool { return x.stage == waiting && budget.Ledger.Covers(b, x.Pod) })
+		if !unneeded || !isStale(now, v, b) {
 			delete(m.staleSince, key)
 			continue
 		}

@@ -105,7 +105,7 @@ func (m *Machine) Step(now time.Time, v *View) (Action, time.Time) {
 		if a := m.nextAction(now, v); a != nil {
 			return a, time.Time{}
 		}
-		if wake, under := m.roundInProgress(now); under {
+		if wake, inProgress := m.roundInProgress(now); inProgress {
 			return nil, wake
 		}
 		m.ledger = nil
@@ -176,7 +176,7 @@ func (x *Move) retryUntil(p Timeouts) time.Time {
 	return x.firstRefused.Add(p.Budgets)
 }
 
-// withdraw leaves a move to a later round; its surge may be undone by then.
+// withdraw defers a move to a later round. Its surge may be undone by then.
 func (x *Move) withdraw() {
 	x.Round, x.before, x.firstRefused = 0, nil, time.Time{}
 	x.Surged, x.Replacement = false, nil
@@ -194,14 +194,14 @@ func (m *Machine) nextRetry(now time.Time) (at time.Time) {
 
 // observe updates all moves.
 func (m *Machine) observe(now time.Time, v *View) {
-	taken := map[string]bool{}
+	assigned := map[string]bool{}
 	for _, x := range m.moves {
 		if x.Replacement != nil {
-			taken[x.Replacement.UID] = true
+			assigned[x.Replacement.UID] = true
 		}
 	}
 	for _, x := range m.moves {
-		x.observe(now, v, m.timeouts, taken)
+		x.observe(now, v, m.timeouts, assigned)
 	}
 	m.observeTerminating(v)
 	for _, s := range m.surges {
@@ -271,12 +271,12 @@ func (m *Machine) anyToleratesCordon(v *View) bool {
 }
 
 // roundInProgress reports whether the round waits for its moves, and until when at most.
-func (m *Machine) roundInProgress(now time.Time) (wake time.Time, under bool) {
+func (m *Machine) roundInProgress(now time.Time) (wake time.Time, inProgress bool) {
 	for _, x := range m.moves {
 		if x.complete() {
 			continue
 		}
-		under = true
+		inProgress = true
 		at := x.deadline(m.timeouts)
 		if at.After(now) && (wake.IsZero() || at.Before(wake)) {
 			wake = at
@@ -286,15 +286,15 @@ func (m *Machine) roundInProgress(now time.Time) (wake time.Time, under bool) {
 		if !s.awaitsReady() {
 			continue
 		}
-		under = true
+		inProgress = true
 		if at := s.placedAt.Add(m.timeouts.Ready); !s.placedAt.IsZero() && at.After(now) && (wake.IsZero() || at.Before(wake)) {
 			wake = at
 		}
 	}
-	return wake, under
+	return wake, inProgress
 }
 
-// deadline returns when a move is no longer waited for, or zero.
+// deadline returns when the round stops waiting for a move, or zero.
 func (x *Move) deadline(p Timeouts) time.Time {
 	switch {
 	case !x.placedAt.IsZero():

@@ -53,21 +53,21 @@ func (m *Move) Gone() bool { return !m.goneAt.IsZero() }
 func (m *Move) expectsReplacement() bool { return m.Pod.Owner.UID != "" && !m.noReplacement }
 
 // observe updates a move.
-func (m *Move) observe(now time.Time, v *View, p Timeouts, taken map[string]bool) {
-	is := v.Pod(m.Pod.UID)
-	if is != nil {
-		m.Pod = is
+func (m *Move) observe(now time.Time, v *View, p Timeouts, assigned map[string]bool) {
+	current := v.Pod(m.Pod.UID)
+	if current != nil {
+		m.Pod = current
 	}
-	if is == nil && m.goneAt.IsZero() {
+	if current == nil && m.goneAt.IsZero() {
 		m.goneAt = now
 	}
 	if m.stage != granted {
-		if is == nil || is.Deleting { // deleted without the drain
+		if current == nil || current.Deleting { // deleted without the drain
 			m.setStage(granted, now)
 		}
 		return
 	}
-	m.findReplacement(now, v, taken)
+	m.findReplacement(now, v, assigned)
 	if m.Replacement == nil && m.Gone() && now.Sub(m.goneAt) >= p.Replacement {
 		m.noReplacement = true
 	}
@@ -85,38 +85,38 @@ func (m *Move) observe(now time.Time, v *View, p Timeouts, taken map[string]bool
 // findReplacement finds the replacement: the oldest pod of the owner that did not exist before
 // the eviction. While it is unscheduled, an equal sibling that gets scheduled takes its place,
 // except in a StatefulSet.
-func (m *Move) findReplacement(now time.Time, v *View, taken map[string]bool) {
+func (m *Move) findReplacement(now time.Time, v *View, assigned map[string]bool) {
 	if !m.expectsReplacement() || m.before == nil {
 		return
 	}
 	if r := m.Replacement; r != nil {
-		is := v.Pod(r.UID)
+		current := v.Pod(r.UID)
 		switch {
-		case is == nil || is.Deleting: // the replacement terminates; the owner creates another
+		case current == nil || current.Deleting: // the replacement terminates; the owner creates another
 			m.Replacement = nil
 			m.before[r.UID] = true
 			if m.Gone() {
 				m.goneAt = now
 			}
-		case is.NodeName != "" || m.Pod.Owner.Kind == "StatefulSet":
-			m.Replacement = is
+		case current.NodeName != "" || m.Pod.Owner.Kind == "StatefulSet":
+			m.Replacement = current
 			return
 		default:
-			m.Replacement = is
+			m.Replacement = current
 		}
 	}
 	for _, p := range v.OwnedBy(m.Pod.Owner) {
-		if m.before[p.UID] || taken[p.UID] || p.Deleting || m.Replacement != nil && p.NodeName == "" {
+		if m.before[p.UID] || assigned[p.UID] || p.Deleting || m.Replacement != nil && p.NodeName == "" {
 			continue
 		}
 		if _, old := m.before[p.UID]; old && (p.NodeName == "" || m.Pod.Owner.Kind == "StatefulSet") {
 			continue // it was pending before
 		}
 		if m.Replacement != nil {
-			delete(taken, m.Replacement.UID)
+			delete(assigned, m.Replacement.UID)
 		}
 		m.Replacement = p
-		taken[p.UID] = true
+		assigned[p.UID] = true
 		if p.NodeName != "" {
 			return
 		}

@@ -15,12 +15,12 @@ import (
 // Read adds Kubernetes objects: what scheduling reads, and the scales of controllers. Pods are
 // added last because they refer to other objects.
 func (c *Cluster) Read(objects []runtime.Object) {
-	in := conversion.New()
+	converter := conversion.New()
 	scales := scales{}
 	var pods []any
 	for _, o := range objects {
 		scales.read(o)
-		switch m := in.Convert(o).(type) {
+		switch m := converter.Convert(o).(type) {
 		case nil:
 		case *model.Pod:
 			if !m.Finished() {
@@ -58,8 +58,8 @@ func (s scales) read(o runtime.Object) {
 }
 
 func (s scales) of(o model.Owner) budget.Scale {
-	if known, ok := s[o.UID]; ok {
-		return known
+	if scale, ok := s[o.UID]; ok {
+		return scale
 	}
 	return budget.Scale{Fault: "not found, or its kind has no scale"}
 }

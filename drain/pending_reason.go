@@ -31,8 +31,8 @@ func (r *Result) Explain(v *View, s *Scheduler) {
 			continue
 		}
 		placer := cfg.Profiles[j].NewPlacer(v.State)
-		if held := placer.Gate(q); held != nil {
-			p.PendingReason = explain.GatedMessage(held)
+		if rejection := placer.Gate(q); rejection != nil {
+			p.PendingReason = explain.GatedMessage(rejection)
 			continue
 		}
 		var sum decision.Summary
@@ -48,8 +48,8 @@ func (r *Result) Explain(v *View, s *Scheduler) {
 func (p *Pod) explainPending(v *View, profile *framework.Profile, seed uint64, q *model.Pod, drained []string) {
 	rec := placement.Evaluate(v.State, profile, seed, q)
 	p.Permanent, p.Field = neverFits(rec, drained)
-	if only := unreachableVolume(v, q, drained); only != "" {
-		p.Permanent, p.Field = true, only
+	if volume := unreachableVolume(v, q, drained); volume != "" {
+		p.Permanent, p.Field = true, volume
 	}
 	found := remediation.Find(v.State, profile, seed, q, rec, remediation.Options{MaxSuggestions: 6})
 	for j := range found.Suggestions {
@@ -71,8 +71,8 @@ var fieldByRule = map[decision.Plugin]string{
 	decision.NodeDeclaredFeatures: "the features that it needs of a node",
 }
 
-// neverFits reports whether no remaining node could run the pod even if it were empty, and the
-// field that prevents it on most nodes.
+// neverFits reports whether no remaining node could run the pod even if the node were empty, and
+// returns the field that prevents it on most nodes.
 func neverFits(rec *decision.Record, drained []string) (bool, string) {
 	if rec.Outcome != decision.Infeasible || rec.PreFilter != nil {
 		return false, ""
@@ -90,13 +90,13 @@ func neverFits(rec *decision.Record, drained []string) (bool, string) {
 		}
 		count[rule]++
 	}
-	best, most := "", 0
+	best, highest := "", 0
 	for rule := range decision.NumPlugins {
-		if count[rule] > most {
-			best, most = fieldByRule[rule], count[rule]
+		if count[rule] > highest {
+			best, highest = fieldByRule[rule], count[rule]
 		}
 	}
-	return most > 0, best
+	return highest > 0, best
 }
 
 // exceedsAllocatable reports whether a request exceeds the node's allocatable amount.

@@ -50,8 +50,8 @@ func Preview(c Cluster, nodes []string, o Options) (*Result, error) {
 	if err != nil || !r.hasContention() {
 		return r, err
 	}
-	for _, by := range timings[1:] {
-		other, err := c.previewOnce(nodes, o, by)
+	for _, t := range timings[1:] {
+		other, err := c.previewOnce(nodes, o, t)
 		if errors.Is(err, ErrPreemptionLoop) {
 			continue // the other timings may still end
 		}
@@ -64,10 +64,10 @@ func Preview(c Cluster, nodes []string, o Options) (*Result, error) {
 }
 
 // previewOnce simulates the drain with one timing.
-func (c *Cluster) previewOnce(nodes []string, o Options, by timing) (*Result, error) {
+func (c *Cluster) previewOnce(nodes []string, o Options, t timing) (*Result, error) {
 	cfg := c.machineConfig()
 	w := newSimulatedCluster(c.Now, cfg, c.Objects, c.Scale)
-	w.timing = by
+	w.timing = t
 	gets := w.readinessAssumption()
 	if w.runScheduler(); w.preemptionLoop {
 		return nil, w.loopError()
@@ -79,14 +79,14 @@ func (c *Cluster) previewOnce(nodes []string, o Options, by timing) (*Result, er
 	w.preempted = nil
 	m := New(nodes, o, DefaultTimeouts(), &c.Scheduler, w.view)
 	for !w.preemptionLoop {
-		if by.readyFirst {
+		if t.readyFirst {
 			w.markReady(gets)
 		}
 		a, wake := m.Step(w.now, w.view)
 		switch a := a.(type) {
 		case Evict:
-			ok, words := w.evict(a.Pod, a.SurgePod)
-			m.HandleEviction(w.now, a.Pod.UID, EvictionResult{Granted: ok, Message: words})
+			ok, message := w.evict(a.Pod, a.SurgePod)
+			m.HandleEviction(w.now, a.Pod.UID, EvictionResult{Granted: ok, Message: message})
 			continue
 		case SurgeUp:
 			w.surge(a.Pod, 1)
@@ -136,7 +136,7 @@ func (w *simulatedCluster) loopError() error {
 // simulation, unless their workload has old pods and none is Ready, and young pods of
 // workloads that are replacing a pod.
 func (w *simulatedCluster) readinessAssumption() func(*model.Pod) bool {
-	bound, began := map[string]bool{}, w.now
+	bound, start := map[string]bool{}, w.now
 	ready, stuck, replaces := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, p := range w.view.All() {
 		if p.NodeName == "" {
@@ -150,7 +150,7 @@ func (w *simulatedCluster) readinessAssumption() func(*model.Pod) bool {
 		}
 	}
 	return func(p *model.Pod) bool {
-		young := p.Owner.UID != "" && replaces[p.Owner.UID] && p.Created.After(began.Add(-unreadyTimeout))
-		return (!bound[p.UID] || young) && (ready[p.Owner.UID] || !stuck[p.Owner.UID])
+		recent := p.Owner.UID != "" && replaces[p.Owner.UID] && p.Created.After(start.Add(-unreadyTimeout))
+		return (!bound[p.UID] || recent) && (ready[p.Owner.UID] || !stuck[p.Owner.UID])
 	}
 }

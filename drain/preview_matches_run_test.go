@@ -76,8 +76,8 @@ func TestPreviewMatchesRunSoak(t *testing.T) {
 			fallback++
 		}
 	}
-	if most := 20 + pods/20; uncertain > most {
-		t.Errorf("%d of %d pods are uncertain, want at most %d", uncertain, pods, most)
+	if limit := 20 + pods/20; uncertain > limit {
+		t.Errorf("%d of %d pods are uncertain, want at most %d", uncertain, pods, limit)
 	}
 	fmt.Printf("soak: drains of %d random clusters matched the preview, %d did not, in %d preemption does not end; of %d pods %d moved, %d were pending, %d were blocked; %d were marked as uncertain, and in %d clusters some of these differed\n",
 		done, failures, circles, pods, count[drain.OutcomeMoved], count[drain.OutcomePending], count[drain.OutcomeBlocked], uncertain, fallback)
@@ -97,7 +97,7 @@ func number(t *testing.T, name string, fallback int64) int64 {
 
 // previewAndDrain previews the drain of a cluster and then performs it.
 func previewAndDrain(seed int64) (preview, is *drain.Result, err error) {
-	d := draw(seed)
+	d := generate(seed)
 	o, err := cluster.Defaults()
 	if err != nil {
 		return nil, nil, err
@@ -191,11 +191,11 @@ func differ(preview, is *drain.Result) error {
 }
 
 // lines describes the results of all pods except some.
-func lines(r *drain.Result, but map[string]bool) string {
+func lines(r *drain.Result, except map[string]bool) string {
 	var b strings.Builder
 	for i := range r.Pods {
 		p := &r.Pods[i]
-		if but[p.Pod] {
+		if except[p.Pod] {
 			continue
 		}
 		fmt.Fprintf(&b, "  %s %s %s round=%d", p.Pod, p.Outcome, p.To, p.Round)

@@ -31,8 +31,8 @@ func pod(app, name, node string, cpu int64) *model.Pod {
 		Spec: &model.PodSpec{SchedulerName: "default-scheduler", Requests: model.Resources{MilliCPU: cpu}, Scoring: model.Resources{MilliCPU: cpu}, ImageContainers: 1}}
 }
 
-// guard returns a budget of an app.
-func guard(app string, set func(*model.Budget)) *model.Budget {
+// budgetFor returns a budget of an app.
+func budgetFor(app string, set func(*model.Budget)) *model.Budget {
 	b := &model.Budget{Namespace: "default", Name: app, UID: "pdb-" + app,
 		Selector: &model.Selector{Requirements: []model.Requirement{{Key: "app", Values: []string{app}}}}}
 	set(b)
@@ -116,24 +116,24 @@ func TestOnePodPerWorkloadAndRound(t *testing.T) {
 }
 
 func TestPermanentBlocksNameTheField(t *testing.T) {
-	unready := func() *model.Pod { p := pod("ill", "ill-1", "n1", 100); p.Ready = false; return p }
+	notReady := func() *model.Pod { p := pod("ill", "ill-1", "n1", 100); p.Ready = false; return p }
 	lone := pod("lone", "lone-1", "n1", 100)
 	lone.Owner = model.Owner{}
 	for name, c := range map[string]struct {
 		objects []any
 		field   string
 	}{
-		"maxUnavailable 0":                 {[]any{pod("web", "web-1", "n1", 100), guard("web", maxUnavailable(0))}, "spec.maxUnavailable of budget default/web: 1 or more"},
-		"minAvailable equals the replicas": {[]any{pod("web", "web-1", "n1", 100), guard("web", minAvailable(1))}, "spec.minAvailable of budget default/web: lower"},
-		"minAvailable 100%": {[]any{pod("web", "web-1", "n1", 100), guard("web", func(b *model.Budget) { b.MinAvailable = model.IntOrPercent{Set: true, Percent: true, Value: 100} })},
+		"maxUnavailable 0":                 {[]any{pod("web", "web-1", "n1", 100), budgetFor("web", maxUnavailable(0))}, "spec.maxUnavailable of budget default/web: 1 or more"},
+		"minAvailable equals the replicas": {[]any{pod("web", "web-1", "n1", 100), budgetFor("web", minAvailable(1))}, "spec.minAvailable of budget default/web: lower"},
+		"minAvailable 100%": {[]any{pod("web", "web-1", "n1", 100), budgetFor("web", func(b *model.Budget) { b.MinAvailable = model.IntOrPercent{Set: true, Percent: true, Value: 100} })},
 			"less than 100%"},
-		"a pod that is not Ready": {[]any{unready(), pod("ill", "ill-2", "n2", 100), pod("ill", "ill-3", "n2", 100), guard("ill", minAvailable(2)),
+		"a pod that is not Ready": {[]any{notReady(), pod("ill", "ill-2", "n2", 100), pod("ill", "ill-3", "n2", 100), budgetFor("ill", minAvailable(2)),
 			func() any { p := pod("ill", "ill-4", "n2", 100); p.Ready = false; return p }()}, ""},
-		"pods that are not Ready": {[]any{unready(), pod("ill", "ill-2", "n2", 100), guard("ill", func(b *model.Budget) { b.MaxUnavailable = model.IntOrPercent{Set: true, Percent: true, Value: 0} })},
+		"pods that are not Ready": {[]any{notReady(), pod("ill", "ill-2", "n2", 100), budgetFor("ill", func(b *model.Budget) { b.MaxUnavailable = model.IntOrPercent{Set: true, Percent: true, Value: 0} })},
 			"spec.maxUnavailable of budget default/ill"},
-		"too few Ready": {[]any{unready(), func() any { p := pod("ill", "ill-2", "n2", 100); p.Ready = false; return p }(), pod("ill", "ill-3", "n2", 100), guard("ill", minAvailable(2))},
+		"too few Ready": {[]any{notReady(), func() any { p := pod("ill", "ill-2", "n2", 100); p.Ready = false; return p }(), pod("ill", "ill-3", "n2", 100), budgetFor("ill", minAvailable(2))},
 			"spec.unhealthyPodEvictionPolicy of budget default/ill: AlwaysAllow"},
-		"no controller": {[]any{lone, guard("lone", maxUnavailable(1))}, "spec.minAvailable of budget default/lone: a number"},
+		"no controller": {[]any{lone, budgetFor("lone", maxUnavailable(1))}, "spec.minAvailable of budget default/lone: a number"},
 	} {
 		r := preview(t, Options{Force: true}, append([]any{node("n1", 4000), node("n2", 4000)}, c.objects...)...)
 		p := &r.Pods[0]
@@ -193,13 +193,13 @@ func TestPodThatWouldReturnIsBlocked(t *testing.T) {
 }
 
 func TestSurgePodReplaces(t *testing.T) {
-	objects := []any{node("n1", 4000), node("n2", 2000), pod("web", "web-1", "n1", 500), guard("web", minAvailable(1)),
-		pod("rest", "rest-1", "n1", 500), guard("rest", maxUnavailable(0))}
+	objects := []any{node("n1", 4000), node("n2", 2000), pod("web", "web-1", "n1", 500), budgetFor("web", minAvailable(1)),
+		pod("rest", "rest-1", "n1", 500), budgetFor("rest", maxUnavailable(0))}
 	r := preview(t, Options{Surge: true}, objects...)
 	if got := lines(r); got != "default/web-1 moved n2 round=1\ndefault/rest-1 blocked budget permanent=true round=0" || !r.Pods[0].Surged {
 		t.Errorf("%s\n%+v", got, r.Pods)
 	}
-	full := preview(t, Options{Surge: true}, node("n1", 4000), node("n2", 400), pod("web", "web-1", "n1", 500), guard("web", minAvailable(1)))
+	full := preview(t, Options{Surge: true}, node("n1", 4000), node("n2", 400), pod("web", "web-1", "n1", 500), budgetFor("web", minAvailable(1)))
 	if b := full.Pods[0].Block; b == nil || !strings.Contains(b.Reason, "the additional pod cannot be scheduled") {
 		t.Errorf("%s: %+v", lines(full), b)
 	}

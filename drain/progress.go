@@ -6,7 +6,7 @@ import "fmt"
 type progressLog struct{ last map[string]string }
 
 // report reports changes.
-func (t *progressLog) report(m *Machine, say func(string)) {
+func (t *progressLog) report(m *Machine, emit func(string)) {
 	if t.last == nil {
 		t.last = map[string]string{}
 	}
@@ -23,7 +23,7 @@ func (t *progressLog) report(m *Machine, say func(string)) {
 			continue
 		}
 		t.last[x.Pod.UID] = s
-		say(fmt.Sprintf("[%d/%d] %s", n, len(moves), s))
+		emit(fmt.Sprintf("[%d/%d] %s", n, len(moves), s))
 	}
 }
 

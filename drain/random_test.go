@@ -17,11 +17,11 @@ type generator struct {
 func (d *generator) add(format string, args ...any) {
 	d.lines = append(d.lines, fmt.Sprintf(format, args...))
 }
-func (d *generator) chance(n int) bool        { return d.r.Intn(n) == 0 }
-func (d *generator) pick(of ...string) string { return of[d.r.Intn(len(of))] }
+func (d *generator) chance(n int) bool             { return d.r.Intn(n) == 0 }
+func (d *generator) pick(choices ...string) string { return choices[d.r.Intn(len(choices))] }
 
-// draw generates a cluster from a seed.
-func draw(seed int64) *generator {
+// generate generates a cluster from a seed.
+func generate(seed int64) *generator {
 	d := &generator{r: rand.New(rand.NewSource(seed))}
 	d.add("option seed=%d ties=%d lag=%s delays=%s maxdelay=%s decisions=%s", seed, seed%7, d.pick("1ms", "5ms", "200ms"), d.pick("0", "0.3"), d.pick("100ms", "700ms"), d.pick("1", "64"))
 	d.nodes = 3 + d.r.Intn(8)
@@ -51,11 +51,11 @@ func draw(seed int64) *generator {
 // app adds a workload, with or without a budget. Its pods take longer to terminate than
 // replacements to be scheduled.
 func (d *generator) app(i int) {
-	words := fmt.Sprintf(" priority=%s labels=app=a%d,tier=%s cpu=%dm memory=%dMi grace=%ds stops=%dms", d.pick("0", "0", "0", "5", "100"), i,
+	options := fmt.Sprintf(" priority=%s labels=app=a%d,tier=%s cpu=%dm memory=%dMi grace=%ds stops=%dms", d.pick("0", "0", "0", "5", "100"), i,
 		d.pick("x", "y"), 50+d.r.Intn(1500), 64+d.r.Intn(2000), 4+d.r.Intn(30), 3500+d.r.Intn(20_000))
-	words += d.rule(i)
+	options += d.rule(i)
 	n := 1 + d.r.Intn(6)
-	d.add("at %dms replicaset a%d replicas=%d%s", d.r.Intn(3000), i, n, words)
+	d.add("at %dms replicaset a%d replicas=%d%s", d.r.Intn(3000), i, n, options)
 	if d.chance(2) {
 		d.add("budget b%d match=app=a%d %s", i, i, d.limit(n))
 	}

@@ -107,17 +107,17 @@ func (p *Pod) isTerminating() bool { return p.Outcome == OutcomeTerminating && !
 // permanently, directly or by a replacement that can never be scheduled. Explain must have
 // been called.
 func (r *Result) CannotProgress() bool {
-	never := map[string]bool{}
+	permanent := map[string]bool{}
 	for i := range r.Pods {
 		if p := &r.Pods[i]; p.Permanent {
-			never[p.ownerKey()] = true
+			permanent[p.ownerKey()] = true
 		}
 	}
 	for i := range r.Pods {
 		switch p := &r.Pods[i]; {
 		case p.isTerminating():
 			return false
-		case p.Outcome != OutcomeBlocked || p.Block != nil && (p.Block.Permanent || p.Block.Kind == ByWorkload && never[p.ownerKey()]):
+		case p.Outcome != OutcomeBlocked || p.Block != nil && (p.Block.Permanent || p.Block.Kind == ByWorkload && permanent[p.ownerKey()]):
 		default:
 			return false
 		}

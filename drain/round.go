@@ -31,8 +31,8 @@ func (m *Machine) nextAction(now time.Time, v *View) Action {
 	return nil
 }
 
-// busyOwners returns the owners that wait for a replacement, with the replaced pod. A
-// replacement that was not Ready at the start of the round is waited for until the next.
+// busyOwners returns the owners that wait for a replacement, with the replaced pod. If a
+// replacement was not Ready at the start of the round, its owner waits until the next round.
 func (m *Machine) busyOwners() map[string]*Move {
 	busy := map[string]*Move{}
 	for _, x := range m.moves {
@@ -102,9 +102,9 @@ func (m *Machine) returnsTo(v *View, p *model.Pod) string {
 		return ""
 	}
 	q := newReplica(p, p.Name+"-preview", "preview/"+p.UID)
-	gone := v.State.Fork()
-	gone.RemovePod(p.UID)
-	for _, node := range []string{chooseNode(m.placers[profile.Name], q), chooseNode(profile.NewPlacer(gone), q)} {
+	withoutPod := v.State.Fork()
+	withoutPod.RemovePod(p.UID)
+	for _, node := range []string{chooseNode(m.placers[profile.Name], q), chooseNode(profile.NewPlacer(withoutPod), q)} {
 		if slices.Contains(m.nodes, node) {
 			return node
 		}

@@ -44,8 +44,8 @@ type Drain struct {
 const syncTimeout = 2 * time.Minute
 
 // Run cordons the nodes and evicts their pods. If it ends early, the nodes stay cordoned and a
-// new Drain can continue. The result is what was done, also with an error; it is nil if
-// nothing was.
+// new Drain can continue. Run also returns the result with an error. The result is nil if the
+// drain did nothing.
 func (d *Drain) Run(ctx context.Context) (*Result, error) {
 	if d.OnProgress == nil {
 		d.OnProgress = func(string) {}
@@ -54,9 +54,9 @@ func (d *Drain) Run(ctx context.Context) (*Result, error) {
 		d.Clock = clock.RealClock{}
 	}
 	if d.Timeout > 0 {
-		limited, cancel := context.WithTimeoutCause(ctx, d.Timeout, ErrTimeout)
+		limitedCtx, cancel := context.WithTimeoutCause(ctx, d.Timeout, ErrTimeout)
 		defer cancel()
-		ctx = limited
+		ctx = limitedCtx
 	}
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
@@ -90,11 +90,11 @@ func (d *Drain) startInformers(ctx context.Context) error {
 		d.feed.WatchHolds(d.Holds)
 	}
 	go d.feed.Run(ctx)
-	late := d.Clock.NewTimer(syncTimeout)
-	defer late.Stop()
+	timer := d.Clock.NewTimer(syncTimeout)
+	defer timer.Stop()
 	select {
 	case <-d.feed.Synced():
-	case <-late.C():
+	case <-timer.C():
 		return fmt.Errorf("syncing the caches: %s not listed within %v: check that you may list and watch them", strings.Join(d.feed.Unsynced(), ", "), syncTimeout)
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -118,11 +118,11 @@ func (d *Drain) cordon(ctx context.Context) error {
 		d.OnProgress("node " + n + " is cordoned")
 	}
 	for {
-		seen := !slices.ContainsFunc(d.Nodes, func(n string) bool {
+		observed := !slices.ContainsFunc(d.Nodes, func(n string) bool {
 			id, ok := d.watcher.View.State.NodeID(n)
 			return ok && !d.watcher.View.State.Node(id).Model.Unschedulable
 		})
-		if seen {
+		if observed {
 			return nil
 		}
 		select {
@@ -165,14 +165,14 @@ func (d *Drain) runAction(ctx context.Context, action Action) error {
 		if err := d.annotateReplacement(ctx, a); err != nil && ctx.Err() == nil {
 			d.OnProgress(fmt.Sprintf("%s could not be marked as replaced by %s, so its owner may create one more temporarily: %v", a.Pod.Key(), a.SurgePod.Name, err))
 		}
-		answer := evict(ctx, d.Client, a.Pod, d.Grace)
-		if !answer.Granted {
+		result := evict(ctx, d.Client, a.Pod, d.Grace)
+		if !result.Granted {
 			d.removeReplacementAnnotation(ctx, a)
 		}
-		if ctx.Err() != nil && !answer.Granted {
+		if ctx.Err() != nil && !result.Granted {
 			return context.Cause(ctx)
 		}
-		d.machine.HandleEviction(d.Clock.Now(), a.Pod.UID, answer)
+		d.machine.HandleEviction(d.Clock.Now(), a.Pod.UID, result)
 	case SurgeUp:
 		d.machine.HandleSurge(d.Clock.Now(), errorText(d.scaleUp(ctx, a.Pod)))
 	case SurgeDown:
@@ -210,11 +210,11 @@ func (d *Drain) result() *Result {
 
 // wait waits for changes or until a time.
 func (d *Drain) wait(ctx context.Context, wake time.Time) error {
-	pause := checkInterval // to check CannotProgress again
+	delay := checkInterval // to check CannotProgress again
 	if !wake.IsZero() {
-		pause = min(max(wake.Sub(d.Clock.Now()), 0), pause)
+		delay = min(max(wake.Sub(d.Clock.Now()), 0), delay)
 	}
-	timer := d.Clock.NewTimer(pause)
+	timer := d.Clock.NewTimer(delay)
 	defer timer.Stop()
 	select {
 	case <-d.feed.Ready():

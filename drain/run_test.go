@@ -25,9 +25,9 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// live is a cluster behind a fake API. Evicted pods are deleted immediately, and their owner
+// liveCluster is a cluster behind a fake API. Evicted pods are deleted immediately, and their owner
 // creates Ready replacements on n2.
-type live struct {
+type liveCluster struct {
 	*fake.Clientset
 	mu     sync.Mutex
 	serial int
@@ -36,8 +36,8 @@ type live struct {
 	scheduler Scheduler
 }
 
-func newLive(t *testing.T, objects ...runtime.Object) *live {
-	l := &live{Clientset: fake.NewClientset(objects...), refuse: func(string) error { return nil }, scheduler: clusterOf(t).Scheduler}
+func newLive(t *testing.T, objects ...runtime.Object) *liveCluster {
+	l := &liveCluster{Clientset: fake.NewClientset(objects...), refuse: func(string) error { return nil }, scheduler: clusterOf(t).Scheduler}
 	l.PrependReactor("create", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		if a.GetSubresource() != "eviction" {
 			return false, nil, nil
@@ -48,7 +48,7 @@ func newLive(t *testing.T, objects ...runtime.Object) *live {
 	return l
 }
 
-func (l *live) evict(t *testing.T, namespace, name string) error {
+func (l *liveCluster) evict(t *testing.T, namespace, name string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.refuse(name); err != nil {
@@ -72,7 +72,7 @@ func (l *live) evict(t *testing.T, namespace, name string) error {
 	return l.Tracker().Add(p)
 }
 
-func (l *live) drain(o Options) *Drain {
+func (l *liveCluster) drain(o Options) *Drain {
 	return &Drain{Clock: clock.RealClock{}, Client: l, Scheduler: l.scheduler, Nodes: []string{"n1"}, Options: o, Timeouts: DefaultTimeouts()}
 }
 
@@ -95,12 +95,12 @@ func TestForbiddenEvictionEndsRun(t *testing.T) {
 	l := newLive(t, liveNode("n1"), liveNode("n2"), livePod("web", "web-a", "n1"), livePod("db", "db-a", "n1"))
 	l.refuse = func(name string) error {
 		if name == "db-a" {
-			return apierrors.NewForbidden(corev1.Resource("pods"), name, errors.New("not by you"))
+			return apierrors.NewForbidden(corev1.Resource("pods"), name, errors.New("forbidden by policy"))
 		}
 		return nil
 	}
 	r, err := l.drain(Options{}).Run(t.Context())
-	if err != nil || r.ExitCode() != 4 || r.Count(OutcomeMoved) != 1 || r.Pods[1].Block == nil || !strings.Contains(r.Pods[1].Block.Reason, "not by you") {
+	if err != nil || r.ExitCode() != 4 || r.Count(OutcomeMoved) != 1 || r.Pods[1].Block == nil || !strings.Contains(r.Pods[1].Block.Reason, "forbidden by policy") {
 		t.Errorf("%v\n%+v", err, r)
 	}
 }
@@ -136,18 +136,18 @@ func TestRunTimeout(t *testing.T) {
 // in the meantime.
 func TestLeftoverSurgeIsUndone(t *testing.T) {
 	for name, tc := range map[string]struct {
-		node, made      string
-		replicas, after int32
-		keepsMarks      bool
+		node, surgeReplicas string
+		replicas, after     int32
+		keepsMarks          bool
 	}{
-		"unchanged":                   {node: "n1", made: "3", replicas: 3, after: 2},
-		"scaled down already":         {node: "n1", made: "4", replicas: 3, after: 3},
-		"scaled up by another client": {node: "n1", made: "4", replicas: 9, after: 9},
-		"for another node":            {node: "n7", made: "3", replicas: 3, after: 3, keepsMarks: true},
+		"unchanged":                   {node: "n1", surgeReplicas: "3", replicas: 3, after: 2},
+		"scaled down already":         {node: "n1", surgeReplicas: "4", replicas: 3, after: 3},
+		"scaled up by another client": {node: "n1", surgeReplicas: "4", replicas: 9, after: 9},
+		"for another node":            {node: "n7", surgeReplicas: "3", replicas: 3, after: 3, keepsMarks: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			mark := metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "rs-web", Labels: map[string]string{SurgeLabel: "gone"},
-				Annotations: map[string]string{SurgeNode: tc.node, SurgeReplicas: tc.made, "other": "stays"}}
+				Annotations: map[string]string{SurgeNode: tc.node, SurgeReplicas: tc.surgeReplicas, "other": "stays"}}
 			l := newLive(t, liveNode("n1"), liveNode("n2"), &appsv1.ReplicaSet{ObjectMeta: mark, Spec: appsv1.ReplicaSetSpec{Replicas: &tc.replicas}})
 			conflicts := 1 // its controller updates it concurrently
 			l.PrependReactor("patch", "replicasets", func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -170,8 +170,8 @@ func TestLeftoverSurgeIsUndone(t *testing.T) {
 
 // The drain scales up once and scales down once, and scales down only from the value that it set.
 func TestSurgeScalesUpAndDown(t *testing.T) {
-	two := int32(2)
-	l := newLive(t, &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "db"}, Spec: appsv1.StatefulSetSpec{Replicas: &two}})
+	replicas := int32(2)
+	l := newLive(t, &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "db"}, Spec: appsv1.StatefulSetSpec{Replicas: &replicas}})
 	var progress []string
 	d := l.drain(Options{})
 	d.OnProgress = func(s string) { progress = append(progress, s) }
@@ -183,13 +183,13 @@ func TestSurgeScalesUpAndDown(t *testing.T) {
 		}
 		return o
 	}
-	scale := func(what string, do func(context.Context, *model.Pod) error, want int32) {
+	scale := func(step string, do func(context.Context, *model.Pod) error, want int32) {
 		t.Helper()
 		if err := do(t.Context(), p); err != nil {
 			t.Error(err)
 		}
 		if n := *now().Spec.Replicas; n != want {
-			t.Errorf("%s: %d replicas, want %d", what, n, want)
+			t.Errorf("%s: %d replicas, want %d", step, n, want)
 		}
 	}
 	scale("up", d.scaleUp, 3)
@@ -198,7 +198,7 @@ func TestSurgeScalesUpAndDown(t *testing.T) {
 	scale("down again", d.scaleDown, 2)
 	scale("surge for the second pod", d.scaleUp, 3)
 	set := now()
-	set.Spec.Replicas = &two
+	set.Spec.Replicas = &replicas
 	if _, err := l.AppsV1().StatefulSets("default").Update(t.Context(), set, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -215,10 +215,10 @@ func liveNode(name string) *corev1.Node {
 }
 
 func livePod(app, name, node string) *corev1.Pod {
-	yes := true
+	isController := true
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), Labels: map[string]string{"app": app},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: app, UID: types.UID("rs-" + app), Controller: &yes}}},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: app, UID: types.UID("rs-" + app), Controller: &isController}}},
 		Spec:   corev1.PodSpec{NodeName: node, SchedulerName: corev1.DefaultSchedulerName, Containers: []corev1.Container{{Name: "main", Image: "main"}}},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
 	}
@@ -227,9 +227,9 @@ func livePod(app, name, node string) *corev1.Pod {
 // The pod has the annotation until its owner has scaled, and loses it if it is not evicted.
 func TestReplacementAnnotation(t *testing.T) {
 	for name, tc := range map[string]struct {
-		owner  string
-		refuse error
-		asked  string // value of the annotation when its eviction is requested
+		owner     string
+		refuse    error
+		annotated string // value of the annotation when its eviction is requested
 	}{
 		"evicted":     {"web", nil, "web-b@7"},
 		"not evicted": {"web", apierrors.NewTooManyRequests("not now", 10), "web-b@7"},
@@ -246,8 +246,8 @@ func TestReplacementAnnotation(t *testing.T) {
 				return o.(*corev1.Pod).Annotations[conversion.ExpectedReplacementAnnotation]
 			}
 			l.refuse = func(string) error {
-				if got := annotation(); got != tc.asked {
-					t.Errorf("annotation before the eviction: %q, want %q", got, tc.asked)
+				if got := annotation(); got != tc.annotated {
+					t.Errorf("annotation before the eviction: %q, want %q", got, tc.annotated)
 				}
 				return tc.refuse
 			}
@@ -264,7 +264,7 @@ func TestReplacementAnnotation(t *testing.T) {
 	}
 }
 
-func TestReplacementAnnotationOfGonePod(t *testing.T) {
+func TestReplacementAnnotationOfDeletedPod(t *testing.T) {
 	d := newLive(t, &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}).drain(Options{})
 	p := &model.Pod{Namespace: "default", Name: "web-a", UID: "web-a", Owner: model.Owner{Kind: "ReplicaSet", Name: "web"}}
 	if err := d.annotateReplacement(t.Context(), Evict{Pod: p, SurgePod: &model.Pod{Name: "web-b"}}); err != nil {

@@ -108,10 +108,10 @@ func (s *scalable) isSurged() bool {
 
 // write writes replicas and marks (nil deletes them) unless the workload changed in the
 // meantime.
-func (s *scalable) write(ctx context.Context, replicas int32, uid, node, made any) error {
+func (s *scalable) write(ctx context.Context, replicas int32, uid, node, surged any) error {
 	data, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"resourceVersion": s.meta.ResourceVersion, "labels": map[string]any{SurgeLabel: uid},
-			"annotations": map[string]any{SurgeNode: node, SurgeReplicas: made}},
+			"annotations": map[string]any{SurgeNode: node, SurgeReplicas: surged}},
 		"spec": map[string]any{"replicas": replicas},
 	})
 	if err != nil {
@@ -231,11 +231,11 @@ func (d *Drain) recoverSurges(ctx context.Context) (err error) {
 }
 
 func (d *Drain) recoverSurgesOnce(ctx context.Context) error {
-	left, err := d.listSurged(ctx)
+	surged, err := d.listSurged(ctx)
 	if err != nil {
 		return fmt.Errorf("finding surges of an earlier drain: %w", err)
 	}
-	for _, s := range left {
+	for _, s := range surged {
 		p := d.watcher.View.Pod(s.meta.Labels[SurgeLabel])
 		switch {
 		case p != nil && !p.Deleting && slices.Contains(d.Nodes, p.NodeName) && s.isSurged():

@@ -90,8 +90,8 @@ func (v *View) podsOn(node string) []*model.Pod {
 	}
 	var out []*model.Pod
 	for _, p := range v.State.Node(id).Pods {
-		if is := v.Pod(p.UID); is != nil && is.NodeName == node {
-			out = append(out, is)
+		if current := v.Pod(p.UID); current != nil && current.NodeName == node {
+			out = append(out, current)
 		}
 	}
 	slices.SortFunc(out, func(a, b *model.Pod) int { return cmp.Compare(a.Key(), b.Key()) })

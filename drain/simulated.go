@@ -115,9 +115,9 @@ const (
 // runScheduler runs the scheduler until it is idle and terminates pods that nominated pods
 // wait for.
 func (w *simulatedCluster) runScheduler() {
-	most := w.serial + 100 + maxReplacementsPerPod*w.view.Len()
+	limit := w.serial + 100 + maxReplacementsPerPod*w.view.Len()
 	for range mostSteps {
-		if w.serial > most {
+		if w.serial > limit {
 			break
 		}
 		events := w.events
@@ -160,20 +160,20 @@ func (w *simulatedCluster) terminateForNominated() bool {
 }
 
 // evict decides as the eviction API does. A pod with a surge pod is not replaced.
-func (w *simulatedCluster) evict(p, replacement *model.Pod) (ok bool, words string) {
+func (w *simulatedCluster) evict(p, replacement *model.Pod) (ok bool, message string) {
 	w.now = w.now.Add(w.timing.stepDuration) // so that later pods are queued later
-	is := w.view.Pod(p.UID)
-	if is == nil {
+	current := w.view.Pod(p.UID)
+	if current == nil {
 		return true, ""
 	}
-	verdict := evictionRules.Check(is, w.budgetsIn(is.Namespace), w.view.InNamespace(is.Namespace), w.now)
+	verdict := evictionRules.Check(current, w.budgetsIn(current.Namespace), w.view.InNamespace(current.Namespace), w.now)
 	if verdict.Result != budget.Granted {
 		return false, verdict.Reason
 	}
 	for _, b := range verdict.Debits {
-		w.putBudget(budget.Debit(b, is, w.now))
+		w.putBudget(budget.Debit(b, current, w.now))
 	}
-	w.deletePod(is, "EvictionByEvictionAPI", replacement == nil || w.view.Pod(replacement.UID) == nil)
+	w.deletePod(current, "EvictionByEvictionAPI", replacement == nil || w.view.Pod(replacement.UID) == nil)
 	w.runScheduler()
 	return true, ""
 }
@@ -235,11 +235,11 @@ func (w *simulatedCluster) desiredScale(o model.Owner) budget.Scale {
 	return s
 }
 
-// surge adds to or subtracts from the desired pods of an owner.
-func (w *simulatedCluster) surge(p *model.Pod, by int32) {
+// surge changes the number of desired pods of an owner by delta.
+func (w *simulatedCluster) surge(p *model.Pod, delta int32) {
 	w.now = w.now.Add(w.timing.stepDuration)
-	w.surged[p.Owner.UID] += by
-	if by > 0 {
+	w.surged[p.Owner.UID] += delta
+	if delta > 0 {
 		q := *p
 		if q.Owner.Kind == "StatefulSet" {
 			q.Name += "-surge"
@@ -315,19 +315,19 @@ func (w *simulatedCluster) terminateNext() bool {
 
 // markReady makes pods Ready and reports whether there were any.
 func (w *simulatedCluster) markReady(ready func(*model.Pod) bool) bool {
-	var unready []*model.Pod
+	var notReady []*model.Pod
 	for _, p := range w.view.All() {
 		if p.NodeName != "" && !p.Ready && !p.Deleting && ready(p) {
-			unready = append(unready, p)
+			notReady = append(notReady, p)
 		}
 	}
-	slices.SortFunc(unready, func(a, b *model.Pod) int { return cmp.Or(cmp.Compare(a.Key(), b.Key()), cmp.Compare(a.UID, b.UID)) })
-	for _, p := range unready {
+	slices.SortFunc(notReady, func(a, b *model.Pod) int { return cmp.Or(cmp.Compare(a.Key(), b.Key()), cmp.Compare(a.UID, b.UID)) })
+	for _, p := range notReady {
 		w.change(p.UID, func(p *model.Pod) { p.Ready, p.Phase, p.Started = true, model.Running, w.now })
 		w.updateBudgetStatus(p.Namespace)
 	}
 	w.runScheduler()
-	return len(unready) > 0
+	return len(notReady) > 0
 }
 
 // updateBudgetStatus updates budgets as the disruption controller does.

@@ -61,9 +61,9 @@ func (w *simulatedCluster) preemptVictims(e scheduling.Preempt) {
 		w.putBudget(b)
 	}
 	for _, v := range e.Plan.Victims {
-		if is := w.view.Pod(v.UID); is != nil && !is.Deleting {
-			w.preempted = append(w.preempted, preemptionVictim{Pod: is, By: e.Pod})
-			w.deletePod(is, displacement.Preemption.Reason(), true)
+		if current := w.view.Pod(v.UID); current != nil && !current.Deleting {
+			w.preempted = append(w.preempted, preemptionVictim{Pod: current, By: e.Pod})
+			w.deletePod(current, displacement.Preemption.Reason(), true)
 		}
 	}
 }

@@ -194,8 +194,8 @@ func (m *Machine) surgeDown(now time.Time) Action {
 		if s == nil || s.move != x || s.stage != scaledUp || now.Before(s.retryAfter) {
 			continue
 		}
-		left := x.Evicted() && (x.Pod.Owner.Kind != "StatefulSet" || x.Gone() && x.complete())
-		if !left && s.failure == "" {
+		replaced := x.Evicted() && (x.Pod.Owner.Kind != "StatefulSet" || x.Gone() && x.complete())
+		if !replaced && s.failure == "" {
 			continue
 		}
 		s.stage, s.since, m.currentSurge, m.acted = scaleDownRequested, now, s, true

@@ -9,16 +9,16 @@ import (
 
 // A pod that is deleted ends the surge: its replacement may never be created, and the drain would
 // not end.
-func TestSurgeEndsWhenPodIsGone(t *testing.T) {
+func TestSurgeEndsWhenPodIsDeleted(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	m := &Machine{timeouts: DefaultTimeouts()}
 	s := &surge{move: &Move{Pod: &model.Pod{}}, stage: scaledUp, since: now}
-	later := now.Add(m.timeouts.Replacement)
-	if wake, settled := m.settledSurge(now, nil, s); settled || !wake.Equal(later) {
+	deadline := now.Add(m.timeouts.Replacement)
+	if wake, settled := m.settledSurge(now, nil, s); settled || !wake.Equal(deadline) {
 		t.Errorf("while the pod exists: settled %v, wake %v", settled, wake)
 	}
 	s.move.setStage(granted, now)
-	if wake, settled := m.settledSurge(later, nil, s); !settled || !wake.IsZero() {
+	if wake, settled := m.settledSurge(deadline, nil, s); !settled || !wake.IsZero() {
 		t.Errorf("after its deletion: settled %v, wake %v", settled, wake)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// alreadyTerminating reports whether a pod terminates, or is gone, without an eviction by the
-// drain. Its replacement is not waited for.
+// alreadyTerminating reports whether a pod terminates, or is deleted, without an eviction by the
+// drain. The drain does not wait for its replacement.
 func (m *Move) alreadyTerminating() bool { return m.stage == granted && m.Round == 0 }
 
 // observeTerminating updates which terminating pods block their siblings. They do not if the

@@ -27,16 +27,16 @@ func TestTerminatingPodsAreNotMoved(t *testing.T) {
 	starting := pod("web", "web-4", "n2", 100) // the replacement of web-1
 	starting.Ready, starting.Created, starting.Started = false, start.Add(-time.Second), time.Time{}
 	ordinal := func(p *model.Pod) *model.Pod { p.Owner.Kind = "StatefulSet"; return p }
-	moved := "default/web-2 moved n2 round=1\ndefault/web-1 terminating round=0"
-	gone := "default/web-1 is gone, which is terminating"
+	movedLines := "default/web-2 moved n2 round=1\ndefault/web-1 terminating round=0"
+	clearedBy := "default/web-1 is gone, which is terminating"
 	for name, tc := range map[string]struct {
-		objects     []any
-		lines, held string
+		objects              []any
+		lines, wantClearedBy string
 	}{
-		"replaced on the same node": {[]any{terminatingPod("web", "web-1", "n1"), pod("web", "web-2", "n1", 100), pod("web", "web-3", "n2", 100), pod("web", "web-4", "n2", 100)}, moved, ""},
+		"replaced on the same node": {[]any{terminatingPod("web", "web-1", "n1"), pod("web", "web-2", "n1", 100), pod("web", "web-3", "n2", 100), pod("web", "web-4", "n2", 100)}, movedLines, ""},
 		"evicted by an interrupted drain": {[]any{terminatingPod("web", "web-1", "n1"), pod("web", "web-2", "n1", 100), pod("web", "web-3", "n2", 100), starting,
-			guard("web", maxUnavailable(1))}, moved, gone},
-		"a StatefulSet": {[]any{ordinal(terminatingPod("web", "web-1", "n1")), ordinal(pod("web", "web-2", "n1", 100)), ordinal(pod("web", "web-3", "n2", 100))}, moved, gone},
+			budgetFor("web", maxUnavailable(1))}, movedLines, clearedBy},
+		"a StatefulSet": {[]any{ordinal(terminatingPod("web", "web-1", "n1")), ordinal(pod("web", "web-2", "n1", 100)), ordinal(pod("web", "web-3", "n2", 100))}, movedLines, clearedBy},
 		"no other pod":  {[]any{terminatingPod("web", "web-1", "n1")}, "default/web-1 terminating round=0", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -49,8 +49,8 @@ func TestTerminatingPodsAreNotMoved(t *testing.T) {
 			if got := lines(r); got != tc.lines || r.ExitCode() != 0 || r.NumNotMoved() != 0 || r.Count(OutcomeRemoved) != 0 {
 				t.Errorf("exit %d, %d not moved:\n%s\nwant\n%s", r.ExitCode(), r.NumNotMoved(), got, tc.lines)
 			}
-			if h := r.Pods[0].FirstBlock; (h == nil) != (tc.held == "") || h != nil && h.ClearedBy != tc.held {
-				t.Errorf("the other pod was blocked by %+v, want %q", h, tc.held)
+			if h := r.Pods[0].FirstBlock; (h == nil) != (tc.wantClearedBy == "") || h != nil && h.ClearedBy != tc.wantClearedBy {
+				t.Errorf("the other pod was blocked by %+v, want %q", h, tc.wantClearedBy)
 			}
 			var text strings.Builder
 			if err := r.Text(&text, TextOptions{Preview: true}); err != nil || !strings.Contains(text.String(), "was already terminating\n") || !strings.HasSuffix(text.String(), "\nAll pods will be gone.\n") ||
@@ -101,7 +101,7 @@ func TestInterruptedDrainHasNoExitCode(t *testing.T) {
 			cancel()
 			return apierrors.NewTooManyRequests("not now", 10)
 		}
-		return apierrors.NewForbidden(corev1.Resource("pods"), name, errors.New("not by you"))
+		return apierrors.NewForbidden(corev1.Resource("pods"), name, errors.New("forbidden by policy"))
 	}
 	r, err := l.drain(Options{}).Run(ctx)
 	if !errors.Is(err, context.Canceled) || r.ExitCode() != 4 {

@@ -55,32 +55,32 @@ func (r *Result) JSON() ([]byte, error) {
 }
 
 func (r *Result) writeHeadline(b *strings.Builder, preview bool) {
-	noun, words := "node ", []string{}
+	noun, parts := "node ", []string{}
 	if len(r.Nodes) > 1 {
 		noun = "nodes "
 	}
 	for _, o := range []Outcome{OutcomeMoved, OutcomeRemoved, OutcomePending, OutcomeBlocked, OutcomeTerminating} {
 		if n := r.Count(o); n > 0 {
-			words = append(words, fmt.Sprintf("%d %s", n, outcomeText[o]))
+			parts = append(parts, fmt.Sprintf("%d %s", n, outcomeText[o]))
 		}
 	}
 	if len(r.Skipped) > 0 {
-		stay := map[SkipReason]int{}
+		skipped := map[SkipReason]int{}
 		for _, s := range r.Skipped {
-			stay[s.Reason]++
+			skipped[s.Reason]++
 		}
-		var of []string
+		var reasons []string
 		for _, reason := range []SkipReason{SkipDaemonSet, SkipStaticPod, SkipSelector} {
-			if stay[reason] > 0 {
-				of = append(of, fmt.Sprintf("%s %d", reason, stay[reason]))
+			if skipped[reason] > 0 {
+				reasons = append(reasons, fmt.Sprintf("%s %d", reason, skipped[reason]))
 			}
 		}
-		words = append(words, fmt.Sprintf("%d skipped (%s)", len(r.Skipped), strings.Join(of, ", ")))
+		parts = append(parts, fmt.Sprintf("%d skipped (%s)", len(r.Skipped), strings.Join(reasons, ", ")))
 	}
-	if len(words) == 0 {
-		words = []string{"no pods"}
+	if len(parts) == 0 {
+		parts = []string{"no pods"}
 	}
-	fmt.Fprintf(b, "%s%s: %s", noun, strings.Join(r.Nodes, ", "), strings.Join(words, ", "))
+	fmt.Fprintf(b, "%s%s: %s", noun, strings.Join(r.Nodes, ", "), strings.Join(parts, ", "))
 	if r.Rounds > 0 && preview {
 		rounds := "rounds"
 		if r.Rounds == 1 {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// timing is what a preview cannot know: which terminating pod ends first, whether pods become
-// Ready before anything else happens, and how long steps take, which decides the order of
+// timing holds assumptions about timing: which terminating pod ends first, whether pods become
+// Ready before anything else happens, and how long steps take, which determines the order of
 // retries.
 type timing struct {
 	seed         uint64 // selects the pod that ends next; 0: in order of deletion
@@ -40,13 +40,13 @@ func (r *Result) hasContention() bool { return len(r.Preempted) > 0 || r.Count(O
 
 // markUncertain marks the pods whose result differs in another simulation.
 func (r *Result) markUncertain(other *Result) {
-	is := map[string]*Pod{}
+	byUID := map[string]*Pod{}
 	for i := range other.Pods {
-		is[other.Pods[i].UID] = &other.Pods[i]
+		byUID[other.Pods[i].UID] = &other.Pods[i]
 	}
 	for i := range r.Pods {
 		p := &r.Pods[i]
-		if q := is[p.UID]; q == nil || !p.sameResult(q) {
+		if q := byUID[p.UID]; q == nil || !p.sameResult(q) {
 			p.Uncertain = true
 		}
 	}

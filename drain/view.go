@@ -8,8 +8,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// View is the cluster as the drain sees it. Create it with NewView, and update it whenever
-// State is updated.
+// View is the drain's view of the cluster. Create it with NewView, and update it whenever State is
+// updated.
 type View struct {
 	// State is used for placement. It may contain assumed pods.
 	State *cluster.State

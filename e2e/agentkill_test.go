@@ -59,14 +59,14 @@ func (m *nodeMachine) testAgentKill(t *testing.T, embeds bool) {
 	if t.Failed() {
 		return
 	}
-	what := "agent and containerd killed %d times each"
+	subject := "agent and containerd killed %d times each"
 	if embeds {
-		what = "agent with its own runtime killed %d times"
+		subject = "agent with its own runtime killed %d times"
 	}
-	fmt.Printf("soak: "+what+" among %d pods that start, run and stop (%d in all): none lost, none run twice, nothing left; of %d the runtime did not know how they ended\n", rounds, pods, k.started, k.unknown)
+	fmt.Printf("soak: "+subject+" among %d pods that start, run and stop (%d in all): none lost, none run twice, nothing left; of %d the runtime did not know how they ended\n", rounds, pods, k.started, k.unknown)
 }
 
-// newKillTest makes a node for testAgentKill.
+// newKillTest creates a node for testAgentKill.
 func (m *nodeMachine) newKillTest(t *testing.T, embeds bool) *killTest {
 	t.Helper()
 	skipIfMissing(t, embeds)
@@ -80,7 +80,7 @@ func (m *nodeMachine) newKillTest(t *testing.T, embeds bool) *killTest {
 	return k
 }
 
-// createPods makes n pods. Every third one ends by itself, the others continue to run.
+// createPods creates n pods. Every third one ends by itself, the others continue to run.
 // Each start of a container writes a line to a file with the name of the pod.
 func (k *killTest) createPods(t *testing.T, n int) {
 	t.Helper()
@@ -91,7 +91,7 @@ func (k *killTest) createPods(t *testing.T, n int) {
 			last, policy = "sleep 0.3", corev1.RestartPolicyNever
 		}
 		k.started++
-		k.makePod(t, name, func(s *corev1.PodSpec, c *corev1.Container) {
+		k.createPod(t, name, func(s *corev1.PodSpec, c *corev1.Container) {
 			s.RestartPolicy = policy
 			s.Volumes = []corev1.Volume{{Name: "out", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: k.out}}},
 				{Name: "mem", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}}}}
@@ -102,9 +102,9 @@ func (k *killTest) createPods(t *testing.T, n int) {
 	}
 }
 
-// churn deletes the n oldest pods and makes n new ones. It returns when some of the new
-// ones have started. Their number differs in each round, so that the following kill comes
-// at a different moment.
+// churn deletes the n oldest pods and creates n new ones. It returns when some of the new
+// pods have started. Their number differs in each round, so that the time of the following
+// kill differs, too.
 func (k *killTest) churn(t *testing.T, n, round int) {
 	t.Helper()
 	for _, name := range k.names[:n] {
@@ -194,8 +194,8 @@ func (k *killTest) checkRanOnce(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if again := int(p.Status.ContainerStatuses[0].RestartCount); n > again+1 || now[name] != 1 {
-				return fmt.Errorf("%s was started %d times and restarted %d times; %d containers of it run: %+v", name, n, again, now[name], p.Status.ContainerStatuses[0])
+			if restarts := int(p.Status.ContainerStatuses[0].RestartCount); n > restarts+1 || now[name] != 1 {
+				return fmt.Errorf("%s was started %d times and restarted %d times; %d containers of it run: %+v", name, n, restarts, now[name], p.Status.ContainerStatuses[0])
 			}
 			return nil
 		})

@@ -102,7 +102,7 @@ func newAPIClients(t *testing.T, c *cluster) *apiClients {
 	c.mustKubectl("wait", "--for=create", "serviceaccount/default", "--timeout=60s")
 	c.mustKubectl("apply", "-f", c.write("callers.yaml", apiClientObjects))
 	config := c.config()
-	from := func(cfg *rest.Config) apiClient {
+	clientOf := func(cfg *rest.Config) apiClient {
 		cert, err := tls.X509KeyPair(cfg.CertData, cfg.KeyData)
 		if err != nil {
 			t.Fatal(err)
@@ -116,7 +116,7 @@ func newAPIClients(t *testing.T, c *cluster) *apiClients {
 	token := func(account string, args ...string) apiClient {
 		return newAPIClient(config, "Bearer "+strings.TrimSpace(c.mustKubectl(append([]string{"create", "token", account}, args...)...)))
 	}
-	s := &apiClients{admin: from(config), anonymous: newAPIClient(config, ""), node: from(node),
+	s := &apiClients{admin: clientOf(config), anonymous: newAPIClient(config, ""), node: clientOf(node),
 		viewer: token("viewer"), roleMaker: token("role-maker"), otherAudience: token("viewer", "--audience", "elsewhere"),
 		expired: newAPIClient(config, "", clientCertificate(t, c, true)), foreign: newAPIClient(config, "", clientCertificate(t, c, false))}
 	parts := strings.Split(strings.TrimPrefix(s.viewer.token, "Bearer "), ".")

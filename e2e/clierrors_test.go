@@ -13,12 +13,12 @@ import (
 func TestCommandErrors(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer taken.Close()
-	port := taken.Addr().String()
+	defer listener.Close()
+	port := listener.Addr().String()
 	dir := h.path("data")
 	up := func(args ...string) []string {
 		return append([]string{"up", "--data-dir", dir, "--listen", "127.0.0.1:0"}, args...)
@@ -151,17 +151,17 @@ func TestConfigReadsBack(t *testing.T) {
 	if printed.code != 0 || !strings.Contains(printed.stdout, "kind: BerthConfiguration") {
 		t.Fatal(printed)
 	}
-	again := h.run("config", "--config", h.write("berth.yaml", printed.stdout))
-	if again.stdout != printed.stdout {
-		t.Errorf("configuration differs after a round trip: %s", again)
+	reread := h.run("config", "--config", h.write("berth.yaml", printed.stdout))
+	if reread.stdout != printed.stdout {
+		t.Errorf("configuration differs after a round trip: %s", reread)
 	}
 	changed := strings.Replace(printed.stdout, "seed: 0", "seed: 42", 1)
 	data := h.run("config", "-o", "json", "--config", h.write("seed.yaml", changed))
 	if data.code != 0 || !strings.Contains(data.stdout, `"seed": 42`) {
 		t.Errorf("a changed seed is ignored: %s", data)
 	}
-	both := changed + "---\napiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: [{schedulerName: tight, pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated}}}]}]\n"
-	c := h.up("--config", h.write("both.yaml", both))
+	files := changed + "---\napiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: [{schedulerName: tight, pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated}}}]}]\n"
+	c := h.up("--config", h.write("both.yaml", files))
 	if out := c.proc.out.String(); !strings.Contains(out, "seed 42") || !strings.Contains(out, "tight") {
 		t.Errorf("the command does not use the seed and profile of the files: %s", out)
 	}

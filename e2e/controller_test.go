@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// TestTwoControllers checks that one controller leads, that the other takes over when it
-// is stopped, and that the first sends nothing more when it continues. It also checks that
-// no controller starts beside a kube-controller-manager.
+// TestTwoControllers checks that one controller leads, that the other takes over when the first
+// is stopped, and that the first sends no more requests when it continues. It also checks that
+// no controller starts next to a kube-controller-manager.
 func TestTwoControllers(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -52,9 +52,9 @@ func TestTwoControllers(t *testing.T) {
 }
 
 // kcmLease returns a Lease that kube-controller-manager renewed at a given time.
-func kcmLease(at time.Time) string {
+func kcmLease(renewed time.Time) string {
 	return "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: kube-controller-manager, namespace: kube-system}\n" +
-		"spec: {holderIdentity: kcm_1, leaseDurationSeconds: 15, renewTime: \"" + at.UTC().Format("2006-01-02T15:04:05.000000Z") + "\"}\n"
+		"spec: {holderIdentity: kcm_1, leaseDurationSeconds: 15, renewTime: \"" + renewed.UTC().Format("2006-01-02T15:04:05.000000Z") + "\"}\n"
 }
 
 // checkRefusesBesideKCM checks that berth controller starts no controller that
@@ -63,9 +63,9 @@ func checkRefusesBesideKCM(t *testing.T, c *cluster, credential string) {
 	t.Helper()
 	c.mustKubectl("apply", "-f", c.write("lease.yaml", kcmLease(time.Now().Add(time.Hour)))) // the other clock is ahead
 	r := c.testHome.run("controller", "taints", "podgc", "--kubeconfig", credential, "--upstream-off", "podgc")
-	for _, words := range []string{"berth: controller taints", "kcm_1", "--controllers=*,-taint-eviction-controller,", "--upstream-off=taints"} {
-		if r.code != 2 || !strings.Contains(r.stderr, words) {
-			t.Errorf("with a live Lease: want code 2 and %q: %s", words, r)
+	for _, want := range []string{"berth: controller taints", "kcm_1", "--controllers=*,-taint-eviction-controller,", "--upstream-off=taints"} {
+		if r.code != 2 || !strings.Contains(r.stderr, want) {
+			t.Errorf("with a live Lease: want code 2 and %q: %s", want, r)
 		}
 	}
 	c.mustKubectl("delete", "lease", "-n", "kube-system", "kube-controller-manager")

@@ -16,23 +16,23 @@ func TestCustomResources(t *testing.T) {
 		return c.write("widget.yaml", "{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, spec: "+spec+"}")
 	}
 	c.mustKubectl("create", "namespace", "team")
-	has(t, c.mustKubectl("apply", "-n", "team", "-f", widget("{color: red}")), "widget.example.com/w created")
+	expectContains(t, c.mustKubectl("apply", "-n", "team", "-f", widget("{color: red}")), "widget.example.com/w created")
 	table := c.mustKubectl("get", "widgets", "-n", "team")
-	columns(t, table, "NAME COLOR REPLICAS")
-	has(t, table, "red", "1")
-	has(t, c.mustKubectl("explain", "widget.spec.color"), "Color of the widget.")
+	expectColumns(t, table, "NAME COLOR REPLICAS")
+	expectContains(t, table, "red", "1")
+	expectContains(t, c.mustKubectl("explain", "widget.spec.color"), "Color of the widget.")
 	for spec, want := range map[string]string{"{color: red, replicas: 4}": "replicas exceed max", "{color: red, colour: x}": `unknown field "spec.colour"`} {
 		if r := c.kubectl("apply", "-n", "team", "-f", widget(spec)); r.code == 0 || !strings.Contains(r.stderr, want) {
 			t.Errorf("spec %s: %s, want an error with %q", spec, r, want)
 		}
 	}
-	has(t, c.mustKubectl("apply", "-n", "team", "--server-side", "--force-conflicts", "-f", widget("{color: blue}")), "serverside-applied")
+	expectContains(t, c.mustKubectl("apply", "-n", "team", "--server-side", "--force-conflicts", "-f", widget("{color: blue}")), "serverside-applied")
 	c.mustKubectl("scale", "-n", "team", "widget/w", "--replicas=2")
-	has(t, c.mustKubectl("patch", "-n", "team", "widget", "w", "--type=merge", "-p", `{"spec":{"max":5}}`), "patched")
-	has(t, c.mustKubectl("get", "widget", "w", "-n", "team", "-o", "jsonpath={.spec.replicas} {.spec.max} {.spec.color}"), "2 5 blue")
+	expectContains(t, c.mustKubectl("patch", "-n", "team", "widget", "w", "--type=merge", "-p", `{"spec":{"max":5}}`), "patched")
+	expectContains(t, c.mustKubectl("get", "widget", "w", "-n", "team", "-o", "jsonpath={.spec.replicas} {.spec.max} {.spec.color}"), "2 5 blue")
 	c.mustKubectl("delete", "namespace", "team", "--timeout=60s")
-	if left := c.mustKubectl("get", "widgets", "-A", "-o", "name"); left != "" {
-		t.Errorf("widgets of the deleted namespace are left: %s", left)
+	if remaining := c.mustKubectl("get", "widgets", "-A", "-o", "name"); remaining != "" {
+		t.Errorf("widgets of the deleted namespace are left: %s", remaining)
 	}
 	c.mustKubectl("delete", "crd", "widgets.example.com", "--timeout=60s")
 	if r := c.kubectl("get", "widgets"); r.code != 1 || !strings.Contains(r.stderr, "the server") {

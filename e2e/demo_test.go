@@ -50,15 +50,15 @@ func TestDemoUnprivileged(t *testing.T) {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: 65534, Gid: 65534}
 	}
 	out, err := cmd.CombinedOutput()
-	for _, words := range []string{"Three simulated nodes", "not root", demoSuccess} {
-		if err != nil || !strings.Contains(string(out), words) {
-			t.Errorf("want %q in it: %v: %s", words, err, out)
+	for _, want := range []string{"Three simulated nodes", "not root", demoSuccess} {
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("want %q in it: %v: %s", want, err, out)
 		}
 	}
 	checkDemoCleanup(t, h)
 }
 
-// publicHome returns a home that all users may use.
+// publicHome returns a home directory that all users may use.
 func publicHome(t *testing.T) testHome {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "berth-public-")
@@ -72,8 +72,8 @@ func publicHome(t *testing.T) testHome {
 	return testHome{t, dir}
 }
 
-// TestDemoStopped checks that Ctrl-C in the middle of an act leaves a cluster as it was.
-// So does SIGHUP, which the kernel and the shell send when the terminal closes.
+// TestDemoStopped checks that the demo removes its objects after Ctrl-C in the middle of an act,
+// and after SIGHUP, which the kernel and the shell send when the terminal closes.
 func TestDemoStopped(t *testing.T) {
 	t.Parallel()
 	c := newTestHome(t).up("--nodes", "1")
@@ -81,28 +81,28 @@ func TestDemoStopped(t *testing.T) {
 	if !signal.Ignored(syscall.SIGHUP) { // as with nohup
 		variants = append(variants, []syscall.Signal{syscall.SIGHUP, syscall.SIGHUP})
 	}
-	for _, how := range variants {
+	for _, signals := range variants {
 		d := c.start("demo", "--simulated", "--kubeconfig", c.kubeconfig, "--acts", "memory")
 		d.waitForOutput("Now leaky")
-		for _, s := range how {
+		for _, s := range signals {
 			_ = d.cmd.Process.Signal(s)
 			time.Sleep(50 * time.Millisecond) // simultaneous signals count as one
 		}
 		if code := d.wait(); code != 1 {
-			t.Errorf("%v: it ended with %d: %s", how, code, d.out.String())
+			t.Errorf("%v: it ended with %d: %s", signals, code, d.out.String())
 		}
 		if left := c.mustKubectl("get", "namespaces,nodes,priorityclasses,leases", "-A"); strings.Contains(left, "demo") {
-			t.Errorf("%v: remaining: %s", how, left)
+			t.Errorf("%v: remaining: %s", signals, left)
 		}
 		checkDemoCleanup(t, c.testHome)
 	}
 }
 
-// checkDemoCleanup checks that a demo has left nothing except, if it failed, its log.
+// checkDemoCleanup checks that a demo has removed everything except, if it failed, its log.
 func checkDemoCleanup(t *testing.T, h testHome) {
 	t.Helper()
-	left, _ := filepath.Glob(h.path("state/berth/demo/*"))
-	for _, file := range left {
+	remaining, _ := filepath.Glob(h.path("state/berth/demo/*"))
+	for _, file := range remaining {
 		if filepath.Base(file) != "berth.log" {
 			t.Errorf("left: %s", file)
 		}

@@ -52,9 +52,9 @@ func (c *cluster) podsPerNode(app string) (on string, uids []string) {
 func (c *cluster) waitPodsPerNode(app, want string) (uids []string) {
 	c.t.Helper()
 	eventually(c.t, happenWithin, func() error {
-		var on string
-		if on, uids = c.podsPerNode(app); on != want {
-			return fmt.Errorf("pods of %s are on %s, want %s", app, on, want)
+		var got string
+		if got, uids = c.podsPerNode(app); got != want {
+			return fmt.Errorf("pods of %s are on %s, want %s", app, got, want)
 		}
 		return nil
 	})
@@ -62,7 +62,7 @@ func (c *cluster) waitPodsPerNode(app, want string) (uids []string) {
 }
 
 // TestUpDescheduler checks that berth up --descheduler-policy moves pods, and moves none
-// if they are well spread. No other descheduler starts beside it.
+// if they are well spread. No other descheduler starts next to it.
 func TestUpDescheduler(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -72,9 +72,9 @@ func TestUpDescheduler(t *testing.T) {
 		c.waitPodsPerNode("web", "n1:4 n2:0 n3:0 of 4")
 	})
 	eventually(t, happenWithin, func() error {
-		on, _ := c.podsPerNode("web")
-		if on != "n1:2 n2:1 n3:1 of 4" && on != "n1:1 n2:2 n3:1 of 4" && on != "n1:1 n2:1 n3:2 of 4" {
-			return fmt.Errorf("pods are on %s", on)
+		got, _ := c.podsPerNode("web")
+		if got != "n1:2 n2:1 n3:1 of 4" && got != "n1:1 n2:2 n3:1 of 4" && got != "n1:1 n2:1 n3:2 of 4" {
+			return fmt.Errorf("pods are on %s", got)
 		}
 		return nil
 	})
@@ -93,8 +93,8 @@ func TestUpDescheduler(t *testing.T) {
 		}
 		return nil
 	})
-	if on, after := c.podsPerNode("web"); !slices.Equal(before, after) {
-		t.Errorf("pods moved after they were spread; now %s", on)
+	if got, after := c.podsPerNode("web"); !slices.Equal(before, after) {
+		t.Errorf("pods moved after they were spread; now %s", got)
 	}
 	if r := h.run("descheduler", "--kubeconfig", c.kubeconfig); r.code != 2 || !strings.Contains(r.stderr, "Lease kube-system/descheduler, held by berth-up") {
 		t.Errorf("next to another descheduler: %s", r)
@@ -142,10 +142,10 @@ func TestDeschedulerCommand(t *testing.T) {
 		report.Moves[0].From != "n1" || report.Moves[0].Strategy != "RemoveDuplicates" {
 		t.Fatalf("a dry run: %v, %s", err, dry)
 	}
-	if on, after := c.podsPerNode("db"); !slices.Equal(before, after) {
-		t.Fatalf("a dry run moved pods: %s", on)
+	if nodes, after := c.podsPerNode("db"); !slices.Equal(before, after) {
+		t.Fatalf("a dry run moved pods: %s", nodes)
 	}
-	to := report.Moves[0].To
+	target := report.Moves[0].To
 
 	run := h.start(args...)
 	run.waitForOutput("is evicted from n1")
@@ -163,8 +163,8 @@ func TestDeschedulerCommand(t *testing.T) {
 	if r := h.run(args...); r.code != 0 || len(c.holds()) != 0 {
 		t.Errorf("after the next run %d holds remain: %s", len(c.holds()), r)
 	}
-	if got := c.mustKubectl("get", "pod", pod, "-o", "jsonpath={.spec.nodeName}"); got != to {
-		t.Errorf("%s was bound to %q, want the planned node %s", pod, got, to)
+	if got := c.mustKubectl("get", "pod", pod, "-o", "jsonpath={.spec.nodeName}"); got != target {
+		t.Errorf("%s was bound to %q, want the planned node %s", pod, got, target)
 	}
 }
 
@@ -177,7 +177,7 @@ func (c *cluster) holds() []v1alpha1.Hold {
 }
 
 // stickySet is a StatefulSet whose pods take long to stop. The next pod with the name is
-// created when the old one is gone.
+// created when the old one is deleted.
 const stickySet = `apiVersion: apps/v1
 kind: StatefulSet
 metadata: {name: db}

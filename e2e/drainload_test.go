@@ -142,7 +142,7 @@ func drainUnderLoad(t *testing.T, nodes string) (failed, report string) {
 }
 
 // inOwnNetwork runs the test in a new network namespace, because one machine has one service
-// proxy and tests run in parallel. It reports whether this process is the one in the namespace.
+// proxy and tests run in parallel. It reports whether this process runs in that namespace.
 func inOwnNetwork(t *testing.T) bool {
 	t.Helper()
 	const inside = "BERTH_OWN_NETWORK"

@@ -24,16 +24,16 @@ func (n *constrainedNode) testMemoryEviction(t *testing.T) {
 	stop, result := make(chan struct{}), make(chan string)
 	go func() {
 		var crossed, below time.Time
-		var most int64
+		var maximum int64
 		for {
 			select {
 			case <-stop:
-				result <- fmt.Sprintf("above the threshold for %.1f ms by at most %d MiB", float64(below.Sub(crossed).Microseconds())/1000, max(0, most-level)>>20)
+				result <- fmt.Sprintf("above the threshold for %.1f ms by at most %d MiB", float64(below.Sub(crossed).Microseconds())/1000, max(0, maximum-level)>>20)
 				return
 			case <-time.After(time.Millisecond):
 			}
 			used, err := usage()
-			most = max(most, used)
+			maximum = max(maximum, used)
 			switch {
 			case err != nil:
 			case crossed.IsZero() && used > level:
@@ -43,7 +43,7 @@ func (n *constrainedNode) testMemoryEviction(t *testing.T) {
 			}
 		}
 	}()
-	n.makePod(t, "hog", nil, "-memory=4Gi", "-memory-rate=30Mi")
+	n.createPod(t, "hog", nil, "-memory=4Gi", "-memory-rate=30Mi")
 	n.checkOnlyEviction(t, "hog", "memory", corev1.NodeMemoryPressure)
 	close(stop)
 	t.Logf("a hog of 30 MiB/s on a node of %d MiB: %s", capacity>>20, <-result)
@@ -51,13 +51,13 @@ func (n *constrainedNode) testMemoryEviction(t *testing.T) {
 
 // testPIDEviction checks evictions for lack of process IDs.
 func (n *constrainedNode) testPIDEviction(t *testing.T) {
-	n.makePod(t, "bomb", nil, "-processes=-1")
+	n.createPod(t, "bomb", nil, "-processes=-1")
 	n.checkOnlyEviction(t, "bomb", "pids", corev1.NodePIDPressure)
 }
 
 // testInodeEviction checks evictions for lack of inodes. Another pod uses more bytes.
 func (n *constrainedNode) testInodeEviction(t *testing.T) {
-	n.makePod(t, "hoarder", withScratch, "-listen=:80", "-inodes=3800", "-inodes-in=/scratch")
+	n.createPod(t, "hoarder", withScratch, "-listen=:80", "-inodes=3800", "-inodes-in=/scratch")
 	n.checkOnlyEviction(t, "hoarder", "inodes", corev1.NodeDiskPressure)
 }
 
@@ -67,14 +67,14 @@ var writablePlaces = []string{"/scratch/file", "/etc/hosts", "/dev/termination-l
 // testDiskEviction fills the disk completely, in each place that a container can write. Another pod
 // uses more inodes. Only the writer is evicted, and its space is free soon.
 func (n *constrainedNode) testDiskEviction(t *testing.T) {
-	places, rounds := writablePlaces[:3], 1
+	files, rounds := writablePlaces[:3], 1
 	if soaking() {
-		places, rounds = writablePlaces, 10
+		files, rounds = writablePlaces, 10
 	}
 	for round := range rounds {
-		for i, place := range places {
+		for i, file := range files {
 			name := fmt.Sprintf("writer-%d-%d", round, i)
-			n.makePod(t, name, withScratch, "-listen=:80", "-write=1Gi", "-write-to="+place)
+			n.createPod(t, name, withScratch, "-listen=:80", "-write=1Gi", "-write-to="+file)
 			n.checkOnlyEviction(t, name, "ephemeral-storage", corev1.NodeDiskPressure)
 		}
 	}
@@ -82,11 +82,11 @@ func (n *constrainedNode) testDiskEviction(t *testing.T) {
 
 // testImageGCByInodes checks that an unused image with many files is removed when the disk has few free inodes.
 func (n *constrainedNode) testImageGCByInodes(t *testing.T) {
-	var many []oci.File
+	var files []oci.File
 	for i := range 2000 {
-		many = append(many, oci.File{Path: fmt.Sprintf("/many/%d", i), Mode: 0o644})
+		files = append(files, oci.File{Path: fmt.Sprintf("/many/%d", i), Mode: 0o644})
 	}
-	n.testImageGC(t, "many", many, func() {
+	n.testImageGC(t, "many", files, func() {
 		var s unix.Statfs_t
 		if err := unix.Statfs(n.imagefs, &s); err != nil {
 			t.Fatal(err)
@@ -133,7 +133,7 @@ func (n *constrainedNode) testImageGC(t *testing.T, name string, files []oci.Fil
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.makePod(t, "ran-"+name, func(_ *corev1.PodSpec, c *corev1.Container) { c.Image = ref })
+	n.createPod(t, "ran-"+name, func(_ *corev1.PodSpec, c *corev1.Container) { c.Image = ref })
 	n.waitForPhase(t, "ran-"+name, corev1.PodSucceeded, "")
 	n.hasImage(t, ref, true)
 	fill()
@@ -160,14 +160,14 @@ func (n *constrainedNode) hasImage(t *testing.T, ref string, want bool) {
 		if err != nil {
 			return err
 		}
-		has := false
+		exists := false
 		for _, i := range node.Status.Images {
-			for _, of := range i.Names {
-				has = has || of == ref
+			for _, name := range i.Names {
+				exists = exists || name == ref
 			}
 		}
-		if has != want {
-			return fmt.Errorf("image %s exists: %v, want %v: %v", ref, has, want, node.Status.Images)
+		if exists != want {
+			return fmt.Errorf("image %s exists: %v, want %v: %v", ref, exists, want, node.Status.Images)
 		}
 		return nil
 	})
@@ -186,16 +186,16 @@ func fill(t *testing.T, disk string, percent uint64) string {
 	if err := unix.Fstatfs(int(f.Fd()), &s); err != nil {
 		t.Fatal(err)
 	}
-	left := (int64(s.Bavail) - int64(s.Blocks*percent/100)) * s.Frsize
-	for block := make([]byte, 64<<10); left > 0; {
-		n, err := f.Write(block[:min(int64(len(block)), left)])
+	remaining := (int64(s.Bavail) - int64(s.Blocks*percent/100)) * s.Frsize
+	for block := make([]byte, 64<<10); remaining > 0; {
+		n, err := f.Write(block[:min(int64(len(block)), remaining)])
 		if err == nil {
 			err = f.Sync() // allocates the blocks
 		}
 		if err != nil {
 			break // the disk is full
 		}
-		left -= int64(n)
+		remaining -= int64(n)
 	}
 	return f.Name()
 }
@@ -207,7 +207,7 @@ func (n *constrainedNode) testDiskPressureAdmission(t *testing.T) {
 	n.waitForCondition(t, corev1.NodeDiskPressure, corev1.ConditionTrue)
 	n.agent.kill()
 	n.startAgent(t)
-	n.makePod(t, "late", nil, "-listen=:80")
+	n.createPod(t, "late", nil, "-listen=:80")
 	if p := n.waitForPhase(t, "late", corev1.PodFailed, "Evicted"); !strings.Contains(p.Status.Message, "The node had condition: [DiskPressure].") {
 		t.Errorf("refused with %q", p.Status.Message)
 	}
@@ -215,6 +215,6 @@ func (n *constrainedNode) testDiskPressureAdmission(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.waitForCondition(t, corev1.NodeDiskPressure, corev1.ConditionFalse)
-	n.makePod(t, "again", nil, "-listen=:80")
+	n.createPod(t, "again", nil, "-listen=:80")
 	n.waitForPhase(t, "again", corev1.PodRunning, "")
 }

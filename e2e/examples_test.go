@@ -146,8 +146,8 @@ func testCascade(t *testing.T, c *cluster) {
 		c.mustKubectl("delete", "-f", "../examples/"+name+".yaml", "--timeout=60s")
 	}
 	eventually(t, happenWithin, func() error {
-		if left := c.mustKubectl("get", "pods,replicasets,controllerrevisions,endpointslices", "-o", "name"); strings.TrimSpace(strings.ReplaceAll(left, "endpointslice.discovery.k8s.io/kubernetes", "")) != "" {
-			return fmt.Errorf("left: %s", left)
+		if remaining := c.mustKubectl("get", "pods,replicasets,controllerrevisions,endpointslices", "-o", "name"); strings.TrimSpace(strings.ReplaceAll(remaining, "endpointslice.discovery.k8s.io/kubernetes", "")) != "" {
+			return fmt.Errorf("left: %s", remaining)
 		}
 		return nil
 	})

@@ -23,8 +23,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// Deadlines. A loaded machine with two cores needs a fraction of them, so only an error
-// reaches them. The emulated machine of make test-v2 is ten times slower.
+// Deadlines. A loaded machine with two cores needs only a fraction of them, so a wait times out
+// only after an error. The emulated machine of make test-v2 is ten times slower.
 var (
 	startWithin  = pace(60 * time.Second)
 	stopWithin   = pace(30 * time.Second)
@@ -38,7 +38,7 @@ func pace(d time.Duration) time.Duration {
 	return d
 }
 
-// testHome is the directory of one test, which its processes see as their home.
+// testHome is the directory of one test, which its processes use as their home directory.
 type testHome struct {
 	t   testing.TB
 	dir string
@@ -144,15 +144,15 @@ func (h testHome) start(args ...string) *process {
 }
 
 // startIn is start with another command that executes berth.
-func (h testHome) startIn(by []string, args ...string) *process {
+func (h testHome) startIn(wrapper []string, args ...string) *process {
 	h.t.Helper()
 	p := &process{t: h.t, cmd: h.command(args...), exited: make(chan struct{})}
-	if len(by) > 0 {
-		program, err := exec.LookPath(by[0])
+	if len(wrapper) > 0 {
+		program, err := exec.LookPath(wrapper[0])
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		p.cmd.Path, p.cmd.Args = program, append(slices.Clone(by), p.cmd.Args...)
+		p.cmd.Path, p.cmd.Args = program, append(slices.Clone(wrapper), p.cmd.Args...)
 	}
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
 	if err := p.cmd.Start(); err != nil {
@@ -240,7 +240,7 @@ type cluster struct {
 	kubeconfig string
 }
 
-// up starts `berth up` with its data in the home, on a free port.
+// up starts `berth up` with its data in the home directory, on a free port.
 func (h testHome) up(args ...string) *cluster {
 	h.t.Helper()
 	args = append([]string{"up", "--data-dir", h.path("data"), "--listen", "127.0.0.1:0"}, args...)
@@ -249,7 +249,7 @@ func (h testHome) up(args ...string) *cluster {
 	return c
 }
 
-// server starts `berth server` with its data in the home, on a free port.
+// server starts `berth server` with its data in the home directory, on a free port.
 func (h testHome) server(args ...string) *cluster {
 	h.t.Helper()
 	args = append([]string{"server", "--data-dir", h.path("data"), "--listen", "127.0.0.1:0"}, args...)

@@ -12,8 +12,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// owner creates an owner without a controller and returns its UID. Pods of a missing owner
-// are garbage.
+// owner creates an owner without a controller and returns its UID. The garbage collector
+// deletes pods whose owner does not exist.
 func owner(c *cluster, name string) string {
 	c.mustKubectl("create", "configmap", name)
 	return c.mustKubectl("get", "configmap", name, "-o", "jsonpath={.metadata.uid}")
@@ -32,7 +32,7 @@ spec:
 ---`, name, owner, uid, cpu)
 }
 
-func hold(t model.HoldType, owner, uid, node, until, more string) (name, manifest string) {
+func hold(t model.HoldType, owner, uid, node, until, fields string) (name, manifest string) {
 	name = berth.HoldName(uid, node, t)
 	return name, fmt.Sprintf(`
 apiVersion: berth.dev/v1alpha1
@@ -44,11 +44,11 @@ spec:
   node: %s
   cause: Pressure
   until: %s%s
----`, name, t, owner, uid, node, until, more)
+---`, name, t, owner, uid, node, until, fields)
 }
 
-// TestHolds checks that a Hold keeps the pods of an owner off a node until it is deleted
-// or expires, or reserves resources for the first of them.
+// TestHolds checks that the pods of an owner avoid a node until the Hold is deleted or
+// expires, and that a Hold reserves resources for the first of them.
 func TestHolds(t *testing.T) {
 	t.Parallel()
 	c := newTestHome(t).up("--nodes", "1")
@@ -64,7 +64,7 @@ func TestHolds(t *testing.T) {
 			return nil
 		})
 	}
-	waits := func(name, reason string) {
+	expectPending := func(name, reason string) {
 		t.Helper()
 		eventually(t, happenWithin, func() error {
 			var p corev1.Pod
@@ -80,12 +80,12 @@ func TestHolds(t *testing.T) {
 	web, db, job, big, other := owner(c, "web"), owner(c, "db"), owner(c, "job"), owner(c, "big"), owner(c, "other")
 	name, avoid := hold(model.Avoid, "web", web, node, far, "")
 	c.mustKubectl("apply", "-f", c.write("avoid.yaml", avoid))
-	has(t, c.mustKubectl("get", "holds"), "Avoid", node, "web", "Pressure")
+	expectContains(t, c.mustKubectl("get", "holds"), "Avoid", node, "web", "Pressure")
 	time.Sleep(time.Second) // the scheduler has its own watch
 	c.mustKubectl("apply", "-f", c.write("pods.yaml", ownedPod("web-1", "web", web, "100m")+ownedPod("db-1", "db", db, "100m")))
 	bound("db-1")
-	waits("web-1", "node(s) were avoided after displacements of the owner's pods")
-	has(t, c.explain("default/web-1"), "HoldAvoid rejects 1 node", "displaced for Pressure: 1", "end the hold avoid-")
+	expectPending("web-1", "node(s) were avoided after displacements of the owner's pods")
+	expectContains(t, c.explain("default/web-1"), "HoldAvoid rejects 1 node", "displaced for Pressure: 1", "end the hold avoid-")
 	c.mustKubectl("delete", "hold", name)
 	bound("web-1")
 
@@ -99,7 +99,7 @@ func TestHolds(t *testing.T) {
 	c.mustKubectl("apply", "-f", c.write("reserve.yaml", reserve))
 	time.Sleep(time.Second)
 	c.mustKubectl("apply", "-f", c.write("stranger.yaml", ownedPod("stranger", "other", other, "2")))
-	waits("stranger", "Insufficient cpu")
+	expectPending("stranger", "Insufficient cpu")
 	c.mustKubectl("apply", "-f", c.write("big.yaml", ownedPod("big-1", "big", big, "7")))
 	bound("big-1")
 	if r := c.kubectl("apply", "-f", c.write("bad.yaml", strings.Replace(expiring, "Avoid", "Shun", 1))); r.code == 0 || !strings.Contains(r.stderr, `spec.type: Unsupported value: "Shun"`) {

@@ -55,8 +55,8 @@ spec:
 `
 
 // TestHostilePods runs pods on one node that stop, kill, trace and fork processes, fill every
-// writable place, exhaust file descriptors and write long logs and termination messages. The API
-// server answers throughout, commands in another pod run, and the pods can be deleted.
+// writable file, exhaust file descriptors and write long logs and termination messages. The API
+// server responds throughout, commands in another pod run, and the pods can be deleted.
 func TestHostilePods(t *testing.T) {
 	if err := embedded.CheckRequirements(); err != nil {
 		testkit.SkipOrFail(t, "embedded runtime", err.Error())
@@ -100,7 +100,7 @@ func TestHostilePods(t *testing.T) {
 	t.Logf("soak: slowest answer of /livez with %d hostile pods: %v", pods, slowest())
 }
 
-// interruptedExec runs a command in a pod that may not answer. It kills kubectl after two seconds.
+// interruptedExec runs a command in a pod that may not respond. It kills kubectl after two seconds.
 func (c *cluster) interruptedExec(pod string, command ...string) {
 	c.t.Helper()
 	cmd := c.command(append([]string{"kubectl", "--kubeconfig", c.kubeconfig, "exec", pod, "--"}, command...)...)
@@ -112,7 +112,7 @@ func (c *cluster) interruptedExec(pod string, command ...string) {
 	_ = cmd.Wait() // the result depends on when the pod stops the command
 }
 
-// watchLive requests /livez until the test ends, and fails the test if an answer takes longer than
+// watchLive requests /livez until the test ends, and fails the test if a response takes longer than
 // limit. It returns a function that returns the longest time so far.
 func (c *cluster) watchLive(limit time.Duration) (slowest func() time.Duration) {
 	client, err := kubernetes.NewForConfig(c.config())
@@ -123,21 +123,21 @@ func (c *cluster) watchLive(limit time.Duration) (slowest func() time.Duration) 
 	ctx, cancel := context.WithCancel(context.Background())
 	begin := time.Now()
 	var longest atomic.Int64
-	var late []string // when an answer was late
+	var slow []string // when an answer was late
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		for ctx.Err() == nil {
 			start := time.Now()
-			limited, stop := context.WithTimeout(ctx, timeout)
-			_, err := client.Discovery().RESTClient().Get().AbsPath("/livez").DoRaw(limited)
+			timeoutCtx, stop := context.WithTimeout(ctx, timeout)
+			_, err := client.Discovery().RESTClient().Get().AbsPath("/livez").DoRaw(timeoutCtx)
 			stop()
 			if ctx.Err() != nil {
 				return
 			}
-			took := time.Since(start)
-			if longest.Store(max(longest.Load(), int64(took))); err != nil || took > limit {
-				late = append(late, fmt.Sprintf("at %v: %v after %v", start.Sub(begin).Round(time.Second), err, took.Round(time.Millisecond)))
+			duration := time.Since(start)
+			if longest.Store(max(longest.Load(), int64(duration))); err != nil || duration > limit {
+				slow = append(slow, fmt.Sprintf("at %v: %v after %v", start.Sub(begin).Round(time.Second), err, duration.Round(time.Millisecond)))
 			}
 			select {
 			case <-ctx.Done():
@@ -147,8 +147,8 @@ func (c *cluster) watchLive(limit time.Duration) (slowest func() time.Duration) 
 	}()
 	c.t.Cleanup(func() {
 		cancel()
-		if <-ended; len(late) > 0 {
-			c.t.Errorf("%d answers of /livez failed or took longer than %v:\n%s", len(late), limit, strings.Join(late, "\n"))
+		if <-ended; len(slow) > 0 {
+			c.t.Errorf("%d answers of /livez failed or took longer than %v:\n%s", len(slow), limit, strings.Join(slow, "\n"))
 		}
 	})
 	return func() time.Duration { return time.Duration(longest.Load()) }

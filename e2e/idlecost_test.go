@@ -22,7 +22,7 @@ func TestSoakIdleCost(t *testing.T) {
 	}
 	k := newNodeMachine(t).newKillTest(t, false)
 	for i := range pods {
-		k.makePod(t, fmt.Sprint("idle", i), func(s *corev1.PodSpec, c *corev1.Container) {
+		k.createPod(t, fmt.Sprint("idle", i), func(s *corev1.PodSpec, c *corev1.Container) {
 			s.RestartPolicy, c.Command = corev1.RestartPolicyAlways, []string{"/bin/sleep", "3600"}
 		})
 	}

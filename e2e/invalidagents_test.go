@@ -10,8 +10,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// TestInvalidAgents starts agents and nodes with invalid flags and files. Each is rejected
-// at once with a message that names the error and the valid values.
+// TestInvalidAgents starts agents and nodes with invalid flags and files. Each command exits
+// immediately with a message that names the error and the valid values.
 func TestInvalidAgents(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {

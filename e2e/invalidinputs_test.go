@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// TestInvalidInputs gives the displacement commands, and the files and objects that they
-// use, invalid values. Each is rejected with the right exit code and a message that names
-// the error.
+// TestInvalidInputs runs the displacement commands with invalid values, also in the files and
+// objects that they use. Each exits with the right code and a message that names the error.
 func TestInvalidInputs(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -19,36 +18,36 @@ func TestInvalidInputs(t *testing.T) {
 	object := func(name, text string) []string {
 		return []string{"kubectl", "--kubeconfig", c.kubeconfig, "create", "-f", h.write(name+".yaml", text)}
 	}
-	with := func(args ...string) []string { return append(args, "--kubeconfig", c.kubeconfig) }
+	withKubeconfig := func(args ...string) []string { return append(args, "--kubeconfig", c.kubeconfig) }
 	const lease = "--leader-elect-lease-duration"
 	for name, tc := range map[string]struct {
 		args  []string
 		words []string
 	}{
-		"controller, unknown name":                   {with("controller", "taint"), []string{`controller "taint"`, "taints"}},
-		"controller, duplicate name":                 {with("controller", "taints", "taints"), []string{`controller "taints"`, "twice"}},
-		"controller, unknown name in --upstream-off": {with("controller", "taints", "--upstream-off", "tants"), []string{"--upstream-off", `"tants"`}},
-		"controller, not selected":                   {with("controller", "taints", "--upstream-off", "podgc"), []string{"--upstream-off", `"podgc"`, "taints"}},
-		"controller, lease too short":                {with("controller", lease, "2s"), []string{"lease duration 2s", "renew deadline 10s"}},
-		"controller, empty Lease name":               {with("controller", "--leader-elect-resource-name", ""), []string{"Lease", "required"}},
-		"controller, invalid duration":               {with("controller", lease, "soon"), []string{lease, "soon"}},
-		"controller, journal is a file":              {with("controller", "--journal", h.write("file", "")), []string{"--journal", "file"}},
+		"controller, unknown name":                   {withKubeconfig("controller", "taint"), []string{`controller "taint"`, "taints"}},
+		"controller, duplicate name":                 {withKubeconfig("controller", "taints", "taints"), []string{`controller "taints"`, "twice"}},
+		"controller, unknown name in --upstream-off": {withKubeconfig("controller", "taints", "--upstream-off", "tants"), []string{"--upstream-off", `"tants"`}},
+		"controller, not selected":                   {withKubeconfig("controller", "taints", "--upstream-off", "podgc"), []string{"--upstream-off", `"podgc"`, "taints"}},
+		"controller, lease too short":                {withKubeconfig("controller", lease, "2s"), []string{"lease duration 2s", "renew deadline 10s"}},
+		"controller, empty Lease name":               {withKubeconfig("controller", "--leader-elect-resource-name", ""), []string{"Lease", "required"}},
+		"controller, invalid duration":               {withKubeconfig("controller", lease, "soon"), []string{lease, "soon"}},
+		"controller, journal is a file":              {withKubeconfig("controller", "--journal", h.write("file", "")), []string{"--journal", "file"}},
 		"controller, no permission":                  {[]string{"controller", "--kubeconfig", c.credential("n1", "--node", "n1")}, []string{"system:node:n1", "is not allowed to list namespaces", "--for controller"}},
-		"drain, no node given":                       {with("drain"), []string{"no node given"}},
-		"drain, unknown node":                        {with("drain", "nowhere", "--what-if"), []string{"nowhere", "not found"}},
+		"drain, no node given":                       {withKubeconfig("drain"), []string{"no node given"}},
+		"drain, unknown node":                        {withKubeconfig("drain", "nowhere", "--what-if"), []string{"nowhere", "not found"}},
 		"drain, a dump":                              {[]string{"drain", "n1", "-f", h.write("dump.yaml", "apiVersion: v1\nkind: List\nitems: []\n")}, []string{"-f", "--what-if"}},
-		"drain, negative timeout":                    {with("drain", "n1", "--timeout", "-3s"), []string{"--timeout", "-3s"}},
-		"drain, bad selector":                        {with("drain", "n1", "--pod-selector", "a=b=c"), []string{"--pod-selector", "a=b=c"}},
-		"drain, output":                              {with("drain", "n1", "-o", "xml"), []string{"-o", `"xml"`}},
-		"evictions, negative --since":                {with("evictions", "--since", "-1h"), []string{"--since", "-1h"}},
-		"evictions, unknown cause":                   {with("evictions", "--cause", "Boredom"), []string{"Boredom"}},
-		"evictions, -n and -A":                       {with("evictions", "-n", "a", "-A"), []string{"-n", "-A"}},
-		"evictions, missing journal":                 {with("evictions", "--journal", h.path("nowhere")), []string{"--journal", "nowhere"}},
-		"evictions, output":                          {with("evictions", "-o", "xml"), []string{"-o", `"xml"`}},
-		"explain displacement, unknown pod":          {with("explain", "displacement", "default/missing"), []string{"default/missing", "no displacement found"}},
-		"explain displacement, no pod":               {with("explain", "displacement"), []string{"0 arguments given", "one pod"}},
-		"zones, extra argument":                      {with("zones", "east"), []string{"east"}},
-		"zones, output":                              {with("zones", "-o", "xml"), []string{"-o", `"xml"`}},
+		"drain, negative timeout":                    {withKubeconfig("drain", "n1", "--timeout", "-3s"), []string{"--timeout", "-3s"}},
+		"drain, bad selector":                        {withKubeconfig("drain", "n1", "--pod-selector", "a=b=c"), []string{"--pod-selector", "a=b=c"}},
+		"drain, output":                              {withKubeconfig("drain", "n1", "-o", "xml"), []string{"-o", `"xml"`}},
+		"evictions, negative --since":                {withKubeconfig("evictions", "--since", "-1h"), []string{"--since", "-1h"}},
+		"evictions, unknown cause":                   {withKubeconfig("evictions", "--cause", "Boredom"), []string{"Boredom"}},
+		"evictions, -n and -A":                       {withKubeconfig("evictions", "-n", "a", "-A"), []string{"-n", "-A"}},
+		"evictions, missing journal":                 {withKubeconfig("evictions", "--journal", h.path("nowhere")), []string{"--journal", "nowhere"}},
+		"evictions, output":                          {withKubeconfig("evictions", "-o", "xml"), []string{"-o", `"xml"`}},
+		"explain displacement, unknown pod":          {withKubeconfig("explain", "displacement", "default/missing"), []string{"default/missing", "no displacement found"}},
+		"explain displacement, no pod":               {withKubeconfig("explain", "displacement"), []string{"0 arguments given", "one pod"}},
+		"zones, extra argument":                      {withKubeconfig("zones", "east"), []string{"east"}},
+		"zones, output":                              {withKubeconfig("zones", "-o", "xml"), []string{"-o", `"xml"`}},
 		"option budgets.severalMatch":                {option("several", "budgets: {severalMatch: or}"), []string{"several.yaml", "budgets.severalMatch", `"or"`, "and", "refuse"}},
 		"option nodeLifecycle, range":                {option("grace", "nodeLifecycle: {gracePeriodSeconds: 0}"), []string{"nodeLifecycle.gracePeriodSeconds", "0", "between 2 and 86400"}},
 		"option nodeLifecycle, ratio":                {option("share", "nodeLifecycle: {unhealthyZoneThreshold: 55}"), []string{"nodeLifecycle.unhealthyZoneThreshold", "55", "between 0 and 1"}},

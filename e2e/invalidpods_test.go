@@ -11,8 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// invalidPod is an invalid pod and how its error is shown. The fields spec and container
-// are in flow style; shown is its reason and parts of its message.
+// invalidPod is an invalid pod and the error that the API shows. The fields spec and container
+// are in flow style. reasons and words are the reason and parts of the message.
 type invalidPod struct {
 	spec, container string
 	where           string // waiting, terminated, failed, unscheduled, or event
@@ -92,8 +92,8 @@ func (c *virtualNodeCluster) checkInvalidPods(t *testing.T, pods map[string]inva
 		c.json(&events, "get", "events")
 		var errs []error
 		for _, p := range c.pods() {
-			want, waits := pods[p.Name]
-			if !waits {
+			want, ok := pods[p.Name]
+			if !ok {
 				continue
 			}
 			if err := want.checkReported(&p, events.Items); err != nil {
@@ -114,7 +114,7 @@ func (c *virtualNodeCluster) checkInvalidPods(t *testing.T, pods map[string]inva
 // checkReported checks that the error of a pod is visible.
 func (w *invalidPod) checkReported(p *corev1.Pod, events []corev1.Event) error {
 	var seen []string
-	look := func(where, reason, message string) bool {
+	matches := func(where, reason, message string) bool {
 		seen = append(seen, fmt.Sprintf("%s %s: %s", where, reason, message))
 		if where != w.where && w.where != "any" || !strings.Contains(" "+w.reasons+" ", " "+reason+" ") {
 			return false
@@ -126,23 +126,23 @@ func (w *invalidPod) checkReported(p *corev1.Pod, events []corev1.Event) error {
 		}
 		return true
 	}
-	found := p.Status.Phase == corev1.PodFailed && look("failed", p.Status.Reason, p.Status.Message)
+	found := p.Status.Phase == corev1.PodFailed && matches("failed", p.Status.Reason, p.Status.Message)
 	for _, c := range p.Status.ContainerStatuses {
 		if s := c.State.Waiting; s != nil {
-			found = look("waiting", s.Reason, s.Message) || found
+			found = matches("waiting", s.Reason, s.Message) || found
 		}
 		if s := c.State.Terminated; s != nil {
-			found = look("terminated", s.Reason, s.Message) || found
+			found = matches("terminated", s.Reason, s.Message) || found
 		}
 	}
 	for _, x := range p.Status.Conditions {
 		if x.Type == corev1.PodScheduled && x.Status == corev1.ConditionFalse {
-			found = look("unscheduled", x.Reason, x.Message) || found
+			found = matches("unscheduled", x.Reason, x.Message) || found
 		}
 	}
 	for _, e := range events {
 		if e.InvolvedObject.Name == p.Name {
-			found = look("event", e.Reason, e.Message) || found
+			found = matches("event", e.Reason, e.Message) || found
 		}
 	}
 	if !found {

@@ -117,8 +117,8 @@ func (l *acknowledgedPods) counts() (acknowledged, bound int) {
 	return len(l.acknowledged), len(l.bound)
 }
 
-// arrive creates all pods that are not yet acknowledged. After the wanted number it closes
-// enough, if not nil, and continues until the server is gone.
+// arrive creates all pods that are not yet acknowledged. After want pods it closes reached, if
+// not nil, and continues until the server does not respond any more.
 func (l *acknowledgedPods) arrive(ctx context.Context, client kubernetes.Interface, want int, reached chan struct{}) {
 	work := make(chan string, arriving)
 	for i := range arriving {
@@ -145,7 +145,7 @@ func (l *acknowledgedPods) arrive(ctx context.Context, client kubernetes.Interfa
 	}
 }
 
-// create creates one pod. It returns false if the server is gone. An existing pod was
+// create creates one pod. It returns false if the server does not respond. An existing pod was
 // created by a request whose response was lost.
 func (l *acknowledgedPods) create(ctx context.Context, client kubernetes.Interface, name string) bool {
 	l.mu.Lock()

@@ -26,8 +26,8 @@ func TestKubectl(t *testing.T) {
 	}
 }
 
-// has checks that a text contains all words.
-func has(t *testing.T, text string, words ...string) {
+// expectContains checks that a text contains all words.
+func expectContains(t *testing.T, text string, words ...string) {
 	t.Helper()
 	for _, w := range words {
 		if !strings.Contains(text, w) {
@@ -36,8 +36,8 @@ func has(t *testing.T, text string, words ...string) {
 	}
 }
 
-// columns checks the header of a table.
-func columns(t *testing.T, table, want string) {
+// expectColumns checks the header of a table.
+func expectColumns(t *testing.T, table, want string) {
 	t.Helper()
 	head, _, _ := strings.Cut(table, "\n")
 	if got := strings.Join(strings.Fields(head), " "); got != want {
@@ -46,18 +46,18 @@ func columns(t *testing.T, table, want string) {
 }
 
 func kubectlGet(t *testing.T, c *cluster) {
-	columns(t, c.mustKubectl("get", "pods"), "NAME READY STATUS RESTARTS AGE")
-	columns(t, c.mustKubectl("get", "pods", "-A", "-o", "wide"), "NAMESPACE NAME READY STATUS RESTARTS AGE IP NODE NOMINATED NODE READINESS GATES")
-	columns(t, c.mustKubectl("get", "nodes"), "NAME STATUS ROLES AGE VERSION")
-	columns(t, c.mustKubectl("get", "nodes", "-o", "wide"), "NAME STATUS ROLES AGE VERSION INTERNAL-IP EXTERNAL-IP OS-IMAGE KERNEL-VERSION CONTAINER-RUNTIME")
-	columns(t, c.mustKubectl("get", "svc"), "NAME TYPE CLUSTER-IP EXTERNAL-IP PORT(S) AGE")
-	columns(t, c.mustKubectl("get", "events"), "LAST SEEN TYPE REASON OBJECT MESSAGE")
-	columns(t, c.mustKubectl("get", "ns"), "NAME STATUS AGE")
-	columns(t, c.mustKubectl("get", "leases", "-n", "kube-node-lease"), "NAME HOLDER AGE")
-	has(t, c.mustKubectl("get", "pod", "web", "-o", "yaml"), "kind: Pod", "nodeName: n", "phase: Running")
-	has(t, c.mustKubectl("get", "pod", "web", "-o", "jsonpath={.status.conditions[?(@.type==\"Ready\")].status}"), "True")
-	has(t, c.mustKubectl("get", "pods", "-l", "app=web", "-o", "name"), "pod/web")
-	has(t, c.mustKubectl("get", "pods", "--field-selector", "status.phase=Running", "-o", "custom-columns=N:.metadata.name"), "web")
+	expectColumns(t, c.mustKubectl("get", "pods"), "NAME READY STATUS RESTARTS AGE")
+	expectColumns(t, c.mustKubectl("get", "pods", "-A", "-o", "wide"), "NAMESPACE NAME READY STATUS RESTARTS AGE IP NODE NOMINATED NODE READINESS GATES")
+	expectColumns(t, c.mustKubectl("get", "nodes"), "NAME STATUS ROLES AGE VERSION")
+	expectColumns(t, c.mustKubectl("get", "nodes", "-o", "wide"), "NAME STATUS ROLES AGE VERSION INTERNAL-IP EXTERNAL-IP OS-IMAGE KERNEL-VERSION CONTAINER-RUNTIME")
+	expectColumns(t, c.mustKubectl("get", "svc"), "NAME TYPE CLUSTER-IP EXTERNAL-IP PORT(S) AGE")
+	expectColumns(t, c.mustKubectl("get", "events"), "LAST SEEN TYPE REASON OBJECT MESSAGE")
+	expectColumns(t, c.mustKubectl("get", "ns"), "NAME STATUS AGE")
+	expectColumns(t, c.mustKubectl("get", "leases", "-n", "kube-node-lease"), "NAME HOLDER AGE")
+	expectContains(t, c.mustKubectl("get", "pod", "web", "-o", "yaml"), "kind: Pod", "nodeName: n", "phase: Running")
+	expectContains(t, c.mustKubectl("get", "pod", "web", "-o", "jsonpath={.status.conditions[?(@.type==\"Ready\")].status}"), "True")
+	expectContains(t, c.mustKubectl("get", "pods", "-l", "app=web", "-o", "name"), "pod/web")
+	expectContains(t, c.mustKubectl("get", "pods", "--field-selector", "status.phase=Running", "-o", "custom-columns=N:.metadata.name"), "web")
 	if r := c.kubectl("get", "pods", "-l", "app=none"); r.code != 0 || !strings.Contains(r.stderr, "No resources found") {
 		t.Errorf("get without arguments: %s", r)
 	}
@@ -66,14 +66,14 @@ func kubectlGet(t *testing.T, c *cluster) {
 	if len(all) < 35 {
 		t.Errorf("only %d kinds can be listed: %v", len(all), all)
 	}
-	has(t, c.mustKubectl("get", strings.Join(all, ","), "-A"), "pod/web", "node/n1", "clusterrole.rbac.authorization.k8s.io/cluster-admin", "service/kubernetes", "priorityclass.scheduling.k8s.io/system-node-critical")
+	expectContains(t, c.mustKubectl("get", strings.Join(all, ","), "-A"), "pod/web", "node/n1", "clusterrole.rbac.authorization.k8s.io/cluster-admin", "service/kubernetes", "priorityclass.scheduling.k8s.io/system-node-critical")
 }
 
 func kubectlDescribe(t *testing.T, c *cluster) {
-	has(t, c.mustKubectl("describe", "pod", "web"), "Name:             web", "Node:             n", "Status:           Running", "Image:          web:1", "QoS Class:", "default-scheduler  Successfully assigned default/web to n")
-	has(t, c.mustKubectl("describe", "nodes"), "Allocatable:", "Conditions:", "kubelet is posting ready status", "Non-terminated Pods:", "Allocated resources:", "HolderIdentity:  n1")
-	has(t, c.mustKubectl("describe", "ns", "default"), "Status:       Active")
-	has(t, c.mustKubectl("describe", "clusterrole", "view"), "PolicyRule:", "get list watch")
+	expectContains(t, c.mustKubectl("describe", "pod", "web"), "Name:             web", "Node:             n", "Status:           Running", "Image:          web:1", "QoS Class:", "default-scheduler  Successfully assigned default/web to n")
+	expectContains(t, c.mustKubectl("describe", "nodes"), "Allocatable:", "Conditions:", "kubelet is posting ready status", "Non-terminated Pods:", "Allocated resources:", "HolderIdentity:  n1")
+	expectContains(t, c.mustKubectl("describe", "ns", "default"), "Status:       Active")
+	expectContains(t, c.mustKubectl("describe", "clusterrole", "view"), "PolicyRule:", "get list watch")
 }
 
 func deployment(name string, replicas int, image string) string {
@@ -84,14 +84,14 @@ func deployment(name string, replicas int, image string) string {
 func kubectlApply(t *testing.T, c *cluster) {
 	file := c.write("apply.yaml", deployment("site", 1, "site:1"))
 	r := c.kubectl("apply", "-f", file)
-	has(t, r.stdout, "deployment.apps/site created")
+	expectContains(t, r.stdout, "deployment.apps/site created")
 	if r.stderr != "" {
 		t.Errorf("apply of a deployment warns: %s", r.stderr)
 	}
-	has(t, c.mustKubectl("apply", "-f", file), "unchanged")
+	expectContains(t, c.mustKubectl("apply", "-f", file), "unchanged")
 	c.write("apply.yaml", deployment("site", 2, "site:2"))
-	has(t, c.mustKubectl("apply", "-f", file, "--dry-run=server"), "configured (server dry run)")
-	has(t, c.mustKubectl("apply", "-f", file), "configured")
+	expectContains(t, c.mustKubectl("apply", "-f", file, "--dry-run=server"), "configured (server dry run)")
+	expectContains(t, c.mustKubectl("apply", "-f", file), "configured")
 	var d appsv1.Deployment
 	c.json(&d, "get", "deployment", "site")
 	if *d.Spec.Replicas != 2 || d.Spec.Template.Spec.Containers[0].Image != "site:2" || d.Generation != 2 {
@@ -101,21 +101,21 @@ func kubectlApply(t *testing.T, c *cluster) {
 		t.Errorf("apply of an unknown field: %s", r)
 	}
 	c.mustKubectl("rollout", "status", "deployment/site") // a status update in between would be a conflict
-	has(t, c.mustKubectl("replace", "-f", c.write("replace.yaml", deployment("site", 4, "site:2"))), "replaced")
-	has(t, c.mustKubectl("delete", "-f", file), "deleted")
+	expectContains(t, c.mustKubectl("replace", "-f", c.write("replace.yaml", deployment("site", 4, "site:2"))), "replaced")
+	expectContains(t, c.mustKubectl("delete", "-f", file), "deleted")
 }
 
 func kubectlServerSide(t *testing.T, c *cluster) {
 	file := c.write("ssa.yaml", deployment("shared", 1, "a:1"))
-	has(t, c.mustKubectl("apply", "--server-side", "--field-manager=one", "-f", file), "serverside-applied")
+	expectContains(t, c.mustKubectl("apply", "--server-side", "--field-manager=one", "-f", file), "serverside-applied")
 	other := c.write("other.yaml", deployment("shared", 5, "a:1"))
 	r := c.kubectl("apply", "--server-side", "--field-manager=two", "-f", other)
 	if r.code != 1 {
 		t.Errorf("a conflict is not refused: %s", r)
 	}
-	has(t, r.stderr, `conflict with "one"`, ".spec.replicas", "--force-conflicts")
-	has(t, c.mustKubectl("apply", "--server-side", "--field-manager=two", "--force-conflicts", "-f", other), "serverside-applied")
-	has(t, c.mustKubectl("get", "deployment", "shared", "--show-managed-fields", "-o", "yaml"), "manager: two", "operation: Apply")
+	expectContains(t, r.stderr, `conflict with "one"`, ".spec.replicas", "--force-conflicts")
+	expectContains(t, c.mustKubectl("apply", "--server-side", "--field-manager=two", "--force-conflicts", "-f", other), "serverside-applied")
+	expectContains(t, c.mustKubectl("get", "deployment", "shared", "--show-managed-fields", "-o", "yaml"), "manager: two", "operation: Apply")
 	c.mustKubectl("delete", "deployment", "shared")
 }
 
@@ -138,7 +138,7 @@ func kubectlDiff(t *testing.T, c *cluster) {
 	if r.code != 1 {
 		t.Errorf("diff with changes exits with code %d: %s", r.code, r)
 	}
-	has(t, r.stdout, "-  a: old", "+  a: new")
+	expectContains(t, r.stdout, "-  a: old", "+  a: new")
 }
 
 func kubectlPatch(t *testing.T, c *cluster) {
@@ -147,7 +147,7 @@ func kubectlPatch(t *testing.T, c *cluster) {
 		"json": `[{"op":"add","path":"/metadata/labels/json","value":"1"}]`, "merge": `{"metadata":{"labels":{"merge":"1"}}}`,
 		"strategic": `{"spec":{"containers":[{"name":"patched","image":"x:2"}]}}`,
 	} {
-		has(t, c.mustKubectl("patch", "pod", "patched", "--type="+kind, "-p", patch), "pod/patched patched")
+		expectContains(t, c.mustKubectl("patch", "pod", "patched", "--type="+kind, "-p", patch), "pod/patched patched")
 	}
 	var p corev1.Pod
 	c.json(&p, "get", "pod", "patched")
@@ -157,32 +157,32 @@ func kubectlPatch(t *testing.T, c *cluster) {
 	if r := c.kubectl("patch", "node", "n1", "--subresource=status", "--type=merge", "-p", `{"status":{"capacity":{"example.com/boat":"3"}}}`); r.code != 0 {
 		t.Error(r)
 	}
-	has(t, c.mustKubectl("get", "node", "n1", "-o", "jsonpath={.status.capacity}"), `"example.com/boat":"3"`)
+	expectContains(t, c.mustKubectl("get", "node", "n1", "-o", "jsonpath={.status.capacity}"), `"example.com/boat":"3"`)
 }
 
 func kubectlLabel(t *testing.T, c *cluster) {
-	has(t, c.mustKubectl("label", "node", "n1", "disk=ssd"), "labeled")
+	expectContains(t, c.mustKubectl("label", "node", "n1", "disk=ssd"), "labeled")
 	if r := c.kubectl("label", "node", "n1", "disk=hdd"); r.code != 1 || !strings.Contains(r.stderr, "--overwrite is false") {
 		t.Errorf("label again: %s", r)
 	}
 	c.mustKubectl("label", "node", "n1", "disk=hdd", "--overwrite")
-	has(t, c.mustKubectl("get", "nodes", "-L", "disk"), "DISK", "hdd")
+	expectContains(t, c.mustKubectl("get", "nodes", "-L", "disk"), "DISK", "hdd")
 	c.mustKubectl("label", "node", "n1", "disk-")
-	has(t, c.mustKubectl("annotate", "node", "n1", "note=seen"), "annotated")
+	expectContains(t, c.mustKubectl("annotate", "node", "n1", "note=seen"), "annotated")
 }
 
 func kubectlTaint(t *testing.T, c *cluster) {
-	has(t, c.mustKubectl("taint", "nodes", "--all", "closed=yes:NoSchedule"), "node/n1 tainted", "node/n2 tainted")
+	expectContains(t, c.mustKubectl("taint", "nodes", "--all", "closed=yes:NoSchedule"), "node/n1 tainted", "node/n2 tainted")
 	c.mustKubectl("run", "shut-out", "--image", "x:1")
 	c.mustKubectl("wait", "--for=condition=PodScheduled=false", "pod/shut-out", "--timeout=60s")
-	has(t, c.mustKubectl("get", "pod", "shut-out", "-o", "jsonpath={.status.conditions}"), "0/2 nodes are available: 2 node(s) had untolerated taint(s)")
-	has(t, c.mustKubectl("get", "events", "--field-selector", "reason=FailedScheduling"), "pod/shut-out", "0/2 nodes are available")
+	expectContains(t, c.mustKubectl("get", "pod", "shut-out", "-o", "jsonpath={.status.conditions}"), "0/2 nodes are available: 2 node(s) had untolerated taint(s)")
+	expectContains(t, c.mustKubectl("get", "events", "--field-selector", "reason=FailedScheduling"), "pod/shut-out", "0/2 nodes are available")
 	c.mustKubectl("cordon", "n2")
-	has(t, c.mustKubectl("get", "nodes"), "Ready,SchedulingDisabled")
+	expectContains(t, c.mustKubectl("get", "nodes"), "Ready,SchedulingDisabled")
 	c.mustKubectl("taint", "nodes", "--all", "closed-")
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/shut-out", "--timeout=60s")
-	has(t, c.mustKubectl("get", "pod", "shut-out", "-o", "wide"), "n1")
-	has(t, c.mustKubectl("uncordon", "n2"), "uncordoned")
+	expectContains(t, c.mustKubectl("get", "pod", "shut-out", "-o", "wide"), "n1")
+	expectContains(t, c.mustKubectl("uncordon", "n2"), "uncordoned")
 	eventually(t, happenWithin, func() error {
 		if taints := c.mustKubectl("get", "node", "n2", "-o", "jsonpath={.spec.taints}"); taints != "" {
 			return fmt.Errorf("n2 still has %s", taints)
@@ -193,8 +193,8 @@ func kubectlTaint(t *testing.T, c *cluster) {
 
 func kubectlScale(t *testing.T, c *cluster) {
 	c.mustKubectl("create", "deployment", "scaled", "--image", "x:1")
-	has(t, c.mustKubectl("scale", "deployment", "scaled", "--replicas=3"), "scaled")
-	has(t, c.mustKubectl("get", "deployment", "scaled", "-o", "jsonpath={.spec.replicas}"), "3")
+	expectContains(t, c.mustKubectl("scale", "deployment", "scaled", "--replicas=3"), "scaled")
+	expectContains(t, c.mustKubectl("get", "deployment", "scaled", "-o", "jsonpath={.spec.replicas}"), "3")
 	if r := c.kubectl("scale", "deployment", "scaled", "--current-replicas=7", "--replicas=1"); r.code != 1 || !strings.Contains(r.stderr, "3") {
 		t.Errorf("scale with a wrong precondition: %s", r)
 	}
@@ -206,21 +206,21 @@ func kubectlScale(t *testing.T, c *cluster) {
 }
 
 func kubectlExplain(t *testing.T, c *cluster) {
-	has(t, c.mustKubectl("explain", "pod.spec.topologySpreadConstraints.maxSkew"), "KIND:       Pod", "FIELD: maxSkew <integer>", "unevenly")
-	has(t, c.mustKubectl("explain", "deployments", "--recursive"), "GROUP:      apps", "progressDeadlineSeconds")
-	has(t, c.mustKubectl("version"), "Client Version: v1.37", "Server Version: v1.37")
-	has(t, c.mustKubectl("version", "-o", "json"), `"minor": "37"`, `"kustomizeVersion": "v5.`)
+	expectContains(t, c.mustKubectl("explain", "pod.spec.topologySpreadConstraints.maxSkew"), "KIND:       Pod", "FIELD: maxSkew <integer>", "unevenly")
+	expectContains(t, c.mustKubectl("explain", "deployments", "--recursive"), "GROUP:      apps", "progressDeadlineSeconds")
+	expectContains(t, c.mustKubectl("version"), "Client Version: v1.37", "Server Version: v1.37")
+	expectContains(t, c.mustKubectl("version", "-o", "json"), `"minor": "37"`, `"kustomizeVersion": "v5.`)
 	if r := c.testHome.run("kubectl", "version", "--client"); r.code != 0 || !strings.Contains(r.stdout, "Client Version: v1.37") {
 		t.Errorf("version without a cluster: %s", r)
 	}
-	has(t, c.mustKubectl("api-versions"), "apps/v1", "v1", "rbac.authorization.k8s.io/v1")
-	has(t, c.mustKubectl("cluster-info"), "is running at", "https://127.0.0.1")
-	has(t, c.mustKubectl("get", "--raw", "/openapi/v2"), `"swagger":"2.0"`)
-	has(t, c.mustKubectl("get", "--raw", "/readyz?verbose"), "readyz check passed")
+	expectContains(t, c.mustKubectl("api-versions"), "apps/v1", "v1", "rbac.authorization.k8s.io/v1")
+	expectContains(t, c.mustKubectl("cluster-info"), "is running at", "https://127.0.0.1")
+	expectContains(t, c.mustKubectl("get", "--raw", "/openapi/v2"), `"swagger":"2.0"`)
+	expectContains(t, c.mustKubectl("get", "--raw", "/readyz?verbose"), "readyz check passed")
 }
 
 func kubectlAuth(t *testing.T, c *cluster) {
-	has(t, c.mustKubectl("auth", "can-i", "create", "pods"), "yes")
+	expectContains(t, c.mustKubectl("auth", "can-i", "create", "pods"), "yes")
 	if r := c.kubectl("auth", "can-i", "create", "pods", "--as", "someone"); r.code != 1 || !strings.HasPrefix(r.stdout, "no") {
 		t.Errorf("auth can-i without permission: %s", r)
 	}
@@ -231,8 +231,8 @@ func kubectlAuth(t *testing.T, c *cluster) {
 		}
 		return nil
 	})
-	has(t, c.mustKubectl("auth", "can-i", "--list", "--as", "someone"), "pods", "[create")
-	has(t, c.mustKubectl("auth", "whoami"), "kubernetes-admin", "system:masters")
+	expectContains(t, c.mustKubectl("auth", "can-i", "--list", "--as", "someone"), "pods", "[create")
+	expectContains(t, c.mustKubectl("auth", "whoami"), "kubernetes-admin", "system:masters")
 	token := strings.TrimSpace(c.mustKubectl("create", "token", "default"))
 	if strings.Count(token, ".") != 2 {
 		t.Errorf("no token: %s", token)
@@ -242,7 +242,7 @@ func kubectlAuth(t *testing.T, c *cluster) {
 	if r.code != 0 {
 		t.Error(r)
 	}
-	has(t, r.stdout, "system:serviceaccount:default:default")
+	expectContains(t, r.stdout, "system:serviceaccount:default:default")
 }
 
 // kubectlTop checks that simulated pods use what their annotations script, and the CPU
@@ -257,8 +257,8 @@ func kubectlTop(t *testing.T, c *cluster) {
 		}
 		return nil
 	})
-	has(t, c.mustKubectl("top", "nodes"), "MEMORY(bytes)", "n1", "n2")
-	has(t, c.mustKubectl("get", "pods.metrics.k8s.io", "greedy"), "WINDOW", "250m")
+	expectContains(t, c.mustKubectl("top", "nodes"), "MEMORY(bytes)", "n1", "n2")
+	expectContains(t, c.mustKubectl("get", "pods.metrics.k8s.io", "greedy"), "WINDOW", "250m")
 	if r := c.kubectl("logs", "greedy"); r.code != 1 || !strings.Contains(r.stderr, `is simulated: it has no logs`) {
 		t.Errorf("logs of a simulated pod: %s", r)
 	}
@@ -279,11 +279,11 @@ func kubectlDelete(t *testing.T, c *cluster) {
 	for i := range 3 {
 		c.mustKubectl("run", fmt.Sprintf("gone-%d", i), "--image", "x:1", "-l", "go=away")
 	}
-	has(t, c.mustKubectl("delete", "pods", "-l", "go=away", "--timeout=60s"), `"gone-2" deleted`)
-	if left := c.mustKubectl("get", "pods", "-l", "go=away", "-o", "name"); left != "" {
-		t.Errorf("left: %s", left)
+	expectContains(t, c.mustKubectl("delete", "pods", "-l", "go=away", "--timeout=60s"), `"gone-2" deleted`)
+	if remaining := c.mustKubectl("get", "pods", "-l", "go=away", "-o", "name"); remaining != "" {
+		t.Errorf("left: %s", remaining)
 	}
-	has(t, c.mustKubectl("delete", "pod", "gone-0", "--ignore-not-found"), "")
+	expectContains(t, c.mustKubectl("delete", "pod", "gone-0", "--ignore-not-found"), "")
 	c.mustKubectl("run", "forced", "--image", "x:1")
-	has(t, c.mustKubectl("delete", "pod", "forced", "--force", "--grace-period=0"), "force deleted")
+	expectContains(t, c.mustKubectl("delete", "pod", "forced", "--force", "--grace-period=0"), "force deleted")
 }

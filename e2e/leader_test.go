@@ -50,12 +50,12 @@ func TestTwoSchedulers(t *testing.T) {
 		t.Fatalf("the lease is still held by %s", *next.Spec.HolderIdentity)
 	}
 	// Elections compare leases by whole seconds: of several renewals within one second an
-	// elector sees only the first, and counts from it. Two leaders exclude each other because
+	// elector observes only the first, and counts from it. Two leaders exclude each other because
 	// the old one gives up after the renew deadline.
 	if gap := next.Spec.AcquireTime.Sub(leader.Spec.RenewTime.Time); gap < leaseDuration-time.Second {
 		t.Errorf("the second scheduler acquired the lease %s after its last renewal, before it expired after %s", gap, leaseDuration)
 	}
-	// Renewals that only the server saw and a busy machine add some time.
+	// Renewals that only the server received and a busy machine add some time.
 	if took > leaseDuration+2*retryPeriod+10*time.Second {
 		t.Errorf("the second scheduler took over %s after the kill", took)
 	}
@@ -70,7 +70,7 @@ func TestTwoSchedulers(t *testing.T) {
 	third.waitForOutput("self=true")
 }
 
-// startComponents starts controllers and the agents of four nodes beside a server.
+// startComponents starts controllers and the agents of four nodes for a server.
 func startComponents(c *cluster) {
 	controllers := c.start("controller", "--kubeconfig", c.credential("controller", "--for", "controller"))
 	controllers.waitForOutput("Controllers at")

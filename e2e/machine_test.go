@@ -76,8 +76,8 @@ func skipIfMissing(t *testing.T, embeds bool) {
 	}
 }
 
-// add makes a node that exists until the test ends. Its images are in imagefs, or on its
-// own disk if that is empty. The agent is started separately, by startAgent.
+// add creates a node that exists until the test ends. Its images are in imagefs, or on its
+// own disk if that is empty. startAgent starts the agent separately.
 func (m *nodeMachine) add(t *testing.T, embeds bool, o virtualnode.Options, imagefs string) *realNode {
 	t.Helper()
 	o.Index = int(m.made.Add(1))
@@ -128,9 +128,9 @@ func (n *realNode) startAgent(t *testing.T) {
 	n.agent.waitForOutput("Agent of node " + n.name)
 }
 
-// makePod creates a pod on the node, without the scheduler. The function change may be
+// createPod creates a pod on the node, without the scheduler. The function change may be
 // nil.
-func (n *realNode) makePod(t *testing.T, name string, change func(*corev1.PodSpec, *corev1.Container), args ...string) {
+func (n *realNode) createPod(t *testing.T, name string, change func(*corev1.PodSpec, *corev1.Container), args ...string) {
 	t.Helper()
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -170,8 +170,8 @@ func (n *realNode) waitForPhase(t *testing.T, name string, phase corev1.PodPhase
 	return p
 }
 
-// waitForCondition waits until a condition of the node has the wanted status.
-func (n *realNode) waitForCondition(t *testing.T, of corev1.NodeConditionType, want corev1.ConditionStatus) {
+// waitForCondition waits until a condition of the node has the status want.
+func (n *realNode) waitForCondition(t *testing.T, kind corev1.NodeConditionType, want corev1.ConditionStatus) {
 	t.Helper()
 	eventually(t, happenWithin, func() error {
 		node, err := n.client.CoreV1().Nodes().Get(t.Context(), n.name, metav1.GetOptions{})
@@ -179,11 +179,11 @@ func (n *realNode) waitForCondition(t *testing.T, of corev1.NodeConditionType, w
 			return err
 		}
 		for _, c := range node.Status.Conditions {
-			if c.Type == of && c.Status == want {
+			if c.Type == kind && c.Status == want {
 				return nil
 			}
 		}
-		return fmt.Errorf("conditions %+v, want %s %s", node.Status.Conditions, of, want)
+		return fmt.Errorf("conditions %+v, want %s %s", node.Status.Conditions, kind, want)
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// TestMain silences what client libraries log about killed servers.
+// TestMain discards the logs of client libraries about killed servers.
 func TestMain(m *testing.M) {
 	var flags flag.FlagSet
 	klog.InitFlags(&flags)

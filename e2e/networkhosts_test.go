@@ -20,7 +20,7 @@ type networkHosts struct {
 	network string // its first three bytes
 }
 
-// newNetworkHosts makes n hosts, numbered from 1. They are removed when the test ends.
+// newNetworkHosts creates n hosts, numbered from 1. They are removed when the test ends.
 func newNetworkHosts(t testing.TB, n int) *networkHosts {
 	t.Helper()
 	for _, tool := range []string{"ip", "nsenter"} {
@@ -51,17 +51,17 @@ func newNetworkHosts(t testing.TB, n int) *networkHosts {
 	return h
 }
 
-// freeNetwork returns a part of the range for benchmarking (RFC 2544) in which this
-// machine has no address. A killed test has left its bridge.
-func freeNetwork(t testing.TB, from int) string {
+// freeNetwork returns a part of the range for benchmarking (RFC 2544) in which this machine
+// has no address. The bridge of a killed test may still exist.
+func freeNetwork(t testing.TB, first int) string {
 	t.Helper()
-	taken, err := net.InterfaceAddrs()
+	addresses, err := net.InterfaceAddrs()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := from; i < from+512; i++ {
+	for i := first; i < first+512; i++ {
 		network := fmt.Sprintf("198.%d.%d", 18+i/256%2, i%256)
-		if !slices.ContainsFunc(taken, func(a net.Addr) bool { return strings.HasPrefix(a.String(), network+".") }) {
+		if !slices.ContainsFunc(addresses, func(a net.Addr) bool { return strings.HasPrefix(a.String(), network+".") }) {
 			return network
 		}
 	}
@@ -82,13 +82,13 @@ func (h *networkHosts) link(i int) string { return fmt.Sprintf("%sv%d", h.bridge
 // address returns the address of a host, or that of the bridge for 0.
 func (h *networkHosts) address(i int) string { return fmt.Sprintf("%s.%d", h.network, i+1) }
 
-// disconnect takes the link of a host down, and join brings it up again.
+// disconnect takes the link of a host down, and reconnect brings it up again.
 func (h *networkHosts) disconnect(i int) { h.ip("link", "set", h.link(i), "down") }
 func (h *networkHosts) reconnect(i int)  { h.ip("link", "set", h.link(i), "up") }
 
 // start starts a berth on a host. Only the network is separate. Files, mounts and cgroups
 // are those of the machine.
-func (h *networkHosts) start(i int, on testHome, args ...string) *process {
+func (h *networkHosts) start(i int, home testHome, args ...string) *process {
 	h.t.Helper()
-	return on.startIn([]string{"nsenter", "--net=/run/netns/" + h.name(i), "--"}, args...)
+	return home.startIn([]string{"nsenter", "--net=/run/netns/" + h.name(i), "--"}, args...)
 }

@@ -56,7 +56,7 @@ func (n *realNode) running(ctx context.Context) (map[string]int, error) {
 	return now, err
 }
 
-// leftovers returns an error that names what is left of pods.
+// leftovers returns an error that names the remains of pods.
 func (n *realNode) leftovers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, happenWithin/6)
 	defer cancel()
@@ -96,7 +96,8 @@ func (n *realNode) leftovers(ctx context.Context) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// runtimeLeftovers returns an error that names what the runtime should not have.
+// runtimeLeftovers returns an error that names unexpected sandboxes, containers and files of the
+// runtime.
 func (n *realNode) runtimeLeftovers(ctx context.Context) error {
 	if n.daemon != nil {
 		boxes, err := n.daemon.Service().ListPodSandbox(ctx, nil)
@@ -108,8 +109,8 @@ func (n *realNode) runtimeLeftovers(ctx context.Context) error {
 	}
 	var errs []error
 	for _, dir := range []string{"sandboxes", "containers", "network"} {
-		if left, err := os.ReadDir(n.embeddedRuntimePath(dir)); err != nil || len(left) > 0 {
-			errs = append(errs, fmt.Errorf("%s has %d entries: %w", dir, len(left), err))
+		if entries, err := os.ReadDir(n.embeddedRuntimePath(dir)); err != nil || len(entries) > 0 {
+			errs = append(errs, fmt.Errorf("%s has %d entries: %w", dir, len(entries), err))
 		}
 	}
 	// No process of the runtime: the command line of a shim contains its directory.
@@ -122,7 +123,7 @@ func (n *realNode) runtimeLeftovers(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// wipe removes what the agent's embedded runtime has left, including its bridge.
+// wipe removes the remains of the agent's embedded runtime, including its bridge.
 func (n *realNode) wipe(t *testing.T) {
 	o := embedded.Options{Dir: n.embeddedRuntimePath()}
 	prefix, err := netip.ParsePrefix(n.node.Subnet)

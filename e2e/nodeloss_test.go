@@ -114,8 +114,8 @@ func (c *cluster) waitForNode(name string, ready corev1.ConditionStatus, taints 
 			got = append(got, strings.TrimPrefix(taint.Key, "node.kubernetes.io/")+":"+string(taint.Effect))
 		}
 		slices.Sort(got)
-		if is := readyOf(n); is == nil || is.Status != ready || !slices.Equal(got, taints) {
-			return fmt.Errorf("node %s: %+v, taints %v; want %s, %v", name, is, got, ready, taints)
+		if condition := readyOf(n); condition == nil || condition.Status != ready || !slices.Equal(got, taints) {
+			return fmt.Errorf("node %s: %+v, taints %v; want %s, %v", name, condition, got, ready, taints)
 		}
 		return nil
 	})
@@ -140,11 +140,11 @@ func (c *cluster) checkLossTiming(t *testing.T, config string) {
 	}
 	var n corev1.Node
 	c.json(&n, "get", "node", "a1")
-	silent := readyOf(&n).LastTransitionTime.Sub(lease.Spec.RenewTime.Time)
-	if silent < lossGrace-time.Second { // times of conditions have whole seconds
-		t.Errorf("NotReady %s after the last renewal, before the grace period of %s", silent, lossGrace)
+	delay := readyOf(&n).LastTransitionTime.Sub(lease.Spec.RenewTime.Time)
+	if delay < lossGrace-time.Second { // times of conditions have whole seconds
+		t.Errorf("NotReady %s after the last renewal, before the grace period of %s", delay, lossGrace)
 	}
-	t.Logf("NotReady %.1f s after the last renewal; the grace period is %s", silent.Seconds(), lossGrace)
+	t.Logf("NotReady %.1f s after the last renewal; the grace period is %s", delay.Seconds(), lossGrace)
 	r := c.testHome.run("zones", "--kubeconfig", c.kubeconfig, "--config", config, "-o", "json")
 	var zones explain.Zones
 	if err := json.Unmarshal([]byte(r.stdout), &zones); err != nil || len(zones.Zones) != 1 || len(zones.Zones[0].UnreadyNodes) != 1 || zones.Zones[0].UnreadyNodes[0].Tainted.IsZero() || zones.Zones[0].UnreadyNodes[0].Name != "a1" {
@@ -195,11 +195,11 @@ func (c *cluster) ready(want map[string]bool) {
 			if p.DeletionTimestamp != nil {
 				continue
 			}
-			is := slices.ContainsFunc(p.Status.Conditions, func(x corev1.PodCondition) bool {
+			isReady := slices.ContainsFunc(p.Status.Conditions, func(x corev1.PodCondition) bool {
 				return x.Type == corev1.PodReady && x.Status == corev1.ConditionTrue
 			})
-			if w, known := want[p.Name]; !known || w != is {
-				return fmt.Errorf("pod %s is ready: %v, want %v", p.Name, is, want)
+			if w, ok := want[p.Name]; !ok || w != isReady {
+				return fmt.Errorf("pod %s is ready: %v, want %v", p.Name, isReady, want)
 			}
 		}
 		return nil

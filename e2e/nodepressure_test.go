@@ -103,9 +103,9 @@ func (n *constrainedNode) startSurvivors(t *testing.T) {
 	t.Helper()
 	start := time.Now()
 	n.lives = []string{"bytes", "inodes", "memory"}
-	n.makePod(t, "bytes", withScratch, "-listen=:80", "-write=16Mi", "-write-to=/scratch/file")
-	n.makePod(t, "inodes", withScratch, "-listen=:80", "-inodes=300", "-inodes-in=/scratch")
-	n.makePod(t, "memory", nil, "-listen=:80", "-memory=64Mi", "-processes=20")
+	n.createPod(t, "bytes", withScratch, "-listen=:80", "-write=16Mi", "-write-to=/scratch/file")
+	n.createPod(t, "inodes", withScratch, "-listen=:80", "-inodes=300", "-inodes-in=/scratch")
+	n.createPod(t, "memory", nil, "-listen=:80", "-memory=64Mi", "-processes=20")
 	for _, name := range n.lives {
 		if p := n.waitForPhase(t, name, corev1.PodRunning, ""); p.Status.PodIP == "" {
 			t.Errorf("pod %s has no address", name)
@@ -116,11 +116,11 @@ func (n *constrainedNode) startSurvivors(t *testing.T) {
 
 // checkOnlyEviction checks that one more pod was evicted, for this reason, that the others
 // run, and that the pressure ends.
-func (n *constrainedNode) checkOnlyEviction(t *testing.T, name, of string, condition corev1.NodeConditionType) {
+func (n *constrainedNode) checkOnlyEviction(t *testing.T, name, resource string, condition corev1.NodeConditionType) {
 	t.Helper()
 	p := n.waitForPhase(t, name, corev1.PodFailed, "Evicted")
-	if !strings.Contains(p.Status.Message, "The node was low on resource: "+of) {
-		t.Errorf("pod %s was evicted with %q, want a message that names %s", name, p.Status.Message, of)
+	if !strings.Contains(p.Status.Message, "The node was low on resource: "+resource) {
+		t.Errorf("pod %s was evicted with %q, want a message that names %s", name, p.Status.Message, resource)
 	}
 	n.evicted++
 	reported := time.Now()

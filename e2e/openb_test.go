@@ -110,10 +110,10 @@ func TestLoadTextOutput(t *testing.T) {
 	if r.code != 0 {
 		t.Fatal(r)
 	}
-	has(t, r.stdout, "4 pods of "+pods, "assumptions:", "devices are whole", "2 scheduled, 2 pending", "1  0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) didn't match Pod's node affinity/selector.",
+	expectContains(t, r.stdout, "4 pods of "+pods, "assumptions:", "devices are whole", "2 scheduled, 2 pending", "1  0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) didn't match Pod's node affinity/selector.",
 		"1  0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector.", "RESOURCE", "nvidia.com/gpu  1", "50%")
-	has(t, c.mustKubectl("get", "pod", "b", "-o", "wide"), "fast")
-	has(t, c.explain("default/d"), "fits 0 of 2 nodes", "NodeAffinity rejects 2 nodes")
+	expectContains(t, c.mustKubectl("get", "pod", "b", "-o", "wide"), "fast")
+	expectContains(t, c.explain("default/d"), "fits 0 of 2 nodes", "NodeAffinity rejects 2 nodes")
 }
 
 // checkSummary compares a summary with a recount.
@@ -147,9 +147,9 @@ func checkSummary(t *testing.T, s summary, pods []corev1.Pod, accounts map[strin
 			used.add(name, q)
 		}
 	}
-	seen := []string{}
+	reported := []string{}
 	for _, u := range s.Utilization {
-		seen = append(seen, u.Resource)
+		reported = append(reported, u.Resource)
 		if number(t, u.Requested).Cmp(used.of(u.Resource)) != 0 || number(t, u.Allocatable).Cmp(have.of(u.Resource)) != 0 {
 			t.Errorf("%s: reported %s of %s, recomputed %s of %s", u.Resource, u.Requested, u.Allocatable, used.of(u.Resource).FloatString(3), have.of(u.Resource).FloatString(3))
 		}
@@ -159,7 +159,7 @@ func checkSummary(t *testing.T, s summary, pods []corev1.Pod, accounts map[strin
 		}
 	}
 	for _, name := range []string{"cpu", "memory", "nvidia.com/gpu", "pods"} {
-		if !slices.Contains(seen, name) {
+		if !slices.Contains(reported, name) {
 			t.Errorf("output does not mention %s", name)
 		}
 	}
@@ -177,10 +177,10 @@ func unschedulableReason(p *corev1.Pod) string {
 
 var available = regexp.MustCompile(`^0/(\d+) nodes are available: (.*?)\.( |$)`)
 
-// checkReason checks that no node has resources for a pod, and that at least as many nodes
-// as its message says lack the resource. Nodes only fill up in this test, so the number
-// may have grown. The number for an affinity is constant. checked contains the pairs of
-// demand and message that were already checked.
+// checkReason checks that no node has resources for a pod, and that the number of nodes without
+// the resource is at least the number in the pod's message. Nodes only fill up in this test, so
+// the number may have grown. The number for an affinity is constant. checked contains the pairs
+// of demand and message that were already checked.
 func checkReason(t *testing.T, p *corev1.Pod, accounts map[string]*nodeAccount, checked map[string]bool) {
 	t.Helper()
 	message, want := unschedulableReason(p), demand(t, p)

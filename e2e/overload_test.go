@@ -12,7 +12,7 @@ import (
 )
 
 // TestOverload checks that requests whose bodies do not end, and more readers than the server has
-// seats, do not keep others from being served.
+// seats, do not block other requests.
 func TestOverload(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -42,11 +42,11 @@ func TestOverload(t *testing.T) {
 
 // holdWrites opens requests whose bodies do not end until free is
 // called.
-func (s *apiClients) holdWrites(t *testing.T, places int) (free func()) {
+func (s *apiClients) holdWrites(t *testing.T, n int) (free func()) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	var held sync.WaitGroup
-	for range places {
+	for range n {
 		body, end := io.Pipe()
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.roleMaker.base+roles, body)
 		if err != nil {

@@ -80,8 +80,8 @@ func (c *partitionedCluster) running(node int) map[string]string {
 		c.t.Fatal(err)
 	}
 	out := map[string]string{}
-	for _, one := range list {
-		out[one.Labels["io.kubernetes.pod.name"]] = one.Id
+	for _, item := range list {
+		out[item.Labels["io.kubernetes.pod.name"]] = item.Id
 	}
 	return out
 }
@@ -129,16 +129,16 @@ func testPartition(t *testing.T, least time.Duration) {
 	c.mustKubectl("rollout", "status", "deployment/web", "--timeout=60s")
 	c.mustKubectl("wait", "--for=condition=Ready", "pod", "--all", "--timeout=60s")
 	before := c.running(1)
-	lost := c.webOn("n1")
-	if len(before) != 5 || len(lost) != 1 || before[lost[0]] == "" {
-		t.Fatalf("n1 runs %v, and %v of web according to the API; want one of web and four others", before, lost)
+	webPods := c.webOn("n1")
+	if len(before) != 5 || len(webPods) != 1 || before[webPods[0]] == "" {
+		t.Fatalf("n1 runs %v, and %v of web according to the API; want one of web and four others", before, webPods)
 	}
 
 	t.Logf("all pods run after %.1f s", time.Since(start).Seconds())
 	start = time.Now()
 	c.hosts.disconnect(1)
 	c.waitForNode("n1", corev1.ConditionUnknown, "unreachable:NoExecute", "unreachable:NoSchedule")
-	c.waitForTaintEvictions(slices.Sorted(slices.Values(append([]string{"leaves", "soon"}, lost...)))...)
+	c.waitForTaintEvictions(slices.Sorted(slices.Values(append([]string{"leaves", "soon"}, webPods...)))...)
 	c.mustKubectl("delete", "pod", "forced", "--grace-period=0", "--force")
 	c.mustKubectl("wait", "--for=jsonpath={.status.availableReplicas}=1", "deployment/web", "--timeout=60s")
 	time.Sleep(least - time.Since(start)) // the minimum duration of the partition
@@ -154,9 +154,9 @@ func testPartition(t *testing.T, least time.Duration) {
 	c.mustKubectl("wait", "--for=delete", "pod/leaves", "pod/soon", "--timeout=60s")
 	eventually(t, happenWithin, func() error {
 		got := c.running(1)
-		for _, gone := range append([]string{"leaves", "soon", "forced"}, lost...) {
-			if got[gone] != "" {
-				return fmt.Errorf("n1 still runs %s", gone)
+		for _, name := range append([]string{"leaves", "soon", "forced"}, webPods...) {
+			if got[name] != "" {
+				return fmt.Errorf("n1 still runs %s", name)
 			}
 		}
 		if got["never"] != before["never"] {

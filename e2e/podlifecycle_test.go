@@ -55,18 +55,18 @@ func TestGracefulDeletion(t *testing.T) {
 	// A simulated program stops at once, so the grace period is not waited for.
 	c.mustKubectl("delete", "pod", "runs", "waits", "--grace-period=600", "--timeout=60s")
 	c.mustKubectl("delete", "pod", "held", "--wait=false")
-	var held corev1.Pod
+	var finalized corev1.Pod
 	eventually(t, happenWithin, func() error {
-		c.json(&held, "get", "pod", "held")
-		if held.DeletionTimestamp == nil || held.Status.Phase == corev1.PodRunning {
-			return fmt.Errorf("held is being deleted since %v, phase %s", held.DeletionTimestamp, held.Status.Phase)
+		c.json(&finalized, "get", "pod", "held")
+		if finalized.DeletionTimestamp == nil || finalized.Status.Phase == corev1.PodRunning {
+			return fmt.Errorf("held is being deleted since %v, phase %s", finalized.DeletionTimestamp, finalized.Status.Phase)
 		}
 		return nil
 	})
 	c.mustKubectl("patch", "pod", "held", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 	c.mustKubectl("wait", "--for=delete", "pod/held", "--timeout=60s")
-	if left := c.pods(); len(left) > 0 {
-		t.Errorf("%d pods are left: %s", len(left), left[0].Name)
+	if remaining := c.pods(); len(remaining) > 0 {
+		t.Errorf("%d pods are left: %s", len(remaining), remaining[0].Name)
 	}
 }
 

@@ -100,9 +100,9 @@ func (c *virtualNodeCluster) testVolumeTypes(t *testing.T) {
 	for _, script := range scripts {
 		all.WriteString("(" + script + "); printf '" + next + "'\n")
 	}
-	answers := strings.Split(sh(all.String()), next)
+	outputs := strings.Split(sh(all.String()), next)
 	for i, script := range scripts {
-		if got, want := answers[i], wants[script]; got != want {
+		if got, want := outputs[i], wants[script]; got != want {
 			t.Errorf("%s: %q, want %q", script, got, want)
 		}
 	}
@@ -140,8 +140,8 @@ func (c *virtualNodeCluster) testVolumeTypes(t *testing.T) {
 	c.mustKubectl("delete", "pod", "again", "--wait=false")
 }
 
-// TestSoakVolumeUpdates changes the sources of the files of a running pod, which sees the
-// change within a minute.
+// TestSoakVolumeUpdates changes the sources of the files of a running pod. The files change
+// within a minute.
 func TestSoakVolumeUpdates(t *testing.T) {
 	if os.Getenv("BERTH_SOAK") == "" {
 		t.Skip("takes minutes; make soak runs it")

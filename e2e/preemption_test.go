@@ -18,29 +18,29 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// victims is what a watch has seen of displaced pods and of the pods that displaced them.
+// victims records the displaced pods, and the pods that displaced them, that a watch has observed.
 type victims struct {
 	mu         sync.Mutex
 	conditions map[types.UID]map[string]bool // texts of DisruptionTarget conditions
 	named      map[types.UID]string
 	nominated  map[string]string // the first nomination of a pod, by name
-	gone       map[types.UID]bool
+	deleted    map[types.UID]bool
 }
 
 func watchVictims(ctx context.Context, t *testing.T, client kubernetes.Interface) *victims {
 	t.Helper()
-	v := &victims{conditions: map[types.UID]map[string]bool{}, named: map[types.UID]string{}, nominated: map[string]string{}, gone: map[types.UID]bool{}}
+	v := &victims{conditions: map[types.UID]map[string]bool{}, named: map[types.UID]string{}, nominated: map[string]string{}, deleted: map[types.UID]bool{}}
 	factory := informers.NewSharedInformerFactory(client, 0)
 	informer := factory.Core().V1().Pods().Informer()
-	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: v.see, UpdateFunc: func(_, obj any) { v.see(obj) },
+	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: v.observe, UpdateFunc: func(_, obj any) { v.observe(obj) },
 		DeleteFunc: func(obj any) {
-			if late, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-				obj = late.Obj
+			if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+				obj = tombstone.Obj
 			}
-			v.see(obj)
+			v.observe(obj)
 			v.mu.Lock()
 			defer v.mu.Unlock()
-			v.gone[obj.(*corev1.Pod).UID] = true
+			v.deleted[obj.(*corev1.Pod).UID] = true
 		}}); err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func watchVictims(ctx context.Context, t *testing.T, client kubernetes.Interface
 	return v
 }
 
-func (v *victims) see(obj any) {
+func (v *victims) observe(obj any) {
 	p := obj.(*corev1.Pod)
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -68,9 +68,9 @@ func (v *victims) see(obj any) {
 	}
 }
 
-// each checks that every victim had one condition, is gone, and had one event. It returns
+// checkVictims checks that every victim had one condition, is deleted, and had one event. It returns
 // their number.
-func (v *victims) each(t *testing.T, client kubernetes.Interface) int {
+func (v *victims) checkVictims(t *testing.T, client kubernetes.Interface) int {
 	t.Helper()
 	list, err := client.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -85,8 +85,8 @@ func (v *victims) each(t *testing.T, client kubernetes.Interface) int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for uid, texts := range v.conditions {
-		if len(texts) != 1 || len(events[uid]) != 1 || !v.gone[uid] {
-			t.Errorf("victim %s: conditions %v, %d Preempted events, deleted %v", v.named[uid], texts, len(events[uid]), v.gone[uid])
+		if len(texts) != 1 || len(events[uid]) != 1 || !v.deleted[uid] {
+			t.Errorf("victim %s: conditions %v, %d Preempted events, deleted %v", v.named[uid], texts, len(events[uid]), v.deleted[uid])
 		}
 	}
 	for uid, es := range events {
@@ -104,14 +104,14 @@ func sized(name, cpu, class string, labels map[string]string) *corev1.Pod {
 			corev1.ResourceCPU: resource.MustParse(cpu)}}}}}}
 }
 
-func makePod(t *testing.T, client kubernetes.Interface, p *corev1.Pod) {
+func createPod(t *testing.T, client kubernetes.Interface, p *corev1.Pod) {
 	t.Helper()
 	if _, err := client.CoreV1().Pods("default").Create(t.Context(), p, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func makeClass(t *testing.T, client kubernetes.Interface) {
+func createClass(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	if _, err := client.SchedulingV1().PriorityClasses().Create(t.Context(),
 		&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 1000}, metav1.CreateOptions{}); err != nil {
@@ -125,7 +125,7 @@ func TestPreemption(t *testing.T) {
 	t.Parallel()
 	c := newTestHome(t).up("--nodes", "2", "--node-cpu", "2")
 	client := c.client()
-	makeClass(t, client)
+	createClass(t, client)
 	seen := watchVictims(t.Context(), t, client)
 	all := metav1.LabelSelector{MatchLabels: map[string]string{"app": "protected"}}
 	if _, err := client.PolicyV1().PodDisruptionBudgets("default").Create(t.Context(), &policyv1.PodDisruptionBudget{
@@ -137,11 +137,11 @@ func TestPreemption(t *testing.T) {
 		if i == 2 {
 			app = "free"
 		}
-		makePod(t, client, sized(fmt.Sprintf("low-%d", i), "900m", "", map[string]string{"app": app}))
+		createPod(t, client, sized(fmt.Sprintf("low-%d", i), "900m", "", map[string]string{"app": app}))
 	}
 	c.mustKubectl("wait", "--for=condition=Ready", "pod", "--all", "--timeout=60s")
 
-	makePod(t, client, sized("high", "1", "high", nil))
+	createPod(t, client, sized("high", "1", "high", nil))
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/high", "--timeout=60s")
 	var high corev1.Pod
 	c.json(&high, "get", "pod", "high")
@@ -155,7 +155,7 @@ func TestPreemption(t *testing.T) {
 		}
 	}
 	seen.mu.Unlock()
-	if n := seen.each(t, client); n != 1 {
+	if n := seen.checkVictims(t, client); n != 1 {
 		t.Errorf("%d pods were displaced for one", n)
 	}
 	checkNodeCapacity(t, c.pods(), c.nodes())

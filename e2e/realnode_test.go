@@ -34,8 +34,8 @@ spec:
 `
 
 // TestUpRealNode checks that this machine runs a pod in Berth's own runtime with berth up
-// --real-node. The pod outlives berth up, which adopts it again, and nothing is left when
-// it is deleted.
+// --real-node. The pod outlives berth up, which adopts it again, and leaves no files when it is
+// deleted.
 func TestUpRealNode(t *testing.T) {
 	t.Parallel()
 	if err := embedded.CheckRequirements(); err != nil {
@@ -66,14 +66,14 @@ func TestUpRealNode(t *testing.T) {
 	}
 	c = h.up(args...)
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
-	if again := containerOf(c); again.ContainerID != first.ContainerID || again.RestartCount != 0 {
-		t.Errorf("restored %s after %d restarts, want %s after none", again.ContainerID, again.RestartCount, first.ContainerID)
+	if restarted := containerOf(c); restarted.ContainerID != first.ContainerID || restarted.RestartCount != 0 {
+		t.Errorf("restored %s after %d restarts, want %s after none", restarted.ContainerID, restarted.RestartCount, first.ContainerID)
 	}
 	c.mustKubectl("delete", "pod", "web", "--timeout=60s")
 	eventually(t, happenWithin, func() error { // the agent removes the files of a deleted pod after the object is gone
 		for _, dir := range []string{"runtime/containers", "runtime/sandboxes", "images/uses", "pods"} {
-			if left, _ := os.ReadDir(filepath.Join(root, dir)); len(left) > 0 {
-				return fmt.Errorf("remaining in %s: %v", dir, left)
+			if remaining, _ := os.ReadDir(filepath.Join(root, dir)); len(remaining) > 0 {
+				return fmt.Errorf("remaining in %s: %v", dir, remaining)
 			}
 		}
 		return nil

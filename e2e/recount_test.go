@@ -41,11 +41,11 @@ func number(t testing.TB, text string) *big.Rat {
 	t.Helper()
 	scale := big.NewRat(1, 1)
 	for _, s := range suffixes {
-		rest, found := strings.CutSuffix(text, s.text)
+		digits, found := strings.CutSuffix(text, s.text)
 		if !found {
 			continue
 		}
-		text = rest
+		text = digits
 		factor := big.NewRat(s.base, 1)
 		if s.tens < 0 {
 			factor.Inv(factor)

@@ -28,10 +28,10 @@ func TestReproducible(t *testing.T) {
 		return r.stdout
 	}
 	for _, pod := range []string{"team/any", "team/spread", "team/picky", "team/bound", "team/impossible"} {
-		one := explain(1, 5, pod, "-o", "json")
+		single := explain(1, 5, pod, "-o", "json")
 		for range 3 {
-			if eight := explain(8, 5, pod, "-o", "json"); eight != one {
-				t.Errorf("%s: results with one and eight processors differ:\n%s\n%s", pod, one, eight)
+			if eight := explain(8, 5, pod, "-o", "json"); eight != single {
+				t.Errorf("%s: results with one and eight processors differ:\n%s\n%s", pod, single, eight)
 			}
 		}
 		if a, b := explain(1, 5, pod), explain(8, 5, pod); a != b {
@@ -39,7 +39,7 @@ func TestReproducible(t *testing.T) {
 		}
 	}
 	choices := map[string]bool{}
-	var without string
+	var first string
 	for seed := range uint64(8) {
 		text := explain(2, seed, "team/any", "-o", "json")
 		var got explainOutput
@@ -47,12 +47,12 @@ func TestReproducible(t *testing.T) {
 			t.Fatal(err)
 		}
 		choices[got.Choice] = true
-		rest := strings.Replace(text, fmt.Sprintf("\"choice\": %q", got.Choice), "", 1)
-		if without == "" {
-			without = rest
+		remaining := strings.Replace(text, fmt.Sprintf("\"choice\": %q", got.Choice), "", 1)
+		if first == "" {
+			first = remaining
 		}
-		if rest != without {
-			t.Errorf("seed %d changes more than the choice among equal nodes:\n%s\n%s", seed, without, rest)
+		if remaining != first {
+			t.Errorf("seed %d changes more than the choice among equal nodes:\n%s\n%s", seed, first, remaining)
 		}
 	}
 	if len(choices) < 2 {

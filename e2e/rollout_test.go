@@ -14,13 +14,13 @@ import (
 func kubectlRollout(t *testing.T, c *cluster) {
 	file := c.write("rolling.yaml", deployment("rolling", 4, "r:1"))
 	c.mustKubectl("apply", "-f", file)
-	has(t, c.mustKubectl("rollout", "status", "deployment/rolling", "--timeout=60s"), "successfully rolled out")
+	expectContains(t, c.mustKubectl("rollout", "status", "deployment/rolling", "--timeout=60s"), "successfully rolled out")
 	c.mustKubectl("set", "image", "deployment/rolling", "main=r:2")
 	c.mustKubectl("annotate", "deployment/rolling", "kubernetes.io/change-cause=the second")
-	has(t, c.mustKubectl("rollout", "status", "deployment/rolling", "--timeout=60s"), "successfully rolled out")
-	has(t, c.mustKubectl("rollout", "history", "deployment/rolling"), "REVISION", "1", "2")
-	has(t, c.mustKubectl("rollout", "history", "deployment/rolling", "--revision=1"), "r:1", "pod-template-hash=")
-	has(t, c.mustKubectl("rollout", "undo", "deployment/rolling"), "rolled back")
+	expectContains(t, c.mustKubectl("rollout", "status", "deployment/rolling", "--timeout=60s"), "successfully rolled out")
+	expectContains(t, c.mustKubectl("rollout", "history", "deployment/rolling"), "REVISION", "1", "2")
+	expectContains(t, c.mustKubectl("rollout", "history", "deployment/rolling", "--revision=1"), "r:1", "pod-template-hash=")
+	expectContains(t, c.mustKubectl("rollout", "undo", "deployment/rolling"), "rolled back")
 	c.mustKubectl("rollout", "status", "deployment/rolling", "--timeout=60s")
 	var d appsv1.Deployment
 	c.json(&d, "get", "deployment", "rolling")
@@ -36,7 +36,7 @@ func kubectlRollout(t *testing.T, c *cluster) {
 	c.mustKubectl("rollout", "resume", "deployment/rolling")
 	c.mustKubectl("rollout", "restart", "deployment/rolling")
 	c.mustKubectl("rollout", "status", "deployment/rolling", "--timeout=60s")
-	has(t, c.mustKubectl("describe", "deployment", "rolling"), "4 desired | 4 updated | 4 total | 4 available", "NewReplicaSetAvailable", "ScalingReplicaSet", "Scaled up replica set rolling-")
+	expectContains(t, c.mustKubectl("describe", "deployment", "rolling"), "4 desired | 4 updated | 4 total | 4 available", "NewReplicaSetAvailable", "ScalingReplicaSet", "Scaled up replica set rolling-")
 	var pods corev1.PodList
 	eventually(t, happenWithin, func() error {
 		c.json(&pods, "get", "pods", "-l", "app=rolling")
@@ -56,27 +56,27 @@ func kubectlRollout(t *testing.T, c *cluster) {
 // kubectlCascade deletes Deployments with each of the three propagation policies.
 func kubectlCascade(t *testing.T, c *cluster) {
 	file := c.write("casc.yaml", deployment("casc", 2, "r:1"))
-	made := func() {
+	create := func() {
 		t.Helper()
 		c.mustKubectl("apply", "-f", file)
 		c.mustKubectl("rollout", "status", "deployment/casc", "--timeout=60s")
 	}
-	left := func() string {
+	remaining := func() string {
 		return strings.TrimSpace(c.mustKubectl("get", "deployments,replicasets,pods", "-l", "app=casc", "-o", "name"))
 	}
-	made()
+	create()
 	c.mustKubectl("delete", "deployment", "casc", "--cascade=foreground", "--timeout=60s")
-	if l := left(); l != "" {
+	if l := remaining(); l != "" {
 		t.Errorf("objects left after foreground deletion: %s", l)
 	}
-	made()
+	create()
 	c.mustKubectl("delete", "deployment", "casc", "--cascade=orphan", "--timeout=60s")
 	var sets appsv1.ReplicaSetList
 	c.json(&sets, "get", "replicasets", "-l", "app=casc")
-	if len(sets.Items) != 1 || len(sets.Items[0].OwnerReferences) != 0 || strings.Count(left(), "pod/") != 2 {
-		t.Errorf("released %+v; remaining %s", sets.Items, left())
+	if len(sets.Items) != 1 || len(sets.Items[0].OwnerReferences) != 0 || strings.Count(remaining(), "pod/") != 2 {
+		t.Errorf("released %+v; remaining %s", sets.Items, remaining())
 	}
-	made() // the new Deployment adopts them
+	create() // the new Deployment adopts them
 	c.json(&sets, "get", "replicasets", "-l", "app=casc")
 	var d appsv1.Deployment
 	c.json(&d, "get", "deployment", "casc")
@@ -85,7 +85,7 @@ func kubectlCascade(t *testing.T, c *cluster) {
 	}
 	c.mustKubectl("delete", "deployment", "casc")
 	eventually(t, happenWithin, func() error {
-		if l := left(); l != "" {
+		if l := remaining(); l != "" {
 			return fmt.Errorf("remaining: %s", l)
 		}
 		return nil

@@ -32,7 +32,7 @@ func TestPreemptionStormKill(t *testing.T) {
 	c.start("agent", "--simulated", "--kubeconfig", c.credential("nodes", "--for", "simulated-nodes"), "--nodes-file", c.write("nodes.yaml", file.String())).
 		waitForOutput(fmt.Sprintf("Agent of %d", nodes))
 	client := c.protobuf()
-	makeClass(t, client)
+	createClass(t, client)
 	credential := c.credential("scheduler", "--for", "scheduler")
 	scheduler := func() *process {
 		p := h.start("scheduler", "--kubeconfig", credential, "--leader-elect=false")
@@ -60,18 +60,18 @@ func TestPreemptionStormKill(t *testing.T) {
 	flood(t, client, "high", "high", pods)
 	<-first.exited
 	seen.mu.Lock()
-	chosen, gone := len(seen.conditions), len(seen.gone)
+	chosen, deleted := len(seen.conditions), len(seen.deleted)
 	seen.mu.Unlock()
 	scheduler()
 	eventually(t, 3*happenWithin, func() error { return c.waveRuns("high", pods) })
-	took := time.Since(start)
-	n := seen.each(t, client)
+	duration := time.Since(start)
+	n := seen.checkVictims(t, client)
 	if n != pods {
 		t.Errorf("%d pods were displaced for %d", n, pods)
 	}
 	checkNodeCapacity(t, c.pods(), c.nodes())
 	fmt.Printf("soak: %d pods preempt on %d full nodes; killed with %d victims marked, %d gone; %d victims, each one event and one condition; %.1f s\n",
-		pods, nodes, chosen, gone, n, took.Seconds())
+		pods, nodes, chosen, deleted, n, duration.Seconds())
 }
 
 // flood creates pods of one core as fast as possible.

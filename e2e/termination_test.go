@@ -105,8 +105,8 @@ func (c *cluster) checkTermination(t *testing.T, pod string, least time.Duration
 		}
 	}
 	c.mustKubectl("wait", "--for=delete", "pod/"+pod, "--timeout=60s")
-	if took := time.Since(started); took < least {
-		t.Errorf("the pod terminated after %v, its hook and its program take %v", took, least)
+	if duration := time.Since(started); duration < least {
+		t.Errorf("the pod terminated after %v, its hook and its program take %v", duration, least)
 	}
 	c.waitForEndpoint(pod, "none")
 }

@@ -59,9 +59,9 @@ func checkExplain(t *testing.T, c *cluster) {
 	c.mustKubectl("run", "huge", "--image", "huge:1", "--overrides", `{"spec":{"containers":[{"name":"huge","image":"huge:1","resources":{"requests":{"cpu":"9"}}}]}}`)
 	defer c.mustKubectl("delete", "pod", "huge")
 	text := c.explain("default/huge")
-	for _, words := range []string{"pod default/huge", "fits 0 of 3 nodes", "NodeResourcesFit rejects 3 nodes", "requests 9", "has 8 in all"} {
-		if !strings.Contains(text, words) {
-			t.Errorf("explain pod default/huge does not print %q: %s", words, text)
+	for _, want := range []string{"pod default/huge", "fits 0 of 3 nodes", "NodeResourcesFit rejects 3 nodes", "requests 9", "has 8 in all"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("explain pod default/huge does not print %q: %s", want, text)
 		}
 	}
 	var pod corev1.Pod
@@ -120,7 +120,7 @@ func (c *cluster) explain(args ...string) string {
 	return r.stdout
 }
 
-// checkResumes checks that a cluster still has its pods on their nodes, and places more.
+// checkResumes checks that a cluster still has its pods on their nodes, and schedules more.
 func checkResumes(t *testing.T, c *cluster, before []corev1.Pod, name string) {
 	t.Helper()
 	now := map[string]corev1.Pod{}
@@ -168,14 +168,14 @@ func TestEphemeralCleanup(t *testing.T) {
 	if code := c.proc.stop(); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
 	}
-	if left := files(t, h.dir); len(left) > 0 {
-		t.Errorf("leftovers: %v", left)
+	if remaining := files(t, h.dir); len(remaining) > 0 {
+		t.Errorf("leftovers: %v", remaining)
 	}
-	again := h.up("--ephemeral", "--nodes", "1")
-	if pods := again.pods(); len(pods) != 0 {
+	second := h.up("--ephemeral", "--nodes", "1")
+	if pods := second.pods(); len(pods) != 0 {
 		t.Errorf("a second start still has %d pods", len(pods))
 	}
-	again.proc.waitForOutput("\n  export KUBECONFIG=" + again.kubeconfig + "\n  berth kubectl create deployment")
+	second.proc.waitForOutput("\n  export KUBECONFIG=" + second.kubeconfig + "\n  berth kubectl create deployment")
 	// The default cluster is found without --kubeconfig.
 	d := &cluster{h, h.start("up", "--listen", "127.0.0.1:0", "--nodes", "1"), h.path("state/berth/kubeconfig")}
 	d.proc.waitForOutput("Berth is up")

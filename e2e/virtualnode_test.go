@@ -52,9 +52,9 @@ func startVirtualNodeWith(t *testing.T, runtime string, args ...string) *virtual
 	return &virtualNodeCluster{cluster: h.up(up...), image: image, up: up}
 }
 
-// sweep removes what a failed test has left of its virtual nodes.
-func sweep(t *testing.T, place string) {
-	p, err := virtualnode.NewPool(place)
+// sweep removes the virtual nodes of a failed test.
+func sweep(t *testing.T, dir string) {
+	p, err := virtualnode.NewPool(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,11 +134,11 @@ func (c *virtualNodeCluster) testPods(t *testing.T) {
 	t.Run("debug", c.testDebug)
 	t.Run("eviction by memory", c.testMemoryEviction)
 	t.Run("killed and started again", c.testRestartAfterKill)
-	place := c.path("data/virtual")
+	dir := c.path("data/virtual")
 	if code := c.proc.stop(); code != 0 {
 		t.Errorf("berth up ended with %d: %s", code, c.proc.out.String())
 	}
-	checkNoLeftovers(t, place)
+	checkNoLeftovers(t, dir)
 }
 
 func (c *virtualNodeCluster) testLogsAndExec(t *testing.T) {
@@ -209,16 +209,16 @@ func (c *virtualNodeCluster) testRestartAfterKill(t *testing.T) {
 }
 
 // checkNoLeftovers checks that virtual nodes left nothing in a directory.
-func checkNoLeftovers(t *testing.T, place string) {
+func checkNoLeftovers(t *testing.T, dir string) {
 	t.Helper()
-	if left, _ := filepath.Glob(place + "/*"); len(left) > 0 {
-		t.Errorf("left: %v", left)
+	if remaining, _ := filepath.Glob(dir + "/*"); len(remaining) > 0 {
+		t.Errorf("left: %v", remaining)
 	}
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(string(mounts), place) {
-		t.Errorf("still mounted below %s", place)
+	if strings.Contains(string(mounts), dir) {
+		t.Errorf("still mounted below %s", dir)
 	}
 }

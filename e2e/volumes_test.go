@@ -110,11 +110,11 @@ func TestDynamicProvisioning(t *testing.T) {
 		}
 		return nil
 	})
-	if row := strings.Fields(c.mustKubectl("get", "pv", "--no-headers")); !slices.Equal(row[:7], []string{claim.Spec.VolumeName, "1Gi", "RWO", "Delete", "Bound", "default/data", "berth-local"}) {
-		t.Errorf("get pv: %q", row)
+	if columns := strings.Fields(c.mustKubectl("get", "pv", "--no-headers")); !slices.Equal(columns[:7], []string{claim.Spec.VolumeName, "1Gi", "RWO", "Delete", "Bound", "default/data", "berth-local"}) {
+		t.Errorf("get pv: %q", columns)
 	}
-	if row := strings.Fields(c.mustKubectl("get", "pvc", "--no-headers")); !slices.Equal(row[:6], []string{"data", "Bound", claim.Spec.VolumeName, "1Gi", "RWO", "berth-local"}) {
-		t.Errorf("get pvc: %q", row)
+	if columns := strings.Fields(c.mustKubectl("get", "pvc", "--no-headers")); !slices.Equal(columns[:6], []string{"data", "Bound", claim.Spec.VolumeName, "1Gi", "RWO", "berth-local"}) {
+		t.Errorf("get pvc: %q", columns)
 	}
 	if code := c.proc.stop(); code != 0 {
 		t.Fatalf("Ctrl-C ended it with code %d, want 0", code)
@@ -217,9 +217,9 @@ func TestClaimsSurviveKill(t *testing.T) {
 	}
 	c.mustKubectl("delete", "pods,pvc", "--all", "--wait=false")
 	eventually(t, happenWithin, func() error {
-		left, _ := filepath.Glob(h.path("data/volumes/*/*"))
-		if text := c.mustKubectl("get", "pv", "-o", "name"); len(left) > 0 || text != "" {
-			return fmt.Errorf("left: %d directories, volumes %s", len(left), text)
+		remaining, _ := filepath.Glob(h.path("data/volumes/*/*"))
+		if text := c.mustKubectl("get", "pv", "-o", "name"); len(remaining) > 0 || text != "" {
+			return fmt.Errorf("left: %d directories, volumes %s", len(remaining), text)
 		}
 		return nil
 	})

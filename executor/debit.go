@@ -23,7 +23,7 @@ type RefusedError struct {
 	Budget  *policyv1.PodDisruptionBudget // as it was read
 	Allowed int32
 	Wanted  int
-	// Refunded are the other budgets whose earlier debits were taken back, in their present state.
+	// Refunded are the other budgets whose earlier debits were refunded, in their present state.
 	Refunded []*policyv1.PodDisruptionBudget
 }
 
@@ -93,7 +93,7 @@ func (d *Displacer) debitOne(ctx context.Context, x decision.Debit, victims []*m
 			return got, nil, err
 		}
 		got = appliedDebit{namespace: b.Namespace, name: b.Name, before: b.Status.DisruptionsAllowed}
-		bookVictims(b, x, victims, &got, disruptionsAllowed(b))
+		divideVictims(b, x, victims, &got, disruptionsAllowed(b))
 		if int(disruptionsAllowed(b)) < len(withoutEntry(b, x.Granted, victims)) && !overrule {
 			return got, b, nil
 		}
@@ -118,12 +118,12 @@ func (d *Displacer) debitOne(ctx context.Context, x decision.Debit, victims []*m
 	return got, nil, fmt.Errorf("updating disruption budget %s/%s: %d consecutive conflicts", x.Budget.Namespace, x.Budget.Name, maxDebitAttempts)
 }
 
-// bookVictims divides the victims without an entry into those that the budget allows and the rest. A debit that was
-// planned to overrule the budget uses what the budget still allows; another actor that counted on it is refused.
-func bookVictims(b *policyv1.PodDisruptionBudget, d decision.Debit, victims []*model.Pod, got *appliedDebit, left int32) {
+// divideVictims divides the victims without an entry into those that the budget allows and the rest. A debit that was
+// planned to overrule the budget first uses what the budget still allows. The budget then refuses other actors.
+func divideVictims(b *policyv1.PodDisruptionBudget, d decision.Debit, victims []*model.Pod, got *appliedDebit, allowed int32) {
 	for _, name := range append(withoutEntry(b, d.Granted, victims), withoutEntry(b, d.Overruled, victims)...) {
-		if left > 0 {
-			left--
+		if allowed > 0 {
+			allowed--
 			got.debited = append(got.debited, name)
 		} else {
 			got.overruled = append(got.overruled, name)
@@ -158,25 +158,25 @@ func disruptionsAllowed(b *policyv1.PodDisruptionBudget) int32 {
 	return max(0, b.Status.DisruptionsAllowed)
 }
 
-// refund takes entries back, except those of pods that another actor displaces: that actor relies on the entry, and
-// a refund would be spent on another pod. Entries that cannot be removed expire. refund returns the updated budget,
-// or nil if nothing was taken back.
-func (d *Displacer) refund(ctx context.Context, taken appliedDebit) *policyv1.PodDisruptionBudget {
-	client := d.Client.PolicyV1().PodDisruptionBudgets(taken.namespace)
-	displaced := func(name string) bool { return d.beingDisplaced(ctx, taken.namespace, name) }
-	taken.debited, taken.overruled = slices.DeleteFunc(taken.debited, displaced), slices.DeleteFunc(taken.overruled, displaced)
-	if len(taken.debited)+len(taken.overruled) == 0 {
+// refund removes the entries of a debit, except those of pods that another actor displaces: that actor relies on the
+// entry, and another displacement would use the refund. Entries that cannot be removed expire. refund returns the
+// updated budget, or nil if it removed no entry.
+func (d *Displacer) refund(ctx context.Context, applied appliedDebit) *policyv1.PodDisruptionBudget {
+	client := d.Client.PolicyV1().PodDisruptionBudgets(applied.namespace)
+	displaced := func(name string) bool { return d.beingDisplaced(ctx, applied.namespace, name) }
+	applied.debited, applied.overruled = slices.DeleteFunc(applied.debited, displaced), slices.DeleteFunc(applied.overruled, displaced)
+	if len(applied.debited)+len(applied.overruled) == 0 {
 		return nil
 	}
 	for range maxDebitAttempts {
-		b, err := client.Get(ctx, taken.name, metav1.GetOptions{})
+		b, err := client.Get(ctx, applied.name, metav1.GetOptions{})
 		if err != nil {
 			return nil
 		}
-		for _, name := range taken.overruled {
+		for _, name := range applied.overruled {
 			delete(b.Status.DisruptedPods, name)
 		}
-		for _, name := range taken.debited {
+		for _, name := range applied.debited {
 			if _, exists := b.Status.DisruptedPods[name]; exists {
 				delete(b.Status.DisruptedPods, name)
 				b.Status.DisruptionsAllowed++

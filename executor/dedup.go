@@ -15,15 +15,15 @@ type deduplicator struct {
 // markCounted marks a pod as counted and reports whether it was not counted before.
 func (t *deduplicator) markCounted(uid string) bool { return !t.set(uid, true) }
 
-// markUnanswered notes that the event of a pod may have been written.
+// markUnanswered records that the event of a pod may have been written.
 func (t *deduplicator) markUnanswered(uid string) { t.set(uid, false) }
 
 // isUnanswered reports whether the event of a pod was sent and its response was lost.
 func (t *deduplicator) isUnanswered(uid string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	counted, known := t.pods[uid]
-	return known && !counted
+	counted, ok := t.pods[uid]
+	return ok && !counted
 }
 
 // set updates the state of a pod and reports whether the pod was counted before.

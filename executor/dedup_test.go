@@ -17,20 +17,20 @@ import (
 
 // A displacement counts once, also if several processes retry it.
 func TestDisplacementIsCountedOnce(t *testing.T) {
-	lost, busy := errors.New("EOF"), apierrors.NewTooManyRequests("later", 1)
-	no := apierrors.NewForbidden(pods, "a", errors.New("the namespace is terminating"))
+	connectionLost, throttled := errors.New("EOF"), apierrors.NewTooManyRequests("later", 1)
+	forbidden := apierrors.NewForbidden(pods, "a", errors.New("the namespace is terminating"))
 	for name, tc := range map[string]struct {
 		verb, resource string
 		errs           []error // errors of the first requests
 		after          bool    // the write succeeds despite the error
 	}{
 		"no failure":                                 {},
-		"the deletion fails":                         {verb: "delete", resource: "pods", errs: []error{lost, busy, lost}},
-		"the event fails":                            {verb: "create", resource: "events", errs: []error{lost, busy, lost}},
-		"the response to the event is lost":          {verb: "create", resource: "events", errs: []error{lost}, after: true},
-		"the response to the condition is lost":      {verb: "patch", resource: "pods", errs: []error{lost, lost}, after: true},
-		"the event is always rejected":               {verb: "create", resource: "events", errs: []error{no, no, no, no, no, no}},
-		"the event is accepted at the third attempt": {verb: "create", resource: "events", errs: []error{no, no}},
+		"the deletion fails":                         {verb: "delete", resource: "pods", errs: []error{connectionLost, throttled, connectionLost}},
+		"the event fails":                            {verb: "create", resource: "events", errs: []error{connectionLost, throttled, connectionLost}},
+		"the response to the event is lost":          {verb: "create", resource: "events", errs: []error{connectionLost}, after: true},
+		"the response to the condition is lost":      {verb: "patch", resource: "pods", errs: []error{connectionLost, connectionLost}, after: true},
+		"the event is always rejected":               {verb: "create", resource: "events", errs: []error{forbidden, forbidden, forbidden, forbidden, forbidden, forbidden}},
+		"the event is accepted at the third attempt": {verb: "create", resource: "events", errs: []error{forbidden, forbidden}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := lowPriorityPod("a")

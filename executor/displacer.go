@@ -29,9 +29,9 @@ type Displacer struct {
 	// Instance identifies the process.
 	Component, Instance string
 	Journal             *journal.Journal // nil: none
-	// OnRecordLost is called with what could not be recorded, an event or a journal line. Such an error does not stop
-	// the displacement. It may be nil.
-	OnRecordLost func(what string, err error)
+	// OnRecordLost is called with the kind of record that could not be written, an event or a journal line. Such an
+	// error does not stop the displacement. It may be nil.
+	OnRecordLost func(kind string, err error)
 	// OnDebitForbidden is called with each budget that must not be updated. It may be nil.
 	OnDebitForbidden func(b *model.Budget, err error)
 	// OnDisplaced is called once for each displacement: when its record is written, or when the API server rejects the
@@ -145,7 +145,7 @@ func (d *Displacer) setDisruptionTarget(ctx context.Context, r *displacement.Rec
 }
 
 // checkUID returns the conflict if another pod has the name. The API server also returns a conflict for a pod that
-// changes all the time; that error is retryable.
+// changes continuously. That error is retryable.
 func (d *Displacer) checkUID(ctx context.Context, p *model.Pod, conflict error) error {
 	found, err := d.Client.CoreV1().Pods(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
 	if err != nil {
@@ -175,14 +175,16 @@ func (d *Displacer) deletePod(ctx context.Context, r *displacement.Record, versi
 		o.Preconditions.ResourceVersion = &version
 	}
 	err := d.Client.CoreV1().Pods(r.Victim.Namespace).Delete(ctx, r.Victim.Name, o)
-	if version == "" && isGone(err) {
+	if version == "" && isDeletedOrReplaced(err) {
 		return nil
 	}
 	return err
 }
 
-// isGone reports whether an error means that the pod was deleted or replaced by another one of the same name.
-func isGone(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }
+// isDeletedOrReplaced reports whether an error means that the pod was deleted or replaced by another one of the same name.
+func isDeletedOrReplaced(err error) bool {
+	return apierrors.IsNotFound(err) || apierrors.IsConflict(err)
+}
 
 // patchStatus merges fields into the status of a pod, with its UID as a precondition.
 func patchStatus(ctx context.Context, client kubernetes.Interface, p *model.Pod, version string, status map[string]any) error {

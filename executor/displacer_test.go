@@ -34,8 +34,8 @@ func newTestDisplacer(t *testing.T, objects ...runtime.Object) (*Displacer, *fak
 		}
 		return list
 	}
-	lost := func(what string, err error) { t.Errorf("lost %s: %v", what, err) }
-	return &Displacer{Client: client, Now: func() time.Time { return testTime }, Component: "taint-eviction-controller", Journal: j, OnRecordLost: lost}, client, read
+	onRecordLost := func(kind string, err error) { t.Errorf("lost %s: %v", kind, err) }
+	return &Displacer{Client: client, Now: func() time.Time { return testTime }, Component: "taint-eviction-controller", Journal: j, OnRecordLost: onRecordLost}, client, read
 }
 
 func TestDisplaceWritesOneRecord(t *testing.T) {
@@ -96,12 +96,12 @@ func TestDisplaceDebitsBudgets(t *testing.T) {
 	}
 }
 
-// TestRefundIsNotSpentTwice checks that a debit is refunded if a second budget refuses, unless another actor
-// displaces the pod relying on the entry.
-func TestRefundIsNotSpentTwice(t *testing.T) {
-	for name, others := range map[string]bool{"only this actor": false, "another actor displaces it": true} {
+// TestRefundKeepsEntriesOfOtherActors checks that a debit is refunded if a second budget refuses, unless another actor
+// displaces the pod and relies on the entry.
+func TestRefundKeepsEntriesOfOtherActors(t *testing.T) {
+	for name, shared := range map[string]bool{"only this actor": false, "another actor displaces it": true} {
 		pod := lowPriorityPod("a")
-		if others {
+		if shared {
 			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: displacement.API.Reason()}}
 		}
 		d, client, _ := newTestDisplacer(t, pod, budgetAllowing("x", 1), budgetAllowing("y", 0))
@@ -111,7 +111,7 @@ func TestRefundIsNotSpentTwice(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		x, err := client.PolicyV1().PodDisruptionBudgets("ns").Get(t.Context(), "x", metav1.GetOptions{})
-		if _, entered := x.Status.DisruptedPods["a"]; err != nil || entered != others || (x.Status.DisruptionsAllowed == 0) != others {
+		if _, entered := x.Status.DisruptedPods["a"]; err != nil || entered != shared || (x.Status.DisruptionsAllowed == 0) != shared {
 			t.Errorf("%s: %v, status %+v", name, err, x.Status)
 		}
 	}
@@ -119,17 +119,17 @@ func TestRefundIsNotSpentTwice(t *testing.T) {
 
 func TestDisplaceIgnoresPodWithOtherUID(t *testing.T) {
 	conflict := apierrors.NewConflict(pods, "a", errors.New("another UID or resourceVersion"))
-	namesake := lowPriorityPod("a")
-	namesake.UID = "another"
+	otherPod := lowPriorityPod("a")
+	otherPod.UID = "another"
 	for name, x := range map[string]struct {
 		existing *corev1.Pod
 		version  string
 		done     bool
 	}{
-		"a namesake":              {namesake, "", true},
-		"another resourceVersion": {lowPriorityPod("a"), "7", false},
-		"modified continuously":   {lowPriorityPod("a"), "", false}, // the client gives up after five conflicts
-		"a pod of the same name with the observed version": {namesake, "7", false},
+		"another pod of the same name":                     {otherPod, "", true},
+		"another resourceVersion":                          {lowPriorityPod("a"), "7", false},
+		"modified continuously":                            {lowPriorityPod("a"), "", false}, // the client gives up after five conflicts
+		"a pod of the same name with the observed version": {otherPod, "7", false},
 	} {
 		d, client, _ := newTestDisplacer(t, x.existing)
 		client.PrependReactor("patch", "pods", func(ktesting.Action) (bool, runtime.Object, error) { return true, nil, conflict })

@@ -27,13 +27,13 @@
 // first writer of the record counts the displacement, once, across repetitions and lost responses.
 //
 // Extenders are called over HTTP as kube-scheduler does, one file per verb: filters in sequence, each with the
-// nodes that are left; prioritize calls in parallel, only if more than one node is left, with scores multiplied by
+// remaining nodes; prioritize calls in parallel, only if more than one node remains, with scores multiplied by
 // 10 and by the weight; preemption; and binding. An error of an extender that is not ignorable makes the call
 // Refused, with the extender, the verb and the error; other errors are reported and ignored. Pods and, for
 // extenders that are not nodeCacheCapable, nodes are sent as the API returns them, from a watch that runs only
 // while extenders are configured. Extender calls have separate workers, so a slow extender delays only its pods.
 //
-// Differences from kube-scheduler: a node that an extender neither keeps nor gives a reason for is rejected with a
-// reason that names it; a victim with the preemptor's priority or above is not accepted; a FailedScheduling event
-// with a new message is a new event and not part of the same series, so that the newest reason is visible.
+// Differences from kube-scheduler: if an extender removes a node without a reason, the recorded reason names the
+// extender; a victim with the preemptor's priority or above is not accepted; a FailedScheduling event with a new
+// message is a new event and not part of the same series, so that the newest reason is visible.
 package executor

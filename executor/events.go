@@ -58,9 +58,8 @@ func NewEvents(client kubernetes.Interface, instance string, c clock.Clock) *Eve
 		queue: make(chan *eventsv1.Event, maxQueuedEvents), series: map[seriesKey]*series{}}
 }
 
-// SlowDownWhile limits event writes to a trickle while busy returns true, unless the queue is more than half full.
-// In a burst of pods the bindings then come first and the events catch up later. SlowDownWhile must be called
-// before Run.
+// SlowDownWhile reduces the rate of event writes while busy returns true, unless the queue is more than half full.
+// In a burst of pods, bindings then take precedence over events. SlowDownWhile must be called before Run.
 func (e *Events) SlowDownWhile(busy func() bool) { e.busy = busy }
 
 // throttled reports whether all writers except the first should pause.

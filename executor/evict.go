@@ -25,11 +25,11 @@ type Eviction struct {
 
 // EvictionResult is the response to an Eviction. Evicting a deleted pod counts as granted.
 type EvictionResult struct {
-	Granted     bool
-	AlreadyGone bool   // the pod was deleted before the request
-	Message     string // why the request was refused
-	ByBudget    bool   // a disruption budget refused the request
-	Permanent   bool   // a retry cannot succeed until something changes
+	Granted        bool
+	AlreadyDeleted bool   // the pod was deleted before the request
+	Message        string // why the request was refused
+	ByBudget       bool   // a disruption budget refused the request
+	Permanent      bool   // a retry cannot succeed until something changes
 }
 
 // evictTimeout bounds one eviction request.
@@ -48,14 +48,14 @@ func Evict(ctx context.Context, client kubernetes.Interface, e Eviction) Evictio
 	case err == nil:
 		return EvictionResult{Granted: true}
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err) && strings.Contains(err.Error(), "UID"):
-		return EvictionResult{Granted: true, AlreadyGone: true} // deleted, or replaced by another pod of the same name
+		return EvictionResult{Granted: true, AlreadyDeleted: true} // deleted, or replaced by another pod of the same name
 	}
-	words, budget := blockingReason(err)
-	return EvictionResult{Message: words, ByBudget: budget || apierrors.IsTooManyRequests(err), Permanent: isPermanentEvictionError(err)}
+	message, budget := blockingReason(err)
+	return EvictionResult{Message: message, ByBudget: budget || apierrors.IsTooManyRequests(err), Permanent: isPermanentEvictionError(err)}
 }
 
 // blockingReason returns the reason of a refusal, and whether it is a disruption budget.
-func blockingReason(err error) (words string, budget bool) {
+func blockingReason(err error) (message string, budget bool) {
 	status, ok := err.(apierrors.APIStatus)
 	if !ok || status.Status().Details == nil {
 		return err.Error(), false

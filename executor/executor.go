@@ -41,7 +41,7 @@ type Options struct {
 	// Journal stores the records of victims; nil disables it. OnRecordLost is called with records that could not be
 	// written. It may be nil.
 	Journal      *journal.Journal
-	OnRecordLost func(what string, err error)
+	OnRecordLost func(kind string, err error)
 	// OnDisplaced is called once for each displacement; see Displacer. It may be nil.
 	OnDisplaced func(rec *journal.Displacement)
 }

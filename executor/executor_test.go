@@ -158,8 +158,8 @@ func TestRepeatedEventsBecomeASeries(t *testing.T) {
 		}
 	}
 	first := *record("a")
-	if again := *record("a"); again != first+"+2" {
-		t.Errorf("the second is %s", again)
+	if second := *record("a"); second != first+"+2" {
+		t.Errorf("the second is %s", second)
 	}
 	if third := record("a"); third != nil {
 		t.Errorf("the third is written at once: %s", *third)
@@ -172,8 +172,8 @@ func TestRepeatedEventsBecomeASeries(t *testing.T) {
 		t.Errorf("event with another message: %s", other)
 	}
 	now.Step(seriesTimeout)
-	if late := *record("a"); strings.Contains(late, "+") {
-		t.Errorf("after the series ended: %s", late)
+	if afterSeries := *record("a"); strings.Contains(afterSeries, "+") {
+		t.Errorf("after the series ended: %s", afterSeries)
 	}
 }
 

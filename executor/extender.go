@@ -30,7 +30,7 @@ type Extenders struct {
 
 // NewExtenders returns clients of the extenders, or nil if there are none. It reads certificate files immediately.
 // Until Run is called, every pod and node that is sent to an extender is read from the API server. compile converts
-// a pod that an extender names and the machine did not.
+// victims that an extender adds.
 func NewExtenders(client kubernetes.Interface, list config.Extenders, compile func(*corev1.Pod) *model.Pod) (*Extenders, error) {
 	if len(list) == 0 {
 		return nil, nil

@@ -19,7 +19,7 @@ import (
 )
 
 // teeReader copies a request's body while it is read.
-func teeReader(r *http.Request, to io.Writer) io.Reader { return io.TeeReader(r.Body, to) }
+func teeReader(r *http.Request, w io.Writer) io.Reader { return io.TeeReader(r.Body, w) }
 
 func TestExtenderBind(t *testing.T) {
 	bind := scheduling.Bind{Pod: web, Node: "n1"}
@@ -34,7 +34,7 @@ func TestExtenderBind(t *testing.T) {
 		"refused":                        {http.StatusForbidden, false, scheduling.Refused, true},
 		"failed with an unknown outcome": {http.StatusInternalServerError, false, scheduling.Unknown, true},
 		"malformed response":             {"{", false, scheduling.Unknown, true},
-		"failed, and may":                {http.StatusInternalServerError, true, 0, false},
+		"failed but ignorable":           {http.StatusInternalServerError, true, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			filter, _ := serve(t, config.Extender{Filter: "filter"}, nil)
@@ -93,7 +93,7 @@ func TestExtenderProcessPreemption(t *testing.T) {
 			out := x.ProcessPreemption(t.Context(), request)
 			if out.Result != scheduling.Done {
 				if !strings.Contains(out.Reason, tc.want) || !strings.Contains(out.Reason, e.URL) {
-					t.Errorf("why %q, want %q", out.Reason, tc.want)
+					t.Errorf("reason %q, want %q", out.Reason, tc.want)
 				}
 				return
 			}
@@ -106,7 +106,7 @@ func TestExtenderProcessPreemption(t *testing.T) {
 			if strings.Join(got, " ") != tc.want {
 				t.Errorf("victims %q, want %q", got, tc.want)
 			}
-			if whole := strings.Contains(d.bodies[0], `"NodeNameToVictims":{"n1":{"Pods":[{"metadata":{"name":"old"`); whole == e.NodeCacheCapable {
+			if hasWholePods := strings.Contains(d.bodies[0], `"NodeNameToVictims":{"n1":{"Pods":[{"metadata":{"name":"old"`); hasWholePods == e.NodeCacheCapable {
 				t.Errorf("nodeCacheCapable extenders must get UIDs, others whole pods: %s", d.bodies[0])
 			}
 		})

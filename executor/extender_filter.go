@@ -23,9 +23,9 @@ const (
 	maxScore = 1 << 30
 )
 
-// FilterAndPrioritize calls the interested extenders: the filters in sequence, each with the nodes that are left,
-// and then, if more than one node is left, all prioritize verbs in parallel. The outcome is Refused if an extender
-// that is not ignorable fails.
+// FilterAndPrioritize calls the interested extenders: the filters in sequence, each with the remaining nodes, and
+// then, if more than one node remains, all prioritize verbs in parallel. The outcome is Refused if an extender that
+// is not ignorable fails.
 func (x *Extenders) FilterAndPrioritize(ctx context.Context, e scheduling.CallExtenders) scheduling.Outcome {
 	pod, err := x.objects.pod(ctx, e.Pod)
 	if err != nil {
@@ -35,7 +35,7 @@ func (x *Extenders) FilterAndPrioritize(ctx context.Context, e scheduling.CallEx
 	for _, n := range e.Nodes {
 		names = append(names, n.Node)
 	}
-	answer := &scheduling.ExtenderResult{}
+	result := &scheduling.ExtenderResult{}
 	for _, ex := range x.list {
 		if len(names) == 0 {
 			break
@@ -43,7 +43,7 @@ func (x *Extenders) FilterAndPrioritize(ctx context.Context, e scheduling.CallEx
 		if ex.Filter == "" || !ex.IsInterested(e.Pod) {
 			continue
 		}
-		left, failed, err := x.filter(ctx, ex, pod, names)
+		remaining, failed, err := x.filter(ctx, ex, pod, names)
 		if err != nil && !ex.Ignorable {
 			return scheduling.Outcome{Result: scheduling.Refused, Reason: err.Error()}
 		}
@@ -51,17 +51,17 @@ func (x *Extenders) FilterAndPrioritize(ctx context.Context, e scheduling.CallEx
 			x.reportIgnored(ex, ex.Filter, err)
 			continue
 		}
-		names, answer.FailedNodes = left, append(answer.FailedNodes, failed...)
+		names, result.FailedNodes = remaining, append(result.FailedNodes, failed...)
 	}
-	slices.SortFunc(answer.FailedNodes, func(a, b scheduling.FailedNode) int { return cmp.Compare(a.Node, b.Node) })
+	slices.SortFunc(result.FailedNodes, func(a, b scheduling.FailedNode) int { return cmp.Compare(a.Node, b.Node) })
 	points := map[string]int64{}
 	if len(names) > 1 {
 		points = x.prioritizeAll(ctx, e, pod, names)
 	}
 	for _, n := range names {
-		answer.Nodes = append(answer.Nodes, profiles.NodeScore{Node: n, Score: points[n]})
+		result.Nodes = append(result.Nodes, profiles.NodeScore{Node: n, Score: points[n]})
 	}
-	return scheduling.Outcome{ExtenderResult: answer}
+	return scheduling.Outcome{ExtenderResult: result}
 }
 
 // extenderArgs returns the request body for an extender.
@@ -80,9 +80,9 @@ func (x *Extenders) extenderArgs(ctx context.Context, ex *extender, pod *corev1.
 	return &extenderv1.ExtenderArgs{Pod: pod, Nodes: list}, nil
 }
 
-// filter calls one extender's filter verb. A node that the extender neither keeps nor gives a reason for counts as
-// rejected and unresolvable, as in kube-scheduler.
-func (x *Extenders) filter(ctx context.Context, ex *extender, pod *corev1.Pod, names []string) (left []string, failed []scheduling.FailedNode, err error) {
+// filter calls one extender's filter verb. A node that the extender removes without a reason counts as rejected and
+// unresolvable, as in kube-scheduler.
+func (x *Extenders) filter(ctx context.Context, ex *extender, pod *corev1.Pod, names []string) (remaining []string, failed []scheduling.FailedNode, err error) {
 	args, err := x.extenderArgs(ctx, ex, pod, names)
 	if err != nil {
 		return nil, nil, err
@@ -96,14 +96,14 @@ func (x *Extenders) filter(ctx context.Context, ex *extender, pod *corev1.Pod, n
 	}
 	kept := map[string]bool{}
 	for _, n := range keptNodes(ex, &result) {
-		if _, known := slices.BinarySearch(names, n); !known {
+		if _, requested := slices.BinarySearch(names, n); !requested {
 			return nil, nil, ex.wrapError(ex.Filter, fmt.Errorf("node %q was not in the request", n))
 		}
 		kept[n] = true
 	}
 	for _, n := range names {
 		if kept[n] {
-			left = append(left, n)
+			remaining = append(remaining, n)
 			continue
 		}
 		f := scheduling.FailedNode{Node: n, Extender: ex.URL, Unresolvable: true, Reason: "node(s) rejected by extender " + ex.URL + " without a reason"}
@@ -114,10 +114,10 @@ func (x *Extenders) filter(ctx context.Context, ex *extender, pod *corev1.Pod, n
 		}
 		failed = append(failed, f)
 	}
-	return left, failed, nil
+	return remaining, failed, nil
 }
 
-// keptNodes returns the nodes that a response keeps.
+// keptNodes returns the nodes that passed the filter, according to a response.
 func keptNodes(ex *extender, r *extenderv1.ExtenderFilterResult) (names []string) {
 	switch {
 	case ex.NodeCacheCapable && r.NodeNames != nil:

@@ -36,8 +36,8 @@ func (e *statusError) Error() string {
 
 // call posts a request to an extender and decodes the response. Errors name
 // the extender and the verb.
-func (e *extender) call(ctx context.Context, verb string, request, answer any) error {
-	if err := e.post(ctx, verb, request, answer); err != nil {
+func (e *extender) call(ctx context.Context, verb string, request, response any) error {
+	if err := e.post(ctx, verb, request, response); err != nil {
 		return e.wrapError(verb, err)
 	}
 	return nil
@@ -47,7 +47,7 @@ func (e *extender) wrapError(verb string, err error) error {
 	return fmt.Errorf("extender %s: %s: %w", e.URL, verb, err)
 }
 
-func (e *extender) post(ctx context.Context, verb string, payload, answer any) error {
+func (e *extender) post(ctx context.Context, verb string, payload, result any) error {
 	body, err := json.Marshal(payload)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (e *extender) post(ctx context.Context, verb string, payload, answer any) e
 	if int64(len(text)) > e.maxResponse {
 		return fmt.Errorf("response exceeds %d bytes", e.maxResponse)
 	}
-	if err := json.Unmarshal(text, answer); err != nil {
+	if err := json.Unmarshal(text, result); err != nil {
 		return fmt.Errorf("decoding response %q: %w", text[:min(len(text), maxQuotedBytes)], err)
 	}
 	return nil

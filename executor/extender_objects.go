@@ -35,8 +35,8 @@ type objectCache struct {
 	podFieldSelector string
 }
 
-// newObjectCache watches nodes only if an extender is not nodeCacheCapable. The
-// pod is always sent.
+// newObjectCache returns a cache for the extenders. It watches nodes only if an extender is
+// not nodeCacheCapable. The pod is always sent.
 func newObjectCache(client kubernetes.Interface, list config.Extenders) *objectCache {
 	o := &objectCache{client: client, pods: cache.NewStore(cache.MetaNamespaceKeyFunc), nodes: cache.NewStore(cache.MetaNamespaceKeyFunc)}
 	all := false
@@ -82,13 +82,13 @@ func (o *objectCache) run(ctx context.Context) {
 	wg.Wait()
 }
 
-func (o *objectCache) runReflector(ctx context.Context, name string, of runtime.Object, store cache.Store, lw cache.ListWatch) {
+func (o *objectCache) runReflector(ctx context.Context, name string, objectType runtime.Object, store cache.Store, lw cache.ListWatch) {
 	source := cache.ToListWatcherWithWatchListSemantics(&lw, o.client)
-	cache.NewReflectorWithOptions(source, of, store, cache.ReflectorOptions{Name: "extenders/" + name}).RunWithContext(ctx)
+	cache.NewReflectorWithOptions(source, objectType, store, cache.ReflectorOptions{Name: "extenders/" + name}).RunWithContext(ctx)
 }
 
-// errPodGone marks that a pod was deleted.
-var errPodGone = errors.New("deleted")
+// errPodDeleted marks that a pod was deleted.
+var errPodDeleted = errors.New("deleted")
 
 // pod returns the API object of a pod. It fails if another pod has the name.
 func (o *objectCache) pod(ctx context.Context, p *model.Pod) (*corev1.Pod, error) {
@@ -97,13 +97,13 @@ func (o *objectCache) pod(ctx context.Context, p *model.Pod) (*corev1.Pod, error
 	}
 	found, err := o.client.CoreV1().Pods(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("pod %s: %w", p.Key(), errPodGone)
+		return nil, fmt.Errorf("pod %s: %w", p.Key(), errPodDeleted)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading pod %s to send it to an extender: %w", p.Key(), err)
 	}
 	if string(found.UID) != p.UID {
-		return nil, fmt.Errorf("pod %s with UID %s: %w: replaced by UID %s", p.Key(), p.UID, errPodGone, found.UID)
+		return nil, fmt.Errorf("pod %s with UID %s: %w: replaced by UID %s", p.Key(), p.UID, errPodDeleted, found.UID)
 	}
 	return found, nil
 }

@@ -21,15 +21,15 @@ func (x *Extenders) ProcessPreemption(ctx context.Context, e scheduling.CallPree
 	if err != nil {
 		return scheduling.Outcome{Result: scheduling.Refused, Reason: err.Error()}
 	}
-	left := e.Candidates
+	remaining := e.Candidates
 	for _, ex := range x.list {
-		if len(left) == 0 {
+		if len(remaining) == 0 {
 			break
 		}
 		if ex.Preempt == "" || !ex.IsInterested(e.Pod) {
 			continue
 		}
-		after, err := x.processPreemption(ctx, ex, pod, e.Pod, left)
+		next, err := x.processPreemption(ctx, ex, pod, e.Pod, remaining)
 		if err != nil && !ex.Ignorable {
 			return scheduling.Outcome{Result: scheduling.Refused, Reason: err.Error()}
 		}
@@ -37,9 +37,9 @@ func (x *Extenders) ProcessPreemption(ctx context.Context, e scheduling.CallPree
 			x.reportIgnored(ex, ex.Preempt, err)
 			continue
 		}
-		left = after
+		remaining = next
 	}
-	return scheduling.Outcome{Candidates: left}
+	return scheduling.Outcome{Candidates: remaining}
 }
 
 // processPreemption calls one extender. The response names victims by UID for every kind of extender.
@@ -62,7 +62,7 @@ func (x *Extenders) processPreemption(ctx context.Context, ex *extender, origina
 			return nil, ex.wrapError(ex.Preempt, fmt.Errorf("node %q was not in the request", node))
 		}
 	}
-	var left []profiles.Candidate
+	var remaining []profiles.Candidate
 	for _, c := range candidates {
 		v, ok := result.NodeNameToMetaVictims[c.Node]
 		if !ok {
@@ -79,9 +79,9 @@ func (x *Extenders) processPreemption(ctx context.Context, ex *extender, origina
 		if err != nil {
 			return nil, ex.wrapError(ex.Preempt, err)
 		}
-		left = append(left, after)
+		remaining = append(remaining, after)
 	}
-	return left, nil
+	return remaining, nil
 }
 
 func noVictimError(node string) error {
@@ -148,7 +148,7 @@ func (x *Extenders) fullVictims(ctx context.Context, candidates []profiles.Candi
 		m := &extenderv1.Victims{NumPDBViolations: int64(c.Violations)}
 		for _, v := range c.Victims {
 			original, err := x.objects.pod(ctx, v)
-			if errors.Is(err, errPodGone) {
+			if errors.Is(err, errPodDeleted) {
 				continue
 			}
 			if err != nil {

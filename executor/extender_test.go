@@ -191,7 +191,7 @@ func TestExtenderFilterErrors(t *testing.T) {
 					reason = strings.Join(c.list, "")
 				}
 				if !strings.Contains(reason, tc.want) || !strings.Contains(reason, "extender "+e.URL+": predicates: ") {
-					t.Errorf("ignorable %v: why %q, want %q", e.Ignorable, reason, tc.want)
+					t.Errorf("ignorable %v: reason %q, want %q", e.Ignorable, reason, tc.want)
 				}
 				if (out.Result == scheduling.Refused) == e.Ignorable || e.Ignorable && len(out.ExtenderResult.Nodes) != 3 {
 					t.Errorf("ignorable %v: %+v", e.Ignorable, out)
@@ -208,9 +208,9 @@ func TestExtenderScoresAreWeightedAndSummed(t *testing.T) {
 	a, _ := serve(t, config.Extender{Prioritize: "score", Weight: 2, NodeCacheCapable: true}, scores(extenderv1.HostPriorityList{{Host: "n1", Score: 3}, {Host: "n3", Score: 10}, {Host: "n9", Score: 1}}))
 	b, _ := serve(t, config.Extender{Prioritize: "score", Weight: 5}, scores(extenderv1.HostPriorityList{{Host: "n1", Score: 1}}))
 	broken, _ := serve(t, config.Extender{Prioritize: "score", Weight: 1, NodeCacheCapable: true}, scores(extenderv1.HostPriorityList{{Host: "n2", Score: 1 << 40}}))
-	twice, _ := serve(t, config.Extender{Prioritize: "score", Weight: 1, NodeCacheCapable: true}, scores(extenderv1.HostPriorityList{{Host: "n2"}, {Host: "n2"}}))
-	gone := config.Extender{URL: "http://127.0.0.1:1", Prioritize: "score", Weight: 1, Timeout: time.Second}
-	x, c := newTestExtenders(t, a, b, broken, twice, gone)
+	duplicate, _ := serve(t, config.Extender{Prioritize: "score", Weight: 1, NodeCacheCapable: true}, scores(extenderv1.HostPriorityList{{Host: "n2"}, {Host: "n2"}}))
+	unavailable := config.Extender{URL: "http://127.0.0.1:1", Prioritize: "score", Weight: 1, Timeout: time.Second}
+	x, c := newTestExtenders(t, a, b, broken, duplicate, unavailable)
 	out := x.FilterAndPrioritize(t.Context(), threeNodes())
 	want := []profiles.NodeScore{{Node: "n1", Score: 3*2*10 + 1*5*10}, {Node: "n2"}, {Node: "n3", Score: 10 * 2 * 10}}
 	if out.Result != scheduling.Done || !slices.Equal(out.ExtenderResult.Nodes, want) {
@@ -219,8 +219,8 @@ func TestExtenderScoresAreWeightedAndSummed(t *testing.T) {
 	if len(c.list) != 3 {
 		t.Errorf("ignored errors %q", c.list)
 	}
-	one, d := serve(t, config.Extender{Filter: "filter", Prioritize: "score", Weight: 1, NodeCacheCapable: true}, func(string, []string) any { return keepNodes("n2") })
-	if x, _ = newTestExtenders(t, one); !slices.Equal(x.FilterAndPrioritize(t.Context(), threeNodes()).ExtenderResult.Nodes, []profiles.NodeScore{{Node: "n2"}}) || len(d.requests) != 1 {
+	single, d := serve(t, config.Extender{Filter: "filter", Prioritize: "score", Weight: 1, NodeCacheCapable: true}, func(string, []string) any { return keepNodes("n2") })
+	if x, _ = newTestExtenders(t, single); !slices.Equal(x.FilterAndPrioritize(t.Context(), threeNodes()).ExtenderResult.Nodes, []profiles.NodeScore{{Node: "n2"}}) || len(d.requests) != 1 {
 		t.Errorf("prioritize called although only one node is feasible: %q", d.requests)
 	}
 }

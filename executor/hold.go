@@ -16,10 +16,10 @@ import (
 const HoldCreatorLabel = "berth.dev/made-by"
 
 // NewHoldObject converts a Hold to its API object. The API stores whole seconds; the end is rounded up.
-func NewHoldObject(h *model.Hold, maker string) *v1alpha1.Hold {
+func NewHoldObject(h *model.Hold, creator string) *v1alpha1.Hold {
 	o := h.Owner
 	out := &v1alpha1.Hold{
-		ObjectMeta: metav1.ObjectMeta{Namespace: h.Namespace, Name: h.Name, Labels: map[string]string{HoldCreatorLabel: maker}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: h.Namespace, Name: h.Name, Labels: map[string]string{HoldCreatorLabel: creator}},
 		Spec: v1alpha1.HoldSpec{Type: v1alpha1.HoldType(h.Type.String()), Node: h.Node, Cause: h.Cause, Count: h.Count,
 			Owner: v1alpha1.Owner{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, UID: types.UID(o.UID)},
 			Until: metav1.NewTime(h.Until.Add(time.Second - 1).UTC().Truncate(time.Second))},

@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
-// recordMissedWakeup records the event that a pod fits although no event woke it up.
+// recordMissedWakeup records the event that a pod fits although no event requeued it.
 func (a *Executor) recordMissedWakeup(e scheduling.MissedWakeup) scheduling.Outcome {
 	a.o.Events.Record(e.Pod, corev1.EventTypeWarning, "MissedWakeUp", "Scheduling", missedWakeupNote(e))
 	return scheduling.Outcome{}

@@ -21,7 +21,7 @@ func outcome(err error) scheduling.Outcome {
 	return scheduling.Outcome{Result: scheduling.Unknown, Reason: err.Error()}
 }
 
-// isDefiniteRejection reports whether the API server answered that it did nothing. An error
+// isDefiniteRejection reports whether an error proves that the API server did not carry out the request. An error
 // without a status is a connection error. Timeouts and server errors may be returned
 // after the write.
 func isDefiniteRejection(err error) bool {

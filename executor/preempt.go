@@ -126,7 +126,7 @@ func (a *Executor) setDisruptionTarget(ctx context.Context, v *victim, r *displa
 		return nil
 	}
 	_, err := a.displacer.setDisruptionTarget(ctx, r, &corev1.Pod{}, "", "")
-	if isGone(err) {
+	if isDeletedOrReplaced(err) {
 		v.deleted, v.recorded = true, true
 		return nil
 	}

@@ -32,7 +32,7 @@ func budgetAllowing(name string, n int32) *policyv1.PodDisruptionBudget {
 		Status: policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: n}}
 }
 
-// newPreempt returns a Preempt on n1; each budget pays for the named victims.
+// newPreempt returns a Preempt on n1; each budget is debited for the named victims.
 func newPreempt(victims []string, debited map[string][]string, names ...string) scheduling.Preempt {
 	e := scheduling.Preempt{Pod: web, Choice: 1, Plan: &decision.Preemption{Outcome: decision.PreemptionNominated, Node: "n1"}}
 	for _, v := range victims {
@@ -132,10 +132,10 @@ func TestPreemptVictimDeletionForbidden(t *testing.T) {
 // The record of a deleted victim is written on retry.
 func TestPreemptRewritesLostEvent(t *testing.T) {
 	a, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"))
-	left := 1
+	remaining := 1
 	client.PrependReactor("create", "events", func(ktesting.Action) (bool, runtime.Object, error) {
-		left--
-		return left >= 0, nil, errors.New("EOF")
+		remaining--
+		return remaining >= 0, nil, errors.New("EOF")
 	})
 	e := newPreempt([]string{"a"}, nil)
 	for _, want := range []scheduling.Result{scheduling.Unknown, scheduling.Done} {
@@ -158,7 +158,7 @@ func TestPreemptBudgetRefused(t *testing.T) {
 	}{
 		"once":                                 {1, policyv1.PodDisruptionBudgetStatus{}, scheduling.Refused, 0},
 		"overruled for the last victim":        {2, policyv1.PodDisruptionBudgetStatus{}, scheduling.Done, 0},
-		"paid before":                          {1, policyv1.PodDisruptionBudgetStatus{DisruptedPods: map[string]metav1.Time{"a": {Time: testTime}}}, scheduling.Done, 0},
+		"debited before":                       {1, policyv1.PodDisruptionBudgetStatus{DisruptedPods: map[string]metav1.Time{"a": {Time: testTime}}}, scheduling.Done, 0},
 		"debited for a pod with the same name": {1, policyv1.PodDisruptionBudgetStatus{DisruptedPods: map[string]metav1.Time{"a": {Time: testTime.Add(-time.Hour)}}}, scheduling.Refused, 0},
 		"outdated status":                      {1, policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: 5, ObservedGeneration: -1}, scheduling.Refused, 5},
 	} {
@@ -209,10 +209,10 @@ func TestPreemptOutcomes(t *testing.T) {
 			a, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"), budgetAllowing("x", 1))
 			reports := 0
 			a.o.OnDebitForbidden = func(*model.Budget, error) { reports++ }
-			left := tc.times
+			remaining := tc.times
 			client.PrependReactor(tc.verb, tc.resource, func(act ktesting.Action) (bool, runtime.Object, error) {
-				left--
-				return tc.err != nil && left >= 0 && act.GetSubresource() == tc.sub, nil, tc.err
+				remaining--
+				return tc.err != nil && remaining >= 0 && act.GetSubresource() == tc.sub, nil, tc.err
 			})
 			o := a.preempt(t.Context(), newPreempt([]string{"a"}, map[string][]string{"x": {"a"}}, "x"))
 			_, err := client.CoreV1().Pods("ns").Get(t.Context(), "a", metav1.GetOptions{})
@@ -243,8 +243,8 @@ func TestClearNomination(t *testing.T) {
 	}
 }
 
-// An overruling debit uses what a budget still allows. Another actor that counted on it is then refused; they
-// do not both succeed.
+// An overruling debit first uses what a budget still allows. The budget then refuses another actor that read the same
+// status.
 func TestOverrulingDebitUsesRemainingAllowance(t *testing.T) {
 	a, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"), lowPriorityPod("b"), budgetAllowing("x", 1))
 	e := newPreempt([]string{"a", "b"}, nil, "x")

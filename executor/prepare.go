@@ -69,14 +69,14 @@ func (a *Executor) selectNode(ctx context.Context, claim *model.PersistentVolume
 	if err != nil {
 		return outcome(err)
 	}
-	chosen, has := c.Annotations[volume.AnnSelectedNode]
+	selected, ok := c.Annotations[volume.AnnSelectedNode]
 	switch {
 	case string(c.UID) != claim.UID || c.DeletionTimestamp != nil:
 		return conflictf("persistentvolumeclaim %s/%s was deleted or replaced since the pod was placed", claim.Namespace, claim.Name)
-	case c.Spec.VolumeName != "" || has && chosen == node:
+	case c.Spec.VolumeName != "" || ok && selected == node:
 		return scheduling.Outcome{Result: scheduling.Done}
-	case has:
-		return conflictf("persistentvolumeclaim %s/%s is to be provisioned for node %q", claim.Namespace, claim.Name, chosen)
+	case ok:
+		return conflictf("persistentvolumeclaim %s/%s is to be provisioned for node %q", claim.Namespace, claim.Name, selected)
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": c.UID, "resourceVersion": c.ResourceVersion, "annotations": map[string]string{volume.AnnSelectedNode: node}}})

@@ -54,9 +54,9 @@ func (d *Displacer) WriteRecord(ctx context.Context, r *displacement.Record) err
 	return err
 }
 
-func (d *Displacer) reportLost(what string, err error) {
+func (d *Displacer) reportLost(kind string, err error) {
 	if err != nil && d.OnRecordLost != nil {
-		d.OnRecordLost(what, err)
+		d.OnRecordLost(kind, err)
 	}
 }
 

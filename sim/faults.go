@@ -68,10 +68,10 @@ type FaultRule struct {
 
 // FaultInjector decides which faults occur.
 type FaultInjector struct {
-	o      *Options
-	rules  []*FaultRule
-	counts map[string]uint64 // number of hashes by name
-	off    bool
+	o        *Options
+	rules    []*FaultRule
+	counts   map[string]uint64 // number of hashes by name
+	disabled bool
 }
 
 func newFaultInjector(o *Options) *FaultInjector {
@@ -82,7 +82,7 @@ func newFaultInjector(o *Options) *FaultInjector {
 func (f *FaultInjector) Add(r FaultRule) { f.rules = append(f.rules, &r) }
 
 // Clear ends all random faults and rules.
-func (f *FaultInjector) Clear() { f.off, f.rules = true, nil }
+func (f *FaultInjector) Clear() { f.disabled, f.rules = true, nil }
 
 // Hash returns a number below 1<<32 that depends on the seed, the name, and how often the name
 // was hashed.
@@ -107,7 +107,7 @@ func (f *FaultInjector) LosesWrite(object string) bool {
 
 // occurs reports whether an event of a probability occurs.
 func (f *FaultInjector) occurs(share float64, name string) bool {
-	return share > 0 && !f.off && float64(f.Hash(name)) < share*(1<<32)
+	return share > 0 && !f.disabled && float64(f.Hash(name)) < share*(1<<32)
 }
 
 // OfRequest returns the fault of a request of a kind about an object, and FaultRule.After of the
@@ -140,7 +140,7 @@ func (f *FaultInjector) RequestDelay(object string, limit time.Duration) time.Du
 
 // watchDelay returns the extra delay of a watch event.
 func (f *FaultInjector) watchDelay(reader string, c store.Change) time.Duration {
-	if f.o.Faults.Delays == 0 || f.off {
+	if f.o.Faults.Delays == 0 || f.disabled {
 		return 0
 	}
 	name := "delay/" + reader + "/" + string(c.Kind) + "/" + c.Object().GetName()
@@ -151,7 +151,7 @@ func (f *FaultInjector) watchDelay(reader string, c store.Change) time.Duration 
 }
 
 func (f *FaultInjector) isDuplicated(reader string, c store.Change) bool {
-	if f.o.Faults.Repeats == 0 || f.off {
+	if f.o.Faults.Repeats == 0 || f.disabled {
 		return false
 	}
 	return f.occurs(f.o.Faults.Repeats, "repeat/"+reader+"/"+string(c.Kind)+"/"+c.Object().GetName())

@@ -2,7 +2,7 @@ package sim
 
 import "time"
 
-// timedCall is an event: a call at a time.
+// timedCall is a scheduled call.
 type timedCall struct {
 	at  time.Time
 	seq uint64

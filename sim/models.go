@@ -40,7 +40,7 @@ func (w *World) Model(p *corev1.Pod) *model.Pod {
 	return m
 }
 
-// BudgetPod returns what budgets read of a pod, once per version.
+// BudgetPod converts the fields of a pod that budgets read, once per version.
 func (w *World) BudgetPod(p *corev1.Pod) *model.Pod {
 	if m := w.models.budgetPods[p.UID]; m != nil && m.ResourceVersion == p.ResourceVersion {
 		return m

@@ -66,7 +66,7 @@ func IsInjectedConflict(err error) bool {
 // recorded journals depend on these names; scenarios and timelines use those of requestKindAliases.
 var requestKinds = []string{"bind", "reject", "hold", "look", "preempt", "unnominate", "prepare", "evict", "book", "mark", "tell", "delete", "status", "reset", "node", "unready"}
 
-// requestKindAliases are plain names of request kinds for scenarios.
+// requestKindAliases maps the names of request kinds in scenarios and timelines to requestKinds.
 var requestKindAliases = map[string]string{"unschedulable": "reject", "gate": "hold", "refresh": "look", "clearnomination": "unnominate", "bindvolumes": "prepare",
 	"budgetentry": "book", "disruptiontarget": "mark", "event": "tell", "resettarget": "reset", "podnotready": "unready"}
 

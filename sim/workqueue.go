@@ -5,9 +5,9 @@ import "time"
 // WorkQueue reconciles keys, each in one run at a time, as controllers/workqueue does.
 type WorkQueue struct {
 	c *Client
-	// reconcile processes a key and calls done: the key is requeued after again if that is not 0,
+	// reconcile processes a key and calls done: the key is requeued after requeueAfter if that is not 0,
 	// or with backoff after an error.
-	reconcile func(key string, done func(again time.Duration, err error))
+	reconcile func(key string, done func(requeueAfter time.Duration, err error))
 
 	due        map[string]time.Time // next run
 	processing map[string]bool
@@ -16,7 +16,7 @@ type WorkQueue struct {
 }
 
 // NewWorkQueue returns an empty queue of an actor. reconcile processes a key and calls done.
-func NewWorkQueue(c *Client, reconcile func(key string, done func(again time.Duration, err error))) *WorkQueue {
+func NewWorkQueue(c *Client, reconcile func(key string, done func(requeueAfter time.Duration, err error))) *WorkQueue {
 	l := &WorkQueue{c: c, reconcile: reconcile}
 	l.Reset()
 	return l
@@ -34,7 +34,7 @@ func (l *WorkQueue) Add(key string, d time.Duration) {
 		l.dirty[key] = true
 		return
 	}
-	if was, ok := l.due[key]; ok && !was.After(at) {
+	if previous, ok := l.due[key]; ok && !previous.After(at) {
 		return
 	}
 	l.due[key] = at
@@ -58,20 +58,20 @@ func (l *WorkQueue) process(key string) {
 		return
 	}
 	l.processing[key] = true
-	l.reconcile(key, func(again time.Duration, err error) {
+	l.reconcile(key, func(requeueAfter time.Duration, err error) {
 		delete(l.processing, key)
 		if err != nil {
 			l.failures[key]++
-			again = min(minRetryDelay<<min(l.failures[key], 20), maxRetryDelay)
+			requeueAfter = min(minRetryDelay<<min(l.failures[key], 20), maxRetryDelay)
 		} else {
 			delete(l.failures, key)
 		}
 		if l.dirty[key] && err == nil {
-			again = 0
+			requeueAfter = 0
 		}
-		if again > 0 || l.dirty[key] {
+		if requeueAfter > 0 || l.dirty[key] {
 			delete(l.dirty, key)
-			l.Add(key, again)
+			l.Add(key, requeueAfter)
 		}
 	})
 }

@@ -103,11 +103,11 @@ func runAgent(cmd *cobra.Command, f agentFlags) error {
 		return err
 	}
 	if !cmd.Flags().Changed("node-name") {
-		kept := ""
+		savedName := ""
 		if !f.simulated && !f.guard {
-			kept = nodeagent.SavedName(f.local.rootDir)
+			savedName = nodeagent.SavedName(f.local.rootDir)
 		}
-		f.name = cmp.Or(cli.CredentialNode(cmd.Context(), config), kept, f.name)
+		f.name = cmp.Or(cli.CredentialNode(cmd.Context(), config), savedName, f.name)
 	}
 	if f.simulated {
 		return f.runSimulated(cmd.Context(), cmd.OutOrStdout(), config, settings)
@@ -212,11 +212,11 @@ func (f *agentFlags) runNode(ctx context.Context, out io.Writer, config *rest.Co
 	o.Taints = settings.Kubelet.RegisterWithTaints
 	o.Endpoint, o.Nodes, o.Log = f.local.endpoint, settings.Berth.Nodes, klog.Background()
 	o.Config, o.Kubelet, o.Pressure = config, settings.Kubelet, settings.Berth.Pressure.Options()
-	o.OnStart = func(words string) {
-		fmt.Fprintf(out, "Agent of node %s at %s: %s. Press Ctrl-C to stop; pods keep running.\n", f.name, config.Host, words)
+	o.OnStart = func(text string) {
+		fmt.Fprintf(out, "Agent of node %s at %s: %s. Press Ctrl-C to stop; pods keep running.\n", f.name, config.Host, text)
 	}
 	o.PodCIDRTimeout = podCIDRTimeout(config, settings)
-	o.OnWait = func(words string) { fmt.Fprintf(out, "berth: node %s waits: %s\n", f.name, words) }
+	o.OnWait = func(text string) { fmt.Fprintf(out, "berth: node %s waits: %s\n", f.name, text) }
 	o.OnStop = func(pods int) {
 		printRemainingPods(out, f.name, pods, "`berth agent` finds them when it restarts; delete pods to stop them")
 	}

@@ -48,7 +48,7 @@ func (f *localNodeFlags) addFlags(flags *pflag.FlagSet) {
 	insecureRegistryFlag(flags, &f.insecureRegistries)
 }
 
-// applyKubeletConfig sets what the KubeletConfiguration has and no flag overrides.
+// applyKubeletConfig sets options from the KubeletConfiguration unless flags override them.
 func (f *localNodeFlags) applyKubeletConfig(flags *pflag.FlagSet, k *config.Kubelet) {
 	f.endpointSet = flags.Changed("runtime-endpoint")
 	if k.RuntimeEndpoint != "" && !f.endpointSet {
@@ -67,8 +67,8 @@ func (f *localNodeFlags) applyKubeletConfig(flags *pflag.FlagSet, k *config.Kube
 
 // printWarnings prints configuration warnings, one per line.
 func printWarnings(w io.Writer, warnings []string) {
-	for _, words := range warnings {
-		fmt.Fprintln(w, "berth: warning:", words)
+	for _, warning := range warnings {
+		fmt.Fprintln(w, "berth: warning:", warning)
 	}
 }
 
@@ -77,8 +77,8 @@ func printWarnings(w io.Writer, warnings []string) {
 func (f *localNodeFlags) options(name string) (nodeagent.Options, error) {
 	o := nodeagent.Options{Name: name, Root: f.rootDir, Logs: f.logDir, Cgroup: f.cgroup, Labels: f.kubelet.labels, Address: f.address, PodCIDR: f.podCIDR,
 		Port: f.port, LowDisk: f.lowDisk, InsecureRegistries: f.insecureRegistries}
-	if bad := validation.IsDNS1123Subdomain(name); len(bad) > 0 {
-		return o, fmt.Errorf("--node-name %q: %s", name, bad[0])
+	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
+		return o, fmt.Errorf("--node-name %q: %s", name, problems[0])
 	}
 	if err := f.kubelet.validateLabels(); err != nil {
 		return o, err
@@ -114,15 +114,15 @@ func validateLowDisk(mib int64) error {
 
 // parseTaint parses KEY[=VALUE]:EFFECT.
 func parseTaint(s string) (corev1.Taint, error) {
-	left, effect, ok := strings.Cut(s, ":")
-	key, value, _ := strings.Cut(left, "=")
+	keyValue, effect, ok := strings.Cut(s, ":")
+	key, value, _ := strings.Cut(keyValue, "=")
 	t := corev1.Taint{Key: key, Value: value, Effect: corev1.TaintEffect(effect)}
 	effects := []corev1.TaintEffect{corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute}
 	if !ok || !slices.Contains(effects, t.Effect) {
 		return t, fmt.Errorf("must be key=value:EFFECT or key:EFFECT with NoSchedule, PreferNoSchedule or NoExecute")
 	}
-	if bad := slices.Concat(validation.IsQualifiedName(key), validation.IsValidLabelValue(value)); len(bad) > 0 {
-		return t, fmt.Errorf("%s", bad[0])
+	if problems := slices.Concat(validation.IsQualifiedName(key), validation.IsValidLabelValue(value)); len(problems) > 0 {
+		return t, fmt.Errorf("%s", problems[0])
 	}
 	return t, nil
 }

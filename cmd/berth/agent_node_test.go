@@ -11,7 +11,7 @@ import (
 // TestLocalNodeFlags checks that each invalid flag is refused with its name and the
 // accepted values.
 func TestLocalNodeFlags(t *testing.T) {
-	for flag, words := range map[string]string{
+	for flag, want := range map[string]string{
 		"--node-labels=a b=c":                "--node-labels a b=c: ",
 		"--node-labels=a=no value":           "--node-labels a=no value: ",
 		"--register-with-taints=a=b":         `--register-with-taints "a=b": must be key=value:EFFECT`,
@@ -47,8 +47,8 @@ func TestLocalNodeFlags(t *testing.T) {
 			if err == nil {
 				_, err = f.local.options("n7")
 			}
-			if err == nil || !strings.Contains(err.Error(), words) {
-				t.Errorf("%v, want %q in it", err, words)
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %q in it", err, want)
 			}
 		})
 	}

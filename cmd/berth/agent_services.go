@@ -19,7 +19,7 @@ import (
 
 // startServices starts the service proxy of a node's machine, and makes pods use the cluster's
 // DNS server if the kubelet configuration names none. The rules remain when the agent stops,
-// because the pods do. The caller must call stop.
+// because the pods keep running. The caller must call stop.
 func (f *agentFlags) startServices(ctx context.Context, out io.Writer, c *rest.Config, o *nodeagent.Options) (stop func(), err error) {
 	stop = func() {}
 	k := &o.Kubelet

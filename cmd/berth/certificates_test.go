@@ -53,11 +53,11 @@ func newCertificateCluster(t *testing.T) certificateCluster {
 }
 
 // eventually waits until a condition holds.
-func eventually(t *testing.T, what string, holds func() bool) {
+func eventually(t *testing.T, condition string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("timed out: %s", what)
+			t.Fatalf("timed out: %s", condition)
 		}
 	}
 }
@@ -83,33 +83,33 @@ func TestNodeRenewsCertificates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	given := &rest.Config{Host: "https://" + c.server.Address(), TLSClientConfig: rest.TLSClientConfig{CAData: c.server.Authority().CAPEM(), CertData: cert, KeyData: key}}
+	credential := &rest.Config{Host: "https://" + c.server.Address(), TLSClientConfig: rest.TLSClientConfig{CAData: c.server.Authority().CAPEM(), CertData: cert, KeyData: key}}
 	dir := t.TempDir()
-	r, config, err := renewal.New(t.Context(), renewal.Options{Config: given, Node: "n1", Dir: dir})
+	r, config, err := renewal.New(t.Context(), renewal.Options{Config: credential, Node: "n1", Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Start(t.Context())
-	fresh := func(pair *tls.Certificate) bool {
+	isRenewed := func(pair *tls.Certificate) bool {
 		return pair != nil && time.Until(pair.Leaf.NotAfter) > 300*24*time.Hour
 	}
-	eventually(t, "the client certificate is renewed", func() bool { return fresh(r.Client()) })
-	eventually(t, "the serving certificate is renewed", func() bool { return fresh(r.Serving()) })
+	eventually(t, "the client certificate is renewed", func() bool { return isRenewed(r.Client()) })
+	eventually(t, "the serving certificate is renewed", func() bool { return isRenewed(r.Serving()) })
 	if err := r.Serving().Leaf.VerifyHostname("n1"); err != nil {
 		t.Error(err)
 	}
 	if got, err := kubernetes.NewForConfigOrDie(config).CoreV1().Nodes().Get(t.Context(), "n1", metav1.GetOptions{}); err != nil || got.Name != "n1" {
 		t.Errorf("the node with its new certificate: %v", err)
 	}
-	again, _, err := renewal.New(t.Context(), renewal.Options{Config: given, Node: "n1", Dir: dir})
-	if err != nil || !fresh(again.Client()) || !fresh(again.Serving()) {
+	restarted, _, err := renewal.New(t.Context(), renewal.Options{Config: credential, Node: "n1", Dir: dir})
+	if err != nil || !isRenewed(restarted.Client()) || !isRenewed(restarted.Serving()) {
 		t.Errorf("after a restart the old credential is used (%v)", err)
 	}
 	asNode := cli.Impersonate(c.server.LoopbackConfig(), "system:node:n1")
 	asNode.Impersonate.Groups = []string{"system:nodes", "system:authenticated"}
-	stranger := kubernetes.NewForConfigOrDie(asNode)
+	nodeClient := kubernetes.NewForConfigOrDie(asNode)
 	for _, subject := range []pkix.Name{{CommonName: "system:node:n2", Organization: []string{"system:nodes"}}, {CommonName: "system:node:n1", Organization: []string{"system:masters"}}} {
-		_, err := stranger.CertificatesV1().CertificateSigningRequests().Create(t.Context(), newRequest(t, "other", certificatesv1.KubeAPIServerClientKubeletSignerName, subject), metav1.CreateOptions{})
+		_, err := nodeClient.CertificatesV1().CertificateSigningRequests().Create(t.Context(), newRequest(t, "other", certificatesv1.KubeAPIServerClientKubeletSignerName, subject), metav1.CreateOptions{})
 		if !apierrors.IsForbidden(err) {
 			t.Errorf("a node requests a certificate for %v: %v, want forbidden", subject, err)
 		}

@@ -135,8 +135,8 @@ var (
 		return out
 	})
 	completePods = completeNames(func(ctx context.Context, client kubernetes.Interface, prefix string) (out []string) {
-		namespace, _, one := strings.Cut(prefix, "/")
-		if !one {
+		namespace, _, qualified := strings.Cut(prefix, "/")
+		if !qualified {
 			namespace = ""
 		}
 		list, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{Limit: maxCompletions})
@@ -144,7 +144,7 @@ var (
 			return nil
 		}
 		for _, p := range list.Items {
-			out = append(out, podCompletion(p.Namespace, p.Name, one))
+			out = append(out, podCompletion(p.Namespace, p.Name, qualified))
 		}
 		return out
 	})

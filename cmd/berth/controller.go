@@ -187,8 +187,8 @@ func (f *controllerFlags) newGuard(config *rest.Config, out io.Writer, names []s
 // conflictExit sets the exit code of errors about a running upstream component.
 func conflictExit(err error) error {
 	var r *upstreamguard.ConflictError
-	var busy *upstreamguard.AlreadyRunningError
-	if errors.As(err, &r) || errors.As(err, &busy) {
+	var running *upstreamguard.AlreadyRunningError
+	if errors.As(err, &r) || errors.As(err, &running) {
 		return cli.WithExitCode(err, cli.ExitConflict)
 	}
 	return err

@@ -51,8 +51,8 @@ func credentialIdentity(node, part string) (pki.Identity, error) {
 	case (node == "") == (part == ""):
 		return pki.Identity{}, errors.New("exactly one of --node and --for must be set")
 	case node != "":
-		if bad := validation.IsDNS1123Subdomain(node); len(bad) > 0 {
-			return pki.Identity{}, fmt.Errorf("--node %q: %s", node, bad[0])
+		if problems := validation.IsDNS1123Subdomain(node); len(problems) > 0 {
+			return pki.Identity{}, fmt.Errorf("--node %q: %s", node, problems[0])
 		}
 		return pki.Node(node), nil
 	case part == "scheduler":

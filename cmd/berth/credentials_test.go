@@ -11,7 +11,7 @@ import (
 )
 
 // An ephemeral cluster keeps only its kubeconfig in the data directory.
-func TestCredentialsNeedAuthorityOfCluster(t *testing.T) {
+func TestCredentialsRequireClusterCA(t *testing.T) {
 	open := func(dir string) *pki.Authority {
 		t.Helper()
 		a, err := pki.Open(filepath.Join(dir, "pki"), nil)

@@ -107,14 +107,14 @@ func (f *demoFlags) run(cmd *cobra.Command) (err error) {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) { // interrupted during setup
 		err = demo.ErrStopped
 	}
-	kept := err != nil && !isOnly(err, demo.ErrStopped) // an interrupted demo needs no log
-	if kept {
+	keepLog := err != nil && !isOnly(err, demo.ErrStopped) // an interrupted demo needs no log
+	if keepLog {
 		err = fmt.Errorf("%w\n(log: %s)", err, dir.logFile())
 	}
-	return errors.Join(err, dir.close(!kept))
+	return errors.Join(err, dir.close(!keepLog))
 }
 
-// isOnly reports whether err, however it is joined or wrapped, consists of kind alone.
+// isOnly reports whether all errors that err joins or wraps are kind.
 func isOnly(err, kind error) bool {
 	switch joined := err.(type) {
 	case interface{ Unwrap() []error }:
@@ -126,19 +126,19 @@ func isOnly(err, kind error) bool {
 }
 
 // runActs creates the demo's nodes, runs the acts and removes the nodes. The nodes run
-// until held is done, the acts until ctx is done.
-func (f *demoFlags) runActs(ctx, held context.Context, out io.Writer, on *demoCluster, dir demoDir, settings settings.Settings) error {
+// until nodesCtx is done, the acts until ctx is done.
+func (f *demoFlags) runActs(ctx, nodesCtx context.Context, out io.Writer, target *demoCluster, dir demoDir, settings settings.Settings) error {
 	scheduler, err := drainScheduler(settings)
 	if err != nil {
 		return err
 	}
-	nodeSet, err := newDemoNodeSet(ctx, on, dir, settings, f.simulated)
+	nodeSet, err := newDemoNodeSet(ctx, target, dir, settings, f.simulated)
 	if err != nil {
 		return err
 	}
 	defer nodeSet.close()
 	var played error
-	err = rungroup.Run(held, func(p *rungroup.Group) error {
+	err = rungroup.Run(nodesCtx, func(p *rungroup.Group) error {
 		if err := nodeSet.start(ctx, p); err != nil {
 			return err
 		}
@@ -147,14 +147,14 @@ func (f *demoFlags) runActs(ctx, held context.Context, out io.Writer, on *demoCl
 		defer context.AfterFunc(p.Ctx, func() { cancel(context.Cause(p.Ctx)) })()
 		nodeSet.printSummary(out)
 		o := nodeSet.options()
-		o.Config, o.Scheduler, o.Acts, o.Out = on.config, scheduler, f.acts, out
+		o.Config, o.Scheduler, o.Acts, o.Out = target.config, scheduler, f.acts, out
 		if f.pause {
 			o.Pause = waitForEnter(os.Stdin, out)
 		}
 		played = demo.Run(ctx, o)
 		return rungroup.ErrStopped
 	})
-	return errors.Join(played, err, nodeSet.remove(held))
+	return errors.Join(played, err, nodeSet.remove(nodesCtx))
 }
 
 // waitForEnter returns a function that waits for Enter on in.

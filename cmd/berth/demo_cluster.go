@@ -46,14 +46,14 @@ func (f *demoFlags) findCluster() (*demoCluster, error) {
 		return nil, err
 	}
 	config.Burst, config.QPS = -1, -1
-	answer, err := clusterVersion(config)
+	info, err := clusterVersion(config)
 	switch {
 	case err != nil && f.kubeconfig == "" && errors.Is(err, syscall.ECONNREFUSED):
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case !strings.HasSuffix(answer.GitVersion, "+berth"):
-		return nil, fmt.Errorf("the cluster at %s (%s) is not Berth's: the demo fills nodes and evicts pods, so it runs on Berth clusters only; without --kubeconfig it can start a temporary cluster", config.Host, answer.GitVersion)
+	case !strings.HasSuffix(info.GitVersion, "+berth"):
+		return nil, fmt.Errorf("the cluster at %s (%s) is not Berth's: the demo fills nodes and evicts pods, so it runs on Berth clusters only; without --kubeconfig it can start a temporary cluster", config.Host, info.GitVersion)
 	}
 	found := &demoCluster{config: config}
 	dir := cli.KubeconfigDir(f.kubeconfig)
@@ -91,11 +91,11 @@ func startDemoCluster(p *rungroup.Group, dir string, settings settings.Settings,
 	if err := localcluster.StartServer(p, server); err != nil {
 		return nil, err
 	}
-	say := upOutput{w: io.Discard}
-	if err := say.listen(); err != nil {
+	output := upOutput{w: io.Discard}
+	if err := output.listen(); err != nil {
 		return nil, err
 	}
-	plane := localcluster.ControlPlane{Settings: settings, SchedulerListener: say.schedulerListener, ControllersListener: say.controllersListener, Log: log.slog}
+	plane := localcluster.ControlPlane{Settings: settings, SchedulerListener: output.schedulerListener, ControllersListener: output.controllersListener, Log: log.slog}
 	if err := plane.Start(p, server); err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func startDemoCluster(p *rungroup.Group, dir string, settings settings.Settings,
 }
 
 // demoDir is the demo's directory. Its path is fixed, so that the next demo finds and
-// removes what a killed one left.
+// removes the files of a killed one.
 type demoDir struct {
 	path string
 	lock io.Closer
@@ -123,7 +123,7 @@ func openDemoDir() (demoDir, error) {
 	lock, err := store.Lock(d.path)
 	if err != nil {
 		text, _ := os.ReadFile(filepath.Join(d.path, "lock"))
-		if pid, none := strconv.Atoi(strings.TrimSpace(string(text))); none == nil && pid > 0 && syscall.Kill(pid, 0) == nil {
+		if pid, convErr := strconv.Atoi(strings.TrimSpace(string(text))); convErr == nil && pid > 0 && syscall.Kill(pid, 0) == nil {
 			return d, fmt.Errorf("another `berth demo` is running (process %d): wait for it, or stop it with Ctrl-C or kill %d", pid, pid)
 		}
 		return d, fmt.Errorf("opening the demo's directory: %w", err)

@@ -49,19 +49,19 @@ type demoNodeSet struct {
 	names           []string
 	simulatedReason string // why the nodes are simulated; empty if they are not
 	virtualDir      *virtualnode.Pool
-	registry        string // HOST:PORT on loopback that serves ballast over plain HTTP
-	ballast         string // image reference, see demo.Options
+	registry        string // HOST:PORT on loopback that serves largeImage over plain HTTP
+	largeImage      string // image reference, see demo.Options
 	close           func()
 }
 
-// newDemoNodeSet removes what an earlier demo has left of its nodes.
-func newDemoNodeSet(ctx context.Context, on *demoCluster, dir demoDir, s settings.Settings, simulated bool) (*demoNodeSet, error) {
-	c := &demoNodeSet{cluster: on, dir: dir, settings: s, close: func() {}, simulatedReason: "--simulated is set"}
+// newDemoNodeSet returns a node set. It first removes the nodes of an earlier demo.
+func newDemoNodeSet(ctx context.Context, target *demoCluster, dir demoDir, s settings.Settings, simulated bool) (*demoNodeSet, error) {
+	c := &demoNodeSet{cluster: target, dir: dir, settings: s, close: func() {}, simulatedReason: "--simulated is set"}
 	for i := range demoNodeCount {
 		c.names = append(c.names, fmt.Sprintf("berth-demo-%d", i+1))
 	}
 	var err error
-	if c.client, err = kubernetes.NewForConfig(on.config); err != nil {
+	if c.client, err = kubernetes.NewForConfig(target.config); err != nil {
 		return nil, err
 	}
 	document := config.Document{File: "berth demo", APIVersion: "kubelet.config.k8s.io/v1beta1", Kind: config.KubeletKind, JSON: []byte(demoKubelet)}
@@ -113,11 +113,11 @@ func (c *demoNodeSet) startSimulatedNodes(p *rungroup.Group) ([]*corev1.Node, er
 			return nil, err
 		}
 	}
-	answer, err := localnodes.CredentialServingOptions(config)
+	options, err := localnodes.CredentialServingOptions(config)
 	if err != nil {
 		return nil, err
 	}
-	s, err := localnodes.NewSimulated(config, nodes, c.settings, answer, podCIDRTimeout(config, c.settings))
+	s, err := localnodes.NewSimulated(config, nodes, c.settings, options, podCIDRTimeout(config, c.settings))
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (c *demoNodeSet) printSummary(out io.Writer) {
 
 // options returns the demo options that depend on the nodes.
 func (c *demoNodeSet) options() demo.Options {
-	return demo.Options{Nodes: c.names, RunsProcesses: c.simulatedReason == "", Image: demoImage, Program: "/workload", LargeImage: c.ballast}
+	return demo.Options{Nodes: c.names, RunsProcesses: c.simulatedReason == "", Image: demoImage, Program: "/workload", LargeImage: c.largeImage}
 }
 
 // remove deletes the objects of the nodes.

@@ -37,9 +37,9 @@ func TestPrintRemainingPods(t *testing.T) {
 		t.Errorf("without pods: %q", out.String())
 	}
 	printRemainingPods(&out, "m", 2, f.remainingPodsHint("m"))
-	for _, words := range []string{"node m: 2 pods keep running; berth up --real-node --data-dir /there continues", "--kubeconfig /there/kubeconfig delete pods"} {
-		if text := out.String(); !strings.Contains(text, words) {
-			t.Errorf("with two nodes: %q, want %q in it", text, words)
+	for _, want := range []string{"node m: 2 pods keep running; berth up --real-node --data-dir /there continues", "--kubeconfig /there/kubeconfig delete pods"} {
+		if text := out.String(); !strings.Contains(text, want) {
+			t.Errorf("with two nodes: %q, want %q in it", text, want)
 		}
 	}
 	f.setDefaults("/there", true)

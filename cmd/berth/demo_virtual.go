@@ -34,9 +34,9 @@ import (
 const (
 	// demoImage is the image of demo pods.
 	demoImage = store.TestProgramImage
-	// ballastBytes is the size of the image that is unused for long.
-	ballastBytes = 192 << 20
-	// demoLowDisk is the disk reserve of the nodes in MiB, well below where their disks are short.
+	// largeImageBytes is the size of the image that no pod uses after the first pull.
+	largeImageBytes = 192 << 20
+	// demoLowDisk is the disk reserve of the nodes in MiB, well below their eviction thresholds.
 	demoLowDisk = 32
 	// sweepTimeout bounds the removal of leftovers of an earlier demo.
 	sweepTimeout = time.Minute
@@ -57,7 +57,7 @@ func (c *demoNodeSet) findSimulatedReason() string {
 	return ""
 }
 
-// prepareVirtualNodes removes leftovers of an earlier demo and serves the ballast image.
+// prepareVirtualNodes removes leftovers of an earlier demo and serves the large image.
 func (c *demoNodeSet) prepareVirtualNodes(ctx context.Context) (err error) {
 	if c.virtualDir, err = virtualnode.NewPool(c.dir.nodesDir()); err != nil {
 		return err
@@ -75,25 +75,25 @@ func (c *demoNodeSet) prepareVirtualNodes(ctx context.Context) (err error) {
 	go func() { _ = server.Serve(listener) }()
 	c.close = func() { _ = server.Close() }
 	c.registry = listener.Addr().String()
-	if c.ballast, err = pushBallastImage(c.registry); err != nil {
+	if c.largeImage, err = pushLargeImage(c.registry); err != nil {
 		c.close()
 	}
 	return err
 }
 
-// pushBallastImage pushes an image with the pause program and ballastBytes of data to a
+// pushLargeImage pushes an image with the pause program and largeImageBytes of data to a
 // registry on loopback.
-func pushBallastImage(at string) (string, error) {
+func pushLargeImage(address string) (string, error) {
 	program, err := pause.Program()
 	if err != nil {
 		return "", err
 	}
 	image, err := oci.Build(oci.Spec{Entrypoint: []string{"/pause"},
-		Layers: [][]oci.File{{{Path: "/pause", Mode: 0o755, Data: program}, {Path: "/ballast", Mode: 0o644, Data: bytes.Repeat([]byte("berth"), ballastBytes/5)}}}})
+		Layers: [][]oci.File{{{Path: "/pause", Mode: 0o755, Data: program}, {Path: "/ballast", Mode: 0o644, Data: bytes.Repeat([]byte("berth"), largeImageBytes/5)}}}})
 	if err != nil {
 		return "", err
 	}
-	ref, err := name.ParseReference(at + "/demo/ballast:1")
+	ref, err := name.ParseReference(address + "/demo/ballast:1")
 	if err != nil {
 		return "", err
 	}

@@ -113,8 +113,8 @@ func (f *deschedulerFlags) addFlags(cmd *cobra.Command) {
 	flags.DurationVar(&e.RenewDeadline, "leader-elect-renew-deadline", e.RenewDeadline, "time after the last renewal during which the leader may send requests")
 	flags.DurationVar(&e.RetryPeriod, "leader-elect-retry-period", e.RetryPeriod, "time between attempts to acquire or renew the Lease")
 	settings.AddFlag(flags, &f.configs)
-	for _, same := range []string{"client-connection-kubeconfig", "descheduling-interval"} {
-		_ = flags.MarkHidden(same) // fails only for unknown flags
+	for _, alias := range []string{"client-connection-kubeconfig", "descheduling-interval"} {
+		_ = flags.MarkHidden(alias) // fails only for unknown flags
 	}
 }
 
@@ -149,7 +149,7 @@ func (f *deschedulerFlags) validate() error {
 }
 
 // callbacks returns functions that print each report and each progress line.
-func (f *deschedulerFlags) callbacks(out, errs io.Writer) (planned func(*descheduler.Report), say func(string)) {
+func (f *deschedulerFlags) callbacks(out, errs io.Writer) (planned func(*descheduler.Report), progress func(string)) {
 	planned = func(r *descheduler.Report) {
 		if f.interval > 0 { // a single run prints its report at the end
 			_ = f.print(out, r)

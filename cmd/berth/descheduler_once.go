@@ -24,11 +24,11 @@ func (f *deschedulerFlags) runOnce(ctx context.Context, config *rest.Config, set
 	}
 	e := f.onceElection(flags)
 	for _, verb := range []string{"create", "update"} {
-		of := authorizationv1.ResourceAttributes{Verb: verb, Group: "coordination.k8s.io", Resource: "leases", Namespace: e.Namespace}
+		leaseAccess := authorizationv1.ResourceAttributes{Verb: verb, Group: "coordination.k8s.io", Resource: "leases", Namespace: e.Namespace}
 		if verb == "update" {
-			of.Name = e.Name
+			leaseAccess.Name = e.Name
 		}
-		if err := cli.RequirePermission(ctx, config, of, "this run holds no Lease, so other deschedulers do not notice it"); err != nil {
+		if err := cli.RequirePermission(ctx, config, leaseAccess, "this run holds no Lease, so other deschedulers cannot detect it"); err != nil {
 			fmt.Fprintln(errs, err)
 			return runDescheduler(ctx, config, settings, o, false)
 		}

@@ -113,9 +113,9 @@ func runDescheduler(ctx context.Context, config *rest.Config, settings settings.
 	if o.Usage, err = metricsclient.NewForConfig(config); err != nil {
 		return nil, err
 	}
-	so := scheduler.FromSettings(settings)
-	o.Seed, o.Profiles = so.Seed, map[string]*framework.Profile{}
-	for _, c := range so.Profiles {
+	options := scheduler.FromSettings(settings)
+	o.Seed, o.Profiles = options.Seed, map[string]*framework.Profile{}
+	for _, c := range options.Profiles {
 		p, err := framework.NewProfile(c)
 		if err != nil {
 			return nil, err
@@ -167,8 +167,8 @@ func (f *deschedulerFlags) serveStatus(ctx context.Context, wg *sync.WaitGroup, 
 	if f.port == deschedulerPort {
 		listen = metricsserver.ListenOrAnyPort
 	}
-	at := net.JoinHostPort(f.address, strconv.Itoa(f.port))
-	listener, err := listen(at)
+	bindAddress := net.JoinHostPort(f.address, strconv.Itoa(f.port))
+	listener, err := listen(bindAddress)
 	if err != nil {
 		return fmt.Errorf("--bind-address %q, --secure-port %d: must be an address of this machine and a free port: %w", f.address, f.port, err)
 	}
@@ -176,11 +176,11 @@ func (f *deschedulerFlags) serveStatus(ctx context.Context, wg *sync.WaitGroup, 
 	if err != nil {
 		return err
 	}
-	var shown prometheus.Gatherer = registry
+	var gatherer prometheus.Gatherer = registry
 	if f.noMetrics {
-		shown = prometheus.NewRegistry()
+		gatherer = prometheus.NewRegistry()
 	}
 	fmt.Fprintf(out, "Health and metrics at https://%s\n", listener.Addr())
-	site := metricsserver.Server{Component: "descheduler", Client: client, Listener: listener, Readyz: status.ready, Protected: metricsserver.NewMux(shown, map[string]any{"descheduler": policy.Policy}, "leader_election_", "rest_client_")}
+	site := metricsserver.Server{Component: "descheduler", Client: client, Listener: listener, Readyz: status.ready, Protected: metricsserver.NewMux(gatherer, map[string]any{"descheduler": policy.Policy}, "leader_election_", "rest_client_")}
 	return site.Start(ctx, wg)
 }

@@ -14,20 +14,20 @@ import (
 
 // TestDeschedulerOnceExitCodes checks the exit code of each outcome of a single run.
 func TestDeschedulerOnceExitCodes(t *testing.T) {
-	made := &descheduler.Report{Moves: []descheduler.MoveReport{{Outcome: "moved"}}}
-	left := &descheduler.Report{Moves: []descheduler.MoveReport{{Outcome: "moved"}, {Outcome: "abandoned"}}}
+	allMoved := &descheduler.Report{Moves: []descheduler.MoveReport{{Outcome: "moved"}}}
+	partlyMoved := &descheduler.Report{Moves: []descheduler.MoveReport{{Outcome: "moved"}, {Outcome: "abandoned"}}}
 	for name, tc := range map[string]struct {
 		report *descheduler.Report
 		err    error
 		code   int
 	}{
-		"nothing to move":         {&descheduler.Report{}, nil, 0},
-		"all moved":               {made, nil, 0},
-		"some not":                {left, nil, 3},
-		"not in time":             {left, fmt.Errorf("--timeout 1m0s: %w", descheduler.ErrTimeout), 3},
-		"stopped":                 {left, context.Canceled, 3},
-		"beside another":          {nil, &upstreamguard.AlreadyRunningError{}, 2},
-		"the API does not answer": {nil, errors.New("no route to host"), 1},
+		"nothing to move":          {&descheduler.Report{}, nil, 0},
+		"all moved":                {allMoved, nil, 0},
+		"some not moved":           {partlyMoved, nil, 3},
+		"timed out":                {partlyMoved, fmt.Errorf("--timeout 1m0s: %w", descheduler.ErrTimeout), 3},
+		"stopped":                  {partlyMoved, context.Canceled, 3},
+		"another one runs":         {nil, &upstreamguard.AlreadyRunningError{}, 2},
+		"the API does not respond": {nil, errors.New("no route to host"), 1},
 	} {
 		err := (&deschedulerFlags{}).finish(io.Discard, tc.report, tc.err)
 		code := 0

@@ -140,8 +140,8 @@ func (s *recordSource) read(ctx context.Context, warnings io.Writer, namespace, 
 	if s.journal == "" {
 		return nil, err
 	}
-	alone := history.Source{Journal: s.journal, Namespace: namespace, Pod: pod}
-	list, faults, jerr := alone.Read(ctx)
+	journalOnly := history.Source{Journal: s.journal, Namespace: namespace, Pod: pod}
+	list, faults, jerr := journalOnly.Read(ctx)
 	if jerr != nil {
 		return nil, errors.Join(jerr, err)
 	}

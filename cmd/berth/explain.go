@@ -45,7 +45,7 @@ func explainCommand() *cobra.Command {
 func explainPodCommand() *cobra.Command {
 	var source objectSource
 	var output cli.Output
-	var kept string
+	var journalPath string
 	var nodes bool
 	cmd := &cobra.Command{
 		Use:   "pod NAMESPACE/NAME",
@@ -75,12 +75,12 @@ Exits with 0 whatever it reports, with 1 if the pod is not found.`,
 			if err != nil {
 				return err
 			}
-			before, err := source.decisions(cmd.ErrOrStderr(), kept, namespace, name)
+			before, err := source.decisions(cmd.ErrOrStderr(), journalPath, namespace, name)
 			if err != nil {
 				return err
 			}
 			if findPod(objects, namespace, name) == nil && len(source.dumps) == 0 {
-				displaced, err := (&recordSource{journal: kept, kubeconfig: source.kubeconfig}).read(cmd.Context(), io.Discard, namespace, name) // decisions has printed the same warnings
+				displaced, err := (&recordSource{journal: journalPath, kubeconfig: source.kubeconfig}).read(cmd.Context(), io.Discard, namespace, name) // decisions has printed the same warnings
 				if err != nil && len(before) == 0 {
 					return err
 				}
@@ -95,7 +95,7 @@ Exits with 0 whatever it reports, with 1 if the pod is not found.`,
 		},
 	}
 	source.addFlags(cmd.Flags())
-	cmd.Flags().StringVar(&kept, "journal", "", "journal `directory` of berth up or berth scheduler (default: the one next to the kubeconfig)")
+	cmd.Flags().StringVar(&journalPath, "journal", "", "journal `directory` of berth up or berth scheduler (default: the one next to the kubeconfig)")
 	cmd.Flags().BoolVar(&nodes, "nodes", false, "list every node that rejects the pod, with numbers")
 	cli.AddOutputFlag(cmd, cmd.Flags(), &output)
 	return cmd
@@ -147,11 +147,11 @@ func (s *objectSource) read(ctx context.Context, namespace, pod string) ([]runti
 
 // decisions returns the decisions about pods of one name in the journal. With dump files
 // it reads a journal only if --journal names one.
-func (s *objectSource) decisions(warnings io.Writer, kept, namespace, name string) ([]journal.Decision, error) {
-	if len(s.dumps) > 0 && kept == "" {
+func (s *objectSource) decisions(warnings io.Writer, journalPath, namespace, name string) ([]journal.Decision, error) {
+	if len(s.dumps) > 0 && journalPath == "" {
 		return nil, nil
 	}
-	dir, err := journalDir(kept, s.kubeconfig)
+	dir, err := journalDir(journalPath, s.kubeconfig)
 	if err != nil || dir == "" {
 		return nil, err
 	}
@@ -160,11 +160,11 @@ func (s *objectSource) decisions(warnings io.Writer, kept, namespace, name strin
 	return list, err
 }
 
-func explainPod(w io.Writer, settings settings.Settings, objects []runtime.Object, name string, before []journal.Decision, output *cli.Output, nodes bool) error {
+func explainPod(w io.Writer, settings settings.Settings, objects []runtime.Object, name string, decisions []journal.Decision, output *cli.Output, nodes bool) error {
 	state, pods := snapshot(settings, objects)
 	i := slices.IndexFunc(pods, func(p *model.Pod) bool { return p.Key() == name })
-	if i < 0 && len(before) > 0 {
-		return explainDeletedPod(w, explain.DeletedPod{Pod: name, Decisions: before}, output)
+	if i < 0 && len(decisions) > 0 {
+		return explainDeletedPod(w, explain.DeletedPod{Pod: name, Decisions: decisions}, output)
 	}
 	if i < 0 {
 		return fmt.Errorf("pod %s: not found among %d pods (use NAMESPACE/NAME)", name, len(pods))
@@ -175,18 +175,18 @@ func explainPod(w io.Writer, settings settings.Settings, objects []runtime.Objec
 	}
 	p := settings.Berth.Scheduler.Preemption
 	options := preemption.Options{LedgerBudgets: p.LedgerBudgets, PreferMovable: p.PreferMovableVictims}
-	answer := explain.ExplainPod(state, profile, settings.Berth.Scheduler.Seed, options, pods[i])
-	answer.Decisions, answer.Problems = before, podProblems(findPod(objects, pods[i].Namespace, pods[i].Name))
-	answer.Extenders = settings.Scheduler.Extenders.AnyInterested(pods[i])
-	return output.Print(w, cli.Printable{Object: cli.JSONText(answer.JSON), Text: func(w io.Writer, _ bool) error { return answer.Text(w, nodes) }})
+	explanation := explain.ExplainPod(state, profile, settings.Berth.Scheduler.Seed, options, pods[i])
+	explanation.Decisions, explanation.Problems = decisions, podProblems(findPod(objects, pods[i].Namespace, pods[i].Name))
+	explanation.Extenders = settings.Scheduler.Extenders.AnyInterested(pods[i])
+	return output.Print(w, cli.Printable{Object: cli.JSONText(explanation.JSON), Text: func(w io.Writer, _ bool) error { return explanation.Text(w, nodes) }})
 }
 
 // explainDeletedPod prints what the journal has about a pod that no longer exists.
-func explainDeletedPod(w io.Writer, gone explain.DeletedPod, output *cli.Output) error {
-	return output.Print(w, cli.Printable{Object: cli.JSONText(gone.JSON), Text: func(w io.Writer, _ bool) error { return gone.Text(w) }})
+func explainDeletedPod(w io.Writer, pod explain.DeletedPod, output *cli.Output) error {
+	return output.Print(w, cli.Printable{Object: cli.JSONText(pod.JSON), Text: func(w io.Writer, _ bool) error { return pod.Text(w) }})
 }
 
-// snapshot returns the cluster state of objects as the configured scheduler sees it.
+// snapshot returns the cluster state of objects for the configured scheduler.
 func snapshot(settings settings.Settings, objects []runtime.Object) (*cluster.State, []*model.Pod) {
 	var schedulers []string
 	for _, c := range settings.Profiles() {

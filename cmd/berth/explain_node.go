@@ -72,15 +72,15 @@ func explainNode(w io.Writer, settings settings.Settings, objects []runtime.Obje
 		}
 		profiles[c.Name] = p
 	}
-	of := func(p *model.Pod) *framework.Profile { return profiles[p.Spec.SchedulerName] }
-	answer := explain.ExplainNode(state, of, settings.Berth.Scheduler.Seed, name, pods)
-	if answer == nil {
+	profileOf := func(p *model.Pod) *framework.Profile { return profiles[p.Spec.SchedulerName] }
+	explanation := explain.ExplainNode(state, profileOf, settings.Berth.Scheduler.Seed, name, pods)
+	if explanation == nil {
 		return fmt.Errorf("node %s: not found among %d nodes", name, state.NumNodes())
 	}
 	for _, o := range objects {
 		if n, ok := o.(*corev1.Node); ok && n.Name == name {
 			for _, c := range n.Status.Conditions {
-				answer.Conditions = append(answer.Conditions, explain.Condition{Type: string(c.Type), Status: string(c.Status),
+				explanation.Conditions = append(explanation.Conditions, explain.Condition{Type: string(c.Type), Status: string(c.Status),
 					Reason: c.Reason, Message: c.Message, Since: c.LastTransitionTime.Time})
 			}
 		}
@@ -89,8 +89,8 @@ func explainNode(w io.Writer, settings settings.Settings, objects []runtime.Obje
 	if all {
 		o.Limit = 0
 	}
-	return output.Print(w, cli.Printable{Object: cli.JSONText(answer.JSON), Text: func(w io.Writer, wide bool) error {
+	return output.Print(w, cli.Printable{Object: cli.JSONText(explanation.JSON), Text: func(w io.Writer, wide bool) error {
 		o.Wide = wide
-		return answer.Text(w, o)
+		return explanation.Text(w, o)
 	}})
 }

@@ -33,8 +33,8 @@ func explainNodeDisk(ctx context.Context, w io.Writer, source objectSource, node
 	data, err := client.CoreV1().RESTClient().Get().Resource("nodes").Name(node).SubResource("proxy").Suffix("disk").DoRaw(ctx)
 	if err != nil {
 		// The API server answers with a Status object, the agent with plain text.
-		if words := strings.TrimSpace(string(data)); words != "" && !strings.HasPrefix(words, "{") {
-			err = errors.New(words)
+		if message := strings.TrimSpace(string(data)); message != "" && !strings.HasPrefix(message, "{") {
+			err = errors.New(message)
 		}
 		return fmt.Errorf("node %s: requesting disk usage: %w", node, err)
 	}

@@ -22,8 +22,8 @@ func findPod(objects []runtime.Object, namespace, name string) *corev1.Pod {
 // is a message.
 var transientReasons = map[string]bool{"": true, "ContainerCreating": true, "PodInitializing": true}
 
-// podProblems returns what the node reports that keeps the pod from running. The messages
-// are untrusted text.
+// podProblems returns the problems, reported by the node, that prevent the pod from running.
+// The messages are untrusted text.
 func podProblems(pod *corev1.Pod) (lines []string) {
 	if pod == nil || pod.Spec.NodeName == "" {
 		return nil

@@ -9,7 +9,7 @@ import (
 
 // TestFlagErrors checks that an error names the valid values.
 func TestFlagErrors(t *testing.T) {
-	none := filepath.Join(t.TempDir(), "nofile.yaml")
+	missingFile := filepath.Join(t.TempDir(), "nofile.yaml")
 	for _, tc := range []struct{ command, want string }{
 		{"up --bogus", "unknown flag: --bogus; see `berth up --help`"},
 		{"up --node 3", "unknown flag: --node: did you mean --nodes or --node-cpu or --nodes-file?; see `berth up --help`"},
@@ -31,7 +31,7 @@ func TestFlagErrors(t *testing.T) {
 		{"explain pod a/b/c", `explain pod: "a/b/c": must be NAMESPACE/NAME, or NAME in namespace default, for example`},
 		{"explain displacement /a", `explain displacement: "/a": must be NAMESPACE/NAME`},
 		{"explain pod", "explain pod: 0 arguments given: requires exactly one pod, for example"},
-		{"config --config " + none, "--config " + none + ": no such file or directory"},
+		{"config --config " + missingFile, "--config " + missingFile + ": no such file or directory"},
 	} {
 		cmd := rootCommand()
 		cmd.SetArgs(strings.Fields(tc.command))
@@ -42,7 +42,7 @@ func TestFlagErrors(t *testing.T) {
 	}
 }
 
-// The commands above others have examples, too.
+// Commands with subcommands have examples, too.
 func TestParentCommandsHaveExamples(t *testing.T) {
 	for _, cmd := range rootCommand().Commands() {
 		if cmd.Name() == "explain" || cmd.Name() == "image" {

@@ -111,21 +111,21 @@ compressed or not. Use - for standard input.`,
 		Example: `  docker save app:v2 | berth image load -
   berth image load app.tar --name app:v2`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			in := cmd.InOrStdin()
+			input := cmd.InOrStdin()
 			if args[0] != "-" {
 				file, err := os.Open(args[0])
 				if err != nil {
 					return err
 				}
 				defer file.Close()
-				in = file
+				input = file
 			}
 			s, err := f.openStore(cmd.ErrOrStderr(), true)
 			if err != nil {
 				return err
 			}
 			p := newPullProgress(cmd.ErrOrStderr())
-			images, err := s.Load(cmd.Context(), in, name, p.update)
+			images, err := s.Load(cmd.Context(), input, name, p.update)
 			p.done()
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
@@ -195,8 +195,8 @@ removed with the container.`,
 	}
 }
 
-// openStore opens the image store. With mayMake it creates a missing one.
-func (f *imageFlags) openStore(notes io.Writer, mayMake bool) (*store.Store, error) {
+// openStore opens the image store. If create is set, it creates a missing one.
+func (f *imageFlags) openStore(notes io.Writer, create bool) (*store.Store, error) {
 	if err := validateInsecureRegistries(f.insecure); err != nil {
 		return nil, err
 	}
@@ -211,23 +211,23 @@ func (f *imageFlags) openStore(notes io.Writer, mayMake bool) (*store.Store, err
 	default:
 		dir = defaultImagesDir(notes, nodeagent.DefaultRoot, filepath.Join(cli.DefaultDataDir(), "agent"))
 	}
-	if !hasImages(dir) && !mayMake {
+	if !hasImages(dir) && !create {
 		return nil, fmt.Errorf("%s: no images found: --root-dir must be the directory of an agent that uses the embedded runtime", dir)
 	}
 	return store.Open(dir, store.Options{InsecureRegistries: f.insecure})
 }
 
 // defaultImagesDir returns the image directory of `berth agent` or of `berth up
-// --real-node`. If both or neither exist, it prints which one it chose.
-func defaultImagesDir(notes io.Writer, agent, up string) string {
-	agentHas, upHas := hasImages(imagesDir(agent)), hasImages(imagesDir(up))
+// --real-node`. If both or neither exist, it prints its choice.
+func defaultImagesDir(notes io.Writer, agentDir, upDir string) string {
+	agentHas, upHas := hasImages(imagesDir(agentDir)), hasImages(imagesDir(upDir))
 	if upHas && !agentHas {
-		return imagesDir(up)
+		return imagesDir(upDir)
 	}
 	if agentHas == upHas {
-		fmt.Fprintf(notes, "berth: using the images of berth agent in %s; for those of berth up --real-node use --root-dir %s\n", imagesDir(agent), up)
+		fmt.Fprintf(notes, "berth: using the images of berth agent in %s; for those of berth up --real-node use --root-dir %s\n", imagesDir(agentDir), upDir)
 	}
-	return imagesDir(agent)
+	return imagesDir(agentDir)
 }
 
 // imagesDir returns the image directory of an agent.

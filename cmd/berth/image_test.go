@@ -99,24 +99,24 @@ func TestImageCommands(t *testing.T) {
 
 // TestDefaultImagesDir checks which image directory is the default.
 func TestDefaultImagesDir(t *testing.T) {
-	for what, tc := range map[string]struct {
-		agent, up bool
-		want      string
-		said      bool
+	for name, tc := range map[string]struct {
+		agent, up  bool
+		want       string
+		notesOther bool
 	}{
 		"only the directory of berth agent": {agent: true, want: "agent"},
 		"only the directory of berth up":    {up: true, want: "up"},
-		"both":                              {agent: true, up: true, want: "agent", said: true},
-		"none":                              {want: "agent", said: true},
+		"both":                              {agent: true, up: true, want: "agent", notesOther: true},
+		"none":                              {want: "agent", notesOther: true},
 	} {
-		t.Run(what, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			agent, up := filepath.Join(dir, "agent"), filepath.Join(dir, "up")
-			for root, has := range map[string]bool{agent: tc.agent, up: tc.up} {
+			for root, exists := range map[string]bool{agent: tc.agent, up: tc.up} {
 				if err := os.MkdirAll(filepath.Join(root, "images"), 0o700); err != nil {
 					t.Fatal(err)
 				}
-				if has {
+				if exists {
 					if err := os.WriteFile(filepath.Join(root, "images", "oci-layout"), nil, 0o600); err != nil {
 						t.Fatal(err)
 					}
@@ -126,8 +126,8 @@ func TestDefaultImagesDir(t *testing.T) {
 			if got := defaultImagesDir(&notes, agent, up); got != filepath.Join(dir, tc.want, "images") {
 				t.Errorf("%s, want those of %s", got, tc.want)
 			}
-			if said := strings.Contains(notes.String(), "--root-dir "+up); said != tc.said {
-				t.Errorf("notes %q, want the other directory: %v", notes.String(), tc.said)
+			if notesOther := strings.Contains(notes.String(), "--root-dir "+up); notesOther != tc.notesOther {
+				t.Errorf("notes %q, want the other directory: %v", notes.String(), tc.notesOther)
 			}
 		})
 	}

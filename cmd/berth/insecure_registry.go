@@ -10,8 +10,8 @@ import (
 )
 
 // insecureRegistryFlag defines --insecure-registry.
-func insecureRegistryFlag(flags *pflag.FlagSet, into *[]string) {
-	flags.StringSliceVar(into, "insecure-registry", nil, "registries that the embedded runtime may use with plain HTTP, as `HOST` or HOST:PORT; all others must use HTTPS")
+func insecureRegistryFlag(flags *pflag.FlagSet, registries *[]string) {
+	flags.StringSliceVar(registries, "insecure-registry", nil, "registries that the embedded runtime may use with plain HTTP, as `HOST` or HOST:PORT; all others must use HTTPS")
 }
 
 // validateInsecureRegistries validates --insecure-registry.

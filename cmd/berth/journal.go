@@ -11,8 +11,8 @@ import (
 )
 
 // journalFlag adds --journal.
-func journalFlag(f *pflag.FlagSet, dir *string, without string) {
-	f.StringVar(dir, "journal", "", "`directory` for displacement records and scheduling decisions, at most 64 MiB each per process (default: "+without+")")
+func journalFlag(f *pflag.FlagSet, dir *string, fallback string) {
+	f.StringVar(dir, "journal", "", "`directory` for displacement records and scheduling decisions, at most 64 MiB each per process (default: "+fallback+")")
 }
 
 // openJournal opens a directory for records; nil for "".

@@ -41,8 +41,8 @@ func overrideVersionCommand(root *cobra.Command, flags *genericclioptions.Config
 }
 
 func clientVersion() *apimachineryversion.Info {
-	major, rest, _ := strings.Cut(strings.TrimPrefix(apiserver.KubernetesVersion, "v"), ".")
-	minor, _, _ := strings.Cut(rest, ".")
+	major, remainder, _ := strings.Cut(strings.TrimPrefix(apiserver.KubernetesVersion, "v"), ".")
+	minor, _, _ := strings.Cut(remainder, ".")
 	return &apimachineryversion.Info{
 		Major: major, Minor: minor, GitVersion: apiserver.KubernetesVersion,
 		GoVersion: runtime.Version(), Compiler: runtime.Compiler, Platform: runtime.GOOS + "/" + runtime.GOARCH,

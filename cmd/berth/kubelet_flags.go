@@ -133,8 +133,8 @@ func (f *kubeletFlags) parseTaints() ([]corev1.Taint, error) {
 // validateLabels validates --node-labels.
 func (f *kubeletFlags) validateLabels() error {
 	for k, v := range f.labels {
-		if bad := slices.Concat(validation.IsQualifiedName(k), validation.IsValidLabelValue(v)); len(bad) > 0 {
-			return fmt.Errorf("--node-labels %s=%s: %s", k, v, bad[0])
+		if problems := slices.Concat(validation.IsQualifiedName(k), validation.IsValidLabelValue(v)); len(problems) > 0 {
+			return fmt.Errorf("--node-labels %s=%s: %s", k, v, problems[0])
 		}
 	}
 	return nil

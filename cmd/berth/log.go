@@ -10,7 +10,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// quietLogs discards library logs below error level. Commands print their own output.
+// quietLogs discards library logs below error level, since commands print their own output.
 func quietLogs() {
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)

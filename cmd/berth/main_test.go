@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// TestTerminationSignals checks that SIGHUP ends a command, except with nohup.
+// TestTerminationSignals checks that SIGHUP ends a command unless it is ignored, as with nohup.
 func TestTerminationSignals(t *testing.T) {
-	hears := func() bool { return slices.Contains(terminationSignals(), os.Signal(syscall.SIGHUP)) }
-	if !signal.Ignored(syscall.SIGHUP) && !hears() {
+	handlesHangup := func() bool { return slices.Contains(terminationSignals(), os.Signal(syscall.SIGHUP)) }
+	if !signal.Ignored(syscall.SIGHUP) && !handlesHangup() {
 		t.Error("SIGHUP is not handled")
 	}
 	if signal.Ignored(syscall.SIGHUP) {
@@ -19,7 +19,7 @@ func TestTerminationSignals(t *testing.T) {
 	}
 	signal.Ignore(syscall.SIGHUP)
 	defer signal.Reset(syscall.SIGHUP)
-	if hears() {
+	if handlesHangup() {
 		t.Error("SIGHUP ends a process that was started with nohup")
 	}
 }

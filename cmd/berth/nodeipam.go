@@ -48,8 +48,8 @@ func (f *nodeIPAMFlags) apply(c *config.NodeIPAM) error {
 	return nil
 }
 
-// podCIDRTimeout returns how long an agent waits for podCIDRs. An API server that does not
-// answer yet counts as Berth's.
+// podCIDRTimeout returns how long an agent waits for podCIDRs. It assumes that an API server
+// that does not respond yet is Berth's.
 func podCIDRTimeout(config *rest.Config, s settings.Settings) time.Duration {
 	isBerth, _, err := isBerthServer(config)
 	return localnodes.PodCIDRTimeout(&s, isBerth || err != nil)

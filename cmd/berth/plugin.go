@@ -55,8 +55,8 @@ func useKubectlConfig() {
 func nameExamples(cmd *cobra.Command) {
 	lines := strings.Split(cmd.Example, "\n")
 	for i, line := range lines {
-		if rest, ok := strings.CutPrefix(line, "  berth "); ok {
-			lines[i] = "  " + pluginCommand + " " + rest
+		if arguments, ok := strings.CutPrefix(line, "  berth "); ok {
+			lines[i] = "  " + pluginCommand + " " + arguments
 		}
 	}
 	cmd.Example = strings.Join(lines, "\n")

@@ -27,7 +27,7 @@ type debugEndpoint struct {
 }
 
 func (d *debugEndpoint) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&d.url, "scheduler", "", "https://HOST:PORT of Berth's scheduler (its --metrics-bind-address), to ask it instead of the API server")
+	f.StringVar(&d.url, "scheduler", "", "https://HOST:PORT of Berth's scheduler (its --metrics-bind-address), to query it instead of the API server")
 	f.StringVar(&d.token, "token", "", "bearer token for --scheduler, with permission to get /debug/queue")
 	f.StringVar(&d.tokenFile, "token-file", "", "`file` with the bearer token")
 	f.StringVar(&d.ca, "certificate-authority", "", "PEM `file` of the CA of the scheduler's certificate")

@@ -76,7 +76,7 @@ func addAuditFlags(flags *pflag.FlagSet, o *apiserver.Options) {
 	flags.BoolVar(&o.EncryptionConfigReload, "encryption-provider-config-automatic-reload", false, "read --encryption-provider-config again when it changes")
 }
 
-// newServer creates an API server. It prints a line if etcd does not answer within a
+// newServer creates an API server. It prints a line if etcd does not respond within a
 // second.
 func newServer(ctx context.Context, o apiserver.Options, w io.Writer) (*apiserver.Server, error) {
 	if len(o.EtcdServers) > 0 {

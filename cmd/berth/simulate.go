@@ -202,10 +202,10 @@ func (f *simulateFlags) runSimulation(w io.Writer, s *trace.Simulation) (err err
 		s.Options.Record = j.Record
 		defer func() { err = errors.Join(err, j.Close()) }()
 	}
-	bar, began := cli.ProgressBar{W: os.Stderr}, time.Now()
+	bar, start := cli.ProgressBar{W: os.Stderr}, time.Now()
 	s.Progress = func(elapsed time.Duration, c cluster.Counts) {
-		if time.Since(began) > time.Second {
-			bar.Show(int(elapsed/time.Second), int(s.Until/time.Second), fmt.Sprintf("%v: %d pods made, %d placed", elapsed.Round(time.Second), c.Created, c.Bound))
+		if time.Since(start) > time.Second {
+			bar.Show(int(elapsed/time.Second), int(s.Until/time.Second), fmt.Sprintf("%v: %d pods created, %d placed", elapsed.Round(time.Second), c.Created, c.Bound))
 		}
 	}
 	summary, err := s.Run()

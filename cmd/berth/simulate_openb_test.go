@@ -38,7 +38,7 @@ func summaryOf(t *testing.T, args ...string) trace.Summary {
 func TestSimulateOpenBDay(t *testing.T) {
 	s := summaryOf(t, openbLists(t)...)
 	if s.Created < 678 || s.Placed != s.Created || s.Pending != 0 || s.LatencyP99 > 1 {
-		t.Errorf("%d pods made, %d placed, %d pending, p99 %g s: want at least 678, all placed immediately", s.Created, s.Placed, s.Pending, s.LatencyP99)
+		t.Errorf("%d pods created, %d placed, %d pending, p99 %g s: want at least 678, all placed immediately", s.Created, s.Placed, s.Pending, s.LatencyP99)
 	}
 }
 

@@ -45,12 +45,12 @@ the non-resource URL ` + apiserver.SnapshotPath + `.`,
   berth snapshot save backup.db --data-dir ./data`,
 		Args: cli.ExactlyOneArg("snapshot save", "file", "backup.db"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			from, err := openSnapshot(cmd.Context(), kubeconfig, dataDir)
+			reader, err := openSnapshot(cmd.Context(), kubeconfig, dataDir)
 			if err != nil {
 				return err
 			}
-			status, err := store.SaveSnapshot(from, args[0])
-			if err := errors.Join(err, from.Close()); err != nil {
+			status, err := store.SaveSnapshot(reader, args[0])
+			if err := errors.Join(err, reader.Close()); err != nil {
 				return err
 			}
 			return printSnapshot(cmd.OutOrStdout(), &output, "Saved "+args[0], status)
@@ -76,11 +76,11 @@ func openSnapshot(ctx context.Context, kubeconfig, dataDir string) (io.ReadClose
 	if err != nil {
 		return nil, err
 	}
-	from, err := client.Discovery().RESTClient().Get().AbsPath(apiserver.SnapshotPath).Stream(ctx)
+	reader, err := client.Discovery().RESTClient().Get().AbsPath(apiserver.SnapshotPath).Stream(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reading a snapshot from %s: %w", config.Host, err)
 	}
-	return from, nil
+	return reader, nil
 }
 
 func snapshotRestoreCommand() *cobra.Command {

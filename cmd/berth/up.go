@@ -116,9 +116,9 @@ func (o *upOptions) load(cmd *cobra.Command) (settings.Settings, error) {
 	return s, nil
 }
 
-// prepareNodes selects the real and virtual nodes and their directories. It prints what
-// they lack.
-func (o *upOptions) prepareNodes(tell io.Writer, settings *settings.Settings) (err error) {
+// prepareNodes selects the real and virtual nodes and their directories. It prints a warning
+// for each missing feature.
+func (o *upOptions) prepareNodes(warnings io.Writer, settings *settings.Settings) (err error) {
 	if o.server.DataDir, err = filepath.Abs(o.server.DataDir); err != nil {
 		return fmt.Errorf("--data-dir: %w", err)
 	}
@@ -126,7 +126,7 @@ func (o *upOptions) prepareNodes(tell io.Writer, settings *settings.Settings) (e
 	if k := &settings.Kubelet; k.LowDiskSpaceThresholdMB != nil && !o.local.flags.Changed(lowDiskFlag) {
 		o.local.lowDisk = *k.LowDiskSpaceThresholdMB
 	}
-	if err := o.local.fallBackToSimulated(tell, o.local.validate()); err != nil {
+	if err := o.local.fallBackToSimulated(warnings, o.local.validate()); err != nil {
 		return err
 	}
 	if err := o.services.prepare(&o.local, o.server.ServiceClusterIPRange, &settings.Kubelet); err != nil {
@@ -151,7 +151,7 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings.Se
 			n.Spec.Taints = append(n.Spec.Taints, simulatedTaint)
 		}
 	}
-	say := upOutput{w: out}
+	output := upOutput{w: out}
 	dir, clean, err := prepareDataDir(&o)
 	if err != nil {
 		return err
@@ -169,12 +169,12 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings.Se
 	if err := o.local.removeStaleNodes(ctx); err != nil {
 		return err
 	}
-	kept := cmp.Or(o.journal, filepath.Join(dir, "journal"))
-	if settings.Journal, err = openJournal(kept, "up"); err != nil {
+	journalPath := cmp.Or(o.journal, filepath.Join(dir, "journal"))
+	if settings.Journal, err = openJournal(journalPath, "up"); err != nil {
 		return err
 	}
 	defer func() { _ = settings.Journal.Close() }()
-	if settings.Decisions, err = openDecisions(kept, "up"); err != nil {
+	if settings.Decisions, err = openDecisions(journalPath, "up"); err != nil {
 		return err
 	}
 	defer func() { _ = settings.Decisions.Close() }()
@@ -182,23 +182,23 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings.Se
 		if err := localcluster.StartServer(p, server); err != nil {
 			return err
 		}
-		others, err := o.startComponents(p, server, nodes, settings, dir, &say, log)
+		otherNodes, err := o.startComponents(p, server, nodes, settings, dir, &output, log)
 		if err != nil {
 			return err
 		}
-		say.printStarted(&o, settings, server, nodes, others, time.Since(started))
+		output.printStarted(&o, settings, server, nodes, otherNodes, time.Since(started))
 		return nil
 	})
 }
 
 // startComponents starts everything but the API server and waits until the nodes accept
 // pods. It returns the number of other nodes in the cluster.
-func (o *upOptions) startComponents(p *rungroup.Group, server *apiserver.Server, nodes []*corev1.Node, settings settings.Settings, dir string, say *upOutput, log *logFile) (others int, err error) {
+func (o *upOptions) startComponents(p *rungroup.Group, server *apiserver.Server, nodes []*corev1.Node, settings settings.Settings, dir string, output *upOutput, log *logFile) (otherNodes int, err error) {
 	config := server.LoopbackConfig()
-	if err := say.listen(); err != nil {
+	if err := output.listen(); err != nil {
 		return 0, err
 	}
-	plane := localcluster.ControlPlane{Settings: settings, SchedulerListener: say.schedulerListener, ControllersListener: say.controllersListener, Log: log.slog,
+	plane := localcluster.ControlPlane{Settings: settings, SchedulerListener: output.schedulerListener, ControllersListener: output.controllersListener, Log: log.slog,
 		Export: func(status *controllermanager.StatusServer) error {
 			return o.descheduler.start(p, config, settings, status)
 		}}
@@ -214,10 +214,10 @@ func (o *upOptions) startComponents(p *rungroup.Group, server *apiserver.Server,
 	if err := o.local.start(p, server, settings); err != nil {
 		return 0, err
 	}
-	if others, err = localnodes.WaitForNodes(p.Ctx, config, nodes, o.local.nodeNames()); err != nil {
+	if otherNodes, err = localnodes.WaitForNodes(p.Ctx, config, nodes, o.local.nodeNames()); err != nil {
 		return 0, err
 	}
-	return others, localcluster.StartDefaultStorage(p, config, dir)
+	return otherNodes, localcluster.StartDefaultStorage(p, config, dir)
 }
 
 // startSimulatedNodes starts the simulated nodes, and adopts those that other clients create.

@@ -53,8 +53,8 @@ type upLocalNodes struct {
 	flags          *pflag.FlagSet
 }
 
-// simulatedTaint keeps pods that do not tolerate it off simulated nodes when there are
-// also nodes that run containers.
+// simulatedTaint repels pods from simulated nodes when there are also nodes that run
+// containers.
 var simulatedTaint = corev1.Taint{Key: "berth.dev/simulated", Effect: corev1.TaintEffectNoSchedule}
 
 func (f *upLocalNodes) addFlags(flags *pflag.FlagSet) {
@@ -106,7 +106,7 @@ func (f *upLocalNodes) validate() error {
 type embeddedNodes struct{ realNode, virtualNodes bool }
 
 // unavailableError reports that this machine cannot run such nodes, and that no flag
-// demands a particular runtime.
+// requires a particular runtime.
 type unavailableError struct {
 	error
 	flag string // that requests the nodes
@@ -122,21 +122,21 @@ func (f *upLocalNodes) fallBackToSimulated(w io.Writer, fault error) error {
 	if !f.allowSimulated {
 		return fmt.Errorf("%w; with --allow-simulated berth up uses simulated nodes instead", fault)
 	}
-	instead := "Using simulated nodes instead"
+	alternative := "Using simulated nodes instead"
 	f.virtualNodes, f.embedded.virtualNodes = 0, false
 	if c.flag == "real-node" {
 		f.realNode = false
 	} else if f.realNode {
-		instead = "Using the machine as one node without virtual nodes"
+		alternative = "Using the machine as one node without virtual nodes"
 	}
-	fmt.Fprintf(w, "warning: %s. %s.\n", strings.ReplaceAll(c.Error(), "\n", "; "), instead)
+	fmt.Fprintf(w, "warning: %s. %s.\n", strings.ReplaceAll(c.Error(), "\n", "; "), alternative)
 	return nil
 }
 
 // chooseRuntimes selects the container runtime of each kind of node.
 func (f *upLocalNodes) chooseRuntimes() error {
 	named := f.flags != nil && f.flags.Changed("runtime-endpoint")
-	may := func(flag string, err error) error {
+	orUnavailable := func(flag string, err error) error {
 		if err == nil {
 			return nil
 		}
@@ -147,15 +147,15 @@ func (f *upLocalNodes) chooseRuntimes() error {
 	}
 	var err error
 	if f.realNode {
-		if bad := validation.IsDNS1123Subdomain(f.nodeName); len(bad) > 0 {
-			return fmt.Errorf("--real-node: the host name %q is not a valid node name: %s: change it with hostnamectl or hostname", f.nodeName, bad[0])
+		if problems := validation.IsDNS1123Subdomain(f.nodeName); len(problems) > 0 {
+			return fmt.Errorf("--real-node: the host name %q is not a valid node name: %s: change it with hostnamectl or hostname", f.nodeName, problems[0])
 		}
 		if err := requireRoot(); err != nil {
-			return may("real-node", err)
+			return orUnavailable("real-node", err)
 		}
 		cri := f.checkRuntime()
 		if f.embedded.realNode, err = localnodes.UseEmbedded(f.runtime, named, cri, f.rootDir); err != nil {
-			return may("real-node", err)
+			return orUnavailable("real-node", err)
 		}
 		if f.embedded.realNode && f.runtime == localnodes.RuntimeAuto && socketExists(f.endpoint) {
 			f.notes = append(f.notes, "since "+localnodes.EmbeddedReason(cri))
@@ -163,13 +163,13 @@ func (f *upLocalNodes) chooseRuntimes() error {
 	}
 	if f.virtualNodes > 0 {
 		if err := requireRoot(); err != nil {
-			return may("virtual-nodes", err)
+			return orUnavailable("virtual-nodes", err)
 		}
 		cri := localnodes.CheckContainerd()
 		if f.embedded.virtualNodes, err = localnodes.UseEmbedded(f.runtime, false, cri, ""); err != nil {
-			return may("virtual-nodes", err)
+			return orUnavailable("virtual-nodes", err)
 		}
-		return may("virtual-nodes", virtualnode.CheckRequirements())
+		return orUnavailable("virtual-nodes", virtualnode.CheckRequirements())
 	}
 	return nil
 }
@@ -202,16 +202,15 @@ func (f *upLocalNodes) checkRuntime() error {
 
 // checkFlagDependencies refuses flags whose kind of node is not enabled.
 func (f *upLocalNodes) checkFlagDependencies() error {
-	asks := map[string]bool{"real-node": f.realNode, "virtual-nodes": f.virtualNodes > 0, "real-node or --virtual-nodes": f.enabled()}
-	needs := map[string]string{"virtual-memory": "virtual-nodes", "virtual-disk": "virtual-nodes", "virtual-inodes": "virtual-nodes",
+	enabled := map[string]bool{"real-node": f.realNode, "virtual-nodes": f.virtualNodes > 0, "real-node or --virtual-nodes": f.enabled()}
+	required := map[string]string{"virtual-memory": "virtual-nodes", "virtual-disk": "virtual-nodes", "virtual-inodes": "virtual-nodes",
 		"runtime-endpoint": "real-node", "root-dir": "real-node", "runtime": "real-node or --virtual-nodes", "allow-simulated": "real-node or --virtual-nodes"}
 	for _, flag := range kubeletRealFlags {
-		needs[flag] = "real-node or --virtual-nodes"
+		required[flag] = "real-node or --virtual-nodes"
 	}
-	for flag, of := range needs {
-		asked := asks[of]
-		if f.flags != nil && f.flags.Changed(flag) && !asked {
-			return fmt.Errorf("--%s: has no effect without --%s", flag, of)
+	for flag, kind := range required {
+		if f.flags != nil && f.flags.Changed(flag) && !enabled[kind] {
+			return fmt.Errorf("--%s: has no effect without --%s", flag, kind)
 		}
 	}
 	return nil
@@ -269,11 +268,11 @@ func (f *upLocalNodes) removeStaleNodes(ctx context.Context) error {
 	if _, err := os.Stat(f.virtualDir); err != nil && f.virtualNodes == 0 || os.Geteuid() != 0 {
 		return nil
 	}
-	place, err := virtualnode.NewPool(f.virtualDir)
+	pool, err := virtualnode.NewPool(f.virtualDir)
 	if err != nil {
 		return err
 	}
-	return place.Cleanup(ctx)
+	return pool.Cleanup(ctx)
 }
 
 // start starts the agents, each with the credential of its node.
@@ -298,7 +297,7 @@ func (f *upLocalNodes) start(p *rungroup.Group, server *apiserver.Server, settin
 	if f.virtualNodes == 0 {
 		return nil
 	}
-	place, err := virtualnode.NewPool(f.virtualDir)
+	pool, err := virtualnode.NewPool(f.virtualDir)
 	if err != nil {
 		return err
 	}
@@ -312,21 +311,21 @@ func (f *upLocalNodes) start(p *rungroup.Group, server *apiserver.Server, settin
 		}
 		size := f.size
 		size.Index = i
-		p.Start("node "+o.Name, func(ctx context.Context) error { return nodeagent.RunVirtual(ctx, place, size, o) })
+		p.Start("node "+o.Name, func(ctx context.Context) error { return nodeagent.RunVirtual(ctx, pool, size, o) })
 	}
 	return nil
 }
 
 // printRemainingPods prints how many pods keep running after a node's agent has stopped.
-func printRemainingPods(w io.Writer, node string, pods int, then string) {
+func printRemainingPods(w io.Writer, node string, pods int, hint string) {
 	if pods == 0 {
 		return
 	}
-	what := "1 pod keeps running"
+	subject := "1 pod keeps running"
 	if pods > 1 {
-		what = fmt.Sprintf("%d pods keep running", pods)
+		subject = fmt.Sprintf("%d pods keep running", pods)
 	}
-	fmt.Fprintf(w, "berth: node %s: %s; %s\n", node, what, then)
+	fmt.Fprintf(w, "berth: node %s: %s; %s\n", node, subject, hint)
 }
 
 // stopPodsHint returns the command that stops the pods of a node.
@@ -334,13 +333,13 @@ func stopPodsHint(node, kubeconfig string) string {
 	return fmt.Sprintf("to stop pods, delete them while berth up runs: berth kubectl --kubeconfig %s delete pods --all-namespaces --field-selector spec.nodeName=%s", kubeconfig, node)
 }
 
-// remainingPodsHint returns what happens to pods that keep running.
+// remainingPodsHint describes what happens to pods that keep running.
 func (f *upLocalNodes) remainingPodsHint(node string) string {
-	again := "berth up --real-node --data-dir " + f.dataDir
+	command := "berth up --real-node --data-dir " + f.dataDir
 	if f.ephemeral {
-		return "no data is kept about them: the next " + again + " removes them"
+		return "no data is kept about them: the next " + command + " removes them"
 	}
-	return again + " continues with them; " + stopPodsHint(node, cli.KubeconfigPath(f.dataDir))
+	return command + " continues with them; " + stopPodsHint(node, cli.KubeconfigPath(f.dataDir))
 }
 
 // nodeClientConfig returns a client configuration with the node's own credential.

@@ -16,7 +16,7 @@ import (
 
 // TestVirtualNodeFlags checks that invalid sizes are refused.
 func TestVirtualNodeFlags(t *testing.T) {
-	for flag, words := range map[string]string{
+	for flag, want := range map[string]string{
 		"--virtual-nodes=-1":                         "--virtual-nodes -1: must be between 0 and 100",
 		"--virtual-memory=much":                      `--virtual-memory "much": must be a quantity above 0`,
 		"--virtual-memory=1Gi":                       "--virtual-memory: has no effect without --virtual-nodes",
@@ -41,8 +41,8 @@ func TestVirtualNodeFlags(t *testing.T) {
 				t.Fatal(err)
 			}
 			f.setDefaults(t.TempDir(), false)
-			if err := f.validate(); err == nil || !strings.Contains(err.Error(), words) {
-				t.Errorf("%v, want %q in it", err, words)
+			if err := f.validate(); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %q in it", err, want)
 			}
 		})
 	}

@@ -37,22 +37,22 @@ func (l *upOutput) listen() (err error) {
 	return err
 }
 
-func (l upOutput) printStarted(o *upOptions, settings settings.Settings, server *apiserver.Server, nodes []*corev1.Node, others int, took time.Duration) {
-	kept := "data in " + o.server.DataDir
+func (l upOutput) printStarted(o *upOptions, settings settings.Settings, server *apiserver.Server, nodes []*corev1.Node, otherNodes int, duration time.Duration) {
+	storage := "data in " + o.server.DataDir
 	if o.ephemeral {
-		kept = "no data is kept"
+		storage = "no data is kept"
 	}
 	if len(o.server.EtcdServers) > 0 {
-		kept = "data in etcd at " + strings.Join(o.server.EtcdServers, ", ")
+		storage = "data in etcd at " + strings.Join(o.server.EtcdServers, ", ")
 	}
 	var profiles []string
 	for _, p := range settings.Scheduler.Profiles {
 		profiles = append(profiles, p.Name)
 	}
-	fmt.Fprintf(l.w, "Berth is up after %.1f s\n", took.Seconds())
+	fmt.Fprintf(l.w, "Berth is up after %.1f s\n", duration.Seconds())
 	var table strings.Builder
 	t := tabwriter.NewWriter(&table, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(t, "  API server\thttps://%s\t%s\n", server.Address(), kept)
+	fmt.Fprintf(t, "  API server\thttps://%s\t%s\n", server.Address(), storage)
 	fmt.Fprintf(t, "  scheduler\t%s\tseed %d\n", strings.Join(profiles, ", "), settings.Berth.Scheduler.Seed)
 	fmt.Fprintf(t, "  \thttps://%s\tmetrics, /debug/queue\n", l.schedulerListener.Addr())
 	fmt.Fprintf(t, "  controllers\t%d controllers\tnodes, taints, budgets, workloads, endpoints, volumes, records\n", len(controllermanager.Controllers))
@@ -66,8 +66,8 @@ func (l upOutput) printStarted(o *upOptions, settings settings.Settings, server 
 	for line := range strings.Lines(table.String()) {
 		fmt.Fprintln(l.w, strings.TrimRight(line, " \n"))
 	}
-	if others > 0 {
-		fmt.Fprintf(l.w, "\nThe cluster has %d more nodes, of an earlier start or with separate agents. Pods on nodes\nwithout an agent do not start: delete these nodes, or start with them again.\n", others)
+	if otherNodes > 0 {
+		fmt.Fprintf(l.w, "\nThe cluster has %d more nodes, of an earlier start or with separate agents. Pods on nodes\nwithout an agent do not start: delete these nodes, or start with them again.\n", otherNodes)
 	}
 	fmt.Fprintf(l.w, "\nNext, in another terminal:\n\n  export KUBECONFIG=%s\n  berth kubectl %s\n\nCtrl-C stops.\n",
 		shellQuote(server.KubeconfigPath()), o.local.nextCommand())
@@ -104,24 +104,24 @@ const embeddedRuntimeText = "the embedded runtime (containment, not a security b
 // printNodes prints one line per kind of node.
 func (l upOutput) printNodes(w io.Writer, o *upOptions, simulated []*corev1.Node) {
 	if o.local.realNode {
-		in := o.local.endpoint
+		runtime := o.local.endpoint
 		if o.local.embedded.realNode {
-			in = embeddedRuntimeText
+			runtime = embeddedRuntimeText
 		}
-		fmt.Fprintf(w, "  nodes\t%s\tthis machine, pods run in %s\n", o.local.nodeName, in)
+		fmt.Fprintf(w, "  nodes\t%s\tthis machine, pods run in %s\n", o.local.nodeName, runtime)
 	}
 	if o.local.virtualNodes > 0 {
-		in := "containerd"
+		runtime := "containerd"
 		if o.local.embedded.virtualNodes {
-			in = embeddedRuntimeText
+			runtime = embeddedRuntimeText
 		}
-		fmt.Fprintf(w, "  nodes\t%d virtual\t%s memory, %s disk each; pods run in %s\n", o.local.virtualNodes, o.local.memory, o.local.disk, in)
+		fmt.Fprintf(w, "  nodes\t%d virtual\t%s memory, %s disk each; pods run in %s\n", o.local.virtualNodes, o.local.memory, o.local.disk, runtime)
 	}
 	for _, note := range o.local.notes {
 		fmt.Fprintf(w, "  \t\t%s\n", note)
 	}
-	if words := o.services.describe(); words != "" {
-		fmt.Fprintf(w, "  services\t%s\t\n", words)
+	if text := o.services.describe(); text != "" {
+		fmt.Fprintf(w, "  services\t%s\t\n", text)
 	}
 	if len(simulated) > 0 || !o.local.enabled() {
 		fmt.Fprintf(w, "  nodes\t%d simulated\t%s\n", len(simulated), formatNodeSizes(simulated))

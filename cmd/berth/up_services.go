@@ -50,13 +50,13 @@ func (s *serviceSwitch) Set(text string) error {
 }
 
 // addServiceProxyFlag defines --service-proxy.
-func addServiceProxyFlag(flags *pflag.FlagSet, into *serviceSwitch) {
-	*into = switchAuto
-	flags.Var(into, "service-proxy", "route Services on this machine by nftables: on, off (also removes the rules), or auto: on unless kube-proxy runs here")
+func addServiceProxyFlag(flags *pflag.FlagSet, value *serviceSwitch) {
+	*value = switchAuto
+	flags.Var(value, "service-proxy", "route Services on this machine by nftables: on, off (also removes the rules), or auto: on unless kube-proxy runs here")
 }
 
-// chooseServiceProxy reports whether the service proxy runs on this machine. note says why
-// it does not although it is not switched off.
+// chooseServiceProxy reports whether the service proxy runs on this machine. note is the reason
+// why it does not run although it is not switched off.
 func chooseServiceProxy(s serviceSwitch) (run bool, note string, err error) {
 	if s == switchOff {
 		return false, "", serviceproxy.RemoveUnused()
@@ -87,7 +87,8 @@ func (u *upServices) addFlags(flags *pflag.FlagSet) {
 	flags.Var(&u.dns, "dns", "cluster DNS for the pods of real and virtual nodes: on, off, or auto: on if the service proxy runs and the cluster has no other DNS server")
 }
 
-// prepare decides what runs, notes what pods lack, and sets the DNS server of pods.
+// prepare decides whether the service proxy and cluster DNS run, records notes about missing
+// features, and sets the DNS server of pods.
 func (u *upServices) prepare(local *upLocalNodes, serviceRange string, k *config.Kubelet) (err error) {
 	if !local.enabled() {
 		return nil
@@ -117,16 +118,16 @@ func (u *upServices) prepare(local *upLocalNodes, serviceRange string, k *config
 	return nil
 }
 
-// describe returns what runs, or "".
+// describe describes the running services. It returns "" if there are none.
 func (u *upServices) describe() string {
-	var words []string
+	var parts []string
 	if u.runProxy {
-		words = append(words, "routed by nftables")
+		parts = append(parts, "routed by nftables")
 	}
 	if u.dnsIP.IsValid() {
-		words = append(words, "cluster DNS at "+u.dnsIP.String())
+		parts = append(parts, "cluster DNS at "+u.dnsIP.String())
 	}
-	return strings.Join(words, ", ")
+	return strings.Join(parts, ", ")
 }
 
 // defaultClusterDomain is the default of the kubelet's clusterDomain in most clusters.
@@ -188,7 +189,7 @@ func serviceSync(n config.Nodes) time.Duration {
 	return time.Duration(n.ServiceSyncMilliseconds) * time.Millisecond
 }
 
-// withoutDNS continues without cluster DNS, unless a flag demands it. Pods use the cluster's
+// withoutDNS continues without cluster DNS, unless a flag requires it. Pods use the cluster's
 // other DNS server, if there is one.
 func (u *upServices) withoutDNS(reason error, local *upLocalNodes, k *config.Kubelet) error {
 	if u.dns == switchOn {

@@ -10,14 +10,14 @@ import (
 )
 
 func TestClusterDNSAddress(t *testing.T) {
-	for in, want := range map[string]string{"10.96.0.0/16": "10.96.0.10", "10.96.0.7/28": "10.96.0.10", "fd00::/108": "fd00::a"} {
-		if got, err := clusterDNSAddress(in); err != nil || got.String() != want {
-			t.Errorf("%s: %v, %v, want %s", in, got, err, want)
+	for input, want := range map[string]string{"10.96.0.0/16": "10.96.0.10", "10.96.0.7/28": "10.96.0.10", "fd00::/108": "fd00::a"} {
+		if got, err := clusterDNSAddress(input); err != nil || got.String() != want {
+			t.Errorf("%s: %v, %v, want %s", input, got, err, want)
 		}
 	}
-	for in, want := range map[string]string{"10.96.0.0/29": "--dns off", "10.96.0.0": "--service-cluster-ip-range"} {
-		if _, err := clusterDNSAddress(in); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want an error with %q", in, err, want)
+	for input, want := range map[string]string{"10.96.0.0/29": "--dns off", "10.96.0.0": "--service-cluster-ip-range"} {
+		if _, err := clusterDNSAddress(input); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want an error with %q", input, err, want)
 		}
 	}
 }
@@ -32,7 +32,7 @@ func TestServiceSwitch(t *testing.T) {
 	}
 }
 
-// Without nodes that run containers nothing is started or touched.
+// TestServicesWithoutNodes checks that nothing is prepared if no node runs containers.
 func TestServicesWithoutNodes(t *testing.T) {
 	u := upServices{proxy: switchOn, dns: switchOn}
 	var k config.Kubelet
@@ -42,18 +42,18 @@ func TestServicesWithoutNodes(t *testing.T) {
 }
 
 // Next to another DNS server pods use that one, unless the configuration names a server.
-func TestForeignDNS(t *testing.T) {
-	foreign := &dns.ForeignError{ClusterIP: "10.96.0.99"}
+func TestOtherClusterDNS(t *testing.T) {
+	otherDNS := &dns.ForeignError{ClusterIP: "10.96.0.99"}
 	for _, c := range []struct {
 		u      upServices
 		reason error
 		want   string
 		fails  bool
 	}{
-		{upServices{dns: switchAuto, setDNS: true}, foreign, "10.96.0.99", false},
+		{upServices{dns: switchAuto, setDNS: true}, otherDNS, "10.96.0.99", false},
 		{upServices{dns: switchAuto, setDNS: true}, errors.New("address taken"), "", false},
-		{upServices{dns: switchAuto}, foreign, "10.96.0.10", false},
-		{upServices{dns: switchOn}, foreign, "10.96.0.10", true},
+		{upServices{dns: switchAuto}, otherDNS, "10.96.0.10", false},
+		{upServices{dns: switchOn}, otherDNS, "10.96.0.10", true},
 	} {
 		local, k := upLocalNodes{}, config.Kubelet{ClusterDNS: []string{"10.96.0.10"}}
 		err := c.u.withoutDNS(c.reason, &local, &k)

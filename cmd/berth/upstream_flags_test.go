@@ -64,12 +64,12 @@ func TestUpstreamFlagHint(t *testing.T) {
 		"descheduler --node-selector=a":     "the policy of --policy-config-file has nodeSelector",
 		"scheduler --hostname-override=n1":  "unknown flag: --hostname-override",
 	} {
-		words := strings.Fields(args)
-		cmd, rest, err := rootCommand().Find(words)
+		fields := strings.Fields(args)
+		cmd, arguments, err := rootCommand().Find(fields)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := cli.FlagError(cmd, cmd.Flags().Parse(rest)); err == nil || !strings.Contains(err.Error(), want) {
+		if err := cli.FlagError(cmd, cmd.Flags().Parse(arguments)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", args, err, want)
 		}
 	}

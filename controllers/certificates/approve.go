@@ -15,8 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// mayApprove reports whether a request is one of a node for itself. The message says why it is approved.
-func (c *controller) mayApprove(r *certificatesv1.CertificateSigningRequest, request *x509.CertificateRequest) (message string, err error) {
+// approvalMessage returns why a request is approved: a node requests a certificate for itself. The message is empty
+// if the request must not be approved.
+func (c *controller) approvalMessage(r *certificatesv1.CertificateSigningRequest, request *x509.CertificateRequest) (message string, err error) {
 	if !slices.Contains(r.Spec.Groups, nodesGroup) || r.Spec.Username != request.Subject.CommonName || checkNodeSubject(request) != nil {
 		return "", nil
 	}
@@ -37,7 +38,8 @@ func (c *controller) mayApprove(r *certificatesv1.CertificateSigningRequest, req
 }
 
 // hasNames reports whether a request has only the name of its node as DNS name, and only addresses of its node that
-// nothing else has. A node writes its addresses itself, so those of other nodes, Services and API servers are rejected.
+// are not in use elsewhere. A node writes its addresses itself, so those of other nodes, Services and API servers are
+// rejected.
 func (c *controller) hasNames(node string, request *x509.CertificateRequest) (bool, error) {
 	object, err := c.nodes.Get(node)
 	if apierrors.IsNotFound(err) {
@@ -46,26 +48,26 @@ func (c *controller) hasNames(node string, request *x509.CertificateRequest) (bo
 	if err != nil {
 		return false, err
 	}
-	others, err := c.addressesOfOthers(node)
+	inUse, err := c.addressesInUse(node)
 	if err != nil {
 		return false, err
 	}
 	for _, name := range request.DNSNames {
-		if name != node || c.reserved[normal(name)] || reservedName(name) || net.ParseIP(name) != nil && others[normal(name)] {
+		if name != node || c.reserved[normalize(name)] || reservedName(name) || net.ParseIP(name) != nil && inUse[normalize(name)] {
 			return false, nil
 		}
 	}
 	for _, ip := range request.IPAddresses {
 		matches := slices.ContainsFunc(object.Status.Addresses, func(a corev1.NodeAddress) bool { return ip.Equal(net.ParseIP(a.Address)) })
-		if !matches || ip.IsLoopback() || ip.IsUnspecified() || c.reserved[ip.String()] || others[ip.String()] {
+		if !matches || ip.IsLoopback() || ip.IsUnspecified() || c.reserved[ip.String()] || inUse[ip.String()] {
 			return false, nil
 		}
 	}
 	return true, nil
 }
 
-// addressesOfOthers returns the addresses of the other nodes, the Services and the API servers.
-func (c *controller) addressesOfOthers(node string) (map[string]bool, error) {
+// addressesInUse returns the addresses of the other nodes, the Services and the API servers.
+func (c *controller) addressesInUse(node string) (map[string]bool, error) {
 	nodes, err := c.nodes.List(labels.Everything())
 	if err != nil {
 		return nil, err
@@ -78,24 +80,24 @@ func (c *controller) addressesOfOthers(node string) (map[string]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found []string
+	var addresses []string
 	for _, n := range nodes {
 		if n.Name != node {
-			found = append(found, n.Name)
+			addresses = append(addresses, n.Name)
 			for _, a := range n.Status.Addresses {
-				found = append(found, a.Address)
+				addresses = append(addresses, a.Address)
 			}
 		}
 	}
 	for _, s := range services {
-		found = append(found, s.Spec.ClusterIPs...)
+		addresses = append(addresses, s.Spec.ClusterIPs...)
 	}
 	for _, s := range servers {
 		for _, e := range s.Endpoints {
-			found = append(found, e.Addresses...)
+			addresses = append(addresses, e.Addresses...)
 		}
 	}
-	return normalSet(found), nil
+	return normalizedSet(addresses), nil
 }
 
 // reservedName reports whether a DNS name belongs to the API server or to a Service, in any cluster domain.
@@ -107,25 +109,25 @@ func reservedName(name string) bool {
 	return len(parts) > 2 && slices.Contains(parts[2:], "svc") // SERVICE.NAMESPACE.svc.DOMAIN, or POD.SERVICE.NAMESPACE.svc.DOMAIN
 }
 
-// normal returns the common form of a name or an address.
-func normal(address string) string {
+// normalize returns the common form of a name or an address.
+func normalize(address string) string {
 	if ip := net.ParseIP(address); ip != nil {
 		return ip.String()
 	}
 	return strings.ToLower(address)
 }
 
-// normalSet returns the set of the common forms.
-func normalSet(names []string) map[string]bool {
+// normalizedSet returns the set of the common forms.
+func normalizedSet(names []string) map[string]bool {
 	out := map[string]bool{}
 	for _, name := range names {
-		out[normal(name)] = true
+		out[normalize(name)] = true
 	}
 	return out
 }
 
-// approved returns a copy of the request with the condition Approved.
-func (c *controller) approved(r *certificatesv1.CertificateSigningRequest, message string) *certificatesv1.CertificateSigningRequest {
+// withApproval returns a copy of the request with the condition Approved.
+func (c *controller) withApproval(r *certificatesv1.CertificateSigningRequest, message string) *certificatesv1.CertificateSigningRequest {
 	r = r.DeepCopy()
 	now := metav1.NewTime(c.now())
 	r.Status.Conditions = append(r.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
@@ -134,8 +136,8 @@ func (c *controller) approved(r *certificatesv1.CertificateSigningRequest, messa
 	return r
 }
 
-// failed returns a copy of the request with the condition Failed.
-func (c *controller) failed(r *certificatesv1.CertificateSigningRequest, cause error) *certificatesv1.CertificateSigningRequest {
+// withFailure returns a copy of the request with the condition Failed.
+func (c *controller) withFailure(r *certificatesv1.CertificateSigningRequest, cause error) *certificatesv1.CertificateSigningRequest {
 	r = r.DeepCopy()
 	now := metav1.NewTime(c.now())
 	r.Status.Conditions = append(r.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{

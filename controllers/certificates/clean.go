@@ -8,13 +8,13 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 )
 
-// How long requests are kept, as in kube-controller-manager.
+// Retention times of requests, as in kube-controller-manager.
 const (
 	keepDecided = time.Hour
 	keepPending = 24 * time.Hour
 )
 
-// expiresIn returns the time until a request is removed. It is not positive if it is due.
+// expiresIn returns the time until a request is due for removal. It is zero or negative once the request is due.
 func (c *controller) expiresIn(r *certificatesv1.CertificateSigningRequest) time.Duration {
 	now := c.now()
 	until := r.CreationTimestamp.Add(keepPending)

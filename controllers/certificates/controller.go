@@ -48,7 +48,7 @@ func Run(ctx context.Context, client kubernetes.Interface, signer Signer, reserv
 	inDefault := informers.NewSharedInformerFactoryWithOptions(client, 10*time.Minute, informers.WithNamespace(metav1.NamespaceDefault))
 	slices := inDefault.Discovery().V1().EndpointSlices()
 	requests, nodes, services := factory.Certificates().V1().CertificateSigningRequests(), factory.Core().V1().Nodes(), factory.Core().V1().Services()
-	c := &controller{client: client, signer: signer, now: env.Now, requests: requests.Lister(), nodes: nodes.Lister(), services: services.Lister(), slices: slices.Lister(), reserved: normalSet(reserved)}
+	c := &controller{client: client, signer: signer, now: env.Now, requests: requests.Lister(), nodes: nodes.Lister(), services: services.Lister(), slices: slices.Lister(), reserved: normalizedSet(reserved)}
 	c.queue = workqueue.New("certificates", "Deciding about the request", log, c.reconcile)
 	if err := workqueue.Watch(requests.Informer(), func(_, r *certificatesv1.CertificateSigningRequest) {
 		if r != nil {
@@ -103,11 +103,11 @@ func (c *controller) reconcile(ctx context.Context, name string) (time.Duration,
 	if condition(r, certificatesv1.CertificateApproved) != nil {
 		return wait, c.sign(ctx, r, request, check(r, request))
 	}
-	message, err := c.mayApprove(r, request)
+	message, err := c.approvalMessage(r, request)
 	if err != nil || message == "" {
 		return min(wait, retryPending), err
 	}
-	_, err = c.client.CertificatesV1().CertificateSigningRequests().UpdateApproval(ctx, name, c.approved(r, message), metav1.UpdateOptions{})
+	_, err = c.client.CertificatesV1().CertificateSigningRequests().UpdateApproval(ctx, name, c.withApproval(r, message), metav1.UpdateOptions{})
 	return wait, err
 }
 
@@ -115,7 +115,7 @@ func (c *controller) reconcile(ctx context.Context, name string) (time.Duration,
 func (c *controller) sign(ctx context.Context, r *certificatesv1.CertificateSigningRequest, request *x509.CertificateRequest, rejected error) error {
 	signed := r.DeepCopy()
 	if rejected != nil {
-		signed = c.failed(r, rejected)
+		signed = c.withFailure(r, rejected)
 	} else {
 		ttl := lifetime
 		if s := r.Spec.ExpirationSeconds; s != nil {

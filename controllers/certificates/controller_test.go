@@ -110,7 +110,7 @@ func TestApproval(t *testing.T) {
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "kubernetes"}, Spec: corev1.ServiceSpec{ClusterIPs: []string{"10.96.0.1"}}}
 	slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "kubernetes", Labels: map[string]string{discoveryv1.LabelServiceName: "kubernetes"}},
 		Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"192.0.2.12"}}}}
-	// n1 claims names and addresses of others.
+	// n1 reports names and addresses that belong to others.
 	n1 := node("n1", "192.0.2.1", "192.0.2.9", "10.96.0.1", "192.0.2.10", "192.0.2.12", "127.0.0.1", "127.0.0.2", "0.0.0.0",
 		"localhost", "api.example.com", "N2", "n1.example.com", "KUBERNETES.DEFAULT.SVC", "web.default.svc.custom.domain")
 	cluster := []runtime.Object{n1, node("n2", "192.0.2.2", "192.0.2.9", "n1"), service, slice}
@@ -151,7 +151,7 @@ func TestApproval(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			r := request(t, tc.signer, tc.usage, tc.change)
 			r.Spec.Username = tc.user
-			if got := reconcile(t, &controller{signer: &fakeSigner{}, reserved: normalSet([]string{"API.example.com", "localhost", "192.0.2.10", "127.0.0.1"})}, append(cluster, r)...); (len(got.Status.Certificate) > 0) != tc.issued {
+			if got := reconcile(t, &controller{signer: &fakeSigner{}, reserved: normalizedSet([]string{"API.example.com", "localhost", "192.0.2.10", "127.0.0.1"})}, append(cluster, r)...); (len(got.Status.Certificate) > 0) != tc.issued {
 				t.Errorf("issued is %v, want %v; conditions %v", len(got.Status.Certificate) > 0, tc.issued, got.Status.Conditions)
 			}
 		})
@@ -166,7 +166,7 @@ func TestReservedNodeNames(t *testing.T) {
 			r.Subject.CommonName, r.DNSNames = "system:node:"+name, []string{name}
 		})
 		r.Spec.Username = "system:node:" + name
-		c := &controller{signer: &fakeSigner{}, reserved: normalSet([]string{"API.example.com", "192.0.2.10"})}
+		c := &controller{signer: &fakeSigner{}, reserved: normalizedSet([]string{"API.example.com", "192.0.2.10"})}
 		if got := reconcile(t, c, node(name), r); (len(got.Status.Certificate) > 0) != issued {
 			t.Errorf("node %s: issued is %v, want %v", name, !issued, issued)
 		}
@@ -190,12 +190,12 @@ func TestSigningOfApprovedRequests(t *testing.T) {
 	if got := reconcile(t, &controller{signer: signer}, user); len(got.Status.Certificate) == 0 || signer.ttl != time.Hour {
 		t.Errorf("certificate %q for %v, want one for an hour", got.Status.Certificate, signer.ttl)
 	}
-	bad := approve(request(t, certificatesv1.KubeAPIServerClientSignerName, certificatesv1.UsageServerAuth, nil))
-	if got := reconcile(t, &controller{signer: signer}, bad); condition(got, certificatesv1.CertificateFailed) == nil || len(got.Status.Certificate) > 0 {
+	withOtherUsage := approve(request(t, certificatesv1.KubeAPIServerClientSignerName, certificatesv1.UsageServerAuth, nil))
+	if got := reconcile(t, &controller{signer: signer}, withOtherUsage); condition(got, certificatesv1.CertificateFailed) == nil || len(got.Status.Certificate) > 0 {
 		t.Errorf("a request with other usages: %+v, want Failed", got.Status)
 	}
-	other := approve(request(t, "example.com/signer", certificatesv1.UsageServerAuth, nil))
-	if got := reconcile(t, &controller{signer: signer}, other); len(got.Status.Certificate) > 0 || len(got.Status.Conditions) != 1 {
+	withOtherSigner := approve(request(t, "example.com/signer", certificatesv1.UsageServerAuth, nil))
+	if got := reconcile(t, &controller{signer: signer}, withOtherSigner); len(got.Status.Certificate) > 0 || len(got.Status.Conditions) != 1 {
 		t.Errorf("a request of another signer: %+v", got.Status)
 	}
 }

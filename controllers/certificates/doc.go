@@ -5,7 +5,7 @@
 // other node, no Service and no API server has. All other requests wait for a decision by a user.
 //
 // It signs approved requests of these signers and of kubernetes.io/kube-apiserver-client with the authority of the
-// cluster, if subject, names and usages are what the signer accepts. Other approved requests of these signers get the
+// cluster if the signer accepts their subject, names and usages. Other approved requests of these signers get the
 // condition Failed.
 //
 // It removes requests as kube-controller-manager does: an hour after they were issued or denied, or when their

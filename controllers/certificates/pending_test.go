@@ -36,10 +36,10 @@ func TestNodeEventsEnqueuePendingRequests(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go c.queue.Run(ctx, 1)
-		expect := func(what string, n int) {
+		expect := func(change string, n int) {
 			t.Helper()
 			if synctest.Wait(); len(got) != n || n > 0 && got[n-1] != "pending" {
-				t.Errorf("%s: enqueued %v, want %d of the pending request", what, got, n)
+				t.Errorf("%s: enqueued %v, want %d of the pending request", change, got, n)
 			}
 		}
 		c.handleNode(nil, node("n1"))

@@ -11,7 +11,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 )
 
-// The users and groups that the rules are about.
+// Users and groups in the subject of a request.
 const (
 	nodePrefix   = "system:node:"
 	nodesGroup   = "system:nodes"

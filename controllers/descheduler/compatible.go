@@ -36,11 +36,11 @@ func (e *evictingMover) Move(strategy, profile string, c *descheduling.Candidate
 	if c.Reason != nil {
 		l.reason = c.Reason()
 	}
-	ok, words := e.evict(l)
+	ok, message := e.evict(l)
 	if ok {
 		e.report.Moves = append(e.report.Moves, evictedMove(l))
 	} else {
-		e.report.addRefusal(l.pod, l.strategy, l.profile, notEvicted, words)
+		e.report.addRefusal(l.pod, l.strategy, l.profile, notEvicted, message)
 	}
 	return nil, ok
 }
@@ -69,15 +69,15 @@ func newDryRunLedger(s *cluster.State, now time.Time) *dryRunLedger {
 }
 
 // evict decides as kube-apiserver would.
-func (b *dryRunLedger) evict(l *evictionRequest) (ok bool, words string) {
+func (b *dryRunLedger) evict(l *evictionRequest) (ok bool, message string) {
 	v := budget.Evictions{}.Check(l.pod, b.budgets[l.pod.Namespace], nil, b.now)
 	if v.Result != budget.Granted {
 		return false, v.Reason
 	}
-	for _, paid := range v.Debits {
-		less := *paid
-		less.DisruptionsAllowed--
-		b.budgets[l.pod.Namespace][slices.Index(b.budgets[l.pod.Namespace], paid)] = &less
+	for _, debited := range v.Debits {
+		reduced := *debited
+		reduced.DisruptionsAllowed--
+		b.budgets[l.pod.Namespace][slices.Index(b.budgets[l.pod.Namespace], debited)] = &reduced
 	}
 	return true, ""
 }

@@ -42,7 +42,7 @@ func (r *Runner) evict(ctx context.Context, l *evictionRequest) executor.Evictio
 		"berth.dev/requested-by": Component, "berth.dev/reason": l.recordRule()}})
 	result := "success"
 	switch {
-	case a.AlreadyGone:
+	case a.AlreadyDeleted:
 		return a
 	case !a.Granted:
 		result = "error"

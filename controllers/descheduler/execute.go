@@ -20,11 +20,11 @@ func (r *Runner) execute(ctx context.Context) (wake time.Time) {
 			return wake
 		}
 		for _, a := range actions {
-			answer := r.runAction(ctx, a)
-			if ctx.Err() != nil && !answer.Done {
+			result := r.runAction(ctx, a)
+			if ctx.Err() != nil && !result.Done {
 				return time.Time{} // the result is unknown; the next run checks it
 			}
-			r.machine.HandleResult(r.clock.Now(), a.ActionID(), answer)
+			r.machine.HandleResult(r.clock.Now(), a.ActionID(), result)
 		}
 	}
 	return time.Time{}
@@ -62,10 +62,10 @@ func newResult(err error, final bool) execution.Result {
 
 // reportProgress reports what changed about the moves.
 func (r *Runner) reportProgress() {
-	busy := r.machine.HasInProgress()
+	inProgress := r.machine.HasInProgress()
 	for _, x := range r.machine.Moves() {
 		s := describeProgress(x)
-		if s == "" || r.lastMessage[x] == s || x.Stage == execution.Waiting && busy { // most of them wait for a move in progress
+		if s == "" || r.lastMessage[x] == s || x.Stage == execution.Waiting && inProgress { // most of them wait for a move in progress
 			continue
 		}
 		r.lastMessage[x] = s

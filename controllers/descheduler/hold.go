@@ -13,14 +13,14 @@ import (
 	"github.com/berthproject/berth/executor"
 )
 
-// makerLabel is the label with the creator of a Hold.
-const makerLabel = executor.HoldCreatorLabel
+// creatorLabel is the label with the creator of a Hold.
+const creatorLabel = executor.HoldCreatorLabel
 
 // holdTimeout bounds a request about a Hold.
 const holdTimeout = 15 * time.Second
 
-// createHold creates a Hold or updates the descheduler's own Hold of that name. permanent
-// means that a retry is useless.
+// createHold creates a Hold or updates the descheduler's own Hold of that name. final reports
+// that a retry is useless.
 func (r *Runner) createHold(ctx context.Context, h *model.Hold) (err error, final bool) {
 	ctx, cancel := context.WithTimeout(ctx, holdTimeout)
 	defer cancel()
@@ -29,45 +29,45 @@ func (r *Runner) createHold(ctx context.Context, h *model.Hold) (err error, fina
 	if !apierrors.IsAlreadyExists(err) {
 		return err, apierrors.IsForbidden(err) || apierrors.IsInvalid(err)
 	}
-	have, err := holds.Get(ctx, h.Name, metav1.GetOptions{})
+	existing, err := holds.Get(ctx, h.Name, metav1.GetOptions{})
 	if err != nil {
 		return err, false
 	}
-	if by := have.Labels[makerLabel]; by != Component && have.Spec.Until.After(r.clock.Now()) {
-		return foreignHoldError(have), true
+	if creator := existing.Labels[creatorLabel]; creator != Component && existing.Spec.Until.After(r.clock.Now()) {
+		return otherCreatorError(existing), true
 	}
-	next := have.DeepCopy()
+	next := existing.DeepCopy()
 	next.Labels, next.Spec = want.Labels, want.Spec
 	_, err = holds.Update(ctx, next, metav1.UpdateOptions{})
 	return err, apierrors.IsForbidden(err) || apierrors.IsInvalid(err)
 }
 
-// deleteHold deletes a Hold that this descheduler created.
+// deleteHold deletes a Hold that the descheduler created. final reports that a retry is useless.
 func (r *Runner) deleteHold(ctx context.Context, h *model.Hold) (err error, final bool) {
 	ctx, cancel := context.WithTimeout(ctx, holdTimeout)
 	defer cancel()
 	holds := r.o.Holds.Holds(h.Namespace)
-	have, err := holds.Get(ctx, h.Name, metav1.GetOptions{})
+	existing, err := holds.Get(ctx, h.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, false
 	}
 	if err != nil {
 		return err, apierrors.IsForbidden(err)
 	}
-	if have.Labels[makerLabel] != Component {
-		return foreignHoldError(have), true
+	if existing.Labels[creatorLabel] != Component {
+		return otherCreatorError(existing), true
 	}
-	err = holds.Delete(ctx, h.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &have.UID, ResourceVersion: &have.ResourceVersion}})
+	err = holds.Delete(ctx, h.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &existing.UID, ResourceVersion: &existing.ResourceVersion}})
 	if apierrors.IsNotFound(err) {
 		return nil, false
 	}
 	return err, apierrors.IsForbidden(err)
 }
 
-func foreignHoldError(h *v1alpha1.Hold) error {
-	by := h.Labels[makerLabel]
-	if by == "" {
-		by = "another client"
+func otherCreatorError(h *v1alpha1.Hold) error {
+	creator := h.Labels[creatorLabel]
+	if creator == "" {
+		creator = "another client"
 	}
-	return fmt.Errorf("Hold %s/%s was created by %s", h.Namespace, h.Name, by)
+	return fmt.Errorf("Hold %s/%s was created by %s", h.Namespace, h.Name, creator)
 }

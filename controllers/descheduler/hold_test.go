@@ -19,46 +19,46 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// shelf is a fake API of Holds, by name.
-type shelf map[string]*v1alpha1.Hold
+// fakeHoldAPI is a fake API of Holds, by name.
+type fakeHoldAPI map[string]*v1alpha1.Hold
 
-func (s shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	say := func(code int, o any) {
+func (s fakeHoldAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	respond := func(code int, o any) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(code)
 		_ = json.NewEncoder(w).Encode(o)
 	}
 	fail := func(code int, reason metav1.StatusReason) {
-		say(code, metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: "Failure", Reason: reason, Code: int32(code)})
+		respond(code, metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: "Failure", Reason: reason, Code: int32(code)})
 	}
 	name := path.Base(r.URL.Path)
-	sent := &v1alpha1.Hold{}
+	received := &v1alpha1.Hold{}
 	if r.Method == http.MethodPost || r.Method == http.MethodPut {
-		if json.NewDecoder(r.Body).Decode(sent) != nil {
+		if json.NewDecoder(r.Body).Decode(received) != nil {
 			fail(400, metav1.StatusReasonBadRequest)
 			return
 		}
-		name = sent.Name
+		name = received.Name
 	}
-	have := s[name]
+	existing := s[name]
 	switch {
-	case r.Method == http.MethodPost && have != nil:
+	case r.Method == http.MethodPost && existing != nil:
 		fail(409, metav1.StatusReasonAlreadyExists)
 	case r.Method == http.MethodPost, r.Method == http.MethodPut:
-		sent.APIVersion, sent.Kind, sent.UID, sent.ResourceVersion = "berth.dev/v1alpha1", "Hold", "u", "1"
-		s[name] = sent
-		say(200, sent)
-	case have == nil:
+		received.APIVersion, received.Kind, received.UID, received.ResourceVersion = "berth.dev/v1alpha1", "Hold", "u", "1"
+		s[name] = received
+		respond(200, received)
+	case existing == nil:
 		fail(404, metav1.StatusReasonNotFound)
 	case r.Method == http.MethodDelete:
 		delete(s, name)
-		say(200, metav1.Status{Status: "Success"})
+		respond(200, metav1.Status{Status: "Success"})
 	default:
-		say(200, have)
+		respond(200, existing)
 	}
 }
 
-func holder(t *testing.T, s shelf) *Runner {
+func newHoldRunner(t *testing.T, s fakeHoldAPI) *Runner {
 	t.Helper()
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
@@ -74,17 +74,17 @@ func TestOnlyOwnHoldsAreChanged(t *testing.T) {
 		Owner: model.Owner{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: "rs"},
 		Placeholder: &model.Pod{Labels: model.LabelsOf(map[string]string{"app": "web"}), Spec: &model.PodSpec{Priority: 5, Ports: []model.HostPort{{IP: "0.0.0.0", Protocol: "TCP", Port: 80}},
 			Requests: model.Resources{MilliCPU: 250, Memory: 1 << 30, Scalars: []model.Scalar{{Name: "example.com/gpu", Amount: 2}}}}}}
-	others := func(until time.Duration) *v1alpha1.Hold {
-		return &v1alpha1.Hold{TypeMeta: metav1.TypeMeta{APIVersion: "berth.dev/v1alpha1", Kind: "Hold"}, ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "reserve-1", Labels: map[string]string{makerLabel: "other-component"}},
+	otherHold := func(until time.Duration) *v1alpha1.Hold {
+		return &v1alpha1.Hold{TypeMeta: metav1.TypeMeta{APIVersion: "berth.dev/v1alpha1", Kind: "Hold"}, ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "reserve-1", Labels: map[string]string{creatorLabel: "other-component"}},
 			Spec: v1alpha1.HoldSpec{Node: "n2", Until: metav1.NewTime(time.Now().Add(until))}}
 	}
-	s := shelf{}
-	r := holder(t, s)
+	s := fakeHoldAPI{}
+	r := newHoldRunner(t, s)
 	if err, _ := r.createHold(t.Context(), want); err != nil {
 		t.Fatal(err)
 	}
 	v := s["reserve-1"].Spec.Victim
-	if got := slices.Sorted(maps.Keys(v.Requests)); s["reserve-1"].Labels[makerLabel] != Component || v.Name != "web-1" || v.Priority != 5 || v.Labels["app"] != "web" || len(v.HostPorts) != 1 ||
+	if got := slices.Sorted(maps.Keys(v.Requests)); s["reserve-1"].Labels[creatorLabel] != Component || v.Name != "web-1" || v.Priority != 5 || v.Labels["app"] != "web" || len(v.HostPorts) != 1 ||
 		len(got) != 3 || v.Requests.Cpu().MilliValue() != 250 || !s["reserve-1"].Spec.Until.Time.Equal(want.Until) {
 		t.Errorf("created %+v from %+v", s["reserve-1"].Spec, v)
 	}
@@ -98,14 +98,14 @@ func TestOnlyOwnHoldsAreChanged(t *testing.T) {
 	if err, _ := r.deleteHold(t.Context(), want); err != nil {
 		t.Errorf("Hold that does not exist: %v", err)
 	}
-	s["reserve-1"] = others(time.Hour)
-	for what, do := range map[string]func() (error, bool){"made": func() (error, bool) { return r.createHold(t.Context(), want) }, "deleted": func() (error, bool) { return r.deleteHold(t.Context(), want) }} {
-		if err, final := do(); err == nil || !final || !strings.Contains(err.Error(), "was created by other-component") || s["reserve-1"].Labels[makerLabel] != "other-component" {
-			t.Errorf("Hold of another component: %s: %v, final %v", what, err, final)
+	s["reserve-1"] = otherHold(time.Hour)
+	for action, do := range map[string]func() (error, bool){"create": func() (error, bool) { return r.createHold(t.Context(), want) }, "delete": func() (error, bool) { return r.deleteHold(t.Context(), want) }} {
+		if err, final := do(); err == nil || !final || !strings.Contains(err.Error(), "was created by other-component") || s["reserve-1"].Labels[creatorLabel] != "other-component" {
+			t.Errorf("%s a Hold of another component: %v, final %v", action, err, final)
 		}
 	}
-	s["reserve-1"] = others(-time.Hour)
-	if err, _ := r.createHold(t.Context(), want); err != nil || s["reserve-1"].Labels[makerLabel] != Component {
+	s["reserve-1"] = otherHold(-time.Hour)
+	if err, _ := r.createHold(t.Context(), want); err != nil || s["reserve-1"].Labels[creatorLabel] != Component {
 		t.Errorf("an expired Hold causes a conflict: %v", err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/berthproject/berth/engine/descheduling/planning"
 )
 
-// HoldSupport is whether the node of a move can be reserved until the replacement is
+// HoldSupport describes whether the node of a move can be reserved until the replacement is
 // scheduled.
 type HoldSupport struct {
 	Supported bool   `json:"supported"`
@@ -54,7 +54,7 @@ func (p HoldSupport) unsupportedSet() map[string]bool {
 	return out
 }
 
-// detectHoldSupport determines the support. If it cannot, it assumes none.
+// detectHoldSupport determines the support. If a request fails, it assumes none.
 func detectHoldSupport(ctx context.Context, client kubernetes.Interface, w *clusterState, now time.Time) HoldSupport {
 	switch {
 	case w.holds == nil:
@@ -94,8 +94,8 @@ func (w *clusterState) schedulers() []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// canCreateHolds reports whether this user may create Holds; it assumes so if the server does
-// not answer.
+// canCreateHolds reports whether this user may create Holds. It returns true if the server does
+// not respond.
 func canCreateHolds(ctx context.Context, client kubernetes.Interface) bool {
 	r, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
 		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{

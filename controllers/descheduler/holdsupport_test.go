@@ -22,16 +22,16 @@ func TestDetectHoldSupport(t *testing.T) {
 	now := time.Now()
 	lease := func(schedulers ...string) *coordinationv1.Lease {
 		at := metav1.NewMicroTime(now)
-		l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.HoldSupportNamespace, Name: v1alpha1.HoldSupportLease}, Spec: coordinationv1.LeaseSpec{HolderIdentity: new("it"), RenewTime: &at}}
+		l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.HoldSupportNamespace, Name: v1alpha1.HoldSupportLease}, Spec: coordinationv1.LeaseSpec{HolderIdentity: new("scheduler-1"), RenewTime: &at}}
 		v1alpha1.AdvertiseHoldSupport(l, schedulers)
 		return l
 	}
 	for name, tc := range map[string]struct {
-		served bool
-		lease  *coordinationv1.Lease
-		may    bool
-		fails  bool
-		why    string
+		served  bool
+		lease   *coordinationv1.Lease
+		allowed bool
+		fails   bool
+		reason  string
 	}{
 		"Berth's scheduler":         {true, lease("default-scheduler"), true, false, ""},
 		"Holds not served":          {false, lease("default-scheduler"), true, false, "does not serve Holds"},
@@ -45,26 +45,26 @@ func TestDetectHoldSupport(t *testing.T) {
 			client = fake.NewClientset(tc.lease)
 		}
 		client.PrependReactor("create", "selfsubjectaccessreviews", func(ktesting.Action) (bool, runtime.Object, error) {
-			return true, &authorizationv1.SelfSubjectAccessReview{Status: authorizationv1.SubjectAccessReviewStatus{Allowed: tc.may}}, nil
+			return true, &authorizationv1.SelfSubjectAccessReview{Status: authorizationv1.SubjectAccessReviewStatus{Allowed: tc.allowed}}, nil
 		})
 		if tc.fails {
 			client.PrependReactor("get", "leases", func(ktesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("no route to host") })
 		}
 		w := newClusterState(client, &v1alpha1.Client{}, nil, clock.RealClock{})
 		w.holdsServed.Store(tc.served)
-		w.upsert(conversion.New().Pod(copyOf(1, "n1")))
+		w.upsert(conversion.New().Pod(replica(1, "n1")))
 		p := detectHoldSupport(t.Context(), client, w, now)
 		if len(p.UnsupportedSchedulers) > 0 {
-			t.Errorf("%s: not held for %v", name, p.UnsupportedSchedulers)
+			t.Errorf("%s: unsupported schedulers %v", name, p.UnsupportedSchedulers)
 		}
-		other := copyOf(2, "n1")
+		other := replica(2, "n1")
 		other.Spec.SchedulerName = "other"
 		w.upsert(conversion.New().Pod(other))
-		beside := detectHoldSupport(t.Context(), client, w, now)
-		if p.Supported && (!beside.Supported || !beside.unsupportedSet()["other"] || len(beside.UnsupportedSchedulers) > 1 || !strings.Contains(beside.String(), "except for pods of other")) {
-			t.Errorf("%s: with another scheduler: %+v", name, beside)
+		mixed := detectHoldSupport(t.Context(), client, w, now)
+		if p.Supported && (!mixed.Supported || !mixed.unsupportedSet()["other"] || len(mixed.UnsupportedSchedulers) > 1 || !strings.Contains(mixed.String(), "except for pods of other")) {
+			t.Errorf("%s: with another scheduler: %+v", name, mixed)
 		}
-		if p.Supported != (tc.why == "") || !strings.Contains(p.Reason, tc.why) || p.Supported != (p.Reason == "") {
+		if p.Supported != (tc.reason == "") || !strings.Contains(p.Reason, tc.reason) || p.Supported != (p.Reason == "") {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}

@@ -20,20 +20,20 @@ type Metrics struct {
 	refusals                                     *prometheus.GaugeVec
 }
 
-// NewMetrics registers the metrics with into, or with nothing if it is nil. It fails if a name
-// is taken.
-func NewMetrics(into prometheus.Registerer) (*Metrics, error) {
+// NewMetrics registers the metrics unless registerer is nil. It fails if a name is already
+// registered.
+func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 	buckets := prometheus.ExponentialBuckets(0.01, 2.5, 12)
 	const pods = "Number of pods that were evicted, or could not be (result error, or in compatible mode the limit that was reached), by strategy, profile, namespace and node."
 	pod, strategy := []string{"result", "strategy", "profile", "namespace", "node"}, []string{"strategy", "profile"}
-	const old = "Deprecated upstream: "
+	const deprecated = "Deprecated upstream: "
 	c := &Metrics{
 		evictions:                  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "descheduler_pods_evicted_total", Help: pods}, pod),
-		deprecatedEvictions:        prometheus.NewCounterVec(prometheus.CounterOpts{Name: "descheduler_pods_evicted", Help: old + "see descheduler_pods_evicted_total."}, pod),
+		deprecatedEvictions:        prometheus.NewCounterVec(prometheus.CounterOpts{Name: "descheduler_pods_evicted", Help: deprecated + "see descheduler_pods_evicted_total."}, pod),
 		loopDuration:               prometheus.NewHistogram(prometheus.HistogramOpts{Name: "descheduler_loop_duration_seconds", Help: "Time to decide a round, without the execution of its moves.", Buckets: buckets}),
-		deprecatedLoopDuration:     prometheus.NewHistogram(prometheus.HistogramOpts{Name: "descheduler_descheduler_loop_duration_seconds", Help: old + "see descheduler_loop_duration_seconds.", Buckets: buckets}),
+		deprecatedLoopDuration:     prometheus.NewHistogram(prometheus.HistogramOpts{Name: "descheduler_descheduler_loop_duration_seconds", Help: deprecated + "see descheduler_loop_duration_seconds.", Buckets: buckets}),
 		strategyDuration:           prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "descheduler_strategy_duration_seconds", Help: "Time that a strategy took.", Buckets: buckets}, strategy),
-		deprecatedStrategyDuration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "descheduler_descheduler_strategy_duration_seconds", Help: old + "see descheduler_strategy_duration_seconds.", Buckets: buckets}, strategy),
+		deprecatedStrategyDuration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "descheduler_descheduler_strategy_duration_seconds", Help: deprecated + "see descheduler_strategy_duration_seconds.", Buckets: buckets}, strategy),
 		holdSupport:                prometheus.NewGauge(prometheus.GaugeOpts{Name: "berth_descheduler_hold_support", Help: "1 if the target nodes of all moves can be reserved with Holds, else 0."}),
 		deprecatedHoldSupport:      prometheus.NewGauge(prometheus.GaugeOpts{Name: "berth_descheduler_places_held", Help: "Deprecated: see berth_descheduler_hold_support."}),
 		moves:                      prometheus.NewCounterVec(prometheus.CounterOpts{Name: "berth_descheduler_moves_total", Help: "Number of finished planned moves, by outcome."}, []string{"outcome"}),
@@ -42,7 +42,7 @@ func NewMetrics(into prometheus.Registerer) (*Metrics, error) {
 	for _, o := range finalOutcomes {
 		c.moves.WithLabelValues(o.String())
 	}
-	return c, metrics.Register(into, newBuildInfo(), c.evictions, c.deprecatedEvictions, c.loopDuration, c.deprecatedLoopDuration, c.strategyDuration, c.deprecatedStrategyDuration, c.holdSupport, c.deprecatedHoldSupport, c.moves, c.refusals)
+	return c, metrics.Register(registerer, newBuildInfo(), c.evictions, c.deprecatedEvictions, c.loopDuration, c.deprecatedLoopDuration, c.strategyDuration, c.deprecatedStrategyDuration, c.holdSupport, c.deprecatedHoldSupport, c.moves, c.refusals)
 }
 
 // finalOutcomes are the outcomes of finished moves.
@@ -62,9 +62,9 @@ func (c *Metrics) observeEviction(result string, l *evictionRequest) {
 	}
 }
 
-func (c *Metrics) observeStrategy(strategy, profile string, took time.Duration) {
-	c.strategyDuration.WithLabelValues(strategy, profile).Observe(took.Seconds())
-	c.deprecatedStrategyDuration.WithLabelValues(strategy, profile).Observe(took.Seconds())
+func (c *Metrics) observeStrategy(strategy, profile string, duration time.Duration) {
+	c.strategyDuration.WithLabelValues(strategy, profile).Observe(duration.Seconds())
+	c.deprecatedStrategyDuration.WithLabelValues(strategy, profile).Observe(duration.Seconds())
 }
 
 func (c *Metrics) observeRound(r *Report) {

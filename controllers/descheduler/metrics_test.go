@@ -24,7 +24,7 @@ func TestReachedLimitsAreCounted(t *testing.T) {
 		"maximum number of evicted pods per namespace reached":            func(l *descheduling.Limits) { l.PerNamespace = new(1) },
 	} {
 		for _, mode := range []Mode{Compatible, Planned} {
-			o := options(t, fake.NewClientset(crowded()...), mode)
+			o := options(t, fake.NewClientset(crowdedNode()...), mode)
 			o.DryRun = mode == Planned
 			set(&o.Policy.Limits)
 			r, report := once(t, o)
@@ -43,17 +43,17 @@ func TestReachedLimitsAreCounted(t *testing.T) {
 }
 
 // A pod that no longer exists when its eviction is requested was not evicted.
-func TestGonePodIsNotCountedAsEvicted(t *testing.T) {
-	client := fake.NewClientset(crowded()...)
+func TestDeletedPodIsNotCountedAsEvicted(t *testing.T) {
+	client := fake.NewClientset(crowdedNode()...)
 	client.PrependReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
 		return a.GetSubresource() == "eviction", nil, apierrors.NewNotFound(policyv1.Resource("pods"), "it")
 	})
 	r, report := once(t, options(t, client, Compatible))
-	if len(report.Moves) != 0 || report.RefusalCounts[notEvicted] == 0 || report.Refusals[0].Message != "it is already gone" {
+	if len(report.Moves) != 0 || report.RefusalCounts[notEvicted] == 0 || report.Refusals[0].Message != "it is already deleted" {
 		t.Errorf("%+v", report)
 	}
-	if n := testutil.CollectAndCount(r.metrics.evictions); n != 0 || len(wrote(client)) != report.RefusalCounts[notEvicted] {
-		t.Errorf("%d counted; requests %v", n, wrote(client))
+	if n := testutil.CollectAndCount(r.metrics.evictions); n != 0 || len(writeRequests(client)) != report.RefusalCounts[notEvicted] {
+		t.Errorf("%d counted; requests %v", n, writeRequests(client))
 	}
 }
 

@@ -27,7 +27,8 @@ type OneShot struct {
 	Timeout time.Duration
 	Host    string                     // of the API server, for messages
 	Clock   clock.WithDelayedExecution // nil: the wall clock
-	// OnProgress receives which holder is waited for, and for how long at most; may be nil.
+	// OnProgress receives a message with the current holder of the Lease and the time until the Lease
+	// expires. It may be nil.
 	OnProgress func(line string)
 }
 
@@ -41,7 +42,7 @@ func OneShotElection() leaderelection.Election { return leaderelection.Default(C
 
 // Run calls work while it holds the Lease and releases it afterwards. It waits for other
 // single runs and for expiring Leases. If a long-running descheduler holds the Lease, it
-// returns an *upstreamguard.Busy.
+// returns an *upstreamguard.AlreadyRunningError.
 func (s *OneShot) Run(ctx context.Context, work func(context.Context) error) error {
 	if s.Clock == nil {
 		s.Clock = clock.RealClock{}
@@ -51,51 +52,51 @@ func (s *OneShot) Run(ctx context.Context, work func(context.Context) error) err
 	if err := s.checkHolder(ctx); err != nil && !isOneShot(err) {
 		return err
 	}
-	waits, stop := context.WithCancelCause(ctx)
+	waitCtx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	var over atomic.Bool // set once: either the Lease is acquired or the wait has ended
-	giveUp := func(reason error) {
-		if over.CompareAndSwap(false, true) {
+	var waitEnded atomic.Bool // set once: either the Lease is acquired or the wait has ended
+	endWait := func(reason error) {
+		if waitEnded.CompareAndSwap(false, true) {
 			stop(reason)
 		}
 	}
 	if s.Timeout > 0 {
-		defer s.Clock.AfterFunc(s.Timeout, func() { giveUp(nil) }).Stop()
+		defer s.Clock.AfterFunc(s.Timeout, func() { endWait(nil) }).Stop()
 	}
-	watched := make(chan struct{})
+	watcherDone := make(chan struct{})
 	go func() {
-		defer close(watched)
-		s.watchHolder(waits, &e, &over, giveUp)
+		defer close(watcherDone)
+		s.watchHolder(waitCtx, &e, &waitEnded, endWait)
 	}()
-	defer func() { stop(nil); <-watched }()
-	began := false
-	err := e.Run(waits, s.Leases, s.Gate, func(ctx context.Context) error {
-		if began = over.CompareAndSwap(false, true); !began {
+	defer func() { stop(nil); <-watcherDone }()
+	started := false
+	err := e.Run(waitCtx, s.Leases, s.Gate, func(ctx context.Context) error {
+		if started = waitEnded.CompareAndSwap(false, true); !started {
 			return nil
 		}
 		return work(ctx)
 	})
-	if began || err != nil || ctx.Err() != nil {
+	if started || err != nil || ctx.Err() != nil {
 		return err
 	}
-	if reason := context.Cause(waits); errors.As(reason, new(*upstreamguard.AlreadyRunningError)) {
+	if reason := context.Cause(waitCtx); errors.As(reason, new(*upstreamguard.AlreadyRunningError)) {
 		return reason
 	}
 	return cmp.Or(s.checkHolder(ctx), fmt.Errorf("Lease %s/%s was not acquired within %v", e.Namespace, e.Name, s.Timeout))
 }
 
-// watchHolder checks the holder of the Lease while waiting for it.
-func (s *OneShot) watchHolder(ctx context.Context, e *leaderelection.Election, over *atomic.Bool, giveUp func(error)) {
-	for lastMessage := ""; !over.Load(); {
-		var busy *upstreamguard.AlreadyRunningError
+// watchHolder checks the holder of the Lease until the wait ends.
+func (s *OneShot) watchHolder(ctx context.Context, e *leaderelection.Election, waitEnded *atomic.Bool, endWait func(error)) {
+	for lastMessage := ""; !waitEnded.Load(); {
+		var running *upstreamguard.AlreadyRunningError
 		switch err := s.checkHolder(ctx); {
-		case !errors.As(err, &busy) || busy.Holder == e.Identity: // unknown; check again
+		case !errors.As(err, &running) || running.Holder == e.Identity: // unknown; check again
 		case !isOneShot(err):
-			giveUp(err)
+			endWait(err)
 			return
-		case busy.Holder != lastMessage && s.OnProgress != nil:
-			lastMessage = busy.Holder
-			s.OnProgress(fmt.Sprintf("waiting for Lease %s/%s held by %s, which expires in %.0f s unless renewed", e.Namespace, e.Name, lastMessage, busy.LeaseDuration.Seconds()))
+		case running.Holder != lastMessage && s.OnProgress != nil:
+			lastMessage = running.Holder
+			s.OnProgress(fmt.Sprintf("waiting for Lease %s/%s held by %s, which expires in %.0f s unless renewed", e.Namespace, e.Name, lastMessage, running.LeaseDuration.Seconds()))
 		}
 		select {
 		case <-ctx.Done():
@@ -107,8 +108,8 @@ func (s *OneShot) watchHolder(ctx context.Context, e *leaderelection.Election, o
 
 // isOneShot reports whether the holder of the Lease is a single run.
 func isOneShot(err error) bool {
-	var busy *upstreamguard.AlreadyRunningError
-	return errors.As(err, &busy) && strings.HasPrefix(busy.Holder, oneShotPrefix)
+	var running *upstreamguard.AlreadyRunningError
+	return errors.As(err, &running) && strings.HasPrefix(running.Holder, oneShotPrefix)
 }
 
 func (s *OneShot) checkHolder(ctx context.Context) error {

@@ -19,21 +19,21 @@ import (
 // lastProgress is the last progress line of a run.
 var lastProgress atomic.Value
 
-// single executes a run of the given duration and returns when its work started and ended.
-func single(t *testing.T, api *fake.Clientset, name string, patience, takes time.Duration) (from, to time.Time, err error) {
+// runOneShot executes a run of the given duration and returns when its work started and ended.
+func runOneShot(t *testing.T, api *fake.Clientset, name string, timeout, duration time.Duration) (started, ended time.Time, err error) {
 	e := OneShotElection()
 	e.Identity = name
-	s := OneShot{Election: e, Leases: api, Gate: leaderelection.NewGate(e.RenewDeadline), Timeout: patience, OnProgress: func(line string) { t.Log(line); lastProgress.Store(line) }}
+	s := OneShot{Election: e, Leases: api, Gate: leaderelection.NewGate(e.RenewDeadline), Timeout: timeout, OnProgress: func(line string) { t.Log(line); lastProgress.Store(line) }}
 	err = s.Run(t.Context(), func(ctx context.Context) error {
-		from = time.Now()
+		started = time.Now()
 		select {
-		case <-time.After(takes):
+		case <-time.After(duration):
 		case <-ctx.Done():
 		}
-		to = time.Now()
+		ended = time.Now()
 		return context.Cause(ctx)
 	})
-	return from, to, err
+	return started, ended, err
 }
 
 func TestSecondOneShotWaits(t *testing.T) {
@@ -41,37 +41,37 @@ func TestSecondOneShotWaits(t *testing.T) {
 		api := fake.NewClientset()
 		ended := make(chan time.Time)
 		go func() {
-			_, to, err := single(t, api, "first", 0, 10*time.Minute)
+			_, to, err := runOneShot(t, api, "first", 0, 10*time.Minute)
 			if err != nil {
 				t.Error(err)
 			}
 			ended <- to
 		}()
 		time.Sleep(time.Minute)
-		var busy *upstreamguard.AlreadyRunningError
-		if from, _, err := single(t, api, "hasty", time.Minute, time.Second); !errors.As(err, &busy) || busy.Holder != "once_first" || !from.IsZero() {
-			t.Errorf("with a timeout of one minute: %v, began at %v", err, from)
+		var running *upstreamguard.AlreadyRunningError
+		if started, _, err := runOneShot(t, api, "impatient", time.Minute, time.Second); !errors.As(err, &running) || running.Holder != "once_first" || !started.IsZero() {
+			t.Errorf("with a timeout of one minute: %v, work started at %v", err, started)
 		}
 		second := make(chan time.Time)
 		go func() {
-			from, _, err := single(t, api, "second", 0, time.Second)
+			started, _, err := runOneShot(t, api, "second", 0, time.Second)
 			if err != nil {
 				t.Error(err)
 			}
-			second <- from
+			second <- started
 		}()
 		to := <-ended
-		if from := <-second; from.Before(to) || from.Sub(to) > 20*time.Second {
-			t.Errorf("the first ended at %v, the second began at %v", to, from)
+		if started := <-second; started.Before(to) || started.Sub(to) > 20*time.Second {
+			t.Errorf("the first ended at %v, the second started at %v", to, started)
 		}
 	})
 }
 
-// heldBy returns an API server with a Lease that was renewed just now and lasts for some seconds.
-func heldBy(holder string, lasts int32) *fake.Clientset {
+// newLeaseAPI returns an API server with a Lease that was renewed just now and expires after duration seconds.
+func newLeaseAPI(holder string, duration int32) *fake.Clientset {
 	at := metav1.NewMicroTime(time.Now())
 	return fake.NewClientset(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "descheduler"},
-		Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &lasts, RenewTime: &at, AcquireTime: &at}})
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &duration, RenewTime: &at, AcquireTime: &at}})
 }
 
 // A run waits for the Lease of a killed run and reports it. It does not wait for the Lease of a
@@ -79,16 +79,16 @@ func heldBy(holder string, lasts int32) *fake.Clientset {
 func TestOneShotDoesNotWaitForLongRunningHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tc := range []struct {
-			holder string
-			lasts  int32
-			waits  bool
+			holder   string
+			duration int32
+			waits    bool
 		}{{"once_other", 15, true}, {"other", 15, false}, {"other", 137, false}} {
 			lastProgress.Store("")
-			api, began := heldBy(tc.holder, tc.lasts), time.Now()
-			from, _, err := single(t, api, "me", 0, time.Second)
-			var busy *upstreamguard.AlreadyRunningError
-			if errors.As(err, &busy) == tc.waits || tc.waits && (err != nil || from.Sub(began) > 20*time.Second) || !tc.waits && time.Since(began) > time.Second {
-				t.Errorf("a Lease of %s of %d s: %v after %v, began at %v", tc.holder, tc.lasts, err, time.Since(began), from)
+			api, start := newLeaseAPI(tc.holder, tc.duration), time.Now()
+			started, _, err := runOneShot(t, api, "me", 0, time.Second)
+			var running *upstreamguard.AlreadyRunningError
+			if errors.As(err, &running) == tc.waits || tc.waits && (err != nil || started.Sub(start) > 20*time.Second) || !tc.waits && time.Since(start) > time.Second {
+				t.Errorf("a Lease of %s of %d s: %v after %v, work started at %v", tc.holder, tc.duration, err, time.Since(start), started)
 			}
 			if line := lastProgress.Load(); tc.waits != (line == "waiting for Lease kube-system/descheduler held by once_other, which expires in 15 s unless renewed") {
 				t.Errorf("holder %s: progress %q", tc.holder, line)
@@ -101,8 +101,8 @@ func TestOneShotDoesNotWaitForLongRunningHolder(t *testing.T) {
 // waiting.
 func TestWaitingOneShotEndsWhenLongRunningHolderAppears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		api := heldBy("once_other", 15)
-		began := time.Now()
+		api := newLeaseAPI("once_other", 15)
+		start := time.Now()
 		go func() {
 			time.Sleep(5 * time.Second)
 			leases := api.CoordinationV1().Leases("kube-system")
@@ -117,9 +117,9 @@ func TestWaitingOneShotEndsWhenLongRunningHolderAppears(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		var busy *upstreamguard.AlreadyRunningError
-		if from, _, err := single(t, api, "me", 0, time.Second); !errors.As(err, &busy) || busy.Holder != "daemon" || !from.IsZero() || time.Since(began) > 10*time.Second {
-			t.Errorf("%v after %v, began at %v", err, time.Since(began), from)
+		var running *upstreamguard.AlreadyRunningError
+		if started, _, err := runOneShot(t, api, "me", 0, time.Second); !errors.As(err, &running) || running.Holder != "daemon" || !started.IsZero() || time.Since(start) > 10*time.Second {
+			t.Errorf("%v after %v, work started at %v", err, time.Since(start), started)
 		}
 	})
 }
@@ -129,7 +129,7 @@ func TestWaitingOneShotEndsWhenLongRunningHolderAppears(t *testing.T) {
 func TestRoundIsSkippedWhenNotExclusive(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	o := options(t, fake.NewClientset(crowded()...), Compatible)
+	o := options(t, fake.NewClientset(crowdedNode()...), Compatible)
 	requests, rounds := 0, 0
 	o.Interval = time.Millisecond
 	o.CheckExclusive = func(context.Context) error {
@@ -147,8 +147,8 @@ func TestRoundIsSkippedWhenNotExclusive(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = r.Run(ctx)
-	var busy *upstreamguard.AlreadyRunningError
-	if !errors.As(err, &busy) || requests != 3 || rounds != 1 {
+	var running *upstreamguard.AlreadyRunningError
+	if !errors.As(err, &running) || requests != 3 || rounds != 1 {
 		t.Errorf("%d requests, %d rounds, then %v", requests, rounds, err)
 	}
 }

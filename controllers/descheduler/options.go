@@ -45,7 +45,7 @@ type Options struct {
 	Seed     uint64
 	Timeouts execution.Timeouts
 
-	// CheckExclusive returns an error if a round must not start: an *upstreamguard.Busy if another
+	// CheckExclusive returns an error if a round must not start: an *upstreamguard.AlreadyRunningError if another
 	// descheduler is active, which ends Run, or another error, which skips the round. Nil means no
 	// check.
 	CheckExclusive func(context.Context) error

@@ -18,7 +18,7 @@ type Report struct {
 	DryRun bool          `json:"dryRun"`
 	// HoldSupport is set in planned mode.
 	HoldSupport *HoldSupport `json:"holdSupport,omitempty"`
-	// SkippedReason is why the round did nothing; FailedProfiles could not run.
+	// SkippedReason is why the round was skipped. FailedProfiles are the profiles that could not run.
 	SkippedReason  string          `json:"skippedReason,omitempty"`
 	FailedProfiles []FailedProfile `json:"failedProfiles,omitempty"`
 	// Moves are the planned moves or, in compatible mode, the evictions, in order.
@@ -81,9 +81,9 @@ type Refusal struct {
 }
 
 // addResult adds the result of the strategies.
-func (r *Report) addResult(of *descheduling.Result) {
-	r.SkippedReason = of.SkippedReason
-	for _, b := range of.FailedProfiles {
+func (r *Report) addResult(result *descheduling.Result) {
+	r.SkippedReason = result.SkippedReason
+	for _, b := range result.FailedProfiles {
 		r.FailedProfiles = append(r.FailedProfiles, FailedProfile{b.Profile, b.Reason})
 	}
 }
@@ -141,9 +141,9 @@ func evictedMove(l *evictionRequest) MoveReport {
 const maxRefusals = 1000
 
 // addRefusal adds a refused candidate.
-func (r *Report) addRefusal(p *model.Pod, strategy, profile, reason, words string) {
+func (r *Report) addRefusal(p *model.Pod, strategy, profile, reason, message string) {
 	if r.RefusalCounts[reason]++; len(r.Refusals) < maxRefusals {
-		r.Refusals = append(r.Refusals, Refusal{p.Key(), p.NodeName, strategy, profile, reason, words})
+		r.Refusals = append(r.Refusals, Refusal{p.Key(), p.NodeName, strategy, profile, reason, message})
 	}
 }
 

@@ -11,13 +11,13 @@ import (
 	"github.com/berthproject/berth/engine/descheduling/planning"
 )
 
-// runRound runs the strategies once. In planned mode, unless it is a dry run, it hands the
-// plan to the machine.
+// runRound runs the strategies once. In planned mode, unless it is a dry run, it passes the
+// plan to the execution machine.
 func (r *Runner) runRound(ctx context.Context) (*Report, error) {
 	r.state.applyEvents()
-	began := r.clock.Now()
-	report := &Report{Time: began.UTC().Truncate(time.Second), Mode: r.o.Mode, DryRun: r.o.DryRun, Moves: []MoveReport{}, Refusals: []Refusal{}, RefusalCounts: map[string]int{}}
-	snap := r.state.snapshot(began)
+	start := r.clock.Now()
+	report := &Report{Time: start.UTC().Truncate(time.Second), Mode: r.o.Mode, DryRun: r.o.DryRun, Moves: []MoveReport{}, Refusals: []Refusal{}, RefusalCounts: map[string]int{}}
+	snap := r.state.snapshot(start)
 	if r.o.Policy.UsesMetrics() {
 		u, err := readUsage(ctx, r.o.Usage, r.state)
 		if err != nil {
@@ -31,7 +31,7 @@ func (r *Runner) runRound(ctx context.Context) (*Report, error) {
 	} else {
 		r.runPlanned(ctx, snap, policy, report)
 	}
-	report.Took = r.clock.Since(began)
+	report.Took = r.clock.Since(start)
 	r.metrics.observeRound(report)
 	if r.o.OnReport != nil {
 		r.o.OnReport(report)
@@ -42,8 +42,8 @@ func (r *Runner) runRound(ctx context.Context) (*Report, error) {
 func (r *Runner) runCompatible(ctx context.Context, snap *descheduling.Snapshot, policy *descheduling.Policy, report *Report) {
 	e := &evictingMover{ctx: ctx, report: report, evict: func(l *evictionRequest) (bool, string) {
 		a := r.evict(ctx, l)
-		if a.AlreadyGone {
-			return false, "it is already gone"
+		if a.AlreadyDeleted {
+			return false, "it is already deleted"
 		}
 		return a.Granted, a.Message
 	}, onLimit: r.metrics.observeEviction}
@@ -58,20 +58,20 @@ func (r *Runner) runPlanned(ctx context.Context, snap *descheduling.Snapshot, po
 	p := detectHoldSupport(ctx, r.o.Client, r.state, snap.Now)
 	report.HoldSupport = &p
 	r.machine.SetHoldsServed(r.state.holdsServed.Load())
-	under := r.machine.InProgress(r.state.view)
-	snap.ApplyInProgress(under)
-	planner := planning.New(snap, r.state.view.State, planning.Options{Now: snap.Now, Mode: p.mode(), SchedulersWithoutHolds: p.unsupportedSet(), InProgress: under,
+	inProgress := r.machine.InProgress(r.state.view)
+	snap.ApplyInProgress(inProgress)
+	planner := planning.New(snap, r.state.view.State, planning.Options{Now: snap.Now, Mode: p.mode(), SchedulersWithoutHolds: p.unsupportedSet(), InProgress: inProgress,
 		Profiles: r.o.Profiles, Seed: r.o.Seed, Backoff: r.backoff})
 	result := descheduling.RunPolicy(snap, policy, planner)
 	report.addResult(&result)
-	made := planner.Plan()
-	report.addPlan(made)
+	plan := planner.Plan()
+	report.addPlan(plan)
 	if !r.o.DryRun {
-		r.machine.SetPlan(snap.Now, made)
+		r.machine.SetPlan(snap.Now, plan)
 		lastMessage := r.lastMessage
 		r.lastMessage = map[*execution.Move]string{}
 		for _, x := range r.machine.Moves() {
-			if s, known := lastMessage[x]; known { // from an earlier plan
+			if s, ok := lastMessage[x]; ok { // from an earlier plan
 				r.lastMessage[x] = s
 			}
 		}

@@ -53,12 +53,12 @@ func New(o Options) (*Runner, error) {
 func (r *Runner) Run(ctx context.Context) (*Report, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	followed := make(chan struct{})
+	informersDone := make(chan struct{})
 	go func() {
-		defer close(followed)
+		defer close(informersDone)
 		r.state.feed.Run(ctx)
 	}()
-	defer func() { stop(); <-followed }()
+	defer func() { stop(); <-informersDone }()
 	if err := r.state.waitForSync(ctx); err != nil {
 		return nil, err
 	}
@@ -101,12 +101,12 @@ func (r *Runner) runLoop(ctx context.Context) (report *Report, err error) {
 		r.state.applyEvents()
 		if now := r.clock.Now(); !now.Before(next) {
 			next = now.Add(r.o.Interval)
-			made, err := r.runRoundIfExclusive(ctx)
-			var busy *upstreamguard.AlreadyRunningError
+			latest, err := r.runRoundIfExclusive(ctx)
+			var running *upstreamguard.AlreadyRunningError
 			switch {
 			case err == nil:
-				report = made
-			case errors.As(err, &busy):
+				report = latest
+			case errors.As(err, &running):
 				return report, err
 			case ctx.Err() == nil:
 				r.o.Log.Error(err, "Descheduling round failed", "nextRound", next.UTC().Format(time.RFC3339))
@@ -146,11 +146,11 @@ const (
 
 // wait waits until wake or, while moves are unfinished, for changes.
 func (r *Runner) wait(ctx context.Context, wake time.Time) {
-	pause := maxWait
+	delay := maxWait
 	if !wake.IsZero() {
-		pause = min(max(wake.Sub(r.clock.Now()), 0), pause)
+		delay = min(max(wake.Sub(r.clock.Now()), 0), delay)
 	}
-	timer := r.clock.NewTimer(pause)
+	timer := r.clock.NewTimer(delay)
 	defer timer.Stop()
 	changes := r.state.feed.Ready()
 	if r.allFinished() { // changes are processed by the next round

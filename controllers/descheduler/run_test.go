@@ -30,21 +30,21 @@ func node(name string) *corev1.Node {
 		Status: corev1.NodeStatus{Capacity: size, Allocatable: size, Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
 }
 
-// copyOf returns the nth pod of one ReplicaSet.
-func copyOf(n int, on string) *corev1.Pod {
+// replica returns the nth pod of one ReplicaSet.
+func replica(n int, node string) *corev1.Pod {
 	name := fmt.Sprintf("web-%d", n)
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name), Labels: map[string]string{"app": "web"},
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: "rs", Controller: new(true)}}},
-		Spec: corev1.PodSpec{NodeName: on, SchedulerName: "default-scheduler", Priority: new(int32(0)),
+		Spec: corev1.PodSpec{NodeName: node, SchedulerName: "default-scheduler", Priority: new(int32(0)),
 			Containers: []corev1.Container{{Name: "c", Image: "web", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("100m")}}}}},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}}
 }
 
-// crowded returns three nodes, one of which has all pods of a ReplicaSet.
-func crowded() []runtime.Object {
+// crowdedNode returns three nodes, one of which has all pods of a ReplicaSet.
+func crowdedNode() []runtime.Object {
 	out := []runtime.Object{node("n1"), node("n2"), node("n3")}
 	for i := range 3 {
-		out = append(out, copyOf(i, "n1"))
+		out = append(out, replica(i, "n1"))
 	}
 	return out
 }
@@ -73,8 +73,8 @@ func once(t *testing.T, o Options) (*Runner, *Report) {
 	return r, report
 }
 
-// wrote returns the write requests of a client in short form.
-func wrote(client *fake.Clientset) (out []string) {
+// writeRequests returns the write requests of a client in short form.
+func writeRequests(client *fake.Clientset) (out []string) {
 	for _, a := range client.Actions() {
 		if a.GetResource().Resource == "selfsubjectaccessreviews" {
 			continue // a read
@@ -88,12 +88,12 @@ func wrote(client *fake.Clientset) (out []string) {
 
 func TestDryRunWritesNothing(t *testing.T) {
 	for _, mode := range []Mode{Planned, Compatible} {
-		client := fake.NewClientset(crowded()...)
+		client := fake.NewClientset(crowdedNode()...)
 		o := options(t, client, mode)
 		o.DryRun = true
 		_, report := once(t, o)
-		if got := wrote(client); len(report.Moves) != 2 || len(got) > 0 {
-			t.Errorf("%s: %d moves previewed, requests %v", mode, len(report.Moves), got)
+		if got := writeRequests(client); len(report.Moves) != 2 || len(got) > 0 {
+			t.Errorf("%s: %d moves planned, requests %v", mode, len(report.Moves), got)
 		}
 		for _, m := range report.Moves {
 			if m.From != "n1" || (m.To != "") != (mode == Planned) || m.Owner != "ReplicaSet/web" || m.Reason == "" {
@@ -104,10 +104,10 @@ func TestDryRunWritesNothing(t *testing.T) {
 }
 
 func TestDryRunDebitsBudgets(t *testing.T) {
-	one := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"},
+	pdb := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"},
 		Spec:   policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
 		Status: policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: 1, CurrentHealthy: 3, DesiredHealthy: 2, ExpectedPods: 3}}
-	o := options(t, fake.NewClientset(append(crowded(), one)...), Compatible)
+	o := options(t, fake.NewClientset(append(crowdedNode(), pdb)...), Compatible)
 	o.DryRun = true
 	_, report := once(t, o)
 	if len(report.Moves) != 1 || report.RefusalCounts[notEvicted] == 0 || !strings.Contains(report.Refusals[0].Message, "The disruption budget web") {
@@ -116,7 +116,7 @@ func TestDryRunDebitsBudgets(t *testing.T) {
 }
 
 func TestCompatibleEvictsAndRecordsEvents(t *testing.T) {
-	client := fake.NewClientset(crowded()...)
+	client := fake.NewClientset(crowdedNode()...)
 	var evictions []*policyv1.Eviction
 	client.PrependReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
 		if a.GetSubresource() != "eviction" {
@@ -164,7 +164,7 @@ func TestCompatibleEvictsAndRecordsEvents(t *testing.T) {
 
 // A single run ends after its timeout and reports what is unfinished.
 func TestOneShotTimeout(t *testing.T) {
-	client := fake.NewClientset(crowded()...)
+	client := fake.NewClientset(crowdedNode()...)
 	client.PrependReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
 		return a.GetSubresource() == "eviction", nil, apierrors.NewTooManyRequests("budget", 10)
 	})

@@ -26,8 +26,8 @@ import (
 // syncTimeout bounds the initial sync of the caches.
 const syncTimeout = 2 * time.Minute
 
-// clusterState is the descheduler's cache of the cluster: the view that placement uses and
-// what only descheduling reads.
+// clusterState is the descheduler's cache of the cluster: the view that placement uses, and
+// objects that only descheduling reads.
 type clusterState struct {
 	clock       clock.Clock
 	feed        *informers.Source
@@ -74,23 +74,23 @@ func (w *clusterState) observePod(p *corev1.Pod) {
 }
 
 func (w *clusterState) observeNode(n *corev1.Node) {
-	unready := slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+	notReady := slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
 		return c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue
 	})
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.notReady[string(n.UID)] = unready
+	w.notReady[string(n.UID)] = notReady
 }
 
 // waitForSync waits until all kinds are listed.
 func (w *clusterState) waitForSync(ctx context.Context) error {
-	late := w.clock.NewTimer(syncTimeout)
-	defer late.Stop()
+	timer := w.clock.NewTimer(syncTimeout)
+	defer timer.Stop()
 	select {
 	case <-w.feed.Synced():
 		w.applyEvents()
 		return nil
-	case <-late.C():
+	case <-timer.C():
 		return fmt.Errorf("syncing the caches: %s not listed within %v: check that you may list and watch them", strings.Join(w.feed.Unsynced(), ", "), syncTimeout)
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -61,14 +61,14 @@ func (w *clusterState) upsertVolume(o any) {
 	}
 }
 
-// remove removes an object; only the identity of o is read.
+// remove removes an object. It reads only the identity of o.
 func (w *clusterState) remove(o any) {
 	s := w.view.State
 	switch o := o.(type) {
 	case *model.Pod:
 		w.removePod(o.UID)
 	case *model.Node:
-		if id, known := s.NodeID(o.Name); known { // by UID: a new node of the same name may already exist
+		if id, ok := s.NodeID(o.Name); ok { // by UID: a new node of the same name may already exist
 			w.mu.Lock()
 			delete(w.notReady, s.Node(id).Model.UID)
 			w.mu.Unlock()

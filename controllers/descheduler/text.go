@@ -46,11 +46,11 @@ func (r *Report) writeHeadline(b *strings.Builder) {
 	if r.DryRun && r.Mode == Compatible {
 		verb = "to evict"
 	}
-	stay := 0
+	refused := 0
 	for _, n := range r.RefusalCounts {
-		stay += n
+		refused += n
 	}
-	fmt.Fprintf(b, "%s: %d pods %s, %d candidates not moved; %.2f s\n", mode, len(r.Moves), verb, stay, r.Took.Seconds())
+	fmt.Fprintf(b, "%s: %d pods %s, %d candidates not moved; %.2f s\n", mode, len(r.Moves), verb, refused, r.Took.Seconds())
 	if r.HoldSupport != nil {
 		fmt.Fprintf(b, "%s\n", r.HoldSupport)
 	}
@@ -58,19 +58,19 @@ func (r *Report) writeHeadline(b *strings.Builder) {
 
 // writeTable writes a row per pod.
 func (r *Report) writeTable(b *strings.Builder, wide bool) {
-	over := slices.ContainsFunc(r.Moves, func(m MoveReport) bool { return m.Outcome != "" })
-	head := []string{"POD", "FROM"}
+	executed := slices.ContainsFunc(r.Moves, func(m MoveReport) bool { return m.Outcome != "" })
+	header := []string{"POD", "FROM"}
 	if r.Mode == Planned {
-		head = append(head, "TO")
+		header = append(header, "TO")
 	}
-	head = append(head, "STRATEGY", "GAIN", "BUDGETS")
+	header = append(header, "STRATEGY", "GAIN", "BUDGETS")
 	if r.Mode == Compatible {
-		head = []string{"POD", "FROM", "STRATEGY", "REASON"}
+		header = []string{"POD", "FROM", "STRATEGY", "REASON"}
 	}
-	if over {
-		head = append(head, "OUTCOME")
+	if executed {
+		header = append(header, "OUTCOME")
 	}
-	t := table.New(table.Columns(head...), table.WideColumns("OWNER", "PROFILE", "REPLACEMENT"))
+	t := table.New(table.Columns(header...), table.WideColumns("OWNER", "PROFILE", "REPLACEMENT"))
 	for i := range r.Moves[:min(len(r.Moves), maxTableRows)] {
 		m := &r.Moves[i]
 		row := []string{m.Pod, m.From}
@@ -79,7 +79,7 @@ func (r *Report) writeTable(b *strings.Builder, wide bool) {
 		} else {
 			row = append(row, m.Strategy, dash(m.Reason))
 		}
-		if over {
+		if executed {
 			row = append(row, dash(m.formatOutcome()))
 		}
 		t.AddRow(append(row, dash(m.Owner), m.Profile, dash(m.Replacement))...)
@@ -107,14 +107,14 @@ func (m *MoveReport) formatGain() string {
 
 // formatBudgets formats the budget effects.
 func (m *MoveReport) formatBudgets() string {
-	var words []string
+	var parts []string
 	for _, e := range m.Budgets {
-		words = append(words, fmt.Sprintf("%s %d -> %d", e.Name, e.Before, e.After))
+		parts = append(parts, fmt.Sprintf("%s %d -> %d", e.Name, e.Before, e.After))
 	}
 	if m.WaitReason != "" {
-		words = append(words, "waits")
+		parts = append(parts, "waits")
 	}
-	return strings.Join(words, ", ")
+	return strings.Join(parts, ", ")
 }
 
 func (m *MoveReport) formatOutcome() string {

@@ -22,27 +22,27 @@ func isComplete(d *journal.Displacement, now time.Time) bool {
 }
 
 // completeRecords updates the records of an owner from the present state of its pods.
-func (k *controller) completeRecords(ctx context.Context, of owner) (time.Duration, error) {
-	found, err := k.records.ByIndex(byOwner, of.namespace+"/"+of.uid)
-	if err != nil || len(found) == 0 {
+func (k *controller) completeRecords(ctx context.Context, key owner) (time.Duration, error) {
+	entries, err := k.records.ByIndex(byOwner, key.namespace+"/"+key.uid)
+	if err != nil || len(entries) == 0 {
 		return 0, err
 	}
-	all, err := k.pods.Pods(of.namespace).List(labels.Everything())
+	all, err := k.pods.Pods(key.namespace).List(labels.Everything())
 	if err != nil {
 		return 0, err
 	}
 	live, owned := map[string]*corev1.Pod{}, map[string]*corev1.Pod{}
-	var came []displacement.OwnerPod
+	var candidates []displacement.OwnerPod
 	for _, p := range all {
 		live[string(p.UID)] = p
-		if c := metav1.GetControllerOfNoCopy(p); c != nil && string(c.UID) == of.uid {
+		if c := metav1.GetControllerOfNoCopy(p); c != nil && string(c.UID) == key.uid {
 			owned[string(p.UID)] = p
-			came = append(came, displacement.OwnerPod{UID: string(p.UID), Name: p.Name, Node: p.Spec.NodeName, Created: p.CreationTimestamp.Time})
+			candidates = append(candidates, displacement.OwnerPod{UID: string(p.UID), Name: p.Name, Node: p.Spec.NodeName, Created: p.CreationTimestamp.Time})
 		}
 	}
-	var left []displacement.DisplacedPod
+	var displaced []displacement.DisplacedPod
 	kind := ""
-	for _, o := range found {
+	for _, o := range entries {
 		rec := o.(*entry).rec
 		l := displacement.DisplacedPod{UID: rec.Pod.UID, Name: rec.Pod.Name, Node: rec.Node, At: rec.Time}
 		if rec.Replacement != nil {
@@ -51,17 +51,17 @@ func (k *controller) completeRecords(ctx context.Context, of owner) (time.Durati
 		if rec.Owner != nil {
 			kind = rec.Owner.Kind
 		}
-		left = append(left, l)
+		displaced = append(displaced, l)
 	}
-	replacements := displacement.MatchReplacements(kind, left, came)
-	for _, o := range found {
+	replacements := displacement.MatchReplacements(kind, displaced, candidates)
+	for _, o := range entries {
 		e := o.(*entry)
 		if isComplete(e.rec, k.now()) {
 			continue
 		}
 		next := *e.rec
 		if p := live[e.rec.Pod.UID]; next.Gone == nil && (p == nil || podFinished(p)) {
-			at := k.goneTime(e.rec.Pod.ID())
+			at := k.deletionTime(e.rec.Pod.ID())
 			next.Gone = &at
 		}
 		if p := owned[replacements[e.rec.Pod.UID]]; p != nil {
@@ -96,11 +96,11 @@ func (k *controller) updateRecord(ctx context.Context, e *entry, next *journal.D
 	return nil
 }
 
-// goneTime returns when a pod was observed to be deleted, or now.
-func (k *controller) goneTime(id string) time.Time {
+// deletionTime returns when a pod was observed to be deleted, or now.
+func (k *controller) deletionTime(id string) time.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if at := k.goneAt[id]; !at.IsZero() {
+	if at := k.deletedAt[id]; !at.IsZero() {
 		return at
 	}
 	return k.now().UTC().Truncate(time.Second)
@@ -110,11 +110,11 @@ func podFinished(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
 }
 
-// mergeReplacement adds the state of a replacement pod to what is known.
-func mergeReplacement(p *corev1.Pod, known *journal.Replacement) *journal.Replacement {
+// mergeReplacement returns the previous replacement, which may be nil, with the state of its pod.
+func mergeReplacement(p *corev1.Pod, previous *journal.Replacement) *journal.Replacement {
 	out := journal.Replacement{}
-	if known != nil {
-		out = *known
+	if previous != nil {
+		out = *previous
 	}
 	out.Name, out.UID = p.Name, string(p.UID)
 	created := p.CreationTimestamp.UTC()

@@ -40,7 +40,7 @@ type controller struct {
 	mu          sync.Mutex
 	pending     map[string]*corev1.Pod        // by UID: the pods of recordQueue
 	openRecords map[owner]map[string]bool     // incomplete records, by pod ID
-	goneAt      map[string]time.Time          // by pod ID: when a pod of an owner with open records was deleted
+	deletedAt   map[string]time.Time          // by pod ID: when a pod of an owner with open records was deleted
 	journaled   map[string]int                // by pod ID: the weight of the record in the journal
 	ownerNodes  map[string]map[ownerNode]bool // by node
 }
@@ -100,7 +100,7 @@ func Run(ctx context.Context, o Options) error {
 
 func newController(o Options) *controller {
 	k := &controller{o: o, now: o.Env.Now, started: o.Env.Now(), settleDelay: defaultSettleDelay, batchDelay: defaultBatchDelay,
-		pending: map[string]*corev1.Pod{}, openRecords: map[owner]map[string]bool{}, goneAt: map[string]time.Time{}, journaled: map[string]int{}, ownerNodes: map[string]map[ownerNode]bool{}}
+		pending: map[string]*corev1.Pod{}, openRecords: map[owner]map[string]bool{}, deletedAt: map[string]time.Time{}, journaled: map[string]int{}, ownerNodes: map[string]map[ownerNode]bool{}}
 	host, _ := os.Hostname()
 	k.displacer = executor.Displacer{Client: o.Client, Now: func() time.Time { return k.now() }, Component: component, Instance: component + "-" + host, OnDisplaced: o.OnDisplaced}
 	k.recordQueue = workqueue.New("displacement_records", "Writing the displacement record", o.Log, k.writeMissingRecord)
@@ -164,11 +164,11 @@ func (k *controller) watch(events informers.SharedInformerFactory) ([]cache.Info
 
 // loadJournal reads which records the journal contains.
 func (k *controller) loadJournal() error {
-	list, faults, err := k.o.Journal.Read()
+	list, badLines, err := k.o.Journal.Read()
 	if err != nil {
 		return fmt.Errorf("reading the journal: %w", err)
 	}
-	for _, f := range faults {
+	for _, f := range badLines {
 		k.o.Log.Error(f, "Skipping a malformed journal line")
 	}
 	for _, d := range list {
@@ -181,53 +181,53 @@ func (k *controller) loadJournal() error {
 
 // onRecord handles an added, updated or deleted record.
 func (k *controller) onRecord(old, now *entry) {
-	is, was := now != nil && now.rec != nil, old != nil && old.rec != nil
-	if was && (!is || now.owner() != old.owner()) {
+	hasRecord, hadRecord := now != nil && now.rec != nil, old != nil && old.rec != nil
+	if hadRecord && (!hasRecord || now.owner() != old.owner()) {
 		k.forget(old, now == nil)
 	}
-	if !is {
+	if !hasRecord {
 		return
 	}
 	k.journalQueue.Add(now.Namespace + "/" + now.Name)
-	of := now.owner()
-	if k.trackOpen(now, of) {
-		k.ownerQueue.AddAfter(of, k.batchDelay)
+	key := now.owner()
+	if k.trackOpen(now, key) {
+		k.ownerQueue.AddAfter(key, k.batchDelay)
 	}
-	if c, ok := recordCause(now.rec); ok && c.Avoids() && now.rec.Owner != nil && !was {
+	if c, ok := recordCause(now.rec); ok && c.Avoids() && now.rec.Owner != nil && !hadRecord {
 		k.enqueueOwnerNode(now.ownerNode())
 	}
 }
 
 // trackOpen marks a record as open or complete and reports whether it is open.
-func (k *controller) trackOpen(e *entry, of owner) bool {
+func (k *controller) trackOpen(e *entry, key owner) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if isComplete(e.rec, k.now()) {
-		k.closeRecord(e, of)
+		k.closeRecord(e, key)
 		return false
 	}
-	if k.openRecords[of] == nil {
-		k.openRecords[of] = map[string]bool{}
+	if k.openRecords[key] == nil {
+		k.openRecords[key] = map[string]bool{}
 	}
-	k.openRecords[of][e.rec.Pod.ID()] = true
+	k.openRecords[key][e.rec.Pod.ID()] = true
 	return true
 }
 
-// forget drops the state of a record. gone reports whether its event was deleted.
-func (k *controller) forget(e *entry, gone bool) {
+// forget drops the state of a record. deleted reports whether its event was deleted.
+func (k *controller) forget(e *entry, deleted bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.closeRecord(e, e.owner())
-	if gone {
+	if deleted {
 		delete(k.journaled, e.rec.Pod.ID())
 	}
 }
 
 // closeRecord marks a record as complete. The caller must hold the lock.
-func (k *controller) closeRecord(e *entry, of owner) {
-	delete(k.openRecords[of], e.rec.Pod.ID())
-	delete(k.goneAt, e.rec.Pod.ID())
-	if len(k.openRecords[of]) == 0 {
-		delete(k.openRecords, of)
+func (k *controller) closeRecord(e *entry, key owner) {
+	delete(k.openRecords[key], e.rec.Pod.ID())
+	delete(k.deletedAt, e.rec.Pod.ID())
+	if len(k.openRecords[key]) == 0 {
+		delete(k.openRecords, key)
 	}
 }

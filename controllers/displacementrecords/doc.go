@@ -11,8 +11,8 @@
 //   - holds: it creates Avoid Holds for pods that their node evicted, deletes them when the cause ends, and deletes
 //     expired Holds of any type.
 //
-// All state is derived from pods and events, so restarts and several instances are harmless. The controller misses
-// pods that other programs displaced and that were deleted while no instance ran.
+// All state is derived from pods and events, so restarts and several instances are harmless. The controller does not
+// record pods that other programs displaced and that were deleted while no instance ran.
 //
 // A user with write access to the events of a namespace can write records there. The role edit allows this, but not writing
 // Holds, and its users may know UIDs of other namespaces. The controller therefore trusts such a record only for

@@ -24,8 +24,8 @@ func FromEvent(e metav1.Object) *journal.Displacement {
 // ClampTime limits the time that a record claims to the creation time of its event. The API server sets the creation
 // time; the record's time may be forged or from a clock that is ahead.
 func ClampTime(e metav1.Object, reported time.Time) time.Time {
-	made := e.GetCreationTimestamp().UTC()
-	if latest := made.Add(time.Second); reported.After(latest) { // the API stores whole seconds
+	created := e.GetCreationTimestamp().UTC()
+	if latest := created.Add(time.Second); reported.After(latest) { // the API stores whole seconds
 		return latest
 	}
 	return reported

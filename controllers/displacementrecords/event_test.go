@@ -86,7 +86,7 @@ func TestFromEventAcceptsDisplacerRecords(t *testing.T) {
 	}
 }
 
-// A record with a time years ahead keeps pods off no longer than one of now.
+// A record with a time years ahead does not extend a Hold.
 func TestHoldDurationIsBounded(t *testing.T) {
 	for _, c := range []displacement.Cause{displacement.Taint, displacement.Admission} {
 		b := newHoldHarness(t)
@@ -101,8 +101,8 @@ func TestHoldDurationIsBounded(t *testing.T) {
 		h.Spec.Until = metav1.NewTime(b.at.AddDate(8000, 0, 0)) // created earlier, with its event deleted
 		_ = b.controller.records.Delete(e)
 		b.sweepHolds(t.Context())
-		if again := b.step(); b.one() != nil || again < 0 {
-			t.Errorf("%v: Hold %+v, requeued after %v", c, b.one(), again)
+		if requeueAfter := b.step(); b.one() != nil || requeueAfter < 0 {
+			t.Errorf("%v: Hold %+v, requeued after %v", c, b.one(), requeueAfter)
 		}
 	}
 }
@@ -114,27 +114,27 @@ func TestHoldRequiresExistingOwner(t *testing.T) {
 	e := entryOf(t, writeRecordEvent(t, "ns", b.at, func(d *journal.Displacement) { d.Owner.UID, d.Owner.Name, d.Owner.Kind = "new", "forged", "Forged" }))
 	_ = b.controller.records.Add(e)
 	b.onRecord(nil, e)
-	look := func() time.Duration {
-		again, err := b.reconcileHold(t.Context(), at)
+	reconcile := func() time.Duration {
+		requeueAfter, err := b.reconcileHold(t.Context(), at)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return again
+		return requeueAfter
 	}
-	if again := look(); b.one() != nil || again <= 0 {
-		t.Fatalf("Hold %+v without an owner, requeued after %v", b.one(), again)
+	if requeueAfter := reconcile(); b.one() != nil || requeueAfter <= 0 {
+		t.Fatalf("Hold %+v without an owner, requeued after %v", b.one(), requeueAfter)
 	}
 	b.replica("elsewhere", "new")
-	if look(); b.one() != nil {
+	if reconcile(); b.one() != nil {
 		t.Fatalf("hold %+v of an owner in another namespace", b.one())
 	}
 	b.replica("ns", "new")
-	look()
+	reconcile()
 	if h := b.one(); h == nil || h.Spec.Owner.Name != "new" || h.Spec.Owner.Kind != "ReplicaSet" || h.Spec.Owner.UID != "new" {
 		t.Fatalf("hold %+v", h)
 	}
 	_ = b.pods.Replace(nil, "")
-	if look(); b.one() == nil {
+	if reconcile(); b.one() == nil {
 		t.Error("removed during a period without pods")
 	}
 }
@@ -160,14 +160,14 @@ func TestRecordsAreMatchedByUID(t *testing.T) {
 	}
 	w.syncCaches(c, true)
 	for _, e := range w.recordsOf()["u1"] {
-		en := entryOf(t, e)
-		_ = c.events.Add(en)
-		c.onRecord(nil, en)
+		cached := entryOf(t, e)
+		_ = c.events.Add(cached)
+		c.onRecord(nil, cached)
 	}
 	c.onPod(p, nil)
 	c.onRecord(forged, nil)
-	if len(c.goneAt) != 1 {
-		t.Errorf("the deletion time of the pod is lost: %v", c.goneAt)
+	if len(c.deletedAt) != 1 {
+		t.Errorf("the deletion time of the pod is lost: %v", c.deletedAt)
 	}
 	w.processQueues(c)
 	list, _, err := c.o.Journal.Read()
@@ -179,14 +179,14 @@ func TestRecordsAreMatchedByUID(t *testing.T) {
 // After a record changes, only the new content is tracked.
 func TestChangedRecordIsForgotten(t *testing.T) {
 	b := newHoldHarness(t)
-	one := entryOf(t, writeRecordEvent(t, "ns", b.at, func(*journal.Displacement) {}))
-	two := entryOf(t, writeRecordEvent(t, "ns", b.at, func(d *journal.Displacement) { d.Owner.UID = "other" }))
-	b.onRecord(nil, one)
-	b.onRecord(one, two)
-	if len(b.openRecords) != 1 || len(b.openRecords[two.owner()]) != 1 {
+	first := entryOf(t, writeRecordEvent(t, "ns", b.at, func(*journal.Displacement) {}))
+	second := entryOf(t, writeRecordEvent(t, "ns", b.at, func(d *journal.Displacement) { d.Owner.UID = "other" }))
+	b.onRecord(nil, first)
+	b.onRecord(first, second)
+	if len(b.openRecords) != 1 || len(b.openRecords[second.owner()]) != 1 {
 		t.Errorf("open records %v", b.openRecords)
 	}
-	b.onRecord(two, &entry{ObjectMeta: two.ObjectMeta})
+	b.onRecord(second, &entry{ObjectMeta: second.ObjectMeta})
 	if len(b.openRecords) != 0 {
 		t.Errorf("open records %v", b.openRecords)
 	}
@@ -194,7 +194,7 @@ func TestChangedRecordIsForgotten(t *testing.T) {
 
 // replica adds a pod of an owner.
 func (b *holdHarness) replica(namespace, owner string) {
-	yes := true
+	isController := true
 	_ = b.pods.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "of-" + owner, UID: types.UID("of-" + owner),
-		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: owner, UID: types.UID(owner), Controller: &yes}}}})
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: owner, UID: types.UID(owner), Controller: &isController}}}})
 }

@@ -28,15 +28,15 @@ import (
 
 // harness is an API with random request failures, and several instances of the controller with caches that lag.
 type harness struct {
-	t      *testing.T
-	rng    *rand.Rand
-	client *fake.Clientset
-	now    time.Time
-	faults bool
-	made   int
-	copies []*instance
-	causes map[string]displacement.Cause // by UID, of displaced pods
-	own    map[string]bool               // displaced through executor.Displacer
+	t           *testing.T
+	rng         *rand.Rand
+	client      *fake.Clientset
+	now         time.Time
+	faults      bool
+	created     int
+	copies      []*instance
+	causes      map[string]displacement.Cause // by UID, of displaced pods
+	byDisplacer map[string]bool               // displaced through executor.Displacer
 }
 
 // instance is one instance of the controller.
@@ -51,7 +51,7 @@ var errFault = apierrors.NewInternalError(errors.New("fault"))
 
 func newHarness(t *testing.T, seed uint64, copies int) *harness {
 	w := &harness{t: t, rng: rand.New(rand.NewPCG(seed, 1)), client: fake.NewClientset(), now: time.Unix(1e6, 0),
-		causes: map[string]displacement.Cause{}, own: map[string]bool{}}
+		causes: map[string]displacement.Cause{}, byDisplacer: map[string]bool{}}
 	w.client.PrependReactor("*", "*", func(a ktesting.Action) (bool, runtime.Object, error) {
 		if w.faults && a.GetVerb() != "list" && w.rng.IntN(5) == 0 {
 			return true, nil, errFault
@@ -89,39 +89,39 @@ func (w *harness) start(dir string) *instance {
 
 // syncCaches updates the cache of an instance: all pods, or all events.
 func (w *harness) syncCaches(c *instance, pods bool) {
-	seen := map[string]any{}
+	stored := map[string]any{}
 	if pods {
 		list, _ := w.client.CoreV1().Pods("").List(w.t.Context(), metav1.ListOptions{})
 		for i := range list.Items {
-			seen[list.Items[i].Namespace+"/"+list.Items[i].Name] = &list.Items[i]
+			stored[list.Items[i].Namespace+"/"+list.Items[i].Name] = &list.Items[i]
 		}
-		diffStore(c.pods, seen, c.onPod)
+		diffStore(c.pods, stored, c.onPod)
 		return
 	}
 	list, _ := w.client.EventsV1().Events("").List(w.t.Context(), metav1.ListOptions{})
 	for i := range list.Items {
 		if e, _ := toEntry(&list.Items[i]); list.Items[i].Labels[journal.Label] != "" {
-			seen[list.Items[i].Namespace+"/"+list.Items[i].Name] = e
+			stored[list.Items[i].Namespace+"/"+list.Items[i].Name] = e
 		}
 	}
-	diffStore(c.events, seen, c.onRecord)
+	diffStore(c.events, stored, c.onRecord)
 }
 
 // diffStore updates an indexer and reports the differences.
-func diffStore[T any](into cache.Indexer, seen map[string]any, onChange func(old, now *T)) {
-	for _, key := range slices.Sorted(slices.Values(into.ListKeys())) {
-		if old, _, _ := into.GetByKey(key); seen[key] == nil {
-			_ = into.Delete(old)
+func diffStore[T any](indexer cache.Indexer, stored map[string]any, onChange func(old, now *T)) {
+	for _, key := range slices.Sorted(slices.Values(indexer.ListKeys())) {
+		if old, _, _ := indexer.GetByKey(key); stored[key] == nil {
+			_ = indexer.Delete(old)
 			onChange(old.(*T), nil)
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(seen)) {
-		old, exists, _ := into.GetByKey(key)
-		_ = into.Update(seen[key])
+	for _, key := range slices.Sorted(maps.Keys(stored)) {
+		old, exists, _ := indexer.GetByKey(key)
+		_ = indexer.Update(stored[key])
 		if exists {
-			onChange(old.(*T), seen[key].(*T))
+			onChange(old.(*T), stored[key].(*T))
 		} else {
-			onChange(nil, seen[key].(*T))
+			onChange(nil, stored[key].(*T))
 		}
 	}
 }
@@ -141,10 +141,10 @@ func (w *harness) processQueues(c *instance) {
 
 // replica creates a pod of the only owner.
 func (w *harness) replica() {
-	w.made++
-	yes := true
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprint("p", w.made), UID: types.UID(fmt.Sprint("u", w.made)), CreationTimestamp: metav1.NewTime(w.now),
-		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "rs", UID: "rs", Controller: &yes}}},
+	w.created++
+	isController := true
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprint("p", w.created), UID: types.UID(fmt.Sprint("u", w.created)), CreationTimestamp: metav1.NewTime(w.now),
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "rs", UID: "rs", Controller: &isController}}},
 		Spec: corev1.PodSpec{NodeName: "n1"}, Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{
 			{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(w.now)},
 			{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(w.now)}}}}

@@ -122,36 +122,36 @@ func (k *controller) reconcileHold(ctx context.Context, p ownerNode) (time.Durat
 	if err != nil {
 		return 0, err
 	}
-	var have *v1alpha1.Hold
+	var existing *v1alpha1.Hold
 	if served {
-		have, err = k.holds.Get(ctx, p.namespace, cluster.HoldName(p.owner, p.node, model.Avoid))
+		existing, err = k.holds.Get(ctx, p.namespace, cluster.HoldName(p.owner, p.node, model.Avoid))
 		if apierrors.IsNotFound(err) {
-			have, err = nil, nil
+			existing, err = nil, nil
 		}
 		if err != nil {
 			return 0, err
 		}
 	}
-	w, err := k.desired(p, have)
+	w, err := k.desired(p, existing)
 	if err != nil {
 		return 0, err
 	}
-	left := w.expires.Sub(k.now())
+	remaining := w.expires.Sub(k.now())
 	switch {
-	case !served && left > 0:
-		return min(left, sweepInterval), nil // Holds may be served by then
-	case w.hold != nil && have == nil && !k.resolveOwner(w.hold):
-		return min(left, k.batchDelay), nil // a pod of the owner may be observed by then
+	case !served && remaining > 0:
+		return min(remaining, sweepInterval), nil // Holds may be served by then
+	case w.hold != nil && existing == nil && !k.resolveOwner(w.hold):
+		return min(remaining, k.batchDelay), nil // a pod of the owner may be observed by then
 	case w.hold != nil:
-		err = k.applyHold(ctx, w.hold, have)
+		err = k.applyHold(ctx, w.hold, existing)
 	case !w.keep:
-		err = k.deleteHold(ctx, have)
+		err = k.deleteHold(ctx, existing)
 	}
-	if left <= 0 {
+	if remaining <= 0 {
 		k.forgetOwnerNode(p)
 		return 0, err
 	}
-	return left + time.Millisecond, err // the node may change until then
+	return remaining + time.Millisecond, err // the node may change until then
 }
 
 // desiredHold is the desired state of an owner and node.
@@ -162,7 +162,7 @@ type desiredHold struct {
 }
 
 // desired computes the desired state. have is the existing Hold, or nil.
-func (k *controller) desired(p ownerNode, have *v1alpha1.Hold) (w desiredHold, err error) {
+func (k *controller) desired(p ownerNode, existing *v1alpha1.Hold) (w desiredHold, err error) {
 	found, err := k.records.ByIndex(byOwnerNode, p.String())
 	if err != nil || k.o.Backoff.First <= 0 {
 		return w, err
@@ -174,12 +174,12 @@ func (k *controller) desired(p ownerNode, have *v1alpha1.Hold) (w desiredHold, e
 	if err != nil {
 		return w, err
 	}
-	if len(found) == 0 && have != nil && createdHere(have) {
-		if have.Spec.Until.After(k.now().Add(k.o.Backoff.Max + time.Second)) {
+	if len(found) == 0 && existing != nil && createdHere(existing) {
+		if existing.Spec.Until.After(k.now().Add(k.o.Backoff.Max + time.Second)) {
 			return w, nil // no record can justify that duration
 		}
-		c, _ := displacement.ParseCause(have.Spec.Cause)
-		return desiredHold{keep: !causeEnded(c, have.CreationTimestamp.Time, node), expires: have.Spec.Until.Time}, nil
+		c, _ := displacement.ParseCause(existing.Spec.Cause)
+		return desiredHold{keep: !causeEnded(c, existing.CreationTimestamp.Time, node), expires: existing.Spec.Until.Time}, nil
 	}
 	byUID := map[string]*journal.Displacement{}
 	var list []displacement.Eviction
@@ -213,13 +213,13 @@ func latestEviction(list []displacement.Eviction, c displacement.Cause) (at time
 }
 
 // newHold returns the Hold of an owner and node, without the owner's name and kind.
-func newHold(p ownerNode, a displacement.Avoidance, from *journal.Displacement) *v1alpha1.Hold {
+func newHold(p ownerNode, a displacement.Avoidance, rec *journal.Displacement) *v1alpha1.Hold {
 	return &v1alpha1.Hold{
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: cluster.HoldName(p.owner, p.node, model.Avoid), Labels: map[string]string{createdByLabel: component}},
 		Spec: v1alpha1.HoldSpec{Type: v1alpha1.Avoid, Node: p.node, Cause: a.Cause.String(), Count: a.Count, Owner: v1alpha1.Owner{UID: types.UID(p.owner)},
 			// The API stores whole seconds; the end is rounded up.
 			Until:  metav1.NewTime(a.Until.Add(time.Second - 1).UTC().Truncate(time.Second)),
-			Victim: &v1alpha1.Victim{Name: from.Pod.Name, UID: types.UID(from.Pod.UID), Priority: from.Pod.Priority}},
+			Victim: &v1alpha1.Victim{Name: rec.Pod.Name, UID: types.UID(rec.Pod.UID), Priority: rec.Pod.Priority}},
 	}
 }
 
@@ -237,22 +237,22 @@ func (k *controller) resolveOwner(h *v1alpha1.Hold) bool {
 }
 
 // applyHold creates or updates a Hold. It keeps a Hold of another creator that lasts longer.
-func (k *controller) applyHold(ctx context.Context, want, have *v1alpha1.Hold) error {
-	if have == nil {
+func (k *controller) applyHold(ctx context.Context, want, existing *v1alpha1.Hold) error {
+	if existing == nil {
 		err := k.holds.Create(ctx, want)
 		if apierrors.IsForbidden(err) && strings.Contains(err.Error(), "terminated") {
 			return nil // the namespace is being deleted
 		}
 		return err
 	}
-	foreign := !createdHere(have) && have.Spec.Until.After(want.Spec.Until.Time)
-	same := have.Spec.Cause == want.Spec.Cause && have.Spec.Count == want.Spec.Count && have.Spec.Until.Equal(&want.Spec.Until)
+	foreign := !createdHere(existing) && existing.Spec.Until.After(want.Spec.Until.Time)
+	same := existing.Spec.Cause == want.Spec.Cause && existing.Spec.Count == want.Spec.Count && existing.Spec.Until.Equal(&want.Spec.Until)
 	if foreign || same {
 		return nil
 	}
-	next := have.DeepCopy()
+	next := existing.DeepCopy()
 	next.Labels, next.Spec = want.Labels, want.Spec
-	next.Spec.Owner = have.Spec.Owner
+	next.Spec.Owner = existing.Spec.Owner
 	return k.holds.Update(ctx, next)
 }
 

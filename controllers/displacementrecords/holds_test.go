@@ -120,11 +120,11 @@ func (b *holdHarness) addEviction(c displacement.Cause, uid string, created time
 
 func (b *holdHarness) step() time.Duration {
 	b.t.Helper()
-	again, err := b.reconcileHold(b.t.Context(), testOwnerNode)
+	requeueAfter, err := b.reconcileHold(b.t.Context(), testOwnerNode)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return again
+	return requeueAfter
 }
 
 func TestHoldBackoffGrowsAndExpires(t *testing.T) {
@@ -150,8 +150,8 @@ func TestHoldBackoffGrowsAndExpires(t *testing.T) {
 		t.Fatal("the Hold exists after the taint was removed")
 	}
 	b.updateNode(func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoExecute}} })
-	if again := b.step(); b.one() == nil || again <= 0 {
-		t.Fatal("the taint returned before the end of the Hold, but the Hold did not")
+	if requeueAfter := b.step(); b.one() == nil || requeueAfter <= 0 {
+		t.Fatal("the taint was added again before the end of the Hold, but the Hold was not created again")
 	}
 	_ = b.nodes.Delete(b.node)
 	b.step()

@@ -28,19 +28,19 @@ func (k *controller) onPod(old, now *corev1.Pod) {
 		k.mu.Unlock()
 		k.recordQueue.AddAfter(string(p.UID), k.settleDelay)
 	}
-	of := owner{p.Namespace, "pod/" + string(p.UID)}
+	key := owner{p.Namespace, "pod/" + string(p.UID)}
 	if c := metav1.GetControllerOfNoCopy(p); c != nil {
-		of.uid = string(c.UID)
+		key.uid = string(c.UID)
 	}
 	id := journal.Pod{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID)}.ID()
 	k.mu.Lock()
-	waits := len(k.openRecords[of]) > 0
-	if k.openRecords[of][id] && (now == nil || podFinished(p)) && k.goneAt[id].IsZero() {
-		k.goneAt[id] = k.now().UTC().Truncate(time.Second)
+	hasOpenRecords := len(k.openRecords[key]) > 0
+	if k.openRecords[key][id] && (now == nil || podFinished(p)) && k.deletedAt[id].IsZero() {
+		k.deletedAt[id] = k.now().UTC().Truncate(time.Second)
 	}
 	k.mu.Unlock()
-	if waits {
-		k.ownerQueue.AddAfter(of, k.batchDelay)
+	if hasOpenRecords {
+		k.ownerQueue.AddAfter(key, k.batchDelay)
 	}
 }
 
@@ -58,8 +58,8 @@ func displacementCause(p *corev1.Pod) displacement.Cause {
 
 // isDisplaced reports whether a pod is being displaced, or was. The DisruptionTarget condition
 // alone does not suffice.
-func isDisplaced(p *corev1.Pod, gone bool) bool {
-	removed := gone || p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodFailed
+func isDisplaced(p *corev1.Pod, deleted bool) bool {
+	removed := deleted || p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodFailed
 	return removed && displacementCause(p) != displacement.None
 }
 

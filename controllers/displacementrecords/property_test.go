@@ -82,7 +82,7 @@ func (w *harness) displace(p *corev1.Pod) {
 			w.processQueues(c)
 		}
 	}
-	w.causes[string(p.UID)], w.own[string(p.UID)] = cause, true
+	w.causes[string(p.UID)], w.byDisplacer[string(p.UID)] = cause, true
 }
 
 // displaceByUpstream displaces a pod as upstream does: with the condition and a deletion, or as a kubelet. All

@@ -15,12 +15,12 @@ import (
 
 // newRejectingHarness returns one instance, one evicted pod, and an API that answers
 // every event write with the same error.
-func newRejectingHarness(t *testing.T, verb string, answer error) (*harness, *instance, *int) {
+func newRejectingHarness(t *testing.T, verb string, response error) (*harness, *instance, *int) {
 	w := newHarness(t, 1, 1)
 	calls := 0
 	w.client.PrependReactor(verb, "events", func(ktesting.Action) (bool, runtime.Object, error) {
 		calls++
-		return true, nil, answer
+		return true, nil, response
 	})
 	w.replica()
 	o, err := w.client.Tracker().Get(corev1.SchemeGroupVersion.WithResource("pods"), "ns", "p1")
@@ -42,17 +42,17 @@ func newRejectingHarness(t *testing.T, verb string, answer error) (*harness, *in
 
 func TestRejectedRecordIsNotRetriedForever(t *testing.T) {
 	for _, x := range []struct {
-		code  int32
-		again bool
+		code    int32
+		retried bool
 	}{{http.StatusUnprocessableEntity, false}, {http.StatusBadRequest, false}, {http.StatusRequestEntityTooLarge, false}, {http.StatusForbidden, false},
 		{http.StatusUnauthorized, true}, {http.StatusTooManyRequests, true}, {http.StatusInternalServerError, true}} {
 		_, c, calls := newRejectingHarness(t, "create", &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: x.code}})
 		_, err := c.writeMissingRecord(t.Context(), "u1")
-		if again := err != nil; again != x.again || *calls != 1 || (len(c.pending) > 0) != x.again {
+		if retried := err != nil; retried != x.retried || *calls != 1 || (len(c.pending) > 0) != x.retried {
 			t.Errorf("status %d: error %v, %d requests, %d pending", x.code, err, *calls, len(c.pending))
 		}
 		list, _, err := c.o.Journal.Read()
-		if err != nil || (len(list) == 1) == x.again {
+		if err != nil || (len(list) == 1) == x.retried {
 			t.Errorf("status %d: the journal has %d lines, %v", x.code, len(list), err)
 		}
 	}
@@ -79,11 +79,11 @@ func TestRejectedCompletionIsNotRetriedForever(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.syncCaches(c, true)
-	of := owner{"ns", "rs"}
-	if len(c.openRecords[of]) != 1 {
+	key := owner{"ns", "rs"}
+	if len(c.openRecords[key]) != 1 {
 		t.Fatalf("open records %v", c.openRecords)
 	}
-	if _, err := c.completeRecords(t.Context(), of); err != nil || *calls != 1 || len(c.openRecords[of]) != 0 {
+	if _, err := c.completeRecords(t.Context(), key); err != nil || *calls != 1 || len(c.openRecords[key]) != 0 {
 		t.Errorf("%v, %d requests, open records %v", err, *calls, c.openRecords)
 	}
 }

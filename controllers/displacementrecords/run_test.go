@@ -33,10 +33,10 @@ func TestRecordOfNodeAgent(t *testing.T) {
 		go func() { ended <- k.run(ctx, &fakeHoldStore{holds: map[string]*v1alpha1.Hold{}}) }()
 		synctest.Wait()
 		p := w.randomPod()
-		by := writeRecordEvent(t, "ns", w.now, func(d *journal.Displacement) {
+		record := writeRecordEvent(t, "ns", w.now, func(d *journal.Displacement) {
 			d.Pod.Name, d.Pod.UID, d.Cause, d.Writer = p.Name, string(p.UID), displacement.Pressure.String(), executor.NodeAgent
 		})
-		if _, err := w.client.EventsV1().Events("ns").Create(ctx, by, metav1.CreateOptions{}); err != nil {
+		if _, err := w.client.EventsV1().Events("ns").Create(ctx, record, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted", "The node was low on resource: memory."
@@ -49,7 +49,7 @@ func TestRecordOfNodeAgent(t *testing.T) {
 		if counted != 1 {
 			t.Errorf("counted %d displacements, want 1", counted)
 		}
-		if list, err := w.client.EventsV1().Events("ns").List(ctx, metav1.ListOptions{}); err != nil || len(list.Items) != 1 || list.Items[0].Name != by.Name {
+		if list, err := w.client.EventsV1().Events("ns").List(ctx, metav1.ListOptions{}); err != nil || len(list.Items) != 1 || list.Items[0].Name != record.Name {
 			t.Errorf("events %+v, %v", list, err)
 		}
 		cancel()

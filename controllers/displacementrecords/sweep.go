@@ -55,7 +55,7 @@ func (k *controller) sweepHolds(ctx context.Context) {
 }
 
 // retention returns how long a Hold is retained after its end. Holds in which the descheduler counts futile moves are
-// kept as long as they count (Memory.Most); after its end such a Hold keeps no pod off.
+// retained as long as they count (Memory.Most). After its end such a Hold does not exclude its node any more.
 func retention(h *v1alpha1.Hold) time.Duration {
 	if h.Spec.Type == v1alpha1.Avoid && h.Spec.Cause == planning.HoldCause {
 		return planning.NewMoveBackoff().Max

@@ -38,11 +38,11 @@ func (c *budgetCache) get(b *policyv1.PodDisruptionBudget) *model.Budget {
 func (c *budgetCache) retain(existing []*policyv1.PodDisruptionBudget) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	kept := make(map[types.UID]*model.Budget, len(existing))
+	retained := make(map[types.UID]*model.Budget, len(existing))
 	for _, b := range existing {
 		if m := c.byUID[b.UID]; m != nil {
-			kept[b.UID] = m
+			retained[b.UID] = m
 		}
 	}
-	c.byUID = kept
+	c.byUID = retained
 }

@@ -228,9 +228,9 @@ func TestStaleDisruptionTargetIsCleared(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, have := range got.Status.Conditions {
-				if have.Type == corev1.DisruptionTarget && have.Status != c.want {
-					t.Errorf("after another %s the condition is %+v", c.after, have)
+			for _, condition := range got.Status.Conditions {
+				if condition.Type == corev1.DisruptionTarget && condition.Status != c.want {
+					t.Errorf("after another %s the condition is %+v", c.after, condition)
 				}
 			}
 		}

@@ -44,9 +44,9 @@ func (d *controller) clearDisruptionTarget(ctx context.Context, k key) (time.Dur
 	if err != nil {
 		return 0, err
 	}
-	left, ends := d.conditionExpiry(p, conversion.BudgetPod(p))
-	if !ends || left > 0 {
-		return left, nil
+	remaining, expires := d.conditionExpiry(p, conversion.BudgetPod(p))
+	if !expires || remaining > 0 {
+		return remaining, nil
 	}
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": p.UID, "resourceVersion": p.ResourceVersion},

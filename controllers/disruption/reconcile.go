@@ -120,11 +120,11 @@ func (d *controller) pruneDeleted() {
 	d.budgetCache.retain(existing)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	kept := make(map[types.UID]string, len(existing))
+	retained := make(map[types.UID]string, len(existing))
 	for _, b := range existing {
 		if text, ok := d.lastEvents[b.UID]; ok {
-			kept[b.UID] = text
+			retained[b.UID] = text
 		}
 	}
-	d.lastEvents = kept
+	d.lastEvents = retained
 }

@@ -32,7 +32,7 @@ func (e *NoScaleError) Error() string {
 	return e.Resource + " does not implement the scale subresource"
 }
 
-// scaleLister returns how many pods controllers want.
+// scaleLister reads the desired number of pods of controllers.
 type scaleLister struct {
 	replicaSets  appslisters.ReplicaSetLister
 	deployments  appslisters.DeploymentLister
@@ -70,12 +70,12 @@ func watchReplicas[T interface {
 	comparable
 	metav1.Object
 }](informer cache.SharedInformer, replicas func(T) *int32, changed func(string)) error {
-	var none T
+	var zero T
 	return workqueue.Watch(informer, func(old, now T) {
 		switch {
-		case now == none:
+		case now == zero:
 			changed(old.GetNamespace())
-		case old == none || old.GetUID() != now.GetUID() || replicasOrDefault(replicas(old)) != replicasOrDefault(replicas(now)):
+		case old == zero || old.GetUID() != now.GetUID() || replicasOrDefault(replicas(old)) != replicasOrDefault(replicas(now)):
 			changed(now.GetNamespace())
 		}
 	})
@@ -89,7 +89,7 @@ func replicasOrDefault(n *int32) int32 {
 	return *n
 }
 
-// scaleQuery answers the scale queries of one computation.
+// scaleQuery reads the scales for one computation.
 type scaleQuery struct {
 	*scaleLister
 	ctx       context.Context
@@ -110,10 +110,10 @@ func (a *scaleQuery) scaleOf(o model.Owner) budget.Scale {
 		return budget.Scale{Fault: "not found, or its kind has no known scale"}
 	}
 	s, err := a.others.Scale(a.ctx, a.namespace, o)
-	_, never := err.(*NoScaleError)
+	_, noScale := err.(*NoScaleError)
 	switch {
 	case err != nil:
-		if !never {
+		if !noScale {
 			a.err = fmt.Errorf("reading the scale of %s %s/%s: %w", o.Kind, a.namespace, o.Name, err)
 		}
 		return budget.Scale{Fault: err.Error()}

@@ -70,9 +70,9 @@ func (k *scaleClient) Scale(ctx context.Context, namespace string, o model.Owner
 	if err == nil {
 		return s, nil
 	}
-	has, derr := k.supportsScale(mapping.Resource)
+	supported, derr := k.supportsScale(mapping.Resource)
 	switch {
-	case derr == nil && !has:
+	case derr == nil && !supported:
 		return nil, &NoScaleError{Resource: resource.String()}
 	case apierrors.IsNotFound(err):
 		return nil, nil
@@ -98,7 +98,7 @@ func (k *scaleClient) hasNoScale(r schema.GroupVersionResource) bool {
 	return k.withoutScale[r]
 }
 
-// supportsScale reports whether a resource has a scale subresource, and remembers if not.
+// supportsScale reports whether a resource has a scale subresource. It caches the absence of one.
 func (k *scaleClient) supportsScale(r schema.GroupVersionResource) (bool, error) {
 	list, err := k.discovery.ServerResourcesForGroupVersion(r.GroupVersion().String())
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// TestScaleClientDiscovery: a custom resource may be defined and changed while budgets cover its pods.
+// TestScaleClientDiscovery covers a custom resource that is defined and changed while budgets cover its pods.
 func TestScaleClientDiscovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := &fakediscovery.FakeDiscovery{Fake: &clienttesting.Fake{}}
@@ -32,30 +32,30 @@ func TestScaleClientDiscovery(t *testing.T) {
 			}
 			api.Resources = []*metav1.APIResourceList{list}
 		}
-		var answers runtime.Object
+		var response runtime.Object
 		scales := &fakescale.FakeScaleClient{}
 		scales.AddReactor("get", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
-			if answers == nil {
+			if response == nil {
 				return true, nil, apierrors.NewNotFound(schema.GroupResource{Group: "example.com", Resource: "widgets"}, "w")
 			}
-			return true, answers, nil
+			return true, response, nil
 		})
 		k := &scaleClient{clock: clock.RealClock{}, discovery: api, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(api)), client: scales, withoutScale: map[schema.GroupVersionResource]bool{}}
-		has := func(when string, want bool) {
+		checkScale := func(step string, want bool) {
 			t.Helper()
 			s, err := k.Scale(t.Context(), "ns", model.Owner{APIVersion: "example.com/v1", Kind: "Widget", Name: "w", UID: "w"})
-			var none *NoScaleError
-			if want != (err == nil && s != nil) || want == errors.As(err, &none) {
-				t.Errorf("%s: %v, %v", when, s, err)
+			var noScale *NoScaleError
+			if want != (err == nil && s != nil) || want == errors.As(err, &noScale) {
+				t.Errorf("%s: %v, %v", step, s, err)
 			}
 			time.Sleep(retryInterval)
 		}
 		serve()
-		has("no such kind", false)
+		checkScale("no such kind", false)
 		serve("widgets")
-		has("a kind without scale", false)
+		checkScale("a kind without scale", false)
 		serve("widgets", "widgets/scale")
-		answers = &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 3}}
-		has("with one", true)
+		response = &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 3}}
+		checkScale("with one", true)
 	})
 }

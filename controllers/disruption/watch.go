@@ -25,13 +25,13 @@ func (d *controller) onPod(old, now *corev1.Pod) {
 	if err != nil || len(budgets) == 0 {
 		return // listing from an informer cannot fail
 	}
-	was, is := budgetPodOrNil(old), budgetPodOrNil(now)
-	if was != nil && is != nil && equalForBudgets(was, is) {
+	before, after := budgetPodOrNil(old), budgetPodOrNil(now)
+	if before != nil && after != nil && equalForBudgets(before, after) {
 		return
 	}
 	for _, b := range budgets {
 		m := d.budgetCache.get(b)
-		if was != nil && budget.Ledger.Covers(m, was) || is != nil && budget.Ledger.Covers(m, is) {
+		if before != nil && budget.Ledger.Covers(m, before) || after != nil && budget.Ledger.Covers(m, after) {
 			d.budgetQueue.Add(key{Namespace: b.Namespace, Name: b.Name})
 		}
 	}

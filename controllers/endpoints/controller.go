@@ -149,7 +149,7 @@ func (e *controller) onPod(old, now *corev1.Pod) {
 	}
 }
 
-// onNodeAdded enqueues the Services with pods on a node that was unknown.
+// onNodeAdded enqueues the Services with pods on a node that was not in the cache.
 func (e *controller) onNodeAdded(name string) {
 	for k := range e.state.takeWaiting(name) {
 		e.queue.Add(k)

@@ -2,7 +2,7 @@
 //
 //	Service, its pods, their nodes ─▶ one key per Service ─┬─▶ EndpointSlices (k8s.io/endpointslice's reconciler)
 //	                                                       └─▶ Endpoints
-//	foreign Endpoints of a Service without selector ─▶ mirrored EndpointSlices
+//	Endpoints that a user writes for a Service without selector ─▶ mirrored EndpointSlices
 //
 // A pod is serving while it is Ready, terminating from its deletionTimestamp on, and ready
 // when it is serving and not terminating, or when the Service publishes not-ready addresses.

@@ -59,12 +59,12 @@ func TestPodOnUnknownNode(t *testing.T) {
 }
 
 func TestDeletedService(t *testing.T) {
-	foreign := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-foreign", UID: "f",
+	otherSlice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-other", UID: "f",
 		Labels: map[string]string{discoveryv1.LabelServiceName: "web", discoveryv1.LabelManagedBy: "example.com"}}}
 	byHand := &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "db"}, Subsets: []corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: "192.0.2.1"}}}}}
 	db := web()
 	db.Name, db.UID, db.Spec.Selector = "db", "db", nil
-	runController(t, []runtime.Object{web(), db, byHand, foreign, node("n1"), pod("p1", corev1.ConditionTrue)}, func(w *harness) {
+	runController(t, []runtime.Object{web(), db, byHand, otherSlice, node("n1"), pod("p1", corev1.ConditionTrue)}, func(w *harness) {
 		for _, name := range []string{"web", "db"} {
 			if err := w.api.CoreV1().Services("default").Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
@@ -72,7 +72,7 @@ func TestDeletedService(t *testing.T) {
 		}
 		w.settle()
 		list, err := w.api.DiscoveryV1().EndpointSlices("default").List(t.Context(), metav1.ListOptions{})
-		if err != nil || len(list.Items) != 1 || list.Items[0].Name != "web-foreign" {
+		if err != nil || len(list.Items) != 1 || list.Items[0].Name != "web-other" {
 			t.Errorf("slices left: %v, %v", list.Items, err)
 		}
 		if _, err := w.api.CoreV1().Endpoints("default").Get(t.Context(), "web", metav1.GetOptions{}); !apierrors.IsNotFound(err) {

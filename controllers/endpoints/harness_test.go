@@ -71,8 +71,8 @@ func (w *harness) conditions() map[string]string {
 	for _, s := range list.Items {
 		for _, e := range s.Endpoints {
 			out[e.TargetRef.Name] = ""
-			for i, holds := range []*bool{e.Conditions.Ready, e.Conditions.Serving, e.Conditions.Terminating} {
-				if *holds {
+			for i, condition := range []*bool{e.Conditions.Ready, e.Conditions.Serving, e.Conditions.Terminating} {
+				if *condition {
 					out[e.TargetRef.Name] += []string{"ready ", "serving ", "terminating"}[i]
 				}
 			}
@@ -82,16 +82,16 @@ func (w *harness) conditions() map[string]string {
 }
 
 // addresses returns the number of ready and not-ready addresses in the Endpoints of web.
-func (w *harness) addresses() (ready, not int) {
+func (w *harness) addresses() (ready, notReady int) {
 	w.t.Helper()
 	e, err := w.api.CoreV1().Endpoints("default").Get(w.t.Context(), "web", metav1.GetOptions{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	for _, s := range e.Subsets {
-		ready, not = ready+len(s.Addresses), not+len(s.NotReadyAddresses)
+		ready, notReady = ready+len(s.Addresses), notReady+len(s.NotReadyAddresses)
 	}
-	return ready, not
+	return ready, notReady
 }
 
 func web() *corev1.Service {

@@ -41,21 +41,21 @@ func (m *mirrorController) sync(ctx context.Context, k serviceKey) (time.Duratio
 	if err != nil {
 		return 0, err
 	}
-	owned, err := m.slicesOf(k)
+	existing, err := m.slicesOf(k)
 	if err != nil {
 		return 0, err
 	}
 	if source == nil {
-		if s == nil && len(owned) == 0 {
+		if s == nil && len(existing) == 0 {
 			m.tracker.DeleteService(k.namespace, k.name)
 		}
-		return 0, m.remove(ctx, owned)
+		return 0, m.remove(ctx, existing)
 	}
-	if m.tracker.StaleSlices(s, owned) {
+	if m.tracker.StaleSlices(s, existing) {
 		return staleCacheDelay, nil
 	}
-	changed, left := matchSlices(desiredSlices(source), owned)
-	errs := []error{m.remove(ctx, left)}
+	changed, surplus := matchSlices(desiredSlices(source), existing)
+	errs := []error{m.remove(ctx, surplus)}
 	for _, slice := range changed {
 		errs = append(errs, ignoreExpected(m.write(ctx, slice)))
 	}
@@ -65,7 +65,7 @@ func (m *mirrorController) sync(ctx context.Context, k serviceKey) (time.Duratio
 	return 0, nil
 }
 
-// endpointsToMirror returns a Service and its Endpoints. The Endpoints are nil if they are not to be mirrored.
+// endpointsToMirror returns a Service and its Endpoints. The Endpoints are nil if they must not be mirrored.
 func (m *mirrorController) endpointsToMirror(k serviceKey) (*corev1.Service, *corev1.Endpoints, error) {
 	s, err := m.services.Services(k.namespace).Get(k.name)
 	if err != nil {
@@ -75,7 +75,7 @@ func (m *mirrorController) endpointsToMirror(k serviceKey) (*corev1.Service, *co
 	if err != nil {
 		return nil, nil, ignoreExpected(err)
 	}
-	if _, elects := e.Annotations[resourcelock.LeaderElectionRecordAnnotationKey]; elects || s.Spec.Selector != nil || e.Labels[discoveryv1.LabelSkipMirror] == "true" || e.DeletionTimestamp != nil {
+	if _, isElectionLock := e.Annotations[resourcelock.LeaderElectionRecordAnnotationKey]; isElectionLock || s.Spec.Selector != nil || e.Labels[discoveryv1.LabelSkipMirror] == "true" || e.DeletionTimestamp != nil {
 		return s, nil, nil
 	}
 	return s, e, nil
@@ -92,27 +92,27 @@ func (m *mirrorController) slicesOf(k serviceKey) (out []*discoveryv1.EndpointSl
 	return out, err
 }
 
-// matchSlices returns the slices to write and the existing slices that are left over. A desired slice reuses an
+// matchSlices returns the slices to write and the surplus existing slices. A desired slice reuses an
 // existing one of the same address family and ports, preferably one with equal endpoints.
-func matchSlices(want, have []*discoveryv1.EndpointSlice) (changed, left []*discoveryv1.EndpointSlice) {
-	left = slices.Clone(have)
+func matchSlices(want, have []*discoveryv1.EndpointSlice) (changed, surplus []*discoveryv1.EndpointSlice) {
+	surplus = slices.Clone(have)
 	for _, w := range want {
-		i := slices.IndexFunc(left, func(h *discoveryv1.EndpointSlice) bool {
+		i := slices.IndexFunc(surplus, func(h *discoveryv1.EndpointSlice) bool {
 			return sameShape(h, w) && sameEndpoints(h, w)
 		})
 		if i < 0 {
-			i = slices.IndexFunc(left, func(h *discoveryv1.EndpointSlice) bool { return sameShape(h, w) })
+			i = slices.IndexFunc(surplus, func(h *discoveryv1.EndpointSlice) bool { return sameShape(h, w) })
 		}
 		if i < 0 {
 			changed = append(changed, w)
 			continue
 		}
-		if next, same := updatedSlice(left[i], w); !same {
+		if next, same := updatedSlice(surplus[i], w); !same {
 			changed = append(changed, next)
 		}
-		left = slices.Delete(left, i, i+1)
+		surplus = slices.Delete(surplus, i, i+1)
 	}
-	return changed, left
+	return changed, surplus
 }
 
 // sameShape reports whether two slices have the same address family and the same set of ports.

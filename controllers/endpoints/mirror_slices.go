@@ -25,21 +25,21 @@ const maxNamePrefixLen = 253 - 6
 func desiredSlices(e *corev1.Endpoints) (out []*discoveryv1.EndpointSlice) {
 	for _, subset := range repackSubsets(e.Subsets) {
 		families := map[discoveryv1.AddressType]util.EndpointSet{}
-		taken := 0
+		count := 0
 		for _, list := range []struct {
 			addresses []corev1.EndpointAddress
 			ready     bool
 		}{{subset.Addresses, true}, {subset.NotReadyAddresses, false}} {
 			for j := range list.addresses {
 				family, ok := addressType(list.addresses[j].IP)
-				if !ok || taken == maxEndpointsPerSubset {
+				if !ok || count == maxEndpointsPerSubset {
 					continue
 				}
 				if families[family] == nil {
 					families[family] = util.EndpointSet{}
 				}
 				families[family].Insert(endpointOf(&list.addresses[j], list.ready))
-				taken++
+				count++
 			}
 		}
 		for _, family := range slices.Sorted(maps.Keys(families)) {
@@ -60,9 +60,9 @@ func sortedEndpoints(set util.EndpointSet) (out []discoveryv1.Endpoint) {
 // sortEndpoints sorts endpoints in place.
 func sortEndpoints(list []discoveryv1.Endpoint) []discoveryv1.Endpoint {
 	slices.SortFunc(list, func(a, b discoveryv1.Endpoint) int {
-		of, with := ptr.Deref(a.TargetRef, corev1.ObjectReference{}), ptr.Deref(b.TargetRef, corev1.ObjectReference{})
+		targetA, targetB := ptr.Deref(a.TargetRef, corev1.ObjectReference{}), ptr.Deref(b.TargetRef, corev1.ObjectReference{})
 		return cmp.Or(slices.Compare(a.Addresses, b.Addresses), strings.Compare(ptr.Deref(a.Hostname, ""), ptr.Deref(b.Hostname, "")),
-			strings.Compare(of.Namespace, with.Namespace), strings.Compare(of.Name, with.Name))
+			strings.Compare(targetA.Namespace, targetB.Namespace), strings.Compare(targetA.Name, targetB.Name))
 	})
 	return list
 }

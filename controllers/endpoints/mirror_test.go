@@ -126,7 +126,8 @@ func TestEndpointsNotMirrored(t *testing.T) {
 	})
 }
 
-// TestMirroredSlicesMatchUpstream: otherwise both controllers would overwrite each other's slices.
+// TestMirroredSlicesMatchUpstream compares mirrored slices with those of upstream's controller. If they differed, both
+// controllers would overwrite each other's slices.
 func TestMirroredSlicesMatchUpstream(t *testing.T) {
 	at := func(ips ...string) (out []corev1.EndpointAddress) {
 		for _, ip := range ips {
@@ -168,7 +169,7 @@ func TestMirroredSlicesMatchUpstream(t *testing.T) {
 	}
 }
 
-// TestMirroredSliceIsAdopted: slices of upstream's controller, with endpoints in another order, are kept.
+// TestMirroredSliceIsAdopted checks that slices of upstream's controller, with endpoints in another order, are kept.
 func TestMirroredSliceIsAdopted(t *testing.T) {
 	runController(t, newForeignEndpoints(func(e *corev1.Endpoints) {
 		e.Subsets = []corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: "1.0.0.1"}, {IP: "1.0.0.2"}}, Ports: []corev1.EndpointPort{{Name: "a", Port: 1}, {Name: "b", Port: 2}}}}
@@ -194,7 +195,7 @@ func TestMirroredSliceIsAdopted(t *testing.T) {
 	})
 }
 
-// TestManagersAreGuarded: upstream's controllers of these names would write the same objects.
+// TestManagersAreGuarded checks that the guard covers upstream's controllers, which would write the same objects.
 func TestManagersAreGuarded(t *testing.T) {
 	refusal := (&upstreamguard.ConflictError{Controllers: []string{"endpoints"}}).Error()
 	for name, flag := range map[string]string{

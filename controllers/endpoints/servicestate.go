@@ -9,7 +9,7 @@ import (
 type serviceState struct {
 	mu    sync.Mutex
 	sizes map[serviceKey]int
-	// waiting holds the Services with omitted pods, by the unknown node.
+	// waiting holds the Services with omitted pods, by the name of the unknown node.
 	waiting map[string]map[serviceKey]bool
 }
 
@@ -47,7 +47,7 @@ func (s *serviceState) size(k serviceKey) int {
 	return s.sizes[k]
 }
 
-// takeWaiting removes and returns the Services that wait for a node.
+// takeWaiting removes and returns the Services with pods on a node that was not in the cache.
 func (s *serviceState) takeWaiting(node string) map[serviceKey]bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -24,7 +24,7 @@ type podAddress struct {
 // newSubsets returns the Endpoints subsets of a Service: its addresses, grouped by ports.
 // truncated reports whether there were too many addresses; ready ones take precedence.
 func newSubsets(s *corev1.Service, pods []*corev1.Pod) (out []corev1.EndpointSubset, truncated bool) {
-	var places []podAddress
+	var addresses []podAddress
 	ports := map[types.UID][]corev1.EndpointPort{}
 	for _, p := range pods {
 		address := addressOf(s, p)
@@ -42,22 +42,22 @@ func newSubsets(s *corev1.Service, pods []*corev1.Pod) (out []corev1.EndpointSub
 		if util.ShouldSetHostname(p, s) {
 			at.Hostname = p.Spec.Hostname
 		}
-		places = append(places, podAddress{at, s.Spec.PublishNotReadyAddresses || util.IsPodReady(p)})
+		addresses = append(addresses, podAddress{at, s.Spec.PublishNotReadyAddresses || util.IsPodReady(p)})
 		ports[p.UID] = found
 	}
-	slices.SortFunc(places, func(a, b podAddress) int {
+	slices.SortFunc(addresses, func(a, b podAddress) int {
 		return cmp.Or(compareBool(b.ready, a.ready), strings.Compare(a.address.IP, b.address.IP), strings.Compare(string(a.address.TargetRef.UID), string(b.address.TargetRef.UID)))
 	})
-	if len(places) > maxAddresses {
-		places, truncated = places[:maxAddresses], true
+	if len(addresses) > maxAddresses {
+		addresses, truncated = addresses[:maxAddresses], true
 	}
-	return groupByPorts(places, ports), truncated
+	return groupByPorts(addresses, ports), truncated
 }
 
 // groupByPorts groups addresses with the same ports.
-func groupByPorts(places []podAddress, ports map[types.UID][]corev1.EndpointPort) (out []corev1.EndpointSubset) {
+func groupByPorts(addresses []podAddress, ports map[types.UID][]corev1.EndpointPort) (out []corev1.EndpointSubset) {
 	at := map[string]int{}
-	for _, p := range places {
+	for _, p := range addresses {
 		have := ports[p.address.TargetRef.UID]
 		key := portsKey(have)
 		i, ok := at[key]

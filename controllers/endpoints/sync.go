@@ -26,11 +26,11 @@ func (e *controller) sync(ctx context.Context, k serviceKey) (time.Duration, err
 		// Endpoints are managed by others, or the garbage collector deletes them.
 		return 0, nil
 	}
-	owned, err := e.slicesOf(k)
+	existing, err := e.slicesOf(k)
 	if err != nil {
 		return 0, err
 	}
-	if e.tracker.StaleSlices(s, owned) {
+	if e.tracker.StaleSlices(s, existing) {
 		metrics.EndpointSliceSyncs.WithLabelValues("stale").Inc()
 		return staleCacheDelay, nil
 	}
@@ -40,7 +40,7 @@ func (e *controller) sync(ctx context.Context, k serviceKey) (time.Duration, err
 	}
 	trigger := e.triggers.ComputeEndpointLastChangeTriggerTime(k.namespace, s, pods)
 	err = errors.Join(
-		ignoreExpected(e.reconciler.Reconcile(e.log, s, pods, owned, trigger)),
+		ignoreExpected(e.reconciler.Reconcile(e.log, s, pods, existing, trigger)),
 		ignoreExpected(e.syncEndpoints(ctx, s, pods, trigger)))
 	if err != nil {
 		metrics.EndpointSliceSyncs.WithLabelValues("error").Inc()
@@ -97,12 +97,12 @@ func (e *controller) deleteService(ctx context.Context, k serviceKey) error {
 	e.reconciler.DeleteService(k.namespace, k.name)
 	e.tracker.DeleteService(k.namespace, k.name)
 	e.state.forget(k)
-	owned, err := e.slicesOf(k)
+	existing, err := e.slicesOf(k)
 	if err != nil {
 		return err
 	}
 	errs := []error{e.deleteEndpoints(ctx, k)}
-	for _, s := range owned {
+	for _, s := range existing {
 		if metav1.GetControllerOf(s) == nil {
 			continue
 		}

@@ -27,18 +27,18 @@ func (gc *garbageCollector) attemptToDelete(ctx context.Context, o *object, depe
 	if err != nil || m == nil || m.DeletionTimestamp != nil {
 		return err
 	}
-	by, err := gc.classifyReferences(ctx, o, m.OwnerReferences)
+	refs, err := gc.classifyReferences(ctx, o, m.OwnerReferences)
 	if err != nil || len(m.OwnerReferences) == 0 {
 		return err
 	}
-	if len(by.existing) > 0 {
-		if len(by.dangling)+len(by.waiting) == 0 {
+	if len(refs.existing) > 0 {
+		if len(refs.dangling)+len(refs.waiting) == 0 {
 			return nil
 		}
-		return gc.patchMetadata(ctx, o, m, map[string]any{"ownerReferences": by.existing})
+		return gc.patchMetadata(ctx, o, m, map[string]any{"ownerReferences": refs.existing})
 	}
 	policy := propagationPolicy(m)
-	if len(by.waiting) > 0 && len(dependents) > 0 {
+	if len(refs.waiting) > 0 && len(dependents) > 0 {
 		// The dependents must be deleted first. If a dependent itself waits for its dependents there may be a cycle.
 		// To break it, this object stops blocking its owners.
 		if slices.ContainsFunc(dependents, func(d *object) bool { return d.foreground }) {
@@ -107,11 +107,11 @@ func (gc *garbageCollector) orphanDependents(ctx context.Context, o *object, dep
 		if m == nil {
 			continue
 		}
-		rest := slices.DeleteFunc(slices.Clone(m.OwnerReferences), func(r metav1.OwnerReference) bool { return r.UID == o.uid })
-		if len(rest) == len(m.OwnerReferences) {
+		remaining := slices.DeleteFunc(slices.Clone(m.OwnerReferences), func(r metav1.OwnerReference) bool { return r.UID == o.uid })
+		if len(remaining) == len(m.OwnerReferences) {
 			continue
 		}
-		if err := gc.patchMetadata(ctx, d, m, map[string]any{"ownerReferences": rest}); err != nil {
+		if err := gc.patchMetadata(ctx, d, m, map[string]any{"ownerReferences": remaining}); err != nil {
 			return fmt.Errorf("orphaning %s %s/%s: %w", d.resource.Resource, d.namespace, d.name, err)
 		}
 	}
@@ -124,11 +124,11 @@ func (gc *garbageCollector) removeFinalizer(ctx context.Context, o *object, fina
 	if err != nil || m == nil {
 		return err
 	}
-	rest := slices.DeleteFunc(slices.Clone(m.Finalizers), func(f string) bool { return f == finalizer })
-	if len(rest) == len(m.Finalizers) {
+	remaining := slices.DeleteFunc(slices.Clone(m.Finalizers), func(f string) bool { return f == finalizer })
+	if len(remaining) == len(m.Finalizers) {
 		return nil
 	}
-	return gc.patchMetadata(ctx, o, m, map[string]any{"finalizers": rest})
+	return gc.patchMetadata(ctx, o, m, map[string]any{"finalizers": remaining})
 }
 
 // patchMetadata patches metadata, with UID and resource version as preconditions.

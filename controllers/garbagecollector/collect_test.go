@@ -32,17 +32,17 @@ type harness struct {
 	events  *record.FakeRecorder
 }
 
-func newHarness(t *testing.T, things ...*metav1.PartialObjectMetadata) *harness {
+func newHarness(t *testing.T, objects ...*metav1.PartialObjectMetadata) *harness {
 	t.Helper()
 	scheme := fake.NewTestScheme()
 	if err := metav1.AddMetaToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	var objects []runtime.Object
-	for _, m := range things {
-		objects = append(objects, m)
+	var stored []runtime.Object
+	for _, m := range objects {
+		stored = append(stored, m)
 	}
-	b := &harness{T: t, client: fake.NewSimpleMetadataClient(scheme, objects...), events: record.NewFakeRecorder(10)}
+	b := &harness{T: t, client: fake.NewSimpleMetadataClient(scheme, stored...), events: record.NewFakeRecorder(10)}
 	b.garbageCollector = &garbageCollector{env: runner.Production(), metadata: b.client, events: b.events, graph: newGraph(), absentOwners: lru.New(9), reported: lru.New(9), log: klog.Background(),
 		monitors: map[schema.GroupKind]*monitor{configMaps.kind: {resource: configMaps},
 			{Kind: "Node"}: {resource: monitoredResource{schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, schema.GroupKind{Kind: "Node"}, false}}}}
@@ -59,7 +59,7 @@ func newHarness(t *testing.T, things ...*metav1.PartialObjectMetadata) *harness 
 		}
 		return false, nil, nil
 	})
-	for _, m := range things {
+	for _, m := range objects {
 		b.graph.upsert(toObject(m))
 	}
 	return b
@@ -89,7 +89,7 @@ func TestDependents(t *testing.T) {
 	old.DeletionTimestamp = &metav1.Time{Time: time.Now().Add(-time.Minute)}
 	for name, tc := range map[string]struct {
 		objects []*metav1.PartialObjectMetadata
-		look    string
+		object  string
 		want    []string
 	}{
 		"the owner exists":                              {[]*metav1.PartialObjectMetadata{newMetadata("owner"), newMetadata("a", "owner")}, "a", nil},
@@ -108,7 +108,7 @@ func TestDependents(t *testing.T) {
 		"owner with another UID":                        {[]*metav1.PartialObjectMetadata{inOtherNamespace(newMetadata("owner")), newMetadata("a", "owner")}, "a", []string{"delete a Background"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			newHarness(t, tc.objects...).expectActions(tc.look, tc.want...)
+			newHarness(t, tc.objects...).expectActions(tc.object, tc.want...)
 		})
 	}
 }
@@ -131,7 +131,7 @@ func TestOwnerInOtherNamespaceIsReported(t *testing.T) {
 	}
 }
 
-// TestClusterScopedDependentOfNamespacedOwner: the namespace of the owner is unknown.
+// TestClusterScopedDependentOfNamespacedOwner covers an owner whose namespace is unknown.
 func TestClusterScopedDependentOfNamespacedOwner(t *testing.T) {
 	b := newHarness(t)
 	n := newMetadata("n1", "owner")

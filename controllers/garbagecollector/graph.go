@@ -25,7 +25,7 @@ type object struct {
 	since           time.Time // start of the deletion
 }
 
-// graph holds owners and dependents as the watches report them.
+// graph holds the observed owners and dependents.
 type graph struct {
 	mu      sync.Mutex
 	objects map[types.UID]*object

@@ -39,12 +39,12 @@ func toObject(m *metav1.PartialObjectMetadata) *object {
 
 func TestGraphEnqueues(t *testing.T) {
 	g := newGraph()
-	enqueue := func(what string, got []types.UID, want string) {
+	enqueue := func(change string, got []types.UID, want string) {
 		t.Helper()
 		slices.Sort(got)
 		got = slices.Compact(got)
 		if g := strings.Trim(fmt.Sprint(got), "[]"); g != want {
-			t.Errorf("%s: enqueued %q, want %q", what, g, want)
+			t.Errorf("%s: enqueued %q, want %q", change, g, want)
 		}
 	}
 	enqueue("a dependent before its owner", g.upsert(toObject(newMetadata("a", "!owner", "other"))), "a")

@@ -46,8 +46,8 @@ type absentOwner struct {
 
 // lookUpOwner reports whether an owner exists and whether it waits for its dependents.
 func (gc *garbageCollector) lookUpOwner(ctx context.Context, o *object, ref metav1.OwnerReference) (exists, waits bool, err error) {
-	k, known := gc.resourceFor(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind())
-	if !known {
+	k, served := gc.resourceFor(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind())
+	if !served {
 		return false, false, fmt.Errorf("%s %s/%s: owner %s has kind %s in %s, which the API server does not serve: not collected", o.resource.Resource, o.namespace, o.name, ref.Name, ref.Kind, ref.APIVersion)
 	}
 	namespace := ""

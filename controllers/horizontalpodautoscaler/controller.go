@@ -44,7 +44,7 @@ type controller struct {
 	states map[types.NamespacedName]*autoscalerState
 }
 
-// autoscalerState is what the controller keeps for an autoscaler. One worker at a time uses the history.
+// autoscalerState is the controller's state of an autoscaler. Only one worker at a time uses the history.
 type autoscalerState struct {
 	uid      types.UID
 	history  autoscaling.History
@@ -127,5 +127,5 @@ func (c *controller) claim(key types.NamespacedName, m *autoscalerState, selecto
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m.selector = selector
-	return overlapping(c.states, key, pods)
+	return findOverlapping(c.states, key, pods)
 }

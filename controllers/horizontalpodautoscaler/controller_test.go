@@ -163,34 +163,34 @@ func (s *env) expect(replicas int32, conditions ...string) *autoscalingv2.Horizo
 }
 
 const (
-	active  = "ScalingActive=True/ValidMetricFound"
-	within  = "ScalingLimited=False/DesiredWithinRange"
-	able    = "AbleToScale=True/ReadyForNewScale"
-	scaled  = "AbleToScale=True/SucceededRescale"
-	hasRead = "AbleToScale=True/SucceededGetScale"
+	scalingActive     = "ScalingActive=True/ValidMetricFound"
+	withinRange       = "ScalingLimited=False/DesiredWithinRange"
+	readyForNewScale  = "AbleToScale=True/ReadyForNewScale"
+	succeededRescale  = "AbleToScale=True/SucceededRescale"
+	succeededGetScale = "AbleToScale=True/SucceededGetScale"
 )
 
 func TestScaleUpAndDown(t *testing.T) {
 	run(t, func(s *env) {
 		s.autoscale(nil)
 		s.Settle(time.Second)
-		h := s.expect(2, able, active, within)
+		h := s.expect(2, readyForNewScale, scalingActive, withinRange)
 		if m := h.Status.CurrentMetrics[0].Resource.Current; *m.AverageUtilization != 50 || m.AverageValue.String() != "50m" || *h.Status.ObservedGeneration != 3 || h.Status.DesiredReplicas != 2 {
 			s.Errorf("status: %+v", h.Status)
 		}
 		s.milli.Store(90)
 		s.Settle(syncPeriod)
-		if h := s.expect(4, scaled, active, within); h.Status.LastScaleTime == nil || s.EventCount("SuccessfulRescale") != 1 {
+		if h := s.expect(4, succeededRescale, scalingActive, withinRange); h.Status.LastScaleTime == nil || s.EventCount("SuccessfulRescale") != 1 {
 			s.Errorf("%d events, status %+v", s.EventCount("SuccessfulRescale"), h.Status)
 		}
 		s.milli.Store(50)
 		s.addPod("p2")
 		s.addPod("p3")
 		s.Settle(time.Minute)
-		s.expect(4, able, active, within)
+		s.expect(4, readyForNewScale, scalingActive, withinRange)
 		s.milli.Store(20)
 		s.Settle(2 * time.Minute)
-		s.expect(4, "AbleToScale=True/ScaleDownStabilized", active, within)
+		s.expect(4, "AbleToScale=True/ScaleDownStabilized", scalingActive, withinRange)
 		s.Settle(5 * time.Minute)
 		if n := s.replicas.Load(); n != 2 {
 			s.Errorf("%d replicas after the stabilization window, want 2", n)
@@ -203,16 +203,16 @@ func TestLimitsWithoutMetrics(t *testing.T) {
 		s.milli.Store(-1)
 		s.autoscale(func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.MinReplicas = new(int32(3)) })
 		s.Settle(time.Second)
-		s.expect(3, scaled)
+		s.expect(3, succeededRescale)
 		s.Settle(syncPeriod)
-		h := s.expect(3, hasRead, "ScalingActive=False/FailedGetResourceMetric")
+		h := s.expect(3, succeededGetScale, "ScalingActive=False/FailedGetResourceMetric")
 		const want = "the HPA was unable to compute the replica count: failed to get cpu utilization: unable to get metrics for resource cpu: no metrics returned from resource metrics API"
 		if got := h.Status.Conditions[1].Message; got != want || s.EventCount("FailedGetResourceMetric") == 0 {
 			s.Errorf("%q, %d events", got, s.EventCount("FailedGetResourceMetric"))
 		}
 		s.replicas.Store(0)
 		s.Settle(syncPeriod)
-		s.expect(0, hasRead, "ScalingActive=False/ScalingDisabled")
+		s.expect(0, succeededGetScale, "ScalingActive=False/ScalingDisabled")
 	})
 }
 
@@ -259,23 +259,23 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestFailedUpdate: a target that cannot be scaled is tried again.
+// TestFailedUpdate checks that scaling a target is retried.
 func TestFailedUpdate(t *testing.T) {
 	run(t, func(s *env) {
 		s.milli.Store(100)
 		s.failUpdate.Store(true)
 		s.autoscale(nil)
 		s.Settle(time.Second)
-		if h := s.expect(2, "AbleToScale=False/FailedUpdateScale", active, within); h.Status.DesiredReplicas != 2 || s.EventCount("FailedRescale") != 1 {
+		if h := s.expect(2, "AbleToScale=False/FailedUpdateScale", scalingActive, withinRange); h.Status.DesiredReplicas != 2 || s.EventCount("FailedRescale") != 1 {
 			s.Errorf("status: %+v", h.Status)
 		}
 		s.failUpdate.Store(false)
 		s.Settle(syncPeriod)
-		s.expect(4, scaled, active, within)
+		s.expect(4, succeededRescale, scalingActive, withinRange)
 	})
 }
 
-// TestSeveralAutoscalers: autoscalers of the same pods do nothing.
+// TestSeveralAutoscalers checks that autoscalers of the same pods do nothing.
 func TestSeveralAutoscalers(t *testing.T) {
 	run(t, func(s *env) {
 		s.autoscale(func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Name = "other" })
@@ -283,7 +283,7 @@ func TestSeveralAutoscalers(t *testing.T) {
 		s.milli.Store(100)
 		s.autoscale(nil)
 		s.Settle(time.Second)
-		h := s.expect(2, hasRead, "ScalingActive=False/AmbiguousSelector")
+		h := s.expect(2, succeededGetScale, "ScalingActive=False/AmbiguousSelector")
 		if want := "pods by selector app=d are controlled by multiple HPAs: [ns/h ns/other]"; h.Status.Conditions[1].Message != want {
 			s.Errorf("have %q, want %q", h.Status.Conditions[1].Message, want)
 		}
@@ -291,11 +291,11 @@ func TestSeveralAutoscalers(t *testing.T) {
 			s.Fatal(err)
 		}
 		s.Settle(syncPeriod)
-		s.expect(4, scaled, active, within)
+		s.expect(4, succeededRescale, scalingActive, withinRange)
 	})
 }
 
-// TestStateOfDeleted: a deleted autoscaler does not block others, although its deletion was handled during its reconcile.
+// TestStateOfDeleted covers an autoscaler whose deletion was handled during its reconcile. It must not block others.
 func TestStateOfDeleted(t *testing.T) {
 	factory := informers.NewSharedInformerFactory(fake.NewClientset(), 0)
 	c := &controller{autoscalers: factory.Autoscaling().V2().HorizontalPodAutoscalers().Lister(), states: map[types.NamespacedName]*autoscalerState{}}
@@ -305,7 +305,7 @@ func TestStateOfDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(c.states) != 0 {
-		t.Errorf("the controller remembers %v", c.states)
+		t.Errorf("the controller still has states %v", c.states)
 	}
 }
 
@@ -325,7 +325,7 @@ type invalidated struct {
 
 func (i *invalidated) Invalidate() { i.count.Add(1) }
 
-// TestDiscoveryExpires: kinds and versions of metrics that appear later are found.
+// TestDiscoveryExpires checks that kinds and versions of metrics that appear later are found.
 func TestDiscoveryExpires(t *testing.T) {
 	mapper, versions := &resettable{}, &invalidated{}
 	s := &env{mapper: mapper, versions: versions}

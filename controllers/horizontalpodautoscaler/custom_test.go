@@ -33,7 +33,7 @@ func expectMetric(t *testing.T, s *env, spec autoscalingv2.MetricSpec, replicas 
 	s.run(t, func(s *env) {
 		s.autoscale(func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.Metrics = []autoscalingv2.MetricSpec{spec} })
 		s.Settle(time.Second)
-		h := s.expect(replicas, scaled, active, within)
+		h := s.expect(replicas, succeededRescale, scalingActive, withinRange)
 		if m := h.Status.CurrentMetrics; len(m) != 1 || !check(m[0]) {
 			s.Errorf("metrics in the status: %+v", m)
 		}
@@ -46,8 +46,8 @@ func TestPodsMetric(t *testing.T) {
 		Metric: autoscalingv2.MetricIdentifier{Name: "requests"}, Target: autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType, AverageValue: &value}}}
 	all := &env{custom: customMetric("Pod", map[string]string{"p0": "1", "p1": "3"})}
 	expectMetric(t, all, spec, 4, func(m autoscalingv2.MetricStatus) bool { return m.Pods.Current.AverageValue.String() == "2" })
-	one := &env{custom: customMetric("Pod", map[string]string{"p1": "3"})} // a pod without value does not use anything when pods are added
-	expectMetric(t, one, spec, 3, func(m autoscalingv2.MetricStatus) bool { return m.Pods.Current.AverageValue.String() == "3" })
+	s := &env{custom: customMetric("Pod", map[string]string{"p1": "3"})} // a pod without value does not use anything when pods are added
+	expectMetric(t, s, spec, 3, func(m autoscalingv2.MetricStatus) bool { return m.Pods.Current.AverageValue.String() == "3" })
 }
 
 func TestObjectMetric(t *testing.T) {

@@ -38,31 +38,31 @@ func (f *failure) Error() string { return f.err.Error() }
 // metric computes one metric. Its error wraps a failure.
 func (m *measurement) metric(ctx context.Context, spec *autoscalingv2.MetricSpec) (result, error) {
 	var found result
-	var reason, what string
+	var reason, description string
 	var err error
 	switch {
 	case spec.Type == autoscalingv2.ResourceMetricSourceType && spec.Resource != nil:
 		s := spec.Resource
-		reason, what = "FailedGetResourceMetric", string(s.Name)+" resource metric value"
+		reason, description = "FailedGetResourceMetric", string(s.Name)+" resource metric value"
 		found.Metric, found.status, err = m.resource(ctx, s.Name, "", &s.Target)
 	case spec.Type == autoscalingv2.ContainerResourceMetricSourceType && spec.ContainerResource != nil:
 		s := spec.ContainerResource
-		reason, what = "FailedGetContainerResourceMetric", s.Container+" container metric value"
+		reason, description = "FailedGetContainerResourceMetric", s.Container+" container metric value"
 		found.Metric, found.status, err = m.resource(ctx, s.Name, s.Container, &s.Target)
 	case spec.Type == autoscalingv2.PodsMetricSourceType && spec.Pods != nil:
-		reason, what = "FailedGetPodsMetric", "pods metric value"
+		reason, description = "FailedGetPodsMetric", "pods metric value"
 		found.Metric, found.status, err = m.podsMetric(spec.Pods)
 	case spec.Type == autoscalingv2.ObjectMetricSourceType && spec.Object != nil:
-		reason, what = "FailedGetObjectMetric", "object metric value"
+		reason, description = "FailedGetObjectMetric", "object metric value"
 		found.Metric, found.status, err = m.objectMetric(spec.Object)
 	case spec.Type == autoscalingv2.ExternalMetricSourceType && spec.External != nil:
-		reason, what = "FailedGetExternalMetric", spec.External.Metric.Name+" external metric value"
+		reason, description = "FailedGetExternalMetric", spec.External.Metric.Name+" external metric value"
 		found.Metric, found.status, err = m.externalMetric(spec.External)
 	default:
-		reason, what, err = "InvalidMetricSourceType", "metric value", fmt.Errorf("unknown metric source type %q", spec.Type)
+		reason, description, err = "InvalidMetricSourceType", "metric value", fmt.Errorf("unknown metric source type %q", spec.Type)
 	}
 	if err != nil {
-		return result{Metric: autoscaling.Metric{Failed: true}}, fmt.Errorf("failed to get %s: %w", what, &failure{reason, err})
+		return result{Metric: autoscaling.Metric{Failed: true}}, fmt.Errorf("failed to get %s: %w", description, &failure{reason, err})
 	}
 	return found, nil
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/berthproject/berth/engine/autoscaling"
 )
 
-// reconciliation is one decision about an autoscaler. h is changed, old is what the cache has.
+// reconciliation is one decision about an autoscaler. It changes h; old is the cached object.
 type reconciliation struct {
 	*controller
 	now    time.Time

@@ -17,16 +17,16 @@ import (
 
 // resource computes a metric of metrics.k8s.io: of a container, or of whole pods if container is empty.
 func (m *measurement) resource(ctx context.Context, name corev1.ResourceName, container string, target *autoscalingv2.MetricTarget) (autoscaling.Metric, autoscalingv2.MetricStatus, error) {
-	metric, what := autoscaling.Metric{Name: string(name) + " resource"}, "usage"
+	metric, quantity := autoscaling.Metric{Name: string(name) + " resource"}, "usage"
 	if target.AverageUtilization != nil {
-		metric.Name, what = string(name)+" resource utilization (percentage of request)", "utilization"
+		metric.Name, quantity = string(name)+" resource utilization (percentage of request)", "utilization"
 		if container != "" {
 			metric.Name = string(name) + " container resource utilization (percentage of request)"
 		}
 	}
 	p, err := m.resourceProposal(ctx, name, container, target)
 	if err != nil {
-		return metric, autoscalingv2.MetricStatus{}, fmt.Errorf("failed to get %s %s: %w", name, what, err)
+		return metric, autoscalingv2.MetricStatus{}, fmt.Errorf("failed to get %s %s: %w", name, quantity, err)
 	}
 	metric.Replicas = p.Replicas
 	current := valueStatus(p, target)

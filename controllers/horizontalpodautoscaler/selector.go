@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// overlapping returns the autoscalers of a namespace that select one of the pods, including key. It returns nil if there are no
+// findOverlapping returns the autoscalers of a namespace that select one of the pods, including key. It returns nil if there are no
 // others.
-func overlapping(all map[types.NamespacedName]*autoscalerState, key types.NamespacedName, pods []labels.Set) []string {
+func findOverlapping(all map[types.NamespacedName]*autoscalerState, key types.NamespacedName, pods []labels.Set) []string {
 	var names []string
 	for other, s := range all {
 		if other == key || other.Namespace != key.Namespace || s.selector == nil {

@@ -15,9 +15,9 @@ import (
 )
 
 // set sets a condition. The transition time changes with the status only.
-func (r *reconciliation) set(kind autoscalingv2.HorizontalPodAutoscalerConditionType, is bool, reason, message string) {
+func (r *reconciliation) set(kind autoscalingv2.HorizontalPodAutoscalerConditionType, isTrue bool, reason, message string) {
 	status := corev1.ConditionFalse
-	if is {
+	if isTrue {
 		status = corev1.ConditionTrue
 	}
 	i := slices.IndexFunc(r.h.Status.Conditions, func(c autoscalingv2.HorizontalPodAutoscalerCondition) bool { return c.Type == kind })
@@ -32,7 +32,7 @@ func (r *reconciliation) set(kind autoscalingv2.HorizontalPodAutoscalerCondition
 	c.Reason, c.Message, c.ObservedGeneration = reason, message, r.h.Status.ObservedGeneration
 }
 
-// setDecided sets a condition of a decision, if the decision has it.
+// setDecided sets a condition of a decision unless it is nil.
 func (r *reconciliation) setDecided(kind autoscalingv2.HorizontalPodAutoscalerConditionType, c *autoscaling.Condition) {
 	if c != nil {
 		r.set(kind, c.True, c.Reason, c.Message)

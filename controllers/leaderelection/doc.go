@@ -1,4 +1,4 @@
-// Package leaderelection lets only one of several instances act: the holder of a Lease.
+// Package leaderelection allows only one of several instances to act: the holder of a Lease.
 //
 //	candidate ─▶ leading ──renewed──▶ leading
 //	               │  no renewal succeeded for RenewDeadline: the gate closes
@@ -7,8 +7,8 @@
 //
 // Every request of the controllers passes the gate. The gate is open for RenewDeadline after the moment at which the
 // last successful renewal was SENT. Other candidates wait for LeaseDuration, which is longer, from the later moment at
-// which they observed the renewal. An instance that was stopped, partitioned or slow therefore sends nothing while
-// another one may lead, however late it notices.
+// which they observed the renewal. An instance that was suspended, partitioned or slow therefore sends no requests
+// while another one may lead.
 //
 // Invariants, each covered by a test on virtual time:
 //

@@ -24,10 +24,10 @@ import (
 type recordingTransport struct {
 	gate *Gate
 	mu   sync.Mutex
-	// hanging makes requests wait forever; leftAt is when the last such request was cancelled.
-	hanging bool
-	leftAt  time.Time
-	times   []time.Time
+	// hanging makes requests wait forever; cancelledAt is when the last such request was cancelled.
+	hanging     bool
+	cancelledAt time.Time
+	times       []time.Time
 }
 
 func (w *recordingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -38,7 +38,7 @@ func (w *recordingTransport) RoundTrip(r *http.Request) (*http.Response, error) 
 	if hangs {
 		<-r.Context().Done()
 		w.mu.Lock()
-		w.leftAt = time.Now()
+		w.cancelledAt = time.Now()
 		w.mu.Unlock()
 		return nil, r.Context().Err()
 	}
@@ -77,24 +77,24 @@ func (w *recordingTransport) hang(hangs bool) {
 	w.hanging = hangs
 }
 
-func (w *recordingTransport) left() time.Time {
+func (w *recordingTransport) lastCancelled() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.leftAt
+	return w.cancelledAt
 }
 
-// partition makes Lease writes fail after a delay once cut is set.
+// partition makes Lease writes fail after a delay once active is set.
 type partition struct {
-	on      atomic.Bool
-	takes   time.Duration
+	active  atomic.Bool
+	delay   time.Duration
 	granted atomic.Pointer[time.Time] // when the last successful write was sent
 }
 
-func (c *partition) put(api *fake.Clientset) {
+func (c *partition) install(api *fake.Clientset) {
 	api.PrependReactor("*", "leases", func(a kubetesting.Action) (bool, runtime.Object, error) {
 		sent := time.Now()
-		time.Sleep(c.takes)
-		if c.on.Load() {
+		time.Sleep(c.delay)
+		if c.active.Load() {
 			return true, nil, errors.New("no route to host")
 		}
 		if a.GetVerb() != "get" {
@@ -108,8 +108,8 @@ func TestPartitionedLeaderStopsBeforeLeaseExpires(t *testing.T) {
 	for name, hangs := range map[string]bool{"between requests": false, "with a request in flight": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				api, c, e := fake.NewSimpleClientset(), &partition{takes: 300 * time.Millisecond}, Default("berth-controller")
-				c.put(api)
+				api, c, e := fake.NewSimpleClientset(), &partition{delay: 300 * time.Millisecond}, Default("berth-controller")
+				c.install(api)
 				w := &recordingTransport{gate: NewGate(e.RenewDeadline)}
 				workDone := make(chan error)
 				go func() { workDone <- e.Run(t.Context(), api, w.gate, w.send) }()
@@ -117,7 +117,7 @@ func TestPartitionedLeaderStopsBeforeLeaseExpires(t *testing.T) {
 				if elapsed(w.last()) > time.Second {
 					t.Fatal("the leader sends no requests")
 				}
-				c.on.Store(true)
+				c.active.Store(true)
 				w.hang(hangs)
 				if err := <-workDone; !errors.Is(err, ErrLost) {
 					t.Fatalf("Run returned %v", err)
@@ -126,7 +126,7 @@ func TestPartitionedLeaderStopsBeforeLeaseExpires(t *testing.T) {
 				if d := w.last().Sub(granted); d >= e.RenewDeadline {
 					t.Errorf("the last request was sent %v after the last renewal", d)
 				}
-				if d := w.left().Sub(granted); hangs && d > e.RenewDeadline {
+				if d := w.lastCancelled().Sub(granted); hangs && d > e.RenewDeadline {
 					t.Errorf("a request was in flight %v after the last renewal", d)
 				}
 				if time.Since(granted) > e.LeaseDuration {
@@ -137,7 +137,7 @@ func TestPartitionedLeaderStopsBeforeLeaseExpires(t *testing.T) {
 	}
 }
 
-// A resumed process sends requests before its timers fire.
+// A process that was suspended sends requests before its timers fire.
 func TestGateDoesNotRelyOnTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(10 * time.Second)
@@ -160,7 +160,7 @@ func TestGateDoesNotRelyOnTimer(t *testing.T) {
 	})
 }
 
-// The time at which a renewal was sent counts, not that of the response.
+// The gate is open for a time that starts when the renewal was sent, not when its response arrived.
 func TestLateRenewalResponseDoesNotExtend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(10 * time.Second)
@@ -172,9 +172,9 @@ func TestLateRenewalResponseDoesNotExtend(t *testing.T) {
 		if g.lost.Err() == nil {
 			t.Error("open 10 s after the renewal was sent")
 		}
-		late := NewGate(10 * time.Second)
-		late.renewed(sent)
-		if late.isOpen() {
+		expired := NewGate(10 * time.Second)
+		expired.renewed(sent)
+		if expired.isOpen() {
 			t.Error("opened by a renewal sent 10 s ago")
 		}
 	})
@@ -185,32 +185,32 @@ func TestTwoInstancesNeverSendConcurrently(t *testing.T) {
 		leases, c := fake.NewSimpleClientset(), &partition{}
 		first, second := Default("berth-controller"), Default("berth-controller")
 		first.Identity, second.Identity = "first", "second"
-		one, two := &recordingTransport{gate: NewGate(first.RenewDeadline)}, &recordingTransport{gate: NewGate(second.RenewDeadline)}
-		// The first instance sees the API through a partitioned connection; both see the same Leases.
-		far := fake.NewSimpleClientset()
-		c.put(far)
-		far.PrependReactor("*", "leases", func(a kubetesting.Action) (bool, runtime.Object, error) {
-			if c.on.Load() {
+		firstTransport, secondTransport := &recordingTransport{gate: NewGate(first.RenewDeadline)}, &recordingTransport{gate: NewGate(second.RenewDeadline)}
+		// The first instance uses a connection that can be partitioned. Both instances use the same Leases.
+		partitionedAPI := fake.NewSimpleClientset()
+		c.install(partitionedAPI)
+		partitionedAPI.PrependReactor("*", "leases", func(a kubetesting.Action) (bool, runtime.Object, error) {
+			if c.active.Load() {
 				return true, nil, errors.New("no route to host")
 			}
 			obj, err := leases.Invokes(a, &coordinationv1.Lease{})
 			return true, obj, err
 		})
 		workDone := make(chan error)
-		go func() { workDone <- first.Run(t.Context(), far, one.gate, one.send) }()
+		go func() { workDone <- first.Run(t.Context(), partitionedAPI, firstTransport.gate, firstTransport.send) }()
 		time.Sleep(time.Second)
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
-		go func() { done <- second.Run(ctx, leases, two.gate, two.send) }()
+		go func() { done <- second.Run(ctx, leases, secondTransport.gate, secondTransport.send) }()
 		time.Sleep(time.Minute)
-		if len(two.sent()) > 0 {
-			t.Fatal("both lead")
+		if len(secondTransport.sent()) > 0 {
+			t.Fatal("both instances are leaders")
 		}
-		c.on.Store(true)
+		c.active.Store(true)
 		_ = <-workDone
 		time.Sleep(time.Minute)
-		if len(two.sent()) == 0 || !two.sent()[0].After(one.last().Add(time.Second)) {
-			t.Errorf("the first sent until %v, the second from %v", one.last(), two.sent())
+		if len(secondTransport.sent()) == 0 || !secondTransport.sent()[0].After(firstTransport.last().Add(time.Second)) {
+			t.Errorf("the first instance sent requests until %v, the second from %v", firstTransport.last(), secondTransport.sent())
 		}
 		stop()
 		if err := <-done; err != nil {

@@ -26,10 +26,10 @@ type Gate struct {
 	timer       *time.Timer
 }
 
-// NewGate returns a gate that is closed until the first successful renewal, and then open for hold after
-// each renewal was sent.
-func NewGate(hold time.Duration) *Gate {
-	g := &Gate{validity: hold}
+// NewGate returns a gate that is closed until the first successful renewal. Each successful renewal opens it until
+// validity has passed since the renewal was sent.
+func NewGate(validity time.Duration) *Gate {
+	g := &Gate{validity: validity}
 	g.lost, g.shut = context.WithCancel(context.Background())
 	return g
 }
@@ -42,20 +42,20 @@ func (g *Gate) renewed(sent time.Time) {
 		return
 	}
 	g.lastRenewal = sent
-	left := g.validity - elapsed(sent)
+	remaining := g.validity - elapsed(sent)
 	if g.timer == nil {
-		g.timer = time.AfterFunc(left, g.expire)
+		g.timer = time.AfterFunc(remaining, g.expire)
 		return
 	}
-	g.timer.Reset(left)
+	g.timer.Reset(remaining)
 }
 
 // expire closes the gate, unless a renewal has succeeded meanwhile.
 func (g *Gate) expire() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if left := g.validity - elapsed(g.lastRenewal); left > 0 {
-		g.timer.Reset(left)
+	if remaining := g.validity - elapsed(g.lastRenewal); remaining > 0 {
+		g.timer.Reset(remaining)
 		return
 	}
 	g.shut()

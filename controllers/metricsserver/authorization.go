@@ -49,7 +49,7 @@ func newAuthenticator(client kubernetes.Interface, ca dynamiccertificates.CACont
 	return authn, err
 }
 
-// newAuthorizer asks the API server, except for members of system:masters, which are authorized for everything.
+// newAuthorizer delegates to the API server, except for members of system:masters, which are authorized for everything.
 func newAuthorizer(client kubernetes.Interface) (authorizer.Authorizer, error) {
 	delegated, err := authorizerfactory.DelegatingAuthorizerConfig{
 		SubjectAccessReviewClient: client.AuthorizationV1(), AllowCacheTTL: reviewCacheTTL, DenyCacheTTL: reviewCacheTTL,

@@ -24,7 +24,7 @@ func newClient(base kubernetes.Interface) kubernetes.Interface {
 
 func newServer(client kubernetes.Interface) *Server {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(prometheus.NewGauge(prometheus.GaugeOpts{Name: "ours"}))
+	registry.MustRegister(prometheus.NewGauge(prometheus.GaugeOpts{Name: "test_requests"}))
 	return &Server{Component: "test", Client: client, Readyz: func() error { return errors.New("not yet") },
 		Protected: NewMux(registry, map[string]int{"a": 1})}
 }
@@ -44,7 +44,7 @@ func TestAuthorization(t *testing.T) {
 		{"/readyz", "", 503, "not yet"},
 		{"/metrics", "", 401, "Unauthorized"},
 		{"/metrics", "forged", 401, "Unauthorized"},
-		{"/metrics", "good", 200, "ours 0"},
+		{"/metrics", "good", 200, "test_requests 0"},
 		{"/configz", "good", 403, "/configz"},
 		{"/no/such", "", 401, ""},
 	} {

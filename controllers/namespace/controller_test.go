@@ -21,7 +21,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-var began = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+var deletionTime = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // harness is a controller with fakes and a fixed clock.
 type harness struct {
@@ -36,7 +36,7 @@ type harness struct {
 func newHarness(t *testing.T, objects ...*metav1.PartialObjectMetadata) *harness {
 	t.Helper()
 	ns := &corev1.Namespace{
-		ObjectMeta: metav1.ObjectMeta{Name: "a", DeletionTimestamp: &metav1.Time{Time: began}, Finalizers: []string{"x/y"}},
+		ObjectMeta: metav1.ObjectMeta{Name: "a", DeletionTimestamp: &metav1.Time{Time: deletionTime}, Finalizers: []string{"x/y"}},
 		Spec:       corev1.NamespaceSpec{Finalizers: []corev1.FinalizerName{"other", corev1.FinalizerKubernetes}},
 	}
 	scheme := metadatafake.NewTestScheme()
@@ -47,7 +47,7 @@ func newHarness(t *testing.T, objects ...*metav1.PartialObjectMetadata) *harness
 	for _, o := range objects {
 		stored = append(stored, o)
 	}
-	r := &harness{client: fake.NewClientset(ns), objects: metadatafake.NewSimpleMetadataClient(scheme, stored...), now: began}
+	r := &harness{client: fake.NewClientset(ns), objects: metadatafake.NewSimpleMetadataClient(scheme, stored...), now: deletionTime}
 	r.client.PrependReactor("create", "namespaces", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		if a.GetSubresource() != "finalize" {
 			return false, nil, nil
@@ -127,7 +127,7 @@ func TestContentIsDeletedBeforeFinalizer(t *testing.T) {
 	if r.has(t, "pods", "p") || r.has(t, "configmaps", "c") {
 		t.Error("content remains")
 	}
-	r.now = began.Add(defaultFinalizeDelay)
+	r.now = deletionTime.Add(defaultFinalizeDelay)
 	if requeueAfter, err = r.sync(t.Context(), "a"); err != nil || requeueAfter != 0 || r.finalized != 1 {
 		t.Errorf("second pass: requeue after %v, error %v, finalized %d; want finalized once", requeueAfter, err, r.finalized)
 	}
@@ -139,7 +139,7 @@ func TestContentIsDeletedBeforeFinalizer(t *testing.T) {
 func TestPodsAreDeletedFirst(t *testing.T) {
 	r := newHarness(t, object("Pod", "p", "hold/it"), object("ConfigMap", "c"))
 	r.keep("pods")
-	r.now = began.Add(time.Hour)
+	r.now = deletionTime.Add(time.Hour)
 	requeueAfter, err := r.sync(t.Context(), "a")
 	if err != nil || requeueAfter != retryInterval || r.finalized != 0 {
 		t.Fatalf("requeue after %v, error %v, finalized %d; want a retry", requeueAfter, err, r.finalized)
@@ -176,7 +176,7 @@ func TestFailuresAreReportedAndBlockFinalization(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newHarness(t, object("ConfigMap", "c"))
 			tc.set(r)
-			r.now = began.Add(time.Hour)
+			r.now = deletionTime.Add(time.Hour)
 			if _, err := r.sync(t.Context(), "a"); err == nil || r.finalized != 0 {
 				t.Errorf("error %v, finalized %d; want an error and no finalization", err, r.finalized)
 			}
@@ -187,13 +187,13 @@ func TestFailuresAreReportedAndBlockFinalization(t *testing.T) {
 	}
 }
 
-// TestRunStopsWithContext: only afterwards may another instance start.
+// TestRunStopsWithContext checks that Run returns only after its requests, since another instance may start then.
 func TestRunStopsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newHarness(t, object("Pod", "p"))
-		answer, ended := make(chan bool), make(chan error, 1)
+		release, ended := make(chan bool), make(chan error, 1)
 		r.objects.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
-			<-answer
+			<-release
 			return false, nil, nil
 		})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -204,7 +204,7 @@ func TestRunStopsWithContext(t *testing.T) {
 		if len(ended) > 0 {
 			t.Error("Run returned with a request in flight")
 		}
-		close(answer)
+		close(release)
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}

@@ -4,8 +4,8 @@
 //	                            ▲  └── pods or finalizers remain: report them in conditions, retry
 //
 // All namespaced resources that discovery returns are deleted. Pods are deleted first, so that
-// network policies and secrets outlast them. The namespace's conditions report what remains, in
-// upstream's words.
+// network policies and secrets outlast them. The namespace's conditions report what remains, with
+// upstream's reasons and messages.
 //
 // Invariants, each covered by a test:
 //
@@ -15,7 +15,7 @@
 //   - Finalizers of objects are never removed.
 //   - An error of one resource does not stop the others.
 //
-// Difference from Kubernetes: content is deleted immediately and finalizeDelay (2 s, of which
-// the timestamp's whole seconds can take one) is waited at the end; upstream
-// waits 5 s at the beginning.
+// Difference from Kubernetes: content is deleted immediately, and the controller waits for
+// finalizeDelay at the end (2 s, of which rounding of the timestamp can take one). Upstream waits
+// 5 s at the beginning.
 package namespace

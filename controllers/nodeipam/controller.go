@@ -85,8 +85,8 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	return nil
 }
 
-// machineNetworks returns the networks of the machine that the controller runs on. Ranges that overlap them would cut
-// nodes off from it, and bridges of other clusters on a developer's machine are among them.
+// machineNetworks returns the networks of the machine that the controller runs on, including the bridges of other
+// clusters. If a range overlapped them, nodes could not reach this machine.
 func machineNetworks(log klog.Logger) (out []netip.Prefix) {
 	addresses, err := net.InterfaceAddrs()
 	if err != nil {
@@ -119,13 +119,13 @@ func (c *controller) indexByRange(obj any) ([]string, error) {
 	return out, nil
 }
 
-// heldByOthers reports whether pods that are not bound to the node have addresses in the range.
-func (c *controller) heldByOthers(node string, r netip.Prefix) bool {
-	list, err := c.pods.ByIndex(byRange, r.String())
+// usedByOtherNodes reports whether pods that are not bound to the node have addresses in the range.
+func (c *controller) usedByOtherNodes(node string, r netip.Prefix) bool {
+	pods, err := c.pods.ByIndex(byRange, r.String())
 	if err != nil {
 		return true // the index exists
 	}
-	for _, obj := range list {
+	for _, obj := range pods {
 		if p, ok := obj.(*corev1.Pod); ok && p.Spec.NodeName != node {
 			return true
 		}
@@ -215,8 +215,8 @@ func (c *controller) reconcile(ctx context.Context, name string) (time.Duration,
 	return 0, fmt.Errorf("node %s: setting spec.podCIDR %s: %w", name, r, err)
 }
 
-// releaseUnlessKnown releases the range of a node whose deletion the cache has seen, perhaps before the range was
-// allocated.
+// releaseUnlessKnown releases the range of a node that is not in the cache. The node may have been deleted before the
+// range was allocated.
 func (c *controller) releaseUnlessKnown(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -232,5 +232,5 @@ func (c *controller) allocate(name string) (netip.Prefix, error) {
 	if r, ok := c.allocator.Claimed(name); ok {
 		return r, nil
 	}
-	return c.allocator.Allocate(name, func(r netip.Prefix) bool { return c.heldByOthers(name, r) })
+	return c.allocator.Allocate(name, func(r netip.Prefix) bool { return c.usedByOtherNodes(name, r) })
 }

@@ -191,7 +191,7 @@ func TestNoTaintsInFullDisruption(t *testing.T) {
 	})
 }
 
-func TestForeignTaintsAreKept(t *testing.T) {
+func TestOtherTaintsAreKept(t *testing.T) {
 	runController(t, nil, func(ctx context.Context, api kubernetes.Interface) {
 		n := node("b")
 		n.Spec.Unschedulable = true

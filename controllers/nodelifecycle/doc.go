@@ -1,7 +1,7 @@
 // Package nodelifecycle carries out the decisions of engine/nodelifecycle: conditions of unresponsive nodes become
 // Unknown, conditions become taints, and pods on nodes that are not ready become not ready.
 //
-//	watch of nodes and Leases ──▶ Step ──▶ MarkUnknown  ──▶ node status, if the Lease on the server is as old
+//	watch of nodes and Leases ──▶ Step ──▶ MarkUnknown  ──▶ node status, if the Lease was not renewed meanwhile
 //	             its own clock ──┘    └──▶ UpdateTaints ──▶ spec.taints, if the node is unchanged
 //	watch of nodes and pods   ──▶ pod condition Ready=False, immediately
 //

@@ -37,19 +37,19 @@ func (c *countingDisplacer) Displace(_ context.Context, x executor.Displacement)
 
 // newStaleCluster returns a cluster as of an hour ago: node a was unresponsive and tainted, all Leases are old.
 func newStaleCluster(t *testing.T) *fake.Clientset {
-	then := metav1.NewTime(time.Now().Add(-time.Hour))
+	old := metav1.NewTime(time.Now().Add(-time.Hour))
 	a := node("a")
 	a.Status.Conditions[0].Status = corev1.ConditionUnknown
 	for _, effect := range []corev1.TaintEffect{corev1.TaintEffectNoExecute, corev1.TaintEffectNoSchedule} {
-		a.Spec.Taints = append(a.Spec.Taints, corev1.Taint{Key: corev1.TaintNodeUnreachable, Effect: effect, TimeAdded: &then})
+		a.Spec.Taints = append(a.Spec.Taints, corev1.Taint{Key: corev1.TaintNodeUnreachable, Effect: effect, TimeAdded: &old})
 	}
 	p, seconds := readyPod("p", "a"), int64(300)
-	p.CreationTimestamp = then
+	p.CreationTimestamp = old
 	p.Spec.Tolerations = []corev1.Toleration{{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}
 	api := fake.NewClientset(a, node("b"), node("c"), p, readyPod("q", "b"))
 	for _, name := range []string{"a", "b", "c"} {
 		l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: corev1.NamespaceNodeLease}}
-		at := metav1.NewMicroTime(then.Time)
+		at := metav1.NewMicroTime(old.Time)
 		l.Spec.RenewTime = &at
 		if err := api.Tracker().Add(l); err != nil {
 			t.Fatal(err)
@@ -84,9 +84,9 @@ func TestNoEvictionsAfterRestart(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		var gone countingDisplacer
+		var displacer countingDisplacer
 		wg.Go(func() {
-			if err := tainteviction.Run(ctx, api, factory, &gone, enginetaints.Options{StartupGrace: time.Minute}, nil, runner.Production(), klog.Background()); err != nil {
+			if err := tainteviction.Run(ctx, api, factory, &displacer, enginetaints.Options{StartupGrace: time.Minute}, nil, runner.Production(), klog.Background()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -95,8 +95,8 @@ func TestNoEvictionsAfterRestart(t *testing.T) {
 			restartNode(ctx, t, api, name)
 		}
 		time.Sleep(45 * time.Second) // the next heartbeat is not due before
-		if len(gone.pods) != 0 {
-			t.Errorf("evicted: %v", gone.pods)
+		if len(displacer.pods) != 0 {
+			t.Errorf("evicted: %v", displacer.pods)
 		}
 		for _, name := range []string{"a", "b", "c"} {
 			if got := nodeState(ctx, t, api, name); got != "True" {

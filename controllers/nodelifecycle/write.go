@@ -49,22 +49,22 @@ func isStale(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsNotFound(err) || errors.Is(err, errLeaseRenewed)
 }
 
-// markUnknown writes the conditions of an unresponsive node, if its Lease on the API server is as old.
+// markUnknown writes the conditions of an unresponsive node, unless its Lease on the API server was renewed.
 func (h *controller) markUnknown(ctx context.Context, effect nodelifecycle.MarkUnknown) error {
 	n, err := h.nodes.Get(effect.Node)
 	if err != nil {
 		return err
 	}
-	known := effect.Renewed // not the time in the cache, which the machine may not have processed yet
-	if l, err := h.leases.Get(effect.Node); known.IsZero() && err == nil && l.Spec.RenewTime != nil {
-		known = l.Spec.RenewTime.Time
+	renewed := effect.Renewed // not the time in the cache, which the machine may not have processed yet
+	if l, err := h.leases.Get(effect.Node); renewed.IsZero() && err == nil && l.Spec.RenewTime != nil {
+		renewed = l.Spec.RenewTime.Time
 	}
 	live, err := h.client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(ctx, effect.Node, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 	case err != nil:
 		return fmt.Errorf("reading the Lease: %w", err)
-	case live.Spec.RenewTime != nil && live.Spec.RenewTime.After(known):
+	case live.Spec.RenewTime != nil && live.Spec.RenewTime.After(renewed):
 		h.stepper.Push(nodelifecycle.LeaseRenewed{Node: effect.Node, Time: live.Spec.RenewTime.Time})
 		return errLeaseRenewed
 	}
@@ -141,8 +141,8 @@ func (h *controller) patch(ctx context.Context, n *corev1.Node, uid string, fiel
 // markPodNotReady sets Ready=False on a pod whose node is not ready.
 func (h *controller) markPodNotReady(ctx context.Context, k podKey) (time.Duration, error) {
 	obj, ok, err := h.pods.GetByKey(k.namespace + "/" + k.name)
-	p, is := obj.(*corev1.Pod)
-	if err != nil || !ok || !is || !podIsReady(p) {
+	p, isPod := obj.(*corev1.Pod)
+	if err != nil || !ok || !isPod || !podIsReady(p) {
 		return 0, err
 	}
 	n, err := h.nodes.Get(p.Spec.NodeName)

@@ -22,12 +22,12 @@ import (
 func TestRenewedNodeIsNotMarkedUnknown(t *testing.T) {
 	renewed := time.Now().Add(-time.Minute)
 	for name, tc := range map[string]struct {
-		judgedBy time.Time
-		alive    bool
+		renewed time.Time
+		alive   bool
 	}{
-		"unchanged":                  {renewed, false},
-		"renewed since":              {renewed.Add(-time.Minute), true},
-		"judged without any renewal": {time.Time{}, false},
+		"unchanged":           {renewed, false},
+		"renewed since":       {renewed.Add(-time.Minute), true},
+		"without any renewal": {time.Time{}, false},
 	} {
 		n, at := node("a"), metav1.NewMicroTime(renewed)
 		lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: corev1.NamespaceNodeLease}, Spec: coordinationv1.LeaseSpec{RenewTime: &at}}
@@ -37,7 +37,7 @@ func TestRenewedNodeIsNotMarkedUnknown(t *testing.T) {
 			t.Fatal(err)
 		}
 		h := &controller{env: runner.Production(), client: api, nodes: corelisters.NewNodeLister(nodes), leases: coordinationlisters.NewLeaseLister(leases).Leases(corev1.NamespaceNodeLease), stepper: workqueue.NewStepper[nodelifecycle.Event](runner.Production())}
-		err := h.markUnknown(t.Context(), nodelifecycle.MarkUnknown{Node: "a", UID: string(n.UID), Renewed: tc.judgedBy,
+		err := h.markUnknown(t.Context(), nodelifecycle.MarkUnknown{Node: "a", UID: string(n.UID), Renewed: tc.renewed,
 			Conditions: []nodelifecycle.Condition{{Type: nodelifecycle.Ready, Status: nodelifecycle.Unknown, Transition: renewed}}})
 		if errors.Is(err, errLeaseRenewed) != tc.alive || !tc.alive && err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -97,10 +97,10 @@ func (c *controller) collect(ctx context.Context, collector *podgc.Collector) er
 		gcNodes = append(gcNodes, conversion.PodGCNode(n))
 	}
 	removals := collector.Collect(c.env.Now(), list, gcNodes)
-	gone := c.missingNodes(ctx, removals)
+	missing := c.missingNodes(ctx, removals)
 	runner.ForEach(len(removals), workers, func(i int) {
 		r := &removals[i]
-		if r.Reason == podgc.Orphan && !gone[r.Pod.Node] {
+		if r.Reason == podgc.Orphan && !missing[r.Pod.Node] {
 			return
 		}
 		err := c.remove(ctx, r, objects[r.Pod.UID])

@@ -79,7 +79,7 @@ func TestOrphanedAndTerminatedPodsAreRemoved(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		left := func() string {
+		remainingPods := func() string {
 			list, err := api.CoreV1().Pods("ns").List(ctx, metav1.ListOptions{})
 			if err != nil {
 				t.Fatal(err)
@@ -92,11 +92,11 @@ func TestOrphanedAndTerminatedPodsAreRemoved(t *testing.T) {
 			return strings.Join(names, " ")
 		}
 		time.Sleep(10 * time.Second)
-		if got := left(); got != "done old orphan stays waits" {
+		if got := remainingPods(); got != "done old orphan stays waits" {
 			t.Errorf("after a collection there are %s", got)
 		}
 		time.Sleep(time.Minute)
-		if got := left(); got != "old stays waits" {
+		if got := remainingPods(); got != "old stays waits" {
 			t.Errorf("after a minute there are %s", got)
 		}
 		if want := []string{"orphan Failed 0 true true"}; !slices.Equal(d.deleted, want) {

@@ -60,12 +60,12 @@ func (h *harness) quota() *corev1.ResourceQuota {
 }
 
 // wantUsed lets d pass and compares the usage in the status.
-func (h *harness) wantUsed(when string, d time.Duration, want corev1.ResourceList) {
+func (h *harness) wantUsed(step string, d time.Duration, want corev1.ResourceList) {
 	h.t.Helper()
 	time.Sleep(d)
 	synctest.Wait()
 	if got := h.quota().Status; !quotav1.Equals(got.Used, want) || !quotav1.Equals(got.Hard, h.quota().Spec.Hard) {
-		h.t.Errorf("%s: hard %v, used %v, want %v", when, got.Hard, got.Used, want)
+		h.t.Errorf("%s: hard %v, used %v, want %v", step, got.Hard, got.Used, want)
 	}
 }
 

@@ -5,7 +5,7 @@
 // It counts pods, Services and claims from shared informers, and the objects of count/RESOURCE.GROUP from watches of
 // their metadata, which it starts for the resources that quotas count.
 //
-// Invariants: the usage in the status is lowered only if the quota was not charged for a second. Until then, objects
-// may be admitted that the caches do not have yet. kube-controller-manager lowers it at once, so that concurrent
-// creates can exceed a quota.
+// Invariant: the usage in the status is lowered only if the quota has not been charged for one second. Until then,
+// admitted objects may be missing in the caches. kube-controller-manager lowers it immediately, so concurrent creates can
+// exceed a quota there.
 package resourcequota

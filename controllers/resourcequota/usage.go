@@ -75,8 +75,8 @@ func namespaceOf[T interface {
 	comparable
 	GetNamespace() string
 }](old, now T) string {
-	var none T
-	if now != none {
+	var zero T
+	if now != zero {
 		return now.GetNamespace()
 	}
 	return old.GetNamespace()

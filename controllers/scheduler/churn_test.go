@@ -45,7 +45,7 @@ func TestChurnOfLargePods(t *testing.T) {
 	}
 	config := scheduling.DefaultConfig()
 	config.Profiles = []profiles.Profile{profiles.New(profile, 1, 0)}
-	m, in, decisions := scheduling.New(config), conversion.New(), newDecisionCache()
+	m, converter, decisions := scheduling.New(config), conversion.New(), newDecisionCache()
 	metrics := newMetrics([]framework.Config{*profile.Config()}, clock.RealClock{})
 	now := time.Unix(0, 0)
 	m.Step(now, []scheduling.Event{&model.Node{Name: "n1", UID: "n1", Ready: true, AllocatablePods: 110, Allocatable: model.Resources{MilliCPU: 4000, Memory: 8 << 30},
@@ -55,7 +55,7 @@ func TestChurnOfLargePods(t *testing.T) {
 	const pods = 400
 	for n := range pods {
 		object := largePod(n, 100, 60)
-		pod := in.Pod(object)
+		pod := converter.Pod(object)
 		bytes += pod.Spec.Bytes()
 		effects, _ := m.Step(now, []scheduling.Event{pod}, 10)
 		if len(effects) != 1 {
@@ -65,11 +65,11 @@ func TestChurnOfLargePods(t *testing.T) {
 		decisions.onDecided(now, effects)
 		metrics.onStep(m, nil, effects, time.Millisecond)
 		object.Spec.NodeName = bind.Node
-		m.Step(now, []scheduling.Event{scheduling.Outcome{ID: bind.ID, Result: scheduling.Done}, in.Pod(object)}, 10)
+		m.Step(now, []scheduling.Event{scheduling.Outcome{ID: bind.ID, Result: scheduling.Done}, converter.Pod(object)}, 10)
 		m.Step(now, []scheduling.Event{scheduling.Remove{Object: pod}}, 10)
 	}
 	usage := m.CacheUsage()
-	_, shared := in.Usage()
+	_, shared := converter.Usage()
 	_, recent := decisions.usage()
 	t.Logf("specifications of %d MiB; kept: index %d, classes %d, specifications %d, decisions %d, pending counts %d KiB; heap +%d MiB", bytes>>20,
 		usage.IndexBytes>>10, usage.ClassBytes>>10, shared>>10, recent>>10, metrics.evaluations.bytes>>10, (heap()-before)>>20)
@@ -80,7 +80,7 @@ func TestChurnOfLargePods(t *testing.T) {
 	if limit := 100 << 20; total > limit {
 		t.Errorf("%d MiB are kept, want at most %d", total>>20, limit>>20)
 	}
-	runtime.KeepAlive(in)
+	runtime.KeepAlive(converter)
 	runtime.KeepAlive(decisions)
 	runtime.KeepAlive(metrics)
 }

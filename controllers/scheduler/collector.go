@@ -52,8 +52,8 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	gauge(pendingDesc, "backoff", d.Backoff)
 	gauge(pendingDesc, "unschedulable", d.Unschedulable)
 	gauge(pendingDesc, "gated", d.Gated)
-	for what, n := range c.m.cache {
-		gauge(cacheDesc, what, n)
+	for kind, n := range c.m.cache {
+		gauge(cacheDesc, kind, n)
 	}
 	for a, n := range c.m.arrivals {
 		ch <- prometheus.MustNewConstMetric(incomingDesc, prometheus.CounterValue, float64(n), a.pool, a.event)

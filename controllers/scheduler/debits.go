@@ -17,16 +17,16 @@ func newDebitForbiddenHandler(registry *prometheus.Registry, log *slog.Logger) f
 		Help: "Number of times that a disruption budget was not debited for preemption victims, because the update is forbidden."})
 	registry.MustRegister(count)
 	var mu sync.Mutex
-	known := map[string]bool{}
+	logged := map[string]bool{}
 	return func(b *model.Budget, err error) {
 		count.Inc()
 		key := b.Namespace + "/" + b.Name
 		mu.Lock()
 		defer mu.Unlock()
-		if known[key] || len(known) >= 1000 {
+		if logged[key] || len(logged) >= 1000 {
 			return
 		}
-		known[key] = true
+		logged[key] = true
 		log.Warn("Disruption budgets are not debited for preemption: the role needs update of poddisruptionbudgets/status, see deploy/scheduler.yaml",
 			"budget", key, "error", err)
 	}

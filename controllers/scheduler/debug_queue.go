@@ -39,8 +39,8 @@ type queuedPodView struct {
 // debugQueue serves the pending pods and the events that they wait for. ?pool= selects one queue.
 func (s *scheduler) debugQueue(w http.ResponseWriter, r *http.Request) {
 	pool := r.URL.Query().Get("pool")
-	if known := "active, backoff, unschedulable, gated, inflight"; pool != "" && !strings.Contains(", "+known+",", ", "+pool+",") {
-		http.Error(w, fmt.Sprintf("pool: %q: must be one of %s", pool, known), http.StatusBadRequest)
+	if accepted := "active, backoff, unschedulable, gated, inflight"; pool != "" && !strings.Contains(", "+accepted+",", ", "+pool+",") {
+		http.Error(w, fmt.Sprintf("pool: %q: must be one of %s", pool, accepted), http.StatusBadRequest)
 		return
 	}
 	q, at, err := s.queueSnapshot.get(r.Context(), s.copyQueue)
@@ -66,12 +66,12 @@ func newQueuedPodView(p queue.PendingPod) queuedPodView {
 		out.Backoff = &p.BackoffEnd
 	}
 	seen := map[string]bool{}
-	for _, wake := range explain.RequeueTriggers(p.UnschedulablePlugins) {
-		for _, when := range wake.Events {
-			if !seen[when] {
-				out.RequeueTriggers = append(out.RequeueTriggers, when)
+	for _, trigger := range explain.RequeueTriggers(p.UnschedulablePlugins) {
+		for _, event := range trigger.Events {
+			if !seen[event] {
+				out.RequeueTriggers = append(out.RequeueTriggers, event)
 			}
-			seen[when] = true
+			seen[event] = true
 		}
 	}
 	return out

@@ -75,8 +75,8 @@ func (t *decisionCache) usage() (entries, bytes int) {
 	return len(t.unplaced.list) + len(t.placed.list), t.unplaced.bytes + t.placed.bytes
 }
 
-// ringFor returns the pod of an effect and the ring that stores it. The ring is nil for effects that say
-// nothing new about the pod.
+// ringFor returns the pod of an effect and the ring that stores it. The ring is nil for effects that
+// contain no new information about the pod.
 func (t *decisionCache) ringFor(e scheduling.Effect) (*model.Pod, *ring) {
 	switch e := e.(type) {
 	case scheduling.Bind:

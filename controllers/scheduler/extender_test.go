@@ -50,17 +50,17 @@ func (d *deviceExtender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // eventually polls until a condition holds.
-func eventually(t *testing.T, what string, is func() bool) {
+func eventually(t *testing.T, condition string, done func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); !done(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Errorf("%s: timed out after 30 s", what)
+			t.Errorf("%s: timed out after 30 s", condition)
 			return
 		}
 	}
 }
 
-func wants(resources string) func(*corev1.Pod) {
+func requesting(resources string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Spec.Containers[0].Resources.Requests[corev1.ResourceName(resources)] = resource.MustParse("1")
 	}
@@ -94,14 +94,14 @@ func TestExtendersAreCalledInOrder(t *testing.T) {
 		t.Errorf("the extender was called for a pod that it is not interested in: %v", d.calls)
 	}
 	d.mu.Unlock()
-	create(t, client, "wants", "1", wants("x.io/device"))
+	create(t, client, "wants", "1", requesting("x.io/device"))
 	eventually(t, "wants is bound to n3", func() bool { return get(t, client, "wants").Spec.NodeName == "n3" })
 	if n := values(scrape(s, "good").Body.String())[`berth_scheduler_extender_failures_total{extender="http://127.0.0.1:1",verb="filter"}`]; n != "1" {
 		t.Errorf("%q failures of the unavailable ignorable extender are counted", n)
 	}
-	create(t, client, "none", "1", wants("x.io/device"))
+	create(t, client, "none", "1", requesting("x.io/device"))
 	eventually(t, "message of none", func() bool { return strings.Contains(conditionMessage(t, client, "none"), "3 no device") })
-	create(t, client, "down", "1", wants("x.io/device"))
+	create(t, client, "down", "1", requesting("x.io/device"))
 	eventually(t, "message of down", func() bool {
 		return strings.Contains(conditionMessage(t, client, "down"), "extender "+server.URL+": filter: response status 500")
 	})

@@ -21,9 +21,9 @@ const (
 // advertiseHoldSupport advertises Hold support while this instance leads and Holds are served; both can change at any
 // time. It uses the election Lease if that has the right name, and otherwise a Lease for this purpose.
 func (s *scheduler) advertiseHoldSupport(ctx context.Context) {
-	for _, known := range []<-chan struct{}{s.leading, s.source.Synced()} {
+	for _, ready := range []<-chan struct{}{s.leading, s.source.Synced()} {
 		select {
-		case <-known:
+		case <-ready:
 		case <-s.lost:
 			return
 		case <-ctx.Done():

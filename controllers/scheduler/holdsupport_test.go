@@ -23,12 +23,12 @@ func newAdvertisingScheduler(client *fake.Clientset, e *Election) *scheduler {
 }
 
 func TestAdvertiseHoldSupport(t *testing.T) {
-	held := func(by string, age time.Duration) *coordinationv1.Lease {
+	held := func(holder string, age time.Duration) *coordinationv1.Lease {
 		at := metav1.NewMicroTime(time.Now().Add(-age))
 		return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.HoldSupportNamespace, Name: v1alpha1.HoldSupportLease},
-			Spec: coordinationv1.LeaseSpec{HolderIdentity: &by, LeaseDurationSeconds: new(int32(60)), RenewTime: &at}}
+			Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: new(int32(60)), RenewTime: &at}}
 	}
-	same := &Election{Namespace: v1alpha1.HoldSupportNamespace, Name: v1alpha1.HoldSupportLease}
+	electionLease := &Election{Namespace: v1alpha1.HoldSupportNamespace, Name: v1alpha1.HoldSupportLease}
 	for name, tc := range map[string]struct {
 		existing *coordinationv1.Lease
 		election *Election
@@ -38,7 +38,7 @@ func TestAdvertiseHoldSupport(t *testing.T) {
 		"the scheduler's Lease is renewed":              {held("me", time.Minute), nil, false},
 		"expired Lease":                                 {held("another", time.Hour), nil, false},
 		"another scheduler's Lease":                     {held("another", time.Second), nil, true},
-		"the leader election Lease gets the annotation": {held("me", time.Second), same, false},
+		"the leader election Lease gets the annotation": {held("me", time.Second), electionLease, false},
 		"election with another Lease":                   {nil, &Election{Namespace: "kube-system", Name: "kube-scheduler"}, false},
 	} {
 		client := fake.NewClientset()
@@ -61,7 +61,7 @@ func TestAdvertiseHoldSupport(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		l, _ = client.CoordinationV1().Leases(v1alpha1.HoldSupportNamespace).Get(t.Context(), v1alpha1.HoldSupportLease, metav1.GetOptions{})
-		if gave := l.Spec.HolderIdentity == nil; gave == (tc.fails || tc.election == same) {
+		if released := l.Spec.HolderIdentity == nil; released == (tc.fails || tc.election == electionLease) {
 			t.Errorf("%s: after withdrawal held by %v", name, l.Spec.HolderIdentity)
 		}
 		if got, _ := v1alpha1.HoldSupport(l, time.Now()); len(got) > 0 {
@@ -76,14 +76,14 @@ func TestAdvertiseHoldSupportServedLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := cluster("2")
 		s, stop := start(t, client, client, nil)
-		checkReported := func(when string, want bool) {
+		checkReported := func(step string, want bool) {
 			t.Helper()
 			names, reason := []string(nil), "the Lease does not exist"
 			if l, err := client.CoordinationV1().Leases(v1alpha1.HoldSupportNamespace).Get(t.Context(), v1alpha1.HoldSupportLease, metav1.GetOptions{}); err == nil {
 				names, reason = v1alpha1.HoldSupport(l, time.Now())
 			}
 			if got := slices.Equal(names, []string{"default-scheduler"}); got != want {
-				t.Errorf("%s: advertised %v, %s", when, names, reason)
+				t.Errorf("%s: advertised %v, %s", step, names, reason)
 			}
 		}
 		time.Sleep(time.Hour)

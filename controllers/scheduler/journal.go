@@ -30,11 +30,11 @@ type journalWriter struct {
 }
 
 // newJournalWriter returns nil if there is no journal.
-func newJournalWriter(to *journal.Decisions, c clock.WithTicker, log *slog.Logger) *journalWriter {
-	if to == nil {
+func newJournalWriter(decisions *journal.Decisions, c clock.WithTicker, log *slog.Logger) *journalWriter {
+	if decisions == nil {
 		return nil
 	}
-	return &journalWriter{clock: c, to: to, log: log, pending: make(chan trace, maxUnwritten)}
+	return &journalWriter{clock: c, to: decisions, log: log, pending: make(chan trace, maxUnwritten)}
 }
 
 // add enqueues an executed effect. It never blocks.

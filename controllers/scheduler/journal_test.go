@@ -21,11 +21,11 @@ func bound(i int) trace {
 
 func TestJournalIsFlushedOnShutdown(t *testing.T) {
 	dir := t.TempDir()
-	to, err := journal.OpenDecisions(dir, journal.Options{Writer: "scheduler"})
+	decisions, err := journal.OpenDecisions(dir, journal.Options{Writer: "scheduler"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newJournalWriter(to, clock.RealClock{}, slog.New(slog.DiscardHandler))
+	h := newJournalWriter(decisions, clock.RealClock{}, slog.New(slog.DiscardHandler))
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); h.run(ctx) }()
@@ -34,7 +34,7 @@ func TestJournalIsFlushedOnShutdown(t *testing.T) {
 	}
 	stop()
 	<-done
-	if err := to.Close(); err != nil {
+	if err := decisions.Close(); err != nil {
 		t.Fatal(err)
 	}
 	list, faults, err := journal.ReadDecisions(dir, "ns", "p42")

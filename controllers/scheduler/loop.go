@@ -57,8 +57,9 @@ func (s *scheduler) loop(ctx, sendCtx context.Context) error {
 	}
 }
 
-// discard answers the effects of an instance that does not lead. It made no decisions, so the effects are only
-// reports, which the machine repeats until they can be written, and void nominations, which the leader clears.
+// discard completes the effects of an instance that does not lead with the result Unknown. The instance made no
+// decisions. Its effects are only reports, which the machine repeats until they can be written, and stale nominations,
+// which the leader clears.
 func (s *scheduler) discard(effects []scheduling.Effect) {
 	for _, e := range effects {
 		o := scheduling.Outcome{ID: e.EffectID(), Result: scheduling.Unknown, Reason: "not the leader"}

@@ -116,7 +116,7 @@ func TestMetrics(t *testing.T) {
 	})
 }
 
-// TestIncomingPodsByEvent checks queue_incoming_pods_total in a run in which each pod is woken by a different event.
+// TestIncomingPodsByEvent checks queue_incoming_pods_total in a run in which a different event requeues each pod.
 // engine/queue checks that every cause has a name.
 func TestIncomingPodsByEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -11,20 +11,20 @@ import (
 )
 
 // onStep records a step: its decisions and the state of the queue.
-func (m *metrics) onStep(machine *scheduling.Machine, events []scheduling.Event, effects []scheduling.Effect, took time.Duration) {
+func (m *metrics) onStep(machine *scheduling.Machine, events []scheduling.Event, effects []scheduling.Effect, duration time.Duration) {
 	decisions := 0
 	for _, e := range effects {
 		decisions += decisionCount(e)
 	}
 	switch {
 	case decisions > 0:
-		each := took / time.Duration(decisions)
-		m.perDecision.Store(int64(each))
+		perDecision := duration / time.Duration(decisions)
+		m.perDecision.Store(int64(perDecision))
 		for range decisions {
-			m.algorithm.Observe(each.Seconds())
+			m.algorithm.Observe(perDecision.Seconds())
 		}
 	case len(events) > 0 && len(effects) == 0:
-		m.events.WithLabelValues(eventsName(events)).Observe((took / time.Duration(len(events))).Seconds())
+		m.events.WithLabelValues(eventsName(events)).Observe((duration / time.Duration(len(events))).Seconds())
 	}
 	for _, e := range effects {
 		m.onEmitted(e)
@@ -100,8 +100,8 @@ func decisionCount(e scheduling.Effect) int {
 // about the victims of an earlier attempt.
 func isAttempt(e scheduling.ReportUnschedulable) bool { return !e.Retry && e.Attempt > 0 }
 
-func boolToInt(yes bool) int {
-	if yes {
+func boolToInt(b bool) int {
+	if b {
 		return 1
 	}
 	return 0
@@ -133,13 +133,13 @@ func attemptResult(s *decision.Summary) string {
 	return "unschedulable"
 }
 
-func (m *metrics) observeAttempt(result, profile string, more time.Duration) {
+func (m *metrics) observeAttempt(result, profile string, binding time.Duration) {
 	m.attempts.WithLabelValues(result, profile).Inc()
-	m.duration.WithLabelValues(result, profile).Observe((time.Duration(m.perDecision.Load()) + more).Seconds())
+	m.duration.WithLabelValues(result, profile).Observe((time.Duration(m.perDecision.Load()) + binding).Seconds())
 }
 
 // onExecuted records an executed effect.
-func (m *metrics) onExecuted(e scheduling.Effect, o scheduling.Outcome, took time.Duration) {
+func (m *metrics) onExecuted(e scheduling.Effect, o scheduling.Outcome, duration time.Duration) {
 	status := "Success"
 	if o.Result != scheduling.Done {
 		status = "Error"
@@ -147,20 +147,20 @@ func (m *metrics) onExecuted(e scheduling.Effect, o scheduling.Outcome, took tim
 	switch e := e.(type) {
 	case scheduling.Bind:
 		m.binding.Add(-1)
-		m.extensionPoints.WithLabelValues("Bind", status, e.Pod.Spec.SchedulerName).Observe(took.Seconds())
+		m.extensionPoints.WithLabelValues("Bind", status, e.Pod.Spec.SchedulerName).Observe(duration.Seconds())
 		switch {
 		case o.Result == scheduling.Conflict && !e.Retry: // the conflict of a retried Bind ends no attempt
-			m.observeAttempt("error", e.Pod.Spec.SchedulerName, took)
+			m.observeAttempt("error", e.Pod.Spec.SchedulerName, duration)
 		case o.Result == scheduling.Done && !e.Retry: // retried Binds are followed by a Bound
-			m.onBound(e, took)
+			m.onBound(e, duration)
 		}
 	case scheduling.ReportBound:
 		m.onBound(e.Bind, e.Duration)
 	case scheduling.BindVolumes:
 		if o.Result == scheduling.Conflict { // no other effect reports this attempt
-			m.observeAttempt("error", e.Pod.Spec.SchedulerName, took)
+			m.observeAttempt("error", e.Pod.Spec.SchedulerName, duration)
 		}
-		m.extensionPoints.WithLabelValues("PreBind", status, e.Pod.Spec.SchedulerName).Observe(took.Seconds())
+		m.extensionPoints.WithLabelValues("PreBind", status, e.Pod.Spec.SchedulerName).Observe(duration.Seconds())
 	case scheduling.Preempt:
 		switch o.Result {
 		case scheduling.Done:
@@ -172,8 +172,8 @@ func (m *metrics) onExecuted(e scheduling.Effect, o scheduling.Outcome, took tim
 }
 
 // onBound records a bound pod.
-func (m *metrics) onBound(b scheduling.Bind, took time.Duration) {
-	m.observeAttempt("scheduled", b.Pod.Spec.SchedulerName, took)
+func (m *metrics) onBound(b scheduling.Bind, duration time.Duration) {
+	m.observeAttempt("scheduled", b.Pod.Spec.SchedulerName, duration)
 	m.podAttempts.Observe(float64(b.Attempt))
 	label := "15+"
 	if b.Attempt < 15 {

@@ -59,7 +59,7 @@ func TestBindWithLostResponseIsCounted(t *testing.T) {
 	})
 }
 
-// TestIsAttempt: a conflict ends an attempt without a report; a report of
+// TestIsAttempt checks that a conflict ends an attempt without a report, and that a report of
 // a failed nomination ends none.
 func TestIsAttempt(t *testing.T) {
 	m := newMetrics(nil, clock.RealClock{})

@@ -62,8 +62,8 @@ func (constMetrics) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (m constMetrics) Collect(ch chan<- prometheus.Metric) {
-	for _, one := range m {
-		ch <- one
+	for _, metric := range m {
+		ch <- metric
 	}
 }
 

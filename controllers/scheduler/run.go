@@ -55,8 +55,8 @@ type scheduler struct {
 	stopSending context.CancelFunc
 }
 
-// Run schedules until ctx is done (nil), the lease is lost (ErrLeaseLost),
-// or it cannot start.
+// Run schedules pods until ctx is done. It returns ErrLeaseLost if the lease is lost, and
+// another error if it cannot start.
 func Run(ctx context.Context, o Options) error {
 	if err := o.Validate(); err != nil {
 		return err
@@ -144,11 +144,11 @@ func newScheduler(o Options, m *scheduling.Machine, client, leases kubernetes.In
 }
 
 // onExecuted counts executed effects and logs failures.
-func (s *scheduler) onExecuted(e scheduling.Effect, o scheduling.Outcome, took time.Duration) {
-	s.metrics.onExecuted(e, o, took)
+func (s *scheduler) onExecuted(e scheduling.Effect, o scheduling.Outcome, duration time.Duration) {
+	s.metrics.onExecuted(e, o, duration)
 	now := s.clock.Now()
 	s.decisions.onExecuted(now, e, o)
-	if pod, kept := s.decisions.ringFor(e); kept != nil {
+	if pod, ring := s.decisions.ringFor(e); ring != nil {
 		s.journalWriter.add(trace{decided: now, pod: pod, effect: e, executed: now, result: o.Result, reason: o.Reason})
 	}
 	if o.Result == scheduling.Done {

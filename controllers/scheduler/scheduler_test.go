@@ -47,12 +47,12 @@ func cluster(cpu string) *fake.Clientset {
 	return client
 }
 
-func create(t *testing.T, client *fake.Clientset, name, cpu string, more ...func(*corev1.Pod)) {
+func create(t *testing.T, client *fake.Clientset, name, cpu string, edits ...func(*corev1.Pod)) {
 	t.Helper()
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)},
 		Spec: corev1.PodSpec{SchedulerName: "default-scheduler", Containers: []corev1.Container{{Name: "c",
 			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)}}}}}}
-	for _, f := range more {
+	for _, f := range edits {
 		f(p)
 	}
 	if _, err := client.CoreV1().Pods("default").Create(t.Context(), p, metav1.CreateOptions{}); err != nil {
@@ -70,11 +70,11 @@ func get(t *testing.T, client *fake.Clientset, name string) *corev1.Pod {
 }
 
 // start runs a scheduler until stop is called, which returns Run's error.
-func start(t *testing.T, client *fake.Clientset, leases *fake.Clientset, e *Election, more ...func(*Options)) (s *scheduler, stop func() error) {
+func start(t *testing.T, client *fake.Clientset, leases *fake.Clientset, e *Election, edits ...func(*Options)) (s *scheduler, stop func() error) {
 	t.Helper()
 	o := DefaultOptions()
 	o.Election = e
-	for _, f := range more {
+	for _, f := range edits {
 		f(&o)
 	}
 	m, err := o.newMachine()

@@ -31,12 +31,12 @@ func start(t *testing.T, client kubernetes.Interface) {
 	})
 }
 
-func eventually(t *testing.T, what string, ok func(ctx context.Context) bool) {
+func eventually(t *testing.T, condition string, ok func(ctx context.Context) bool) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, 10*time.Second, true,
 		func(ctx context.Context) (bool, error) { return ok(ctx), nil })
 	if err != nil {
-		t.Fatalf("never: %s", what)
+		t.Fatalf("timed out: %s", condition)
 	}
 }
 

@@ -58,12 +58,12 @@ func isHealthy(p *corev1.Pod) bool {
 }
 
 // debitsFor returns the budgets that cover a pod, sorted by name.
-func (b *budgetDebiter) debitsFor(in *conversion.Converter, p *corev1.Pod) (out []decision.Debit) {
+func (b *budgetDebiter) debitsFor(converter *conversion.Converter, p *corev1.Pod) (out []decision.Debit) {
 	list, _ := b.budgets.PodDisruptionBudgets(p.Namespace).List(labels.Everything()) // listing from a cache cannot fail
 	m := conversion.BudgetPod(p)
 	for _, pdb := range list {
-		if is := in.Budget(pdb); budget.Ledger.Covers(is, m) {
-			out = append(out, decision.Debit{Budget: is, Overruled: []string{p.Name}})
+		if converted := converter.Budget(pdb); budget.Ledger.Covers(converted, m) {
+			out = append(out, decision.Debit{Budget: converted, Overruled: []string{p.Name}})
 		}
 	}
 	slices.SortFunc(out, func(a, b decision.Debit) int { return cmp.Compare(a.Budget.Name, b.Budget.Name) })

@@ -42,15 +42,15 @@ func TestEvictionsDebitBudgets(t *testing.T) {
 	}
 	ready := pod("p", 0)
 	ready.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
-	gone := ready.DeepCopy()
-	gone.DeletionTimestamp = &metav1.Time{}
+	terminating := ready.DeepCopy()
+	terminating.DeletionTimestamp = &metav1.Time{}
 	for name, c := range map[string]struct {
 		pod  *corev1.Pod
 		want []string
 	}{
-		"healthy":   {ready, []string{"a [p] true", "z [p] true"}},
-		"unhealthy": {pod("p", 0), nil},
-		"going":     {gone, nil},
+		"healthy":     {ready, []string{"a [p] true", "z [p] true"}},
+		"unhealthy":   {pod("p", 0), nil},
+		"terminating": {terminating, nil},
 	} {
 		a := &recordingDisplacer{}
 		if err := newBudgetDebiter(budgets.Lister()).displace(t.Context(), a, executor.Displacement{Pod: c.pod, Cause: displacement.Taint}); err != nil {

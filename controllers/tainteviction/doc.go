@@ -1,5 +1,6 @@
 // Package tainteviction carries out the decisions of engine/tainteviction. It displaces pods that do not tolerate a
-// NoExecute taint of their node, or not any longer, with their own grace period. Disruption budgets are overruled.
+// NoExecute taint of their node, or whose toleration has expired, with their own grace period. It overrules disruption
+// budgets.
 //
 //	watch of nodes and pods ──▶ Step ──▶ Evict  ──▶ workers: executor.Displacer; failures go back to the machine
 //	              its own clock ──┘  └──▶ Cancel ──▶ event "Cancelling deletion of Pod ..."

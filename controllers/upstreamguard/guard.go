@@ -80,9 +80,9 @@ func (g *Guard) Recheck(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	was := g.lastLease
+	previous := g.lastLease
 	g.lastLease = now
-	if holder, _, _ := readLease(now); was != nil && holder != "" && !now.Spec.RenewTime.Equal(was.Spec.RenewTime) {
+	if holder, _, _ := readLease(now); previous != nil && holder != "" && !now.Spec.RenewTime.Equal(previous.Spec.RenewTime) {
 		return g.conflictError(holder)
 	}
 	return nil

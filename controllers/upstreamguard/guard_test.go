@@ -19,29 +19,29 @@ import (
 )
 
 // leaseHeldBy returns the Lease of kube-controller-manager with an old renewal.
-func leaseHeldBy(by string, ago time.Duration) *coordinationv1.Lease {
+func leaseHeldBy(holder string, ago time.Duration) *coordinationv1.Lease {
 	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: LeaseNamespace, Name: LeaseName},
-		Spec: coordinationv1.LeaseSpec{HolderIdentity: &by, LeaseDurationSeconds: ptr.To[int32](15), RenewTime: ptr.To(metav1.NewMicroTime(time.Now().Add(-ago)))}}
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: ptr.To[int32](15), RenewTime: ptr.To(metav1.NewMicroTime(time.Now().Add(-ago)))}}
 }
 
 func TestControllerRefusedWhileUpstreamRuns(t *testing.T) {
 	for name, tc := range map[string]struct {
-		loops, off []string
-		holder     string
-		ago        time.Duration
-		renews     bool // renewed during the check by a holder whose clock is behind
-		refused    string
+		controllers, switchedOff []string
+		holder                   string
+		ago                      time.Duration
+		renews                   bool // renewed during the check by a holder whose clock is behind
+		refused                  string
 	}{
-		"no Lease":                         {loops: []string{"taints"}},
-		"live":                             {loops: []string{"taints", "disruption"}, holder: "kcm_1", ago: time.Second, refused: "controllers taints, disruption"},
-		"its clock is ahead":               {loops: []string{"taints"}, holder: "kcm_1", ago: -time.Hour, refused: "controller taints"},
-		"its clock is behind":              {loops: []string{"taints"}, holder: "kcm_1", ago: time.Minute, renews: true, refused: "controller taints"},
-		"gone":                             {loops: []string{"taints"}, holder: "kcm_1", ago: time.Minute},
-		"expired Lease":                    {loops: []string{"taints"}, holder: "kcm_1", ago: time.Hour, renews: true},
-		"given back":                       {loops: []string{"taints"}, ago: time.Second},
-		"all upstream controllers are off": {loops: []string{"taints", "podgc"}, off: []string{"taints", "podgc"}, holder: "kcm_1", ago: time.Second},
-		"one upstream controller is off":   {loops: []string{"taints", "podgc"}, off: []string{"taints"}, holder: "kcm_1", ago: time.Second, refused: "controller podgc"},
-		"controllers without an upstream counterpart keep running": {loops: []string{"records"}, holder: "kcm_1", ago: time.Second},
+		"no Lease":                         {controllers: []string{"taints"}},
+		"live":                             {controllers: []string{"taints", "disruption"}, holder: "kcm_1", ago: time.Second, refused: "controllers taints, disruption"},
+		"its clock is ahead":               {controllers: []string{"taints"}, holder: "kcm_1", ago: -time.Hour, refused: "controller taints"},
+		"its clock is behind":              {controllers: []string{"taints"}, holder: "kcm_1", ago: time.Minute, renews: true, refused: "controller taints"},
+		"stale":                            {controllers: []string{"taints"}, holder: "kcm_1", ago: time.Minute},
+		"expired Lease":                    {controllers: []string{"taints"}, holder: "kcm_1", ago: time.Hour, renews: true},
+		"released":                         {controllers: []string{"taints"}, ago: time.Second},
+		"all upstream controllers are off": {controllers: []string{"taints", "podgc"}, switchedOff: []string{"taints", "podgc"}, holder: "kcm_1", ago: time.Second},
+		"one upstream controller is off":   {controllers: []string{"taints", "podgc"}, switchedOff: []string{"taints"}, holder: "kcm_1", ago: time.Second, refused: "controller podgc"},
+		"controllers without an upstream counterpart keep running": {controllers: []string{"records"}, holder: "kcm_1", ago: time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -54,13 +54,13 @@ func TestControllerRefusedWhileUpstreamRuns(t *testing.T) {
 						_, _ = api.CoordinationV1().Leases(LeaseNamespace).Update(t.Context(), leaseHeldBy(tc.holder, tc.ago), metav1.UpdateOptions{})
 					})
 				}
-				err := (&Guard{Client: api, Host: "https://api", Controllers: tc.loops, UpstreamOff: tc.off}).Check(t.Context())
+				err := (&Guard{Client: api, Host: "https://api", Controllers: tc.controllers, UpstreamOff: tc.switchedOff}).Check(t.Context())
 				var conflict *ConflictError
 				switch {
 				case tc.refused == "" && err != nil, tc.refused != "" && (!errors.As(err, &conflict) || !strings.HasPrefix(err.Error(), tc.refused)):
 					t.Errorf("got %v, want %q", err, tc.refused)
 				case err != nil && (!strings.Contains(err.Error(), "--controllers=*,-") || !strings.Contains(err.Error(), "--upstream-off=") || !strings.Contains(err.Error(), "kcm_1")):
-					t.Errorf("the message does not say what to do: %v", err)
+					t.Errorf("the message does not name the flags: %v", err)
 				}
 				time.Sleep(time.Minute)
 			})

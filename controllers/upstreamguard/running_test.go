@@ -20,8 +20,8 @@ func TestCheckNotRunning(t *testing.T) {
 			Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: new(int32(137)), RenewTime: &at}}
 	}
 	for name, tc := range map[string]struct {
-		lease *coordinationv1.Lease
-		busy  bool
+		lease   *coordinationv1.Lease
+		wantErr bool
 	}{
 		"never ran":                  {nil, false},
 		"running":                    {lease("pod-1", time.Minute), true},
@@ -33,11 +33,11 @@ func TestCheckNotRunning(t *testing.T) {
 			client = fake.NewClientset(tc.lease)
 		}
 		err := CheckNotRunning(t.Context(), client, "descheduler", "https://api", "kube-system", "descheduler")
-		var busy *AlreadyRunningError
-		if errors.As(err, &busy) != tc.busy || (err != nil) != tc.busy {
+		var running *AlreadyRunningError
+		if errors.As(err, &running) != tc.wantErr || (err != nil) != tc.wantErr {
 			t.Errorf("%s: %v", name, err)
 		}
-		if tc.busy && (!strings.Contains(err.Error(), "held by pod-1") || !strings.Contains(err.Error(), "stop it first")) {
+		if tc.wantErr && (!strings.Contains(err.Error(), "held by pod-1") || !strings.Contains(err.Error(), "stop it first")) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

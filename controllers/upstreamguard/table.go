@@ -47,14 +47,14 @@ type ConflictError struct {
 
 // Error names the conflict and the flags to change.
 func (r *ConflictError) Error() string {
-	off := []string{"*"}
+	flags := []string{"*"}
 	for _, l := range r.Controllers {
 		for _, t := range upstreamControllers[l] {
-			off = append(off, "-"+t)
+			flags = append(flags, "-"+t)
 		}
 	}
 	return fmt.Sprintf("%s: a kube-controller-manager at %s runs the same controllers (Lease %s/%s, held by %s): start it with --controllers=%s, and berth with --upstream-off=%s",
-		controllerList(r.Controllers), r.Host, LeaseNamespace, LeaseName, r.Holder, strings.Join(off, ","), strings.Join(r.Controllers, ","))
+		controllerList(r.Controllers), r.Host, LeaseNamespace, LeaseName, r.Holder, strings.Join(flags, ","), strings.Join(r.Controllers, ","))
 }
 
 func controllerList(names []string) string {
@@ -65,9 +65,9 @@ func controllerList(names []string) string {
 }
 
 // conflicting returns the controllers among names whose upstream counterparts are not switched off.
-func conflicting(names, off []string) (out []string) {
+func conflicting(names, switchedOff []string) (out []string) {
 	for _, n := range names {
-		if len(upstreamControllers[n]) > 0 && !slices.Contains(off, n) {
+		if len(upstreamControllers[n]) > 0 && !slices.Contains(switchedOff, n) {
 			out = append(out, n)
 		}
 	}

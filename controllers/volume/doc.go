@@ -14,7 +14,7 @@
 //   - A claim in use by a pod on a node, and a bound volume, are protected from deletion.
 //
 // Every write carries the resource version of the object that it is based on; a conflict leads
-// to a retry. Before data may be deleted, the API server confirms that the claim is gone.
+// to a retry. Before data may be deleted, the controller reads the claim from the API server.
 //
 // Differences from Kubernetes: volumes are not recycled and no in-tree plugin deletes volumes (both
 // lead to Failed with a reason). Pods are not watched: whether a claim in deletion is in use is checked

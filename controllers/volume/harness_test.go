@@ -42,15 +42,15 @@ func newFakeAPI(objects ...runtime.Object) *fakeAPI {
 		a.PrependReactor("delete", kind, a.remove)
 	}
 	for _, o := range objects {
-		if err := a.Tracker().Add(a.stamped(o)); err != nil {
+		if err := a.Tracker().Add(a.withNextVersion(o)); err != nil {
 			panic(err)
 		}
 	}
 	return a
 }
 
-// stamped gives an object the next resource version.
-func (a *fakeAPI) stamped(o runtime.Object) runtime.Object {
+// withNextVersion returns a copy of an object with the next resource version.
+func (a *fakeAPI) withNextVersion(o runtime.Object) runtime.Object {
 	o = o.DeepCopyObject()
 	m, _ := meta.Accessor(o)
 	a.version++
@@ -65,7 +65,7 @@ func (a *fakeAPI) create(action ktesting.Action) (bool, runtime.Object, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	c := action.(ktesting.CreateAction)
-	o := a.stamped(c.GetObject())
+	o := a.withNextVersion(c.GetObject())
 	if v, ok := o.(*corev1.PersistentVolume); ok {
 		v.Status.Phase = corev1.VolumePending
 	}
@@ -81,29 +81,29 @@ func (a *fakeAPI) update(action ktesting.Action) (bool, runtime.Object, error) {
 	if err != nil {
 		return true, nil, err
 	}
-	if is, _ := meta.Accessor(now); is.GetResourceVersion() != m.GetResourceVersion() {
-		return true, nil, apierrors.NewConflict(u.GetResource().GroupResource(), m.GetName(), fmt.Errorf("version %s is %s", m.GetResourceVersion(), is.GetResourceVersion()))
+	if stored, _ := meta.Accessor(now); stored.GetResourceVersion() != m.GetResourceVersion() {
+		return true, nil, apierrors.NewConflict(u.GetResource().GroupResource(), m.GetName(), fmt.Errorf("version %s is %s", m.GetResourceVersion(), stored.GetResourceVersion()))
 	}
-	o := a.stamped(merged(u.GetObject(), now, u.GetSubresource() == "status"))
+	o := a.withNextVersion(mergeStatus(u.GetObject(), now, u.GetSubresource() == "status"))
 	if m, _ := meta.Accessor(o); m.GetDeletionTimestamp() != nil && len(m.GetFinalizers()) == 0 {
 		return true, o, a.Tracker().Delete(u.GetResource(), u.GetNamespace(), m.GetName())
 	}
 	return true, o, a.Tracker().Update(u.GetResource(), o, u.GetNamespace())
 }
 
-// merged takes the status from one object and the rest from the other.
-func merged(wanted, now runtime.Object, status bool) runtime.Object {
+// mergeStatus returns updated with the status of now or, for an update of the status, now with the status of updated.
+func mergeStatus(updated, now runtime.Object, status bool) runtime.Object {
 	if status {
-		wanted, now = now, wanted
+		updated, now = now, updated
 	}
-	wanted = wanted.DeepCopyObject()
-	switch o := wanted.(type) {
+	updated = updated.DeepCopyObject()
+	switch o := updated.(type) {
 	case *corev1.PersistentVolume:
 		o.Status = now.(*corev1.PersistentVolume).Status
 	case *corev1.PersistentVolumeClaim:
 		o.Status = now.(*corev1.PersistentVolumeClaim).Status
 	}
-	return wanted
+	return updated
 }
 
 func (a *fakeAPI) remove(action ktesting.Action) (bool, runtime.Object, error) {
@@ -114,7 +114,7 @@ func (a *fakeAPI) remove(action ktesting.Action) (bool, runtime.Object, error) {
 	if err != nil {
 		return true, nil, err
 	}
-	o = a.stamped(o)
+	o = a.withNextVersion(o)
 	m, _ := meta.Accessor(o)
 	if len(m.GetFinalizers()) == 0 {
 		return true, nil, a.Tracker().Delete(d.GetResource(), d.GetNamespace(), d.GetName())
@@ -150,7 +150,7 @@ type harness struct {
 	ctx context.Context
 }
 
-// waitIdle waits until nothing is left to do.
+// waitIdle waits until the controller is idle.
 func (w *harness) waitIdle() {
 	time.Sleep(10 * time.Second)
 	synctest.Wait()

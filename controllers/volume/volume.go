@@ -87,8 +87,8 @@ func (l *controller) markFailed(ctx context.Context, v *corev1.PersistentVolume,
 	return v, err
 }
 
-// unbind takes a volume from a claim that is bound to another one. A volume that was provisioned for the claim is
-// released. A reservation by a controller is removed; a reservation by the author stays.
+// unbind removes the reservation of a volume for a claim that is bound to another volume. A volume that was
+// provisioned for the claim is released. A reservation by the author of the volume stays.
 func (l *controller) unbind(ctx context.Context, v *corev1.PersistentVolume) (*corev1.PersistentVolume, error) {
 	_, made := v.Annotations[volume.AnnDynamicallyProvisioned]
 	if made && v.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete {

@@ -14,7 +14,7 @@ const BackOffReason = "BackOff"
 
 // NotBefore returns until when an owner must not create a pod, and why. The time is zero if it need not wait. node is
 // the node that the template (or a DaemonSet) selects; "" leaves placement to a scheduler, which honors Holds.
-// deaths are the known failures of the owner's pods.
+// failures are the known failures of the owner's pods.
 //
 // A Hold replaces the failures that led to it. When it is lifted they are ignored, since their cause
 // has ended.

@@ -6,9 +6,9 @@
 //
 // A lagging cache does not lead to duplicates: a created pod is counted immediately and a deleted pod counts as
 // deleted until the cache shows it. If the response of a create is lost, the pod is counted too; since the client
-// chose its name, the controller can look it up in the API server. Kubernetes instead counts expected events, which expire after
-// five minutes if one is missed. Here the API server is queried after ten seconds about a pod that the cache does not
-// show.
+// chose its name, the controller can look it up in the API server. Kubernetes instead counts expected events, which
+// expire after five minutes if one is missed. Here the controller reads a pod that the cache does not show from the API
+// server after ten seconds.
 //
 // An owner adopts pods that its selector matches and that have no controller, and releases its pods that it
 // does not match any more. It does neither while it is being deleted according to the API server.

@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/workload"
 )
 
-// TestFailuresOnDeletedNodesExpire: slots of deleted nodes are not queried any more.
+// TestFailuresOnDeletedNodesExpire covers the slots of deleted nodes, which are not queried any more.
 func TestFailuresOnDeletedNodesExpire(t *testing.T) {
 	d, now := NewFailureTracker(), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for i := range 1000 {

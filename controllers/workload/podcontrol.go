@@ -29,11 +29,11 @@ func (p *Pods) Create(ctx context.Context, o *Owner, pod *corev1.Pod) error {
 	}
 	name, owner := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}, o.Object.GetUID()
 	p.pending.expectCreate(owner, pod) // first, since the cache may be updated before the response arrives
-	made, err := p.client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
+	created, err := p.client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
 	switch {
 	case err == nil:
-		p.pending.confirmCreate(made)
-		p.events.Eventf(o.Object, corev1.EventTypeNormal, SuccessfulCreate, "Created pod: %v", made.Name)
+		p.pending.confirmCreate(created)
+		p.events.Eventf(o.Object, corev1.EventTypeNormal, SuccessfulCreate, "Created pod: %v", created.Name)
 		return nil
 	case !isOutcomeUnknown(err):
 		p.pending.cancelCreate(name)

@@ -25,7 +25,7 @@ import (
 var kind = appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
 
 func owner(edits ...func(*appsv1.ReplicaSet)) *Owner {
-	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "ns", UID: "me"}}
+	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "ns", UID: "owner-1"}}
 	for _, e := range edits {
 		e(rs)
 	}
@@ -40,40 +40,40 @@ func TestClaim(t *testing.T) {
 	o := owner()
 	other := o.Reference()
 	other.UID = "other"
-	deleting := pod("leaving", "web")
+	deleting := pod("terminating", "web")
 	deleting.DeletionTimestamp = &metav1.Time{}
-	pods := []*corev1.Pod{pod("mine", "web", o.Reference()), pod("alone", "web"), pod("strange", "else"), pod("theirs", "web", other), pod("former", "else", o.Reference()), deleting, pod("unwanted", "web")}
+	pods := []*corev1.Pod{pod("owned", "web", o.Reference()), pod("orphan", "web"), pod("other", "else"), pod("other-owner", "web", other), pod("unselected", "else", o.Reference()), deleting, pod("rejected", "web")}
 	for name, tc := range map[string]struct {
-		owner   *Owner
-		fails   map[string]error
-		own     string
-		actions string
-		err     string
+		owner       *Owner
+		patchErrors map[string]error
+		claimed     string
+		actions     string
+		err         string
 	}{
-		"adopts and releases":  {owner: o, own: "mine alone", actions: "alone former"},
-		"terminating: neither": {owner: owner(func(rs *appsv1.ReplicaSet) { rs.DeletionTimestamp = &metav1.Time{} }), own: "mine former"},
-		"a deleted pod":        {owner: o, fails: map[string]error{"alone": apierrors.NewNotFound(corev1.Resource("pods"), "alone")}, own: "mine", actions: "alone former"},
-		"forbidden":            {owner: o, fails: map[string]error{"alone": errors.New("no")}, own: "mine", actions: "alone former", err: "adopting alone: no"},
-		"a failed release":     {owner: o, fails: map[string]error{"former": errors.New("no")}, own: "mine alone", actions: "alone former", err: "releasing former: no"},
-		"released by another":  {owner: o, fails: map[string]error{"former": apierrors.NewInvalid(kind.GroupKind(), "former", nil)}, own: "mine alone", actions: "alone former"},
-		"deleted in the API":   {owner: newReplacedOwner(func(rs *appsv1.ReplicaSet) { rs.DeletionTimestamp = &metav1.Time{} }), own: "mine", err: "is being deleted"},
-		"replaced in the API":  {owner: newReplacedOwner(func(rs *appsv1.ReplicaSet) { rs.UID = "new" }), own: "mine", err: "was replaced"},
+		"adopts and releases":  {owner: o, claimed: "owned orphan", actions: "orphan unselected"},
+		"terminating: neither": {owner: owner(func(rs *appsv1.ReplicaSet) { rs.DeletionTimestamp = &metav1.Time{} }), claimed: "owned unselected"},
+		"a deleted pod":        {owner: o, patchErrors: map[string]error{"orphan": apierrors.NewNotFound(corev1.Resource("pods"), "orphan")}, claimed: "owned", actions: "orphan unselected"},
+		"forbidden":            {owner: o, patchErrors: map[string]error{"orphan": errors.New("no")}, claimed: "owned", actions: "orphan unselected", err: "adopting orphan: no"},
+		"a failed release":     {owner: o, patchErrors: map[string]error{"unselected": errors.New("no")}, claimed: "owned orphan", actions: "orphan unselected", err: "releasing unselected: no"},
+		"released by another":  {owner: o, patchErrors: map[string]error{"unselected": apierrors.NewInvalid(kind.GroupKind(), "unselected", nil)}, claimed: "owned orphan", actions: "orphan unselected"},
+		"deleted in the API":   {owner: newReplacedOwner(func(rs *appsv1.ReplicaSet) { rs.DeletionTimestamp = &metav1.Time{} }), claimed: "owned", err: "is being deleted"},
+		"replaced in the API":  {owner: newReplacedOwner(func(rs *appsv1.ReplicaSet) { rs.UID = "new" }), claimed: "owned", err: "was replaced"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var actions []string
-			claimed, err := Claim(t.Context(), tc.owner, pods, func(p *corev1.Pod) bool { return p.Name != "unwanted" }, func(_ context.Context, name string, _ types.PatchType, data []byte) error {
+			claimed, err := Claim(t.Context(), tc.owner, pods, func(p *corev1.Pod) bool { return p.Name != "rejected" }, func(_ context.Context, name string, _ types.PatchType, data []byte) error {
 				actions = append(actions, name)
 				if !strings.Contains(string(data), fmt.Sprintf(`"uid":%q`, name)) {
 					t.Errorf("%s is patched without UID: %s", name, data)
 				}
-				return tc.fails[name]
+				return tc.patchErrors[name]
 			})
 			var names []string
 			for _, p := range claimed {
 				names = append(names, p.Name)
 			}
-			if got := strings.Join(names, " "); got != tc.own || strings.Join(actions, " ") != tc.actions {
-				t.Errorf("claimed %q, want %q; patched %q, want %q", got, tc.own, actions, tc.actions)
+			if got := strings.Join(names, " "); got != tc.claimed || strings.Join(actions, " ") != tc.actions {
+				t.Errorf("claimed %q, want %q; patched %q, want %q", got, tc.claimed, actions, tc.actions)
 			}
 			if tc.err == "" && err != nil || err != nil && !strings.Contains(err.Error(), tc.err) || tc.err != "" && err == nil {
 				t.Errorf("the error is %v, want %q", err, tc.err)
@@ -90,23 +90,23 @@ func newReplacedOwner(edit func(*appsv1.ReplicaSet)) *Owner {
 }
 
 func TestSlowStartBatch(t *testing.T) {
-	for name, tc := range map[string]struct{ n, failAt, tried, done int }{
+	for name, tc := range map[string]struct{ n, failAt, attempts, succeeded int }{
 		"all succeed":                {20, -1, 20, 20},
 		"the first fails":            {20, 0, 1, 0},
 		"failure in the third batch": {20, 4, 7, 6},
 		"nothing to do":              {0, -1, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tried := make(chan int, tc.n)
-			done, err := SlowStartBatch(tc.n, func(i int) error {
-				tried <- i
+			attempts := make(chan int, tc.n)
+			succeeded, err := SlowStartBatch(tc.n, func(i int) error {
+				attempts <- i
 				if i == tc.failAt {
 					return errors.New("no")
 				}
 				return nil
 			})
-			if done != tc.done || len(tried) != tc.tried || (err != nil) != (tc.failAt >= 0) {
-				t.Errorf("%d attempts, %d succeeded, error %v", len(tried), done, err)
+			if succeeded != tc.succeeded || len(attempts) != tc.attempts || (err != nil) != (tc.failAt >= 0) {
+				t.Errorf("%d attempts, %d succeeded, error %v", len(attempts), succeeded, err)
 			}
 		})
 	}
@@ -114,42 +114,42 @@ func TestSlowStartBatch(t *testing.T) {
 
 func TestPendingWritesUntilObserved(t *testing.T) {
 	w := newPendingWrites(runner.Production())
-	claimed, others := pod("a", "web"), pod("b", "web")
+	created, otherPod := pod("a", "web"), pod("b", "web")
 	names := func(cached ...*corev1.Pod) (out []string) {
-		for _, p := range w.overlay("me", cached) {
+		for _, p := range w.overlay("owner-1", cached) {
 			out = append(out, fmt.Sprint(p.Name, " ", p.DeletionTimestamp != nil))
 		}
 		slices.Sort(out)
 		return out
 	}
-	check := func(what string, got []string, want ...string) {
+	check := func(step string, got []string, want ...string) {
 		t.Helper()
 		if !slices.Equal(got, want) {
-			t.Errorf("%s: %q, want %q", what, got, want)
+			t.Errorf("%s: %q, want %q", step, got, want)
 		}
 	}
-	unanswered := pod("a", "web")
-	unanswered.UID = ""
-	w.expectCreate("me", unanswered)
-	w.expectCreate("other", others)
-	check("made", names(), "a false")
-	check("created, and in the cache before it is observed", names(claimed), "a false")
-	w.confirmCreate(claimed)
+	unconfirmed := pod("a", "web")
+	unconfirmed.UID = ""
+	w.expectCreate("owner-1", unconfirmed)
+	w.expectCreate("other", otherPod)
+	check("requested", names(), "a false")
+	check("created, and in the cache before it is observed", names(created), "a false")
+	w.confirmCreate(created)
 	old := pod("a", "web")
 	old.UID = "old"
 	w.observe(old, true)
 	check("an older pod of this name is deleted", names(), "a false")
-	w.observe(claimed, false)
+	w.observe(created, false)
 	check("observed, and then deleted", names())
-	w.expectDelete("me", claimed)
-	check("deleted", names(claimed), "a true")
-	if claimed.DeletionTimestamp != nil {
+	w.expectDelete("owner-1", created)
+	check("deleted", names(created), "a true")
+	if created.DeletionTimestamp != nil {
 		t.Error("the cache's pod was changed")
 	}
-	w.observe(claimed, false)
-	check("an outdated label", names(claimed), "a true")
-	w.observe(claimed, true)
-	check("it leaves", names(claimed), "a false")
+	w.observe(created, false)
+	check("an update from before the deletion", names(created), "a true")
+	w.observe(created, true)
+	check("the deletion is observed", names(created), "a false")
 }
 
 func TestNotBefore(t *testing.T) {
@@ -159,44 +159,44 @@ func TestNotBefore(t *testing.T) {
 		a.OnChange(func(kind string, owner types.NamespacedName) { listeners = append(listeners, kind+" "+owner.String()) })
 		failures := []workload.PodFailure{{Node: "n1", Cause: "Evicted", StartedAt: now, FailedAt: now}}
 		hold := &v1alpha1.Hold{ObjectMeta: metav1.ObjectMeta{Name: "h", Namespace: "ns"}, Spec: v1alpha1.HoldSpec{Type: v1alpha1.Avoid, Node: "n1", Cause: "Pressure",
-			Owner: v1alpha1.Owner{Kind: "ReplicaSet", Name: "web", UID: "me"}, Until: metav1.NewTime(now.Add(time.Minute))}}
-		look := func(what string, at time.Time, want time.Duration, reason string) {
+			Owner: v1alpha1.Owner{Kind: "ReplicaSet", Name: "web", UID: "owner-1"}, Until: metav1.NewTime(now.Add(time.Minute))}}
+		check := func(step string, at time.Time, want time.Duration, reason string) {
 			t.Helper()
-			until, logged := a.NotBefore(at, "me", "n1", failures)
+			until, logged := a.NotBefore(at, "owner-1", "n1", failures)
 			if want == 0 && !until.IsZero() || want > 0 && !until.Equal(now.Add(want)) || !strings.Contains(logged, reason) {
-				t.Errorf("%s: until %v: %s", what, until, logged)
+				t.Errorf("%s: until %v: %s", step, until, logged)
 			}
 		}
-		look("without a hold", now, 10*time.Second, "n1 failed immediately with Evicted")
+		check("without a hold", now, 10*time.Second, "n1 failed immediately with Evicted")
 		a.onHold(nil, hold, now)
-		look("the Hold determines the backoff", now, time.Minute, "avoided after Pressure")
-		look("the Hold expires", now.Add(2*time.Minute), 0, "")
+		check("the Hold determines the backoff", now, time.Minute, "avoided after Pressure")
+		check("the Hold expires", now.Add(2*time.Minute), 0, "")
 		a.onHold(hold, nil, now.Add(5*time.Second))
-		look("lifting the Hold resets earlier failures", now.Add(5*time.Second), 0, "")
+		check("lifting the Hold resets earlier failures", now.Add(5*time.Second), 0, "")
 		failures = append(failures, workload.PodFailure{Node: "n1", Cause: "Evicted", StartedAt: now.Add(6 * time.Second), FailedAt: now.Add(7 * time.Second)})
-		look("lifting the Hold does not reset later failures", now.Add(7*time.Second), 17*time.Second, "Evicted")
+		check("lifting the Hold does not reset later failures", now.Add(7*time.Second), 17*time.Second, "Evicted")
 		if !slices.Equal(listeners, []string{"ReplicaSet ns/web", "ReplicaSet ns/web"}) {
 			t.Errorf("OnChange calls %q", listeners)
 		}
-		var none *AvoidHolds
-		if until, _ := none.NotBefore(now, "me", "n1", nil); !until.IsZero() {
+		var noHolds *AvoidHolds
+		if until, _ := noHolds.NotBefore(now, "owner-1", "n1", nil); !until.IsZero() {
 			t.Error("NotBefore is set without Holds")
 		}
 	})
 }
 
 // An expired Hold that counts futile moves does not prevent another Hold from being lifted.
-func TestHoldLiftedBesideExpiredOne(t *testing.T) {
+func TestHoldLiftedNextToExpiredHold(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	hold := func(name string, until time.Duration) *v1alpha1.Hold {
-		return &v1alpha1.Hold{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.HoldSpec{Type: v1alpha1.Avoid, Node: "n1", Until: metav1.NewTime(now.Add(until)), Owner: v1alpha1.Owner{UID: "me"}}}
+		return &v1alpha1.Hold{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.HoldSpec{Type: v1alpha1.Avoid, Node: "n1", Until: metav1.NewTime(now.Add(until)), Owner: v1alpha1.Owner{UID: "owner-1"}}}
 	}
 	for other, want := range map[time.Duration]bool{-time.Hour: true, time.Hour: false} {
 		a := NewAvoidHolds()
-		a.onHold(nil, hold("vain", other), now)
+		a.onHold(nil, hold("other", other), now)
 		a.onHold(nil, hold("pressure", time.Minute), now)
 		a.onHold(hold("pressure", time.Minute), nil, now)
-		if got := !a.LiftedAt("me", "n1").IsZero(); got != want {
+		if got := !a.LiftedAt("owner-1", "n1").IsZero(); got != want {
 			t.Errorf("next to a Hold that ends in %v: lifted is %v", other, got)
 		}
 	}

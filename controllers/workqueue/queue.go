@@ -65,8 +65,8 @@ func (l *Queue[K]) Run(ctx context.Context, workers int) {
 }
 
 func (l *Queue[K]) processNext(ctx context.Context) bool {
-	key, down := l.queue.Get()
-	if down {
+	key, shutdown := l.queue.Get()
+	if shutdown {
 		return false
 	}
 	defer l.queue.Done(key)

@@ -48,19 +48,19 @@ func (s *Stepper[E]) take() []E {
 	return out
 }
 
-// Run calls step until ctx is done: immediately, then with all events that arrive within pause of the first, and at
-// the time that step returned. A zero time means that only events trigger the next call.
-func (s *Stepper[E]) Run(ctx context.Context, pause time.Duration, step func(now time.Time, events []E) (wake time.Time)) {
+// Run calls step until ctx is done: immediately, then with all events that arrive within batchDelay of the first, and
+// at the time that step returned. If that time is zero, only events trigger the next call.
+func (s *Stepper[E]) Run(ctx context.Context, batchDelay time.Duration, step func(now time.Time, events []E) (wake time.Time)) {
 	for {
 		wake := step(s.clock.Now(), s.take())
-		if !s.sleep(ctx, pause, wake) {
+		if !s.sleep(ctx, batchDelay, wake) {
 			return
 		}
 	}
 }
 
 // sleep waits for events or for the wake time. It returns false if ctx is done.
-func (s *Stepper[E]) sleep(ctx context.Context, pause time.Duration, wake time.Time) bool {
+func (s *Stepper[E]) sleep(ctx context.Context, batchDelay time.Duration, wake time.Time) bool {
 	var due <-chan time.Time
 	if !wake.IsZero() {
 		t := s.clock.NewTimer(wake.Sub(s.clock.Now()))
@@ -78,7 +78,7 @@ func (s *Stepper[E]) sleep(ctx context.Context, pause time.Duration, wake time.T
 	case <-ctx.Done():
 		return false
 	case <-due:
-	case <-s.clock.After(pause):
+	case <-s.clock.After(batchDelay):
 	}
 	return true
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// run is the run of the suite against one runtime.
+// run holds the results of the suite for one runtime.
 type run struct {
 	runtime, version string
 	results          []result
@@ -19,8 +19,8 @@ type run struct {
 
 // count counts the results of a group with an outcome; "" is all groups.
 func (r run) count(group string, o outcome) (n int) {
-	for _, one := range r.results {
-		if (group == "" || one.group == group) && one.outcome == o {
+	for _, res := range r.results {
+		if (group == "" || res.group == group) && res.outcome == o {
 			n++
 		}
 	}
@@ -51,8 +51,8 @@ func document(suite, kernel, cgroups string, at time.Time, runs []run) string {
 	fmt.Fprintf(&b, documentHeader, suite, at.Format(time.DateOnly), kernel, cgroups)
 	groups := map[string]bool{}
 	for _, r := range runs {
-		for _, one := range r.results {
-			groups[one.group] = true
+		for _, res := range r.results {
+			groups[res.group] = true
 		}
 	}
 	b.WriteString("| runtime | group | passed | failed | refused | skipped | rate |\n| --- | --- | ---: | ---: | ---: | ---: | ---: |\n")
@@ -86,9 +86,9 @@ func writeList(b *strings.Builder, r run, o outcome, title, column string) {
 	fmt.Fprintf(b, "\n## %s\n\n| group | spec | %s |\n| --- | --- | --- |\n", title, column)
 	list := slices.Clone(r.results)
 	slices.SortFunc(list, func(a, b result) int { return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.name, b.name)) })
-	for _, one := range list {
-		if one.outcome == o {
-			fmt.Fprintf(b, "| %s | %s | %s |\n", cell(one.group), cell(one.name), cell(one.message))
+	for _, res := range list {
+		if res.outcome == o {
+			fmt.Fprintf(b, "| %s | %s | %s |\n", cell(res.group), cell(res.name), cell(res.message))
 		}
 	}
 }

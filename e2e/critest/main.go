@@ -79,7 +79,7 @@ func test(ctx context.Context, names []string, focus, out, keep string) (err err
 	return os.WriteFile(out, []byte(text), 0o644)
 }
 
-// environment is what all runtimes share.
+// environment holds the programs and the registry that all runtimes use.
 type environment struct {
 	dir      string
 	registry *oci.Registry
@@ -140,9 +140,9 @@ func (e *environment) run(ctx context.Context, name, focus, logs string) (r run,
 func printSummary(r run) {
 	fmt.Printf("%s %s: %d passed, %d failed, %d refused by name, %d skipped\n", r.runtime, r.version,
 		r.count("", passed), r.count("", failed), r.count("", refused), r.count("", skipped))
-	for _, one := range r.results {
-		if one.outcome == failed {
-			fmt.Printf("  failed: %s %s: %s\n", one.group, one.name, one.message)
+	for _, result := range r.results {
+		if result.outcome == failed {
+			fmt.Printf("  failed: %s %s: %s\n", result.group, result.name, result.message)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// outcome is how a spec ended.
+// outcome is the outcome of a spec.
 type outcome string
 
 const (

@@ -82,15 +82,15 @@ func accept(w http.ResponseWriter, r *http.Request, protocols ...string) (httpst
 
 // run simulates a command: it prints its arguments to stdout and "complaint" to stderr,
 // returns stdin in upper case, and exits with 7 if its arguments are "exit 7".
-func run(w http.ResponseWriter, r *http.Request, in, out, errs bool, words string) {
+func run(w http.ResponseWriter, r *http.Request, in, out, errs bool, command string) {
 	conn, opened := accept(w, r, "v4.channel.k8s.io")
 	if conn == nil {
 		return
 	}
 	defer conn.Close()
 	want := 1
-	for _, on := range []bool{in, out, errs} {
-		if on {
+	for _, requested := range []bool{in, out, errs} {
+		if requested {
 			want++
 		}
 	}
@@ -104,7 +104,7 @@ func run(w http.ResponseWriter, r *http.Request, in, out, errs bool, words strin
 		}
 	}
 	if out {
-		fmt.Fprintln(streams["stdout"], words)
+		fmt.Fprintln(streams["stdout"], command)
 	}
 	if errs {
 		fmt.Fprintln(streams["stderr"], "complaint")
@@ -114,7 +114,7 @@ func run(w http.ResponseWriter, r *http.Request, in, out, errs bool, words strin
 		fmt.Fprint(streams["stdout"], strings.ToUpper(string(text)))
 	}
 	status := metav1.Status{Status: metav1.StatusSuccess}
-	if words == "exit 7" {
+	if command == "exit 7" {
 		status = metav1.Status{Status: metav1.StatusFailure, Reason: "NonZeroExitCode", Message: "command terminated with non-zero exit code",
 			Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: "ExitCode", Message: "7"}}}}
 	}

@@ -31,8 +31,7 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/pki"
 )
 
-// TestNodeAPI uses clients of the API server with agents whose runtime does not really run
-// containers.
+// TestNodeAPI uses clients of the API server with agents that have a fake container runtime.
 func TestNodeAPI(t *testing.T) {
 	w, rt := newTestCluster(t), newStreamingRuntime(t)
 	var web, calm *corev1.Pod
@@ -114,8 +113,8 @@ func (w *testCluster) logs(t *testing.T, rt *streamingRuntime, p *corev1.Pod, id
 		}
 	}
 	rt.Exit("web", "main", 1, "")
-	if rest, err := io.ReadAll(lines); len(rest) > 0 || err != nil {
-		t.Errorf("after its end: %q, %v", rest, err)
+	if remaining, err := io.ReadAll(lines); len(remaining) > 0 || err != nil {
+		t.Errorf("after its end: %q, %v", remaining, err)
 	}
 	second := rt.startContainer(w.t, p, "main", 1)
 	if err := rt.Log(second, "stdout", "again"); err != nil {

@@ -40,7 +40,7 @@ func (c cluster) slowPosts(config *rest.Config, n int) {
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		body, held := io.Pipe()
+		body, writer := io.Pipe()
 		client := &http.Client{Transport: &http.Transport{TLSClientConfig: tlsConfig, DisableKeepAlives: true}}
 		sent.Add(1)
 		ended.Go(func() {
@@ -52,16 +52,16 @@ func (c cluster) slowPosts(config *rest.Config, n int) {
 		go func() {
 			defer sent.Done()
 			// More than the client buffers, so that the server has read the header.
-			_, _ = held.Write([]byte(`{"apiVersion":` + strings.Repeat(" ", 32<<10)))
+			_, _ = writer.Write([]byte(`{"apiVersion":` + strings.Repeat(" ", 32<<10)))
 		}()
-		c.t.Cleanup(func() { held.Close() })
+		c.t.Cleanup(func() { writer.Close() })
 	}
 	sent.Wait()
 }
 
 // A user without any role opens more slow requests than the server has seats. Nodes renew their
-// leases, and other users are answered.
-func TestSlowRequestsStopNobody(t *testing.T) {
+// leases, and other users get responses.
+func TestSlowRequestsDoNotBlockOthers(t *testing.T) {
 	const seats, slow = 10, 100
 	c := newCluster(t, func(o *apiserver.Options) { o.MaxRequestsInFlight, o.MaxMutatingRequestsInFlight = seats, seats })
 	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "joe"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},

@@ -118,7 +118,7 @@ func TestConcurrentCreatorsCannotExceedQuota(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for left := 3; left > 0; left -= createAll() { // until the controller has released all
+	for remaining := 3; remaining > 0; remaining -= createAll() { // until the controller has released all
 	}
 	if list, err = pods.List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) != limit {
 		t.Errorf("%d pods, want %d: %v", len(list.Items), limit, err)

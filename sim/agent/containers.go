@@ -46,7 +46,7 @@ type containerID struct {
 	container string
 }
 
-// newContainers returns no containers; report receives their events.
+// newContainers returns an empty containers. report receives their events.
 func newContainers(w *sim.World, report func(types.UID, podlifecycle.Event)) containers {
 	return containers{w: w, report: report, running: map[containerID]int{}, exitCodes: map[containerID]int32{}, startedPods: map[types.UID]bool{}, startedAt: map[containerID]time.Time{}}
 }
@@ -55,11 +55,11 @@ func newContainers(w *sim.World, report func(types.UID, podlifecycle.Event)) con
 // reported later.
 func (r *containers) start(pod *corev1.Pod, container string) (atOnce bool) {
 	r.run(pod, container)
-	takes, _ := annotationSeconds(pod, StartSeconds)
-	if takes <= 0 {
+	d, _ := annotationSeconds(pod, StartSeconds)
+	if d <= 0 {
 		return true
 	}
-	r.w.After(takes, func() { r.report(pod.UID, podlifecycle.Started{Container: container}) })
+	r.w.After(d, func() { r.report(pod.UID, podlifecycle.Started{Container: container}) })
 	return false
 }
 
@@ -97,21 +97,21 @@ func (r *containers) resume(pod *corev1.Pod, container string) {
 
 // preStop runs a preStop hook.
 func (r *containers) preStop(pod *corev1.Pod, container string) {
-	takes, given := annotationSeconds(pod, PreStopSeconds)
+	d, ok := annotationSeconds(pod, PreStopSeconds)
 	for _, cs := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range cs {
-			if l := cs[i].Lifecycle; !given && cs[i].Name == container && l != nil && l.PreStop != nil && l.PreStop.Sleep != nil {
-				takes = time.Duration(l.PreStop.Sleep.Seconds) * time.Second
+			if l := cs[i].Lifecycle; !ok && cs[i].Name == container && l != nil && l.PreStop != nil && l.PreStop.Sleep != nil {
+				d = time.Duration(l.PreStop.Sleep.Seconds) * time.Second
 			}
 		}
 	}
-	r.w.After(max(takes, 0), func() { r.report(pod.UID, podlifecycle.PreStopDone{Container: container}) })
+	r.w.After(max(d, 0), func() { r.report(pod.UID, podlifecycle.PreStopDone{Container: container}) })
 }
 
 func (r *containers) stop(pod *corev1.Pod, container string) {
 	id := containerID{pod.UID, container}
-	if takes, slow := annotationSeconds(pod, StopSeconds); slow && takes > 0 {
-		r.exitAfter(id, r.running[id], takes, codeTerm)
+	if d, ok := annotationSeconds(pod, StopSeconds); ok && d > 0 {
+		r.exitAfter(id, r.running[id], d, codeTerm)
 		return
 	}
 	r.end(pod, container, codeTerm)

@@ -12,14 +12,14 @@ import (
 
 // EvictForPressure makes a node evict a pod for memory, ephemeral-storage or pids. It does not
 // change the node's conditions.
-func (a *Agents) EvictForPressure(key, of string) bool {
+func (a *Agents) EvictForPressure(key, resource string) bool {
 	p := a.w.API().Pod(key)
 	if p == nil || p.Spec.NodeName == "" || store.Finished(p) || a.IsSilent(p.Spec.NodeName) {
 		return false
 	}
 	a.containers.forget(p)
 	delete(a.pods, p.UID)
-	text := fmt.Sprintf("The node was low on resource: %s. ", of)
+	text := fmt.Sprintf("The node was low on resource: %s. ", resource)
 	err := a.w.API().UpdatePod(key, store.Precondition{UID: string(p.UID)}, func(o *corev1.Pod) error {
 		o.Status.Phase, o.Status.Reason, o.Status.Message = corev1.PodFailed, "Evicted", text
 		o.Status.Conditions = store.WithCondition(o.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(a.w.Now())})
@@ -35,7 +35,7 @@ func (a *Agents) EvictForPressure(key, of string) bool {
 	if err != nil {
 		return false
 	}
-	a.w.Log("agent", "press", key, fmt.Sprintf("%s is evicted by %s, which is low on %s", key, p.Spec.NodeName, of))
+	a.w.Log("agent", "press", key, fmt.Sprintf("%s is evicted by %s, which is low on %s", key, p.Spec.NodeName, resource))
 	now := a.w.API().Pod(key)
 	a.w.Notify(Evicted{Pod: now, HasCondition: now != nil})
 	return true

@@ -111,11 +111,11 @@ func (h *heartbeats) setConditions(n *corev1.Node) {
 	conditions := slices.Clone(n.Status.Conditions)
 	now := metav1.NewTime(h.w.Now())
 	for _, kind := range reportedConditions {
-		s, is := h.reported(n.Name, kind), store.NodeConditionStatus(n, kind)
-		if s == "" && is == corev1.ConditionUnknown {
+		s, current := h.reported(n.Name, kind), store.NodeConditionStatus(n, kind)
+		if s == "" && current == corev1.ConditionUnknown {
 			s = corev1.ConditionFalse
 		}
-		if s != "" && s != is {
+		if s != "" && s != current {
 			conditions = store.WithNodeCondition(conditions, corev1.NodeCondition{Type: kind, Status: s, Reason: "Reported", LastHeartbeatTime: now, LastTransitionTime: now})
 			h.w.Log("agent", "condition", n.Name, "node "+n.Name+" has "+string(kind)+"="+string(s))
 		}

@@ -57,7 +57,7 @@ func (a *Agents) Reconnect(node string) {
 	}
 	delete(a.partitioned, node)
 	if a.stopped[node] {
-		return // StartAgent does the rest
+		return // StartAgent lists when the agent starts
 	}
 	delete(a.silentSince, node)
 	a.postStatus(node, a.w.Latency())

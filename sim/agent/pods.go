@@ -12,32 +12,32 @@ type agentPod struct {
 	object  *corev1.Pod // as last observed
 	life    *podlifecycle.Machine
 	wakeSeq int // invalidates earlier wake-ups
-	gone    bool
+	deleted bool
 	writing bool
 	dirty   bool
 	podUsage
 }
 
 // observePod handles a changed pod of a node.
-func (a *Agents) observePod(object *corev1.Pod, gone bool) {
+func (a *Agents) observePod(object *corev1.Pod, deleted bool) {
 	if a.partitioned[object.Spec.NodeName] {
 		return
 	}
 	if a.stopped[object.Spec.NodeName] {
-		if gone {
+		if deleted {
 			a.containers.forget(object)
 		}
 		return
 	}
 	p := a.pods[object.UID]
-	if gone {
+	if deleted {
 		a.containers.forget(object)
 		delete(a.pods, object.UID)
 		return
 	}
 	if p == nil {
-		if by := a.rejectionOf(object); by != nil {
-			a.rejectPod(object, by)
+		if rejected := a.rejectionOf(object); rejected != nil {
+			a.rejectPod(object, rejected)
 			return
 		}
 		p = a.newPod(object)
@@ -64,12 +64,12 @@ func isOlder(a, b *corev1.Pod) bool {
 // newPod starts the lifecycle of a pod, or resumes it from its status.
 func (a *Agents) newPod(object *corev1.Pod) *agentPod {
 	spec := conversion.PodLifecycleSpec(&object.Spec).WithoutProbes() // simulated containers are always healthy
-	was := conversion.PodLifecycleStatuses(&object.Status)
-	if len(was) == 0 && object.Status.Phase != corev1.PodSucceeded && object.Status.Phase != corev1.PodFailed {
+	previous := conversion.PodLifecycleStatuses(&object.Status)
+	if len(previous) == 0 && object.Status.Phase != corev1.PodSucceeded && object.Status.Phase != corev1.PodFailed {
 		return &agentPod{object: object, life: podlifecycle.New(spec)}
 	}
-	p := &agentPod{object: object, life: podlifecycle.Resume(spec, conversion.PodLifecyclePhase(object.Status.Phase), was)}
-	for _, s := range was {
+	p := &agentPod{object: object, life: podlifecycle.Resume(spec, conversion.PodLifecyclePhase(object.Status.Phase), previous)}
+	for _, s := range previous {
 		if s.State == podlifecycle.ContainerRunning {
 			a.containers.resume(object, s.Name)
 		}
@@ -79,7 +79,7 @@ func (a *Agents) newPod(object *corev1.Pod) *agentPod {
 
 // step runs a step of the pod's lifecycle.
 func (a *Agents) step(p *agentPod, events ...podlifecycle.Event) {
-	if p.gone {
+	if p.deleted {
 		return
 	}
 	effects, wake := p.life.Step(a.w.Now(), events...)
@@ -113,7 +113,7 @@ func (a *Agents) applyEffects(p *agentPod, effects []podlifecycle.Effect) (start
 		case podlifecycle.Kill:
 			a.containers.end(p.object, e.Container, codeKill)
 		case podlifecycle.PodRemoved:
-			p.gone = true
+			p.deleted = true
 		}
 	}
 	return started

@@ -82,14 +82,15 @@ func (n *nodePressure) start() {
 	}
 }
 
-// forNode returns the machine of a node; it creates one if needed.
-func (s *nodePressures) forNode(name string, used bool) *nodePressure {
+// forNode returns the machine of a node, and creates one if needed. It returns nil for a node without
+// scripts and conditions unless scripted is set.
+func (s *nodePressures) forNode(name string, scripted bool) *nodePressure {
 	if n := s.nodes[name]; n != nil {
 		return n
 	}
 	o, _ := s.w.API().Get(store.Nodes, name)
 	object, ok := o.(*corev1.Node)
-	if !ok || !used && object.Annotations[usage.Annotation] == "" && s.reported[name] == [model.NumPressures]bool{} {
+	if !ok || !scripted && object.Annotations[usage.Annotation] == "" && s.reported[name] == [model.NumPressures]bool{} {
 		return nil
 	}
 	n := &nodePressure{w: s.w, a: s.a, name: name}
@@ -149,8 +150,8 @@ func (n *nodePressure) check() {
 	if n.reserve.Update(n.w.Now()) && (n.reserve.Condition().True || n.a.reports[n.name][outOfDisk] != "") {
 		n.a.ReportCondition(n.name, outOfDisk, conditionStatus(n.reserve.Condition().True))
 	}
-	calm := n.machine.Conditions() == [model.NumPressures]nodepressure.Condition{} && !n.reserve.Condition().True
-	if !scripted && n.node.NodeScript.Empty() && calm && !n.machine.Reclaiming() {
+	idle := n.machine.Conditions() == [model.NumPressures]nodepressure.Condition{} && !n.reserve.Condition().True
+	if !scripted && n.node.NodeScript.Empty() && idle && !n.machine.Reclaiming() {
 		n.running = false // until a pod is added
 		return
 	}
@@ -163,8 +164,8 @@ func (n *nodePressure) check() {
 
 const outOfDisk = corev1.NodeConditionType(nodepressure.ReasonOutOfDisk)
 
-func conditionStatus(is bool) corev1.ConditionStatus {
-	if is {
+func conditionStatus(isTrue bool) corev1.ConditionStatus {
+	if isTrue {
 		return corev1.ConditionTrue
 	}
 	return corev1.ConditionFalse
@@ -173,7 +174,7 @@ func conditionStatus(is bool) corev1.ConditionStatus {
 // pods returns the unfinished pods of the node by name, and whether any is scripted.
 func (n *nodePressure) pods() (list []*agentPod, scripted bool) {
 	for _, p := range n.a.pods {
-		if p.object.Spec.NodeName == n.name && p.life.Phase() != podlifecycle.Succeeded && p.life.Phase() != podlifecycle.Failed && !p.gone {
+		if p.object.Spec.NodeName == n.name && p.life.Phase() != podlifecycle.Succeeded && p.life.Phase() != podlifecycle.Failed && !p.deleted {
 			list = append(list, p)
 			scripted = scripted || len(p.scripts) > 0
 		}
@@ -189,8 +190,8 @@ func (n *nodePressure) observe(list []*agentPod) nodepressure.Observation {
 		var running []usage.RunningContainer
 		for j := range p.object.Spec.Containers {
 			name := p.object.Spec.Containers[j].Name
-			if began, ok := n.a.containers.startedAt[containerID{p.object.UID, name}]; ok {
-				running = append(running, usage.RunningContainer{Name: name, Script: p.scripts[name], Since: began})
+			if startedAt, ok := n.a.containers.startedAt[containerID{p.object.UID, name}]; ok {
+				running = append(running, usage.RunningContainer{Name: name, Script: p.scripts[name], Since: startedAt})
 			}
 		}
 		uses[i] = usage.PodUsageAt(n.w.Now(), running, terms)

@@ -20,8 +20,8 @@ import (
 func (n *nodePressure) applyEffect(e nodepressure.Effect) {
 	switch e := e.(type) {
 	case nodepressure.ReclaimNodeResources:
-		what := strings.Join(slices.DeleteFunc([]string{map[bool]string{true: "dead containers"}[e.Containers], map[bool]string{true: "unused images"}[e.Images]}, func(s string) bool { return s == "" }), " and ")
-		n.w.Log("agent", "collect", n.name, n.name+" deletes "+what)
+		resources := strings.Join(slices.DeleteFunc([]string{map[bool]string{true: "dead containers"}[e.Containers], map[bool]string{true: "unused images"}[e.Images]}, func(s string) bool { return s == "" }), " and ")
+		n.w.Log("agent", "collect", n.name, n.name+" deletes "+resources)
 		n.w.After(collectDuration, func() { n.finishCollect(e) })
 	case nodepressure.Evict:
 		n.evict(&e)
@@ -92,8 +92,8 @@ func (a *Agents) countEviction(p *agentPod, status *corev1.PodStatus) {
 // rejectionOf returns why the node rejects a pod, or nil.
 func (n *nodePressure) rejectionOf(p *corev1.Pod) *rejection {
 	if ok, reason, message := n.machine.Admit(n.w.Model(p), conversion.PressureTerms(p)); !ok {
-		_, has, _ := strings.Cut(strings.TrimSuffix(message, "]. "), "[")
-		return &rejection{reason, message, has}
+		_, conditions, _ := strings.Cut(strings.TrimSuffix(message, "]. "), "[")
+		return &rejection{reason, message, conditions}
 	}
 	if ok, reason, message := n.reserve.Admit(n.w.Now()); !ok {
 		return &rejection{reason, message, reason}

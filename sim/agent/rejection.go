@@ -12,8 +12,8 @@ import (
 // rejection is why a node rejects a pod.
 type rejection struct{ reason, message, cause string }
 
-// rejectionOf returns why a node's agent rejects a pod, or nil. Nodes with scripted usage ask
-// their pressure machine; others use the reported conditions, and accept pods with requests
+// rejectionOf returns why a node's agent rejects a pod, or nil. Nodes with scripted usage use
+// their pressure machine. Other nodes use the reported conditions, and accept pods with requests
 // under memory pressure.
 func (a *Agents) rejectionOf(p *corev1.Pod) *rejection {
 	o, _ := a.w.API().Get(store.Nodes, p.Spec.NodeName)
@@ -35,22 +35,22 @@ func (a *Agents) rejectionOf(p *corev1.Pod) *rejection {
 }
 
 // rejectPod fails a rejected pod as a kubelet does.
-func (a *Agents) rejectPod(p *corev1.Pod, by *rejection) {
+func (a *Agents) rejectPod(p *corev1.Pod, r *rejection) {
 	key := store.KeyOf(p)
 	a.w.After(a.w.Latency(), func() {
 		err := a.w.API().UpdatePod(key, store.Precondition{UID: string(p.UID)}, func(o *corev1.Pod) error {
 			if store.Finished(o) {
 				return store.ErrUnchanged
 			}
-			o.Status.Phase, o.Status.Reason = corev1.PodFailed, by.reason
-			o.Status.Message = "Pod was rejected: " + by.message
+			o.Status.Phase, o.Status.Reason = corev1.PodFailed, r.reason
+			o.Status.Message = "Pod was rejected: " + r.message
 			now := metav1.NewTime(a.w.Now())
 			o.Status.StartTime = &now
 			return nil
 		})
 		if err == nil {
 			a.w.Notify(Rejected{})
-			a.w.Log("agent", "reject", key, fmt.Sprintf("%s is rejected by %s, which has %s", key, p.Spec.NodeName, by.cause))
+			a.w.Log("agent", "reject", key, fmt.Sprintf("%s is rejected by %s, which has %s", key, p.Spec.NodeName, r.cause))
 		}
 	})
 }

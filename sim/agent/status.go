@@ -14,8 +14,8 @@ import (
 
 // statusOf returns the status that an agent reports for a pod, and whether it changed.
 func statusOf(w *sim.World, p *agentPod) (corev1.PodStatus, bool) {
-	was := &p.object.Status
-	out := *was
+	previous := &p.object.Status
+	out := *previous
 	out.Phase = [...]corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed}[p.life.Phase()]
 	now := metav1.NewTime(w.Now().Truncate(time.Second))
 	if out.StartTime == nil {
@@ -35,16 +35,16 @@ func statusOf(w *sim.World, p *agentPod) (corev1.PodStatus, bool) {
 				Reason: nodepressure.ReasonTerminationByKubelet, Message: f.Message, LastTransitionTime: now})
 		}
 	}
-	i := slices.IndexFunc(was.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady })
-	changed := out.Phase != was.Phase || was.StartTime == nil || i < 0 || was.Conditions[i].Status != ready.Status ||
-		!slices.EqualFunc(out.InitContainerStatuses, was.InitContainerStatuses, sameContainerState) ||
-		!slices.EqualFunc(out.ContainerStatuses, was.ContainerStatuses, sameContainerState)
+	i := slices.IndexFunc(previous.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady })
+	changed := out.Phase != previous.Phase || previous.StartTime == nil || i < 0 || previous.Conditions[i].Status != ready.Status ||
+		!slices.EqualFunc(out.InitContainerStatuses, previous.InitContainerStatuses, sameContainerState) ||
+		!slices.EqualFunc(out.ContainerStatuses, previous.ContainerStatuses, sameContainerState)
 	return out, changed
 }
 
-// mergeConditions returns was with ours applied.
-func mergeConditions(was, reported []corev1.PodCondition) []corev1.PodCondition {
-	out := slices.Clone(was)
+// mergeConditions returns the previous conditions with the reported ones applied.
+func mergeConditions(previous, reported []corev1.PodCondition) []corev1.PodCondition {
+	out := slices.Clone(previous)
 	for _, c := range reported {
 		i := slices.IndexFunc(out, func(o corev1.PodCondition) bool { return o.Type == c.Type })
 		if i < 0 {

@@ -18,7 +18,7 @@ func (a *Agents) writeStatus(p *agentPod) {
 		return
 	}
 	status, changed := statusOf(a.w, p)
-	if !changed && !p.gone {
+	if !changed && !p.deleted {
 		p.dirty = false
 		return
 	}
@@ -47,10 +47,10 @@ func (a *Agents) commitStatus(p *agentPod, status corev1.PodStatus, changed bool
 	}
 	if changed {
 		err := a.w.API().UpdatePod(key, pre, func(o *corev1.Pod) error {
-			keep := o.Status
+			previous := o.Status
 			o.Status = status
-			o.Status.NominatedNodeName = keep.NominatedNodeName
-			o.Status.Conditions = mergeConditions(keep.Conditions, status.Conditions)
+			o.Status.NominatedNodeName = previous.NominatedNodeName
+			o.Status.Conditions = mergeConditions(previous.Conditions, status.Conditions)
 			return nil
 		})
 		if err == nil {
@@ -61,7 +61,7 @@ func (a *Agents) commitStatus(p *agentPod, status corev1.PodStatus, changed bool
 			}
 		}
 	}
-	if p.gone {
+	if p.deleted {
 		if a.w.API().DeletePod(key, pre, new(int64)) == nil {
 			a.w.Log("agent", "gone", key, key+" is deleted from "+p.object.Spec.NodeName)
 		}
@@ -77,8 +77,8 @@ func (a *Agents) logPhase(old *corev1.Pod, status *corev1.PodStatus) {
 	if old.Status.Phase == status.Phase {
 		return
 	}
-	words := map[corev1.PodPhase]string{corev1.PodRunning: "runs", corev1.PodSucceeded: "has succeeded", corev1.PodFailed: "has failed"}
-	if w := words[status.Phase]; w != "" {
+	phaseTexts := map[corev1.PodPhase]string{corev1.PodRunning: "runs", corev1.PodSucceeded: "has succeeded", corev1.PodFailed: "has failed"}
+	if w := phaseTexts[status.Phase]; w != "" {
 		a.w.Log("agent", string(status.Phase), store.KeyOf(old), store.KeyOf(old)+" "+w+" on "+old.Spec.NodeName)
 	}
 }

@@ -49,7 +49,7 @@ func (v *Index) setBudget(key string, b *policyv1.PodDisruptionBudget) {
 	if err != nil {
 		selector = labels.Nothing()
 	}
-	if was := v.budgets[key]; was != nil && was.selector.String() == selector.String() {
+	if previous := v.budgets[key]; previous != nil && previous.selector.String() == selector.String() {
 		return
 	}
 	c := &indexedBudget{namespace: b.Namespace, selector: selector, pods: map[string]*corev1.Pod{}}
@@ -71,13 +71,13 @@ func (v *Index) setPod(key string, now *corev1.Pod) (affected []string) {
 	}
 	for _, name := range v.names {
 		c := v.budgets[name]
-		is, was := c.selects(now), c.pods[key] != nil
-		if is {
+		selected, wasSelected := c.selects(now), c.pods[key] != nil
+		if selected {
 			c.pods[key] = now
-		} else if was {
+		} else if wasSelected {
 			delete(c.pods, key)
 		}
-		if is || was {
+		if selected || wasSelected {
 			affected = append(affected, name)
 		}
 	}

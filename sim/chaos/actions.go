@@ -29,10 +29,10 @@ func (f *injector) createPreemptor() {
 	_ = f.w.API().Create(p)
 }
 
-func (f *injector) updateNode(node string, what func(*corev1.Node)) {
+func (f *injector) updateNode(node string, change func(*corev1.Node)) {
 	_ = f.w.API().Update(store.Nodes, node, store.Precondition{}, func(o store.Object) error {
 		if n, ok := o.(*corev1.Node); ok {
-			what(n)
+			change(n)
 		}
 		return nil
 	})

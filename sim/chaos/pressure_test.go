@@ -44,18 +44,18 @@ func TestRejectedPodsGrowLogarithmically(t *testing.T) {
 	const cluster = "node n1 cpu=4 labels=disk=big\nnode n2 cpu=4\n%s\n%s\nat 1m condition n1 DiskPressure=True\nat 1m delete pod web-1\n"
 	for name, tc := range pinnedOwners {
 		t.Run(name, func(t *testing.T) {
-			made := pods(t, fmt.Sprintf(cluster, "", tc.owner))
-			naive := pods(t, fmt.Sprintf(cluster, "option noholds nopause latency=150ms lag=250ms", tc.owner)+"at 3m condition n1 DiskPressure=False\n")
-			fmt.Printf("#94245 by %s: %d pods in an hour; upstream's backoff allows %.0f; without any: %d in 2 minutes\n", name, made[time.Hour], tc.upstream(time.Hour), naive[2*time.Minute])
-			for at, n := range made {
+			created := pods(t, fmt.Sprintf(cluster, "", tc.owner))
+			withoutBackoff := pods(t, fmt.Sprintf(cluster, "option noholds nopause latency=150ms lag=250ms", tc.owner)+"at 3m condition n1 DiskPressure=False\n")
+			fmt.Printf("#94245 by %s: %d pods in an hour; upstream's backoff allows %.0f; without any: %d in 2 minutes\n", name, created[time.Hour], tc.upstream(time.Hour), withoutBackoff[2*time.Minute])
+			for at, n := range created {
 				// 10 s, 20 s, ...: n pods take (2^n - 1) * 10 s, until the backoff is 10 min.
 				doubled := math.Log2(min(at, 10*time.Minute).Seconds()/10+1) + 1
-				if most := doubled + max(0, (at-10*time.Minute).Minutes()/10) + 3; float64(n) > most {
-					t.Errorf("%d pods in %v, want at most %.0f", n, at, most)
+				if limit := doubled + max(0, (at-10*time.Minute).Minutes()/10) + 3; float64(n) > limit {
+					t.Errorf("%d pods in %v, want at most %.0f", n, at, limit)
 				}
 			}
-			if made[time.Hour] < 5 {
-				t.Errorf("only %d pods in an hour", made[time.Hour])
+			if created[time.Hour] < 5 {
+				t.Errorf("only %d pods in an hour", created[time.Hour])
 			}
 		})
 	}

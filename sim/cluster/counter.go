@@ -16,7 +16,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// counter counts what observers of the world report.
+// counter counts commits and notices of the world.
 type counter struct {
 	w          *sim.World
 	owners     *fakeowners.Replacer
@@ -52,8 +52,8 @@ func (k *counter) commit(c store.Change) {
 	if old.Spec.NodeName == "" && p.Spec.NodeName != "" {
 		k.counts.Bound++
 		k.counts.LastBound = k.w.Elapsed()
-		if made, ok := k.created[p.UID]; ok {
-			k.counts.Latencies = append(k.counts.Latencies, k.w.Now().Sub(made))
+		if createdAt, ok := k.created[p.UID]; ok {
+			k.counts.Latencies = append(k.counts.Latencies, k.w.Now().Sub(createdAt))
 		}
 	}
 	if old.Status.Phase != p.Status.Phase {
@@ -67,12 +67,12 @@ func (k *counter) commit(c store.Change) {
 }
 
 // countPreemption counts a victim and its chain.
-func (k *counter) countPreemption(by *model.Pod, victim *corev1.Pod) {
+func (k *counter) countPreemption(preemptor *model.Pod, victim *corev1.Pod) {
 	k.counts.Victims++
 	k.counts.Displaced[enginedisplacement.Preemption]++
 	k.counts.LastPreemption = k.w.Elapsed()
 	depth := 1
-	if p := k.w.API().Pod(by.Key()); p != nil {
+	if p := k.w.API().Pod(preemptor.Key()); p != nil {
 		if before, ok := k.owners.ChainDepth(p.Name); ok {
 			depth = before + 1
 			k.counts.Cascades++
@@ -80,8 +80,8 @@ func (k *counter) countPreemption(by *model.Pod, victim *corev1.Pod) {
 	}
 	k.counts.CascadeDepth = max(k.counts.CascadeDepth, depth)
 	k.owners.RecordVictim(victim, depth)
-	if !k.preemptors[by.UID] {
-		k.preemptors[by.UID] = true
+	if !k.preemptors[preemptor.UID] {
+		k.preemptors[preemptor.UID] = true
 		k.counts.Preemptors++
 	}
 }

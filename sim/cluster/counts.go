@@ -30,8 +30,8 @@ type Counts struct {
 
 // Displacements returns the number of displaced pods of all causes.
 func (c *Counts) Displacements() (n int) {
-	for _, of := range c.Displaced {
-		n += of
+	for _, count := range c.Displaced {
+		n += count
 	}
 	return n
 }

@@ -57,8 +57,8 @@ func (o *Options) MachineConfig() scheduling.Config {
 	c := o.Machine
 	c.Profiles = nil
 	for _, p := range o.Profiles {
-		by := profiles.Options{Seed: o.TieBreakSeed, CacheBytes: o.ScoreCacheMemory / len(o.Profiles), Preemption: o.Preemption}
-		c.Profiles = append(c.Profiles, profiles.NewWithOptions(p, by))
+		profileOptions := profiles.Options{Seed: o.TieBreakSeed, CacheBytes: o.ScoreCacheMemory / len(o.Profiles), Preemption: o.Preemption}
+		c.Profiles = append(c.Profiles, profiles.NewWithOptions(p, profileOptions))
 	}
 	return c
 }

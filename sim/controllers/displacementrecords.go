@@ -98,8 +98,8 @@ func (r *Records) OnChange(_ store.Kind, old, now store.Object) {
 }
 
 // trackDisplaced enqueues a displaced pod.
-func (r *Records) trackDisplaced(p *corev1.Pod, gone bool) {
-	if causeOf(p) == enginedisplacement.None || !gone && p.DeletionTimestamp == nil && !store.Finished(p) {
+func (r *Records) trackDisplaced(p *corev1.Pod, deleted bool) {
+	if causeOf(p) == enginedisplacement.None || !deleted && p.DeletionTimestamp == nil && !store.Finished(p) {
 		return
 	}
 	r.pendingRecords[string(p.UID)] = p

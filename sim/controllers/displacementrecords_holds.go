@@ -54,13 +54,13 @@ func (r *Records) reconcileHold(key string, done func(time.Duration, error)) {
 	list := slices.DeleteFunc(slices.Clone(r.evictions[at]), func(t enginedisplacement.Eviction) bool { return node == nil || causeEnded(t.Cause, t.At, node) })
 	a, ok := r.backoff.Avoid(list)
 	a.Until = a.Until.Add(time.Second - 1).Truncate(time.Second) // the API stores whole seconds
-	left := a.Until.Sub(r.w.Now())
+	remaining := a.Until.Sub(r.w.Now())
 	switch {
-	case ok && left > 0 && (have == nil || !have.Spec.Until.Time.Equal(a.Until)):
+	case ok && remaining > 0 && (have == nil || !have.Spec.Until.Time.Equal(a.Until)):
 		want := newAvoidHold(at, a, r.owners[at])
-		r.Request("hold", key, func() error { return r.upsertHold(want) }, func(err error) { done(left, err) })
-	case ok && left > 0:
-		done(left, nil)
+		r.Request("hold", key, func() error { return r.upsertHold(want) }, func(err error) { done(remaining, err) })
+	case ok && remaining > 0:
+		done(remaining, nil)
 	case have != nil:
 		r.Request("hold", key, func() error {
 			r.w.Log("records", "hold", key, "pods of "+have.Spec.Owner.Name+" no longer avoid "+have.Spec.Node)

@@ -12,8 +12,8 @@ import (
 
 // enqueueStale enqueues a pod for when its DisruptionTarget condition expires.
 func (d *disruption) enqueueStale(p *corev1.Pod) {
-	if left, ends := d.staleAfter(p); ends {
-		d.staleQueue.Add(store.KeyOf(p), left)
+	if remaining, expires := d.staleAfter(p); expires {
+		d.staleQueue.Add(store.KeyOf(p), remaining)
 	}
 }
 
@@ -34,8 +34,8 @@ func (d *disruption) clearDisruptionTarget(key string, done func(time.Duration, 
 		done(0, nil)
 		return
 	}
-	if left, ends := d.staleAfter(p); !ends || left > 0 {
-		done(left, nil)
+	if remaining, expires := d.staleAfter(p); !expires || remaining > 0 {
+		done(remaining, nil)
 		return
 	}
 	d.Request("reset", key, func() error {

@@ -25,8 +25,8 @@ func budgetStatus(b *policyv1.PodDisruptionBudget, c *budget.StatusResult, now t
 		allowed.Status = metav1.ConditionTrue
 	}
 	for i := range b.Status.Conditions {
-		if was := &b.Status.Conditions[i]; was.Type == allowed.Type && was.Status == allowed.Status {
-			allowed.LastTransitionTime = was.LastTransitionTime
+		if previous := &b.Status.Conditions[i]; previous.Type == allowed.Type && previous.Status == allowed.Status {
+			allowed.LastTransitionTime = previous.LastTransitionTime
 		}
 	}
 	s.Conditions = []metav1.Condition{allowed}

@@ -56,8 +56,8 @@ func (e *endpoints) OnChange(k store.Kind, old, now store.Object) {
 	about := now
 	if now == nil {
 		about = old
-		if gone, ok := old.(*discoveryv1.EndpointSlice); ok {
-			e.tracker.HandleDeletion(gone)
+		if deleted, ok := old.(*discoveryv1.EndpointSlice); ok {
+			e.tracker.HandleDeletion(deleted)
 		}
 	}
 	for _, key := range e.Keys(store.Services) {
@@ -130,15 +130,15 @@ func CountEndpoints(w *sim.World, service string) (ready, terminating, serving i
 		if !ok || store.Key(s.Namespace, s.Labels[discoveryv1.LabelServiceName]) != service {
 			continue
 		}
-		is := func(b *bool) bool { return b != nil && *b }
+		isTrue := func(b *bool) bool { return b != nil && *b }
 		for i := range s.Endpoints {
 			c := &s.Endpoints[i].Conditions
 			switch {
-			case is(c.Terminating) && is(c.Serving):
+			case isTrue(c.Terminating) && isTrue(c.Serving):
 				terminating, serving = terminating+1, serving+1
-			case is(c.Terminating):
+			case isTrue(c.Terminating):
 				terminating++
-			case is(c.Ready):
+			case isTrue(c.Ready):
 				ready++
 			}
 		}
@@ -149,8 +149,8 @@ func CountEndpoints(w *sim.World, service string) (ready, terminating, serving i
 // logCounts logs the counts when they change.
 func (e *endpoints) logCounts(s *corev1.Service) {
 	ready, terminating, serving := CountEndpoints(e.w, store.KeyOf(s))
-	if is := [3]int{ready, terminating, serving}; e.lastCounts[store.KeyOf(s)] != is {
-		e.lastCounts[store.KeyOf(s)] = is
+	if counts := [3]int{ready, terminating, serving}; e.lastCounts[store.KeyOf(s)] != counts {
+		e.lastCounts[store.KeyOf(s)] = counts
 		e.w.Log("endpoints", "slices", store.KeyOf(s), fmt.Sprintf("service %s has %d ready endpoints, %d terminating (%d still serving)", store.KeyOf(s), ready, terminating, serving))
 	}
 }

@@ -61,9 +61,9 @@ func (c sliceClient) Create(_ context.Context, s *discoveryv1.EndpointSlice, _ m
 
 func (c sliceClient) Update(_ context.Context, s *discoveryv1.EndpointSlice, _ metav1.UpdateOptions) (*discoveryv1.EndpointSlice, error) {
 	err := c.e.w.API().Update(store.EndpointSlices, store.KeyOf(s), store.Precondition{UID: string(s.UID), ResourceVersion: s.ResourceVersion}, func(o store.Object) error {
-		if is, ok := o.(*discoveryv1.EndpointSlice); ok {
-			is.Labels, is.Annotations, is.Endpoints, is.Ports = s.Labels, s.Annotations, s.Endpoints, s.Ports
-			is.Generation++
+		if existing, ok := o.(*discoveryv1.EndpointSlice); ok {
+			existing.Labels, existing.Annotations, existing.Endpoints, existing.Ports = s.Labels, s.Annotations, s.Endpoints, s.Ports
+			existing.Generation++
 		}
 		return nil
 	})
@@ -71,8 +71,8 @@ func (c sliceClient) Update(_ context.Context, s *discoveryv1.EndpointSlice, _ m
 		return nil, err
 	}
 	now, _ := c.e.w.API().Get(store.EndpointSlices, store.KeyOf(s))
-	is, _ := now.(*discoveryv1.EndpointSlice)
-	return is, nil
+	existing, _ := now.(*discoveryv1.EndpointSlice)
+	return existing, nil
 }
 
 func (c sliceClient) Delete(_ context.Context, name string, _ metav1.DeleteOptions) error {

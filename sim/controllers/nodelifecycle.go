@@ -62,12 +62,12 @@ func (n *nodeLifecycle) OnSynced() {
 func (n *nodeLifecycle) OnChange(k store.Kind, old, now store.Object) {
 	switch now := now.(type) {
 	case *corev1.Pod:
-		if was, ok := old.(*corev1.Pod); !ok || was.Spec.NodeName == "" {
+		if previous, ok := old.(*corev1.Pod); !ok || previous.Spec.NodeName == "" {
 			n.markPodNotReady(now)
 		}
 	case *corev1.Node:
 		n.steps.Enqueue(conversion.NodeLifecycleNode(now))
-		if was, ok := old.(*corev1.Node); ok && isReady(was) && !isReady(now) {
+		if previous, ok := old.(*corev1.Node); ok && isReady(previous) && !isReady(now) {
 			for _, key := range n.Keys(store.Pods) {
 				n.markPodNotReady(n.Pod(key))
 			}

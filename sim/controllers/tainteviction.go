@@ -98,11 +98,11 @@ func (e *taintEviction) evict(order tainteviction.Evict) {
 		return
 	}
 	rule := fmt.Sprintf("taint %s:%s on node %s", order.Taint.Key, order.Taint.Effect, order.Pod.Node)
-	words := "is evicted: " + rule
+	message := "is evicted: " + rule
 	if order.Tolerated {
-		words += fmt.Sprintf(", tolerated for %d s", order.Seconds)
+		message += fmt.Sprintf(", tolerated for %d s", order.Seconds)
 	}
-	d := displacement.Displacement{Pod: p, Message: words, RecordInBudgets: !e.o.SkipBudgets, Record: enginedisplacement.Record{Cause: enginedisplacement.Taint, Victim: e.w.Model(p), Node: p.Spec.NodeName, Rule: rule}}
+	d := displacement.Displacement{Pod: p, Message: message, RecordInBudgets: !e.o.SkipBudgets, Record: enginedisplacement.Record{Cause: enginedisplacement.Taint, Victim: e.w.Model(p), Node: p.Spec.NodeName, Rule: rule}}
 	e.server.Displace(e.Client, d, func(err error) {
 		if err != nil {
 			e.steps.Enqueue(tainteviction.EvictFailed{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID)})

@@ -39,7 +39,7 @@ type Displacing struct {
 type Displaced struct{ Cause enginedisplacement.Cause }
 
 // Displace displaces a pod in the order of package executor: condition, event, deletion. Each
-// step is idempotent. A pod that is gone counts as a success.
+// step is idempotent. A deleted pod counts as a success.
 func (s *Server) Displace(c *sim.Client, d Displacement, then func(error)) {
 	key := store.KeyOf(d.Pod)
 	type step struct {
@@ -103,7 +103,7 @@ func TargetCondition(r *enginedisplacement.Record, now time.Time) corev1.PodCond
 }
 
 // Delete deletes the pod of a displacement.
-func (s *Server) Delete(d *Displacement, by string) error {
+func (s *Server) Delete(d *Displacement, actor string) error {
 	key := store.KeyOf(d.Pod)
 	p := s.w.API().Pod(key)
 	if p == nil || p.UID != d.Pod.UID {
@@ -112,16 +112,16 @@ func (s *Server) Delete(d *Displacement, by string) error {
 	if d.ResourceVersion != "" && p.ResourceVersion != d.ResourceVersion {
 		return apierrors.NewConflict(corev1.Resource("pods"), d.Pod.Name, errors.New("it changed in the meantime"))
 	}
-	again := p.DeletionTimestamp != nil || store.Finished(p) && !d.MarkFailed
-	if !again {
+	alreadyDisplaced := p.DeletionTimestamp != nil || store.Finished(p) && !d.MarkFailed
+	if !alreadyDisplaced {
 		s.w.Notify(Displacing{p, d})
 	}
 	if err := s.w.API().DeletePod(key, store.Precondition{UID: string(d.Pod.UID)}, d.Grace); err != nil {
 		return err
 	}
-	if !again {
+	if !alreadyDisplaced {
 		s.w.Notify(Displaced{d.Record.Cause})
-		s.w.Log(by, "displace", key, fmt.Sprintf("%s on %s %s", key, p.Spec.NodeName, d.Message))
+		s.w.Log(actor, "displace", key, fmt.Sprintf("%s on %s %s", key, p.Spec.NodeName, d.Message))
 	}
 	return nil
 }

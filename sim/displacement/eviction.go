@@ -23,7 +23,7 @@ type eviction struct {
 	*Server
 	request    EvictionRequest
 	pod        *corev1.Pod
-	taken      []budgets.Debit // budget debits, of earlier attempts as well
+	debits     []budgets.Debit // budget debits, of earlier attempts as well
 	entries    []enginedisplacement.Entry
 	attempts   int
 	stepsLeft  int // until a fault ends it; negative: never
@@ -87,7 +87,7 @@ func (r *eviction) checkBudgets() {
 		}
 	}
 	rules := r.o.Evictions
-	for _, t := range r.taken {
+	for _, t := range r.debits {
 		rules.OwnEntries = append(rules.OwnEntries, t.Budget.Name)
 	}
 	v := rules.Check(w.BudgetPod(r.pod), covering, pods, w.Now())
@@ -102,7 +102,7 @@ func (r *eviction) checkBudgets() {
 	case r.request.DryRun:
 		r.respond(EvictionResponse{Code: http.StatusCreated})
 	default:
-		before := len(r.taken)
+		before := len(r.debits)
 		r.then(func() { r.debit(v, 0, before) })
 	}
 }
@@ -149,15 +149,15 @@ func (r *eviction) debit(v budget.Verdict, i, earlier int) {
 		r.refund(earlier)
 		r.fail(err)
 	default:
-		r.taken = append(r.taken, budgets.Debit{Budget: m, Names: []string{r.pod.Name}, Debited: 1})
+		r.debits = append(r.debits, budgets.Debit{Budget: m, Names: []string{r.pod.Name}, Debited: 1})
 		r.then(func() { r.debit(v, i+1, earlier) })
 	}
 }
 
-// refund refunds all debits except the first ones.
-func (r *eviction) refund(kept int) {
-	r.ledger.Refund(r.taken[kept:])
-	r.taken, r.entries = r.taken[:kept], r.entries[:kept]
+// refund refunds all debits except the first n.
+func (r *eviction) refund(n int) {
+	r.ledger.Refund(r.debits[n:])
+	r.debits, r.entries = r.debits[:n], r.entries[:n]
 }
 
 // retry decides again after a change.
@@ -199,12 +199,12 @@ func (r *eviction) setDisruptionTarget(guarded bool) {
 	})
 }
 
-// abort responds that nothing was done and refunds the debits, unless another actor is
-// displacing the pod and may rely on them.
+// abort responds with a failure and refunds the debits, unless another actor is displacing the
+// pod and may rely on them.
 func (r *eviction) abort(a EvictionResponse) {
 	p := r.w.API().Pod(r.request.Pod)
 	if r.o.KeepFailedDebits || p != nil && (p.DeletionTimestamp != nil || store.DisruptionTarget(p) != nil) {
-		r.taken, r.entries = nil, nil
+		r.debits, r.entries = nil, nil
 	}
 	r.refund(0)
 	r.respond(a)

@@ -74,22 +74,22 @@ func (s *Server) Evict(e EvictionRequest, onResponse func(EvictionResponse)) {
 	r := &eviction{Server: s, request: e, stepsLeft: -1, onResponse: onResponse}
 	fault, after := w.Faults().OfRequest("evict", e.Pod)
 	w.LogFault(fault, "evict", cmp.Or(e.By, "a client"), e.Pod)
-	lost := func() { w.After(10*time.Second, func() { onResponse(EvictionResponse{}) }) }
+	onLost := func() { w.After(10*time.Second, func() { onResponse(EvictionResponse{}) }) }
 	switch fault {
 	case sim.Refuse, sim.Conflict:
 		w.After(2*w.Latency(), func() { onResponse(EvictionResponse{Code: http.StatusInternalServerError, Message: InjectedFailure}) })
 		return
 	case sim.RequestLost:
-		lost()
+		onLost()
 		return
 	case sim.ResponseLost, sim.NeverAnswered, sim.Delayed:
-		r.onResponse = func(EvictionResponse) { lost() }
+		r.onResponse = func(EvictionResponse) { onLost() }
 	case sim.Partial: // the server fails in the middle
 		if r.stepsLeft = after; r.stepsLeft == 0 {
 			r.stepsLeft = 1 + int(w.Faults().Hash("evict/cut/"+e.Pod)%4)
 		}
 		r.onResponse = func(EvictionResponse) {}
-		lost()
+		onLost()
 	case sim.NoFault:
 	}
 	w.After(w.Latency(), r.checkBudgets)

@@ -17,8 +17,8 @@ import (
 
 // Drainer drains nodes. Create it with New.
 type Drainer struct {
-	// PollDelay returns the delay before the next step, at most the given time, which is the
-	// default.
+	// PollDelay returns the delay before the next step, which is at most limit. The default returns
+	// limit.
 	PollDelay func(most time.Duration) time.Duration
 	// OnDone receives the result; may be nil.
 	OnDone func(*drain.Result)
@@ -47,7 +47,7 @@ const (
 // New cordons the nodes and schedules the first step.
 func New(w *cluster.Cluster, nodes []string, o drain.Options, s drain.Scheduler) (*Drainer, error) {
 	d := &Drainer{w: w, nodes: nodes, scheduler: s, converter: informer.NewConverter(), watcher: drain.NewWatcher(s), surgedReplicas: map[string]int32{},
-		PollDelay: func(most time.Duration) time.Duration { return most }}
+		PollDelay: func(limit time.Duration) time.Duration { return limit }}
 	for _, n := range nodes {
 		if err := w.API().Update(store.Nodes, n, store.Precondition{}, func(o store.Object) error {
 			if n, ok := o.(*corev1.Node); ok {
@@ -71,12 +71,12 @@ func (d *Drainer) step() {
 	if d.requestPending || d.done {
 		return
 	}
-	if is := d.w.API().Revision(); is != d.revision {
-		d.revision = is
+	if revision := d.w.API().Revision(); revision != d.revision {
+		d.revision = revision
 		var events []scheduling.Event
 		for _, k := range store.SchedulingKinds {
-			for _, in := range d.converter.OnReplace(nil, k, d.w.API().List(k)) {
-				events = append(events, in.Event)
+			for _, input := range d.converter.OnReplace(nil, k, d.w.API().List(k)) {
+				events = append(events, input.Event)
 			}
 		}
 		d.watcher.Apply(d.w.Now(), events)

@@ -18,31 +18,31 @@ const drainRetryInterval = 5 * time.Second
 
 // Kubectl simulates kubectl drain --ignore-daemonsets: it cordons a node and evicts its
 // pods, retries when a budget refuses, and gives up after other errors.
-func Kubectl(w *cluster.Cluster, node, by string) {
+func Kubectl(w *cluster.Cluster, node, requester string) {
 	_ = w.API().Update(store.Nodes, node, store.Precondition{}, func(o store.Object) error {
 		if n, ok := o.(*corev1.Node); ok {
 			n.Spec.Unschedulable = true
 		}
 		return nil
 	})
-	left := 0
+	remaining := 0
 	for _, o := range w.API().List(store.Pods) {
 		p, ok := o.(*corev1.Pod)
 		if !ok || p.Spec.NodeName != node || isDaemonSetPod(p) {
 			continue
 		}
-		left++
-		evictUntilGone(w, displacement.EvictionRequest{Pod: store.KeyOf(p), UID: string(p.UID), By: by}, func() {
-			if left--; left == 0 {
-				w.Log("drain", "drained", node, "node "+node+" is drained by "+by)
+		remaining++
+		evictUntilDeleted(w, displacement.EvictionRequest{Pod: store.KeyOf(p), UID: string(p.UID), By: requester}, func() {
+			if remaining--; remaining == 0 {
+				w.Log("drain", "drained", node, "node "+node+" is drained by "+requester)
 			}
 		})
 	}
 }
 
-// evictUntilGone requests an eviction until the pod is gone and then calls done.
-func evictUntilGone(w *cluster.Cluster, e displacement.EvictionRequest, done func()) {
-	evict := func() { evictUntilGone(w, e, done) }
+// evictUntilDeleted requests an eviction until the pod is deleted and then calls done.
+func evictUntilDeleted(w *cluster.Cluster, e displacement.EvictionRequest, done func()) {
+	evict := func() { evictUntilDeleted(w, e, done) }
 	w.Displacement.Evict(e, func(a displacement.EvictionResponse) {
 		p := w.API().Pod(e.Pod)
 		switch {
@@ -56,21 +56,21 @@ func evictUntilGone(w *cluster.Cluster, e displacement.EvictionRequest, done fun
 		case a.Code >= http.StatusBadRequest:
 			w.Log("drain", "failed", e.Pod, fmt.Sprintf("the drain gives up on %s: %s", e.Pod, a))
 		default: // granted
-			w.After(time.Second, func() { awaitGone(w, e, done) })
+			w.After(time.Second, func() { awaitDeletion(w, e, done) })
 		}
 	})
 }
 
-// awaitGone waits until a pod is gone.
-func awaitGone(w *cluster.Cluster, e displacement.EvictionRequest, done func()) {
+// awaitDeletion waits until a pod is deleted.
+func awaitDeletion(w *cluster.Cluster, e displacement.EvictionRequest, done func()) {
 	p := w.API().Pod(e.Pod)
 	switch {
 	case p == nil || string(p.UID) != e.UID:
 		done()
 	case p.DeletionTimestamp == nil:
-		evictUntilGone(w, e, done) // it was not deleted after all
+		evictUntilDeleted(w, e, done) // it was not deleted after all
 	default:
-		w.After(time.Second, func() { awaitGone(w, e, done) })
+		w.After(time.Second, func() { awaitDeletion(w, e, done) })
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 // scale adds by to the replicas of the pod's owner or its Deployment; a removal is skipped if
 // another client changed them.
-func (d *Drainer) scale(p *model.Pod, by int32) {
+func (d *Drainer) scale(p *model.Pod, delta int32) {
 	k, key := d.scaleTarget(p)
 	err := fmt.Errorf("%s %s does not exist", p.Owner.Kind, p.Owner.Name)
 	if k != "" {
@@ -24,11 +24,11 @@ func (d *Drainer) scale(p *model.Pod, by int32) {
 			if n == nil {
 				return fmt.Errorf("%s %s has no replicas", k, key)
 			}
-			if by < 0 && **n != d.surgedReplicas[string(k)+" "+key] {
+			if delta < 0 && **n != d.surgedReplicas[string(k)+" "+key] {
 				d.w.Log("drain", "surge", key, fmt.Sprintf("%s keeps its %d replicas: another client changed them in the meantime", key, **n))
 				return store.ErrUnchanged
 			}
-			next := max(**n+by, 0)
+			next := max(**n+delta, 0)
 			*n, d.surgedReplicas[string(k)+" "+key] = &next, next
 			o.SetGeneration(o.GetGeneration() + 1)
 			d.w.Log("drain", "surge", key, fmt.Sprintf("%s is scaled to %d for %s", key, next, p.Key()))

@@ -11,7 +11,7 @@ import (
 )
 
 // trackDesired tracks the desired replicas of fake owners.
-func (o *Replacer) trackDesired(p *corev1.Pod, gone bool) {
+func (o *Replacer) trackDesired(p *corev1.Pod, deleted bool) {
 	c := metav1.GetControllerOfNoCopy(p)
 	if c == nil || !strings.HasPrefix(string(c.UID), UIDPrefix) {
 		return
@@ -19,7 +19,7 @@ func (o *Replacer) trackDesired(p *corev1.Pod, gone bool) {
 	first, _, _ := strings.Cut(store.KeyOf(p), "-r.")
 	all := o.desired[string(c.UID)]
 	switch {
-	case gone && (p.Annotations[ReplaceAnnotation] == "" || o.disabled || o.retired[first]), p.Status.Phase == corev1.PodSucceeded:
+	case deleted && (p.Annotations[ReplaceAnnotation] == "" || o.disabled || o.retired[first]), p.Status.Phase == corev1.PodSucceeded:
 		delete(all, first)
 	case all == nil:
 		o.desired[string(c.UID)] = map[string]labels.Set{first: p.Labels}
@@ -38,7 +38,7 @@ func (o *Replacer) DesiredCount(uid string, s labels.Selector) (n int32) {
 	return n
 }
 
-// RecordVictim records the length of the chain of preemptions that ends with a victim.
+// RecordVictim records the length of the chain of preemptions that ends with the victim p.
 func (o *Replacer) RecordVictim(p *corev1.Pod, depth int) { o.victimDepth[p.UID] = depth }
 
 // ChainDepth returns the length of the chain of preemptions that led to a replacement, and whether

@@ -89,13 +89,13 @@ func (o *Replacer) Kill(d time.Duration) {
 }
 
 // observePod replaces a pod that was deleted or failed.
-func (o *Replacer) observePod(p *corev1.Pod, gone bool) {
+func (o *Replacer) observePod(p *corev1.Pod, deleted bool) {
 	key := store.KeyOf(p)
 	o.lastSeen[key] = p
-	if gone {
+	if deleted {
 		delete(o.lastSeen, key)
 	}
-	leaves := gone || p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodFailed
+	leaves := deleted || p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodFailed
 	if !leaves || o.disabled || o.replaced[p.UID] || p.Status.Phase == corev1.PodSucceeded {
 		return
 	}

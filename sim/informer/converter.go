@@ -34,65 +34,65 @@ func NewConverter() *Converter {
 }
 
 // OnChange appends the events of a change.
-func (v *Converter) OnChange(in []Input, c store.Change) []Input {
+func (v *Converter) OnChange(inputs []Input, c store.Change) []Input {
 	if c.New == nil || store.Finished(c.New) {
-		return v.addNodeEviction(v.remove(in, c.Kind, store.KeyOf(c.Object())), c.New)
+		return v.addNodeEviction(v.remove(inputs, c.Kind, store.KeyOf(c.Object())), c.New)
 	}
-	return v.upsert(in, c.Kind, c.New)
+	return v.upsert(inputs, c.Kind, c.New)
 }
 
 // OnReplace appends the events of a list.
-func (v *Converter) OnReplace(in []Input, k store.Kind, list []store.Object) []Input {
+func (v *Converter) OnReplace(inputs []Input, k store.Kind, list []store.Object) []Input {
 	listed := make(map[string]bool, len(list))
 	for _, o := range list {
 		if !store.Finished(o) {
-			in = v.upsert(in, k, o)
+			inputs = v.upsert(inputs, k, o)
 			listed[store.KeyOf(o)] = true
 		}
-		in = v.addNodeEviction(in, o)
+		inputs = v.addNodeEviction(inputs, o)
 	}
-	var gone []string
+	var deleted []string
 	for key := range v.knownUIDs[k] {
 		if !listed[key] {
-			gone = append(gone, key)
+			deleted = append(deleted, key)
 		}
 	}
-	slices.Sort(gone)
-	for _, key := range gone {
-		in = v.remove(in, k, key)
+	slices.Sort(deleted)
+	for _, key := range deleted {
+		inputs = v.remove(inputs, k, key)
 	}
-	return in
+	return inputs
 }
 
 // addNodeEviction appends the event of a pod evicted by its node.
-func (v *Converter) addNodeEviction(in []Input, o store.Object) []Input {
+func (v *Converter) addNodeEviction(inputs []Input, o store.Object) []Input {
 	if o != nil && store.Finished(o) {
 		if e := v.Compile(o); e != nil {
-			in = append(in, Input{Event: e, Object: o})
+			inputs = append(inputs, Input{Event: e, Object: o})
 		}
 	}
-	return in
+	return inputs
 }
 
-func (v *Converter) upsert(in []Input, k store.Kind, o store.Object) []Input {
+func (v *Converter) upsert(inputs []Input, k store.Kind, o store.Object) []Input {
 	key := store.KeyOf(o)
 	if uid, ok := v.knownUIDs[k][key]; ok && uid != string(o.GetUID()) {
-		in = v.remove(in, k, key)
+		inputs = v.remove(inputs, k, key)
 	}
 	if v.knownUIDs[k] == nil {
 		v.knownUIDs[k] = map[string]string{}
 	}
 	v.knownUIDs[k][key] = string(o.GetUID())
-	return append(in, Input{Event: v.Compile(o), Object: o})
+	return append(inputs, Input{Event: v.Compile(o), Object: o})
 }
 
-func (v *Converter) remove(in []Input, k store.Kind, key string) []Input {
+func (v *Converter) remove(inputs []Input, k store.Kind, key string) []Input {
 	uid, ok := v.knownUIDs[k][key]
 	if !ok {
-		return in
+		return inputs
 	}
 	delete(v.knownUIDs[k], key)
-	return append(in, Input{Event: scheduling.Remove{Object: Identity(k, key, uid)}})
+	return append(inputs, Input{Event: scheduling.Remove{Object: Identity(k, key, uid)}})
 }
 
 // Pod converts a pod.

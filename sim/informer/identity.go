@@ -9,8 +9,8 @@ import (
 
 // Identity returns the identity of a deleted object as a model.
 func Identity(k store.Kind, key, uid string) any {
-	namespace, name, both := strings.Cut(key, "/")
-	if !both {
+	namespace, name, namespaced := strings.Cut(key, "/")
+	if !namespaced {
 		namespace, name = "", key
 	}
 	switch k {

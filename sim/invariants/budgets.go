@@ -86,9 +86,9 @@ func (a *Checker) disruptionsAllowed(key string, b *policyv1.PodDisruptionBudget
 }
 
 // checkDebit checks BudgetRespected before a debit is committed: the budget must allow as many
-// disruptions as are debited. It ignores changes that the displacing actor could not know yet.
+// disruptions as are debited. It ignores changes that the displacing actor cannot have observed.
 func (a *Checker) checkDebit(d budgets.Debited) {
-	b, paid, unseen := d.Budget, d.Names, 2*a.w.Latency()
+	b, names, unseen := d.Budget, d.Names, 2*a.w.Latency()
 	if d.Cached {
 		unseen = a.staleness()
 	}
@@ -102,10 +102,10 @@ func (a *Checker) checkDebit(d budgets.Debited) {
 	if b.Status.DisruptionsAllowed < 0 {
 		a.w.Fail("BudgetRespected", fmt.Sprintf("budget %s allows %d disruptions after a debit", key, b.Status.DisruptionsAllowed))
 	}
-	a.BudgetDebits += len(paid)
+	a.BudgetDebits += len(names)
 	allows := a.disruptionsAllowed(key, before)
-	if healthy := a.countHealthy(before, paid); healthy > max(allows, 0) && a.w.Now().Sub(l.lastDrop) > unseen && a.w.Now().Sub(l.lastRise) > a.staleness() {
-		a.w.Fail("BudgetRespected", fmt.Sprintf("budget %s really allows %d disruptions, and %d are debited: %v", key, allows, healthy, paid))
+	if healthy := a.countHealthy(before, names); healthy > max(allows, 0) && a.w.Now().Sub(l.lastDrop) > unseen && a.w.Now().Sub(l.lastRise) > a.staleness() {
+		a.w.Fail("BudgetRespected", fmt.Sprintf("budget %s really allows %d disruptions, and %d are debited: %v", key, allows, healthy, names))
 	}
 }
 
@@ -122,14 +122,14 @@ func (a *Checker) countHealthy(b *policyv1.PodDisruptionBudget, names []string) 
 
 // checkPreemption checks a preemption before it is committed.
 func (a *Checker) checkPreemption(n scheduler.Preempting) {
-	by, victim := n.By, n.Victim
+	preemptor, victim := n.By, n.Victim
 	if !a.o.All {
 		return
 	}
-	if p := a.w.API().Pod(by.Key()); p != nil && victim.Spec.Priority != nil && by.Spec.Priority <= *victim.Spec.Priority {
-		a.w.Fail("LowerVictims", fmt.Sprintf("pod %s of priority %d displaces %s of priority %d", by.Key(), by.Spec.Priority, store.KeyOf(victim), *victim.Spec.Priority))
+	if p := a.w.API().Pod(preemptor.Key()); p != nil && victim.Spec.Priority != nil && preemptor.Spec.Priority <= *victim.Spec.Priority {
+		a.w.Fail("LowerVictims", fmt.Sprintf("pod %s of priority %d displaces %s of priority %d", preemptor.Key(), preemptor.Spec.Priority, store.KeyOf(victim), *victim.Spec.Priority))
 	}
-	a.checkBudgetEntries(victim, fmt.Sprintf("%s (choice %d)", by.Key(), n.Choice))
+	a.checkBudgetEntries(victim, fmt.Sprintf("%s (choice %d)", preemptor.Key(), n.Choice))
 	a.checkDisplacedOnce(victim)
 }
 
@@ -145,7 +145,7 @@ func (a *Checker) checkDisplacement(p *corev1.Pod, d *displacement.Displacement)
 }
 
 // checkBudgetEntries checks that each budget of a displaced pod has an entry for it.
-func (a *Checker) checkBudgetEntries(victim *corev1.Pod, by string) {
+func (a *Checker) checkBudgetEntries(victim *corev1.Pod, actor string) {
 	if !store.PodReady(victim) {
 		return // unhealthy pods do not count
 	}
@@ -158,7 +158,7 @@ func (a *Checker) checkBudgetEntries(victim *corev1.Pod, by string) {
 		}
 		refundedAt, refunded := l.refunded[victim.Name] // an actor may still rely on the refunded entry
 		if _, entered := b.Status.DisruptedPods[victim.Name]; !entered && !(refunded && a.w.Now().Sub(refundedAt) < a.staleness()) {
-			a.w.Fail("BudgetEntries", fmt.Sprintf("pod %s is displaced by %s, and budget %s has no entry for it", store.KeyOf(victim), by, key))
+			a.w.Fail("BudgetEntries", fmt.Sprintf("pod %s is displaced by %s, and budget %s has no entry for it", store.KeyOf(victim), actor, key))
 		}
 	}
 }

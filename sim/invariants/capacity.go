@@ -90,7 +90,7 @@ func (r *nodeUsage) exceeded(now time.Time) string {
 			scalars[s.Name] += s.Amount
 		}
 	}
-	most := func(of func(*model.Node) int64) int64 {
+	highest := func(of func(*model.Node) int64) int64 {
 		var m int64
 		for _, h := range r.versions {
 			if h.until.IsZero() || h.until.After(now) {
@@ -100,7 +100,7 @@ func (r *nodeUsage) exceeded(now time.Time) string {
 		return m
 	}
 	check := func(what string, used int64, of func(*model.Node) int64) string {
-		if limit := most(of); used > limit {
+		if limit := highest(of); used > limit {
 			return fmt.Sprintf("%d of %d %s in use", used, limit, what)
 		}
 		return ""

@@ -140,9 +140,9 @@ func (a *Checker) checkStep(effects []scheduling.Effect) {
 // checkBind checks that no other bind of the pod may still succeed.
 func (a *Checker) checkBind(n scheduler.BindSent) {
 	p := a.w.API().Pod(n.Pod.Key())
-	gone := p == nil || string(p.UID) != n.Pod.UID // no bind can succeed any longer
+	deleted := p == nil || string(p.UID) != n.Pod.UID // no bind can succeed any longer
 	for _, other := range a.scheduler.OpenBinds(n.Pod.UID) {
-		if _, exists := a.w.API().Get(store.Nodes, other); other != n.Node && exists && !gone {
+		if _, exists := a.w.API().Get(store.Nodes, other); other != n.Node && exists && !deleted {
 			a.w.Fail("BoundOnce", fmt.Sprintf("pod %s is being bound to %s while a bind to %s may still succeed", n.Pod.Key(), n.Node, other))
 		}
 	}

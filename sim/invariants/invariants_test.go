@@ -29,11 +29,11 @@ var faulty = map[string]func(t *testing.T, w *cluster.Cluster){
 		change(t, w, "default/web", func(p *corev1.Pod) { p.Spec.NodeName = "elsewhere" })
 	},
 	"BoundOnce": func(_ *testing.T, w *cluster.Cluster) {
-		w.Scheduler.Send(scheduling.Bind{ID: 1000, Pod: knownToScheduler(w, "default/waits"), Node: "n1"})
-		w.Scheduler.Send(scheduling.Bind{ID: 1001, Pod: knownToScheduler(w, "default/waits"), Node: "n2"})
+		w.Scheduler.Send(scheduling.Bind{ID: 1000, Pod: schedulerPod(w, "default/waits"), Node: "n1"})
+		w.Scheduler.Send(scheduling.Bind{ID: 1001, Pod: schedulerPod(w, "default/waits"), Node: "n2"})
 	},
 	"NodeCapacity": func(_ *testing.T, w *cluster.Cluster) {
-		w.Scheduler.Send(scheduling.Bind{ID: 1000, Pod: knownToScheduler(w, "default/waits"), Node: "n1"})
+		w.Scheduler.Send(scheduling.Bind{ID: 1000, Pod: schedulerPod(w, "default/waits"), Node: "n1"})
 	},
 	"BudgetRespected": func(t *testing.T, w *cluster.Cluster) {
 		addWrongBudget(t, w)
@@ -49,10 +49,10 @@ var faulty = map[string]func(t *testing.T, w *cluster.Cluster){
 	},
 	"LowerVictims": func(_ *testing.T, w *cluster.Cluster) { preemptFor(w, "default/web", "default/db", false) },
 	"NominatedCapacity": func(_ *testing.T, w *cluster.Cluster) {
-		nominee := *knownToScheduler(w, "default/waits")
+		nominee := *schedulerPod(w, "default/waits")
 		nominee.NominatedNodeName = "n2"
 		w.Scheduler.Machine().State().UpsertPod(&nominee)
-		low := *knownToScheduler(w, "default/low")
+		low := *schedulerPod(w, "default/low")
 		w.Notify(scheduler.Stepped{Effects: []scheduling.Effect{scheduling.Bind{ID: 1000, Pod: &low, Node: "n2"}}})
 	},
 	"PendingTracked": func(_ *testing.T, w *cluster.Cluster) {
@@ -165,9 +165,9 @@ func testPod(name, cpu string, priority int32, f func(*corev1.Pod)) *corev1.Pod 
 // addWrongBudget adds a budget that allows no disruption of web but has a wrong status.
 func addWrongBudget(t *testing.T, w *cluster.Cluster) {
 	t.Helper()
-	one := intstr.FromInt32(1)
+	minAvailable := intstr.FromInt32(1)
 	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
-	b.Spec.MinAvailable, b.Spec.Selector = &one, &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+	b.Spec.MinAvailable, b.Spec.Selector = &minAvailable, &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
 	if err := w.API().Create(b); err != nil {
 		t.Fatal(err)
 	}
@@ -187,17 +187,17 @@ func addWrongBudget(t *testing.T, w *cluster.Cluster) {
 }
 
 func preemptFor(w *cluster.Cluster, pod, victim string, debit bool) {
-	v := knownToScheduler(w, victim)
+	v := schedulerPod(w, victim)
 	plan := &decision.Preemption{Outcome: decision.PreemptionNominated, Node: v.NodeName, Victims: []*model.Pod{v}}
 	for _, o := range w.API().List(store.PodDisruptionBudgets) {
 		if b, ok := w.Scheduler.Converter().Compile(o).(*model.Budget); ok && debit {
 			plan.Debits = []decision.Debit{{Budget: b, Granted: []string{v.Name}}}
 		}
 	}
-	w.Scheduler.Send(scheduling.Preempt{ID: 1000, Pod: knownToScheduler(w, pod), Plan: plan, Choice: 1})
+	w.Scheduler.Send(scheduling.Preempt{ID: 1000, Pod: schedulerPod(w, pod), Plan: plan, Choice: 1})
 }
 
-func knownToScheduler(w *cluster.Cluster, key string) *model.Pod {
+func schedulerPod(w *cluster.Cluster, key string) *model.Pod {
 	return w.Scheduler.Converter().Pod(w.API().Pod(key))
 }
 

@@ -47,9 +47,9 @@ func (a *Checker) checkNoPodWouldFit() {
 		if rec.Outcome != decision.Infeasible {
 			continue
 		}
-		made := preemption.Evaluate(m.State(), profile, a.o.TieBreakSeed, a.o.Preemption, p, rec)
-		if made.Preemption.Outcome == decision.PreemptionNominated {
-			a.w.Fail("NoPendingPodCouldPreempt", fmt.Sprintf("pod %s is pending and could preempt on %s: %s", p.Key(), made.Preemption.Node, victimNames(&made.Preemption)))
+		preempting := preemption.Evaluate(m.State(), profile, a.o.TieBreakSeed, a.o.Preemption, p, rec)
+		if preempting.Preemption.Outcome == decision.PreemptionNominated {
+			a.w.Fail("NoPendingPodCouldPreempt", fmt.Sprintf("pod %s is pending and could preempt on %s: %s", p.Key(), preempting.Preemption.Node, victimNames(&preempting.Preemption)))
 		}
 	}
 }

@@ -68,20 +68,20 @@ func (a *Checker) compile(obj *corev1.Pod) *model.Pod {
 
 // describeDifference describes how a pod in the scheduler's state differs from the store, or
 // returns "".
-func describeDifference(known, is *model.Pod, idle, assumed bool) string {
+func describeDifference(inState, stored *model.Pod, idle, assumed bool) string {
 	switch {
-	case known == nil:
+	case inState == nil:
 		return "is not in the state"
-	case !assumed && known.NodeName != is.NodeName:
-		return fmt.Sprintf("is on %q in the state and on %q in the store", known.NodeName, is.NodeName)
-	case known.Phase != is.Phase || known.Ready != is.Ready || !slices.Equal(known.Labels, is.Labels) || known.Spec != is.Spec && !reflect.DeepEqual(known.Spec, is.Spec):
+	case !assumed && inState.NodeName != stored.NodeName:
+		return fmt.Sprintf("is on %q in the state and on %q in the store", inState.NodeName, stored.NodeName)
+	case inState.Phase != stored.Phase || inState.Ready != stored.Ready || !slices.Equal(inState.Labels, stored.Labels) || inState.Spec != stored.Spec && !reflect.DeepEqual(inState.Spec, stored.Spec):
 		return "differs between state and store"
-	case is.Deleting && !known.Deleting:
+	case stored.Deleting && !inState.Deleting:
 		return "is not terminating in the state"
-	case idle && (is.Deleting != known.Deleting || is.DisruptionReason != known.DisruptionReason):
+	case idle && (stored.Deleting != inState.Deleting || stored.DisruptionReason != inState.DisruptionReason):
 		return "is terminating in the state only"
-	case idle && known.NominatedNodeName != "" && is.NominatedNodeName != known.NominatedNodeName: // an extra nomination is corrected by the next decision
-		return fmt.Sprintf("is nominated to %q in the state and to %q in the store", known.NominatedNodeName, is.NominatedNodeName)
+	case idle && inState.NominatedNodeName != "" && stored.NominatedNodeName != inState.NominatedNodeName: // an extra nomination is corrected by the next decision
+		return fmt.Sprintf("is nominated to %q in the state and to %q in the store", inState.NominatedNodeName, stored.NominatedNodeName)
 	}
 	return ""
 }

@@ -31,11 +31,11 @@ func (g *generator) somePod() string {
 func (g *generator) someNode() string { return fmt.Sprintf("n%d", g.r.Intn(g.nodes)) }
 
 func (g *generator) writeDelete(at string) {
-	words := "delete pod " + g.somePod()
+	line := "delete pod " + g.somePod()
 	if g.oneIn(3) {
-		words += fmt.Sprintf(" grace=%ds", g.r.Intn(5))
+		line += fmt.Sprintf(" grace=%ds", g.r.Intn(5))
 	}
-	g.add(at, "%s", words)
+	g.add(at, "%s", line)
 }
 
 // writeDisplacement writes an event that displaces pods without the scheduler.
@@ -87,7 +87,7 @@ func (g *generator) writeNodeEvent(at string) {
 func (g *generator) writePodEvent(at string) {
 	switch g.r.Intn(7) {
 	case 5:
-		switch what := g.r.Intn(3); what {
+		switch n := g.r.Intn(3); n {
 		case 0:
 			g.add(at, "image e%d v%d", g.r.Intn(2), g.r.Intn(4))
 		default:

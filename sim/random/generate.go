@@ -50,7 +50,7 @@ func Generate(seed int64, n int) string {
 
 func (g *generator) oneIn(n int) bool { return g.r.Intn(n) == 0 }
 
-func (g *generator) pick(of ...string) string { return of[g.r.Intn(len(of))] }
+func (g *generator) pick(choices ...string) string { return choices[g.r.Intn(len(choices))] }
 
 func (g *generator) add(at, format string, args ...any) {
 	g.lines = append(g.lines, at+fmt.Sprintf(format, args...))
@@ -91,54 +91,54 @@ func (g *generator) budget(at string, i int) {
 
 // workload writes an owner managed by the workload controllers.
 func (g *generator) workload(at string) {
-	what := fmt.Sprintf("replicaset w%d replicas=%d", g.r.Intn(2), 1+g.r.Intn(4))
+	line := fmt.Sprintf("replicaset w%d replicas=%d", g.r.Intn(2), 1+g.r.Intn(4))
 	switch g.r.Intn(8) {
 	case 0, 1:
-		what = "daemonset d0"
+		line = "daemonset d0"
 	case 3:
-		what = fmt.Sprintf("deployment e%d replicas=%d", g.r.Intn(2), 1+g.r.Intn(4))
+		line = fmt.Sprintf("deployment e%d replicas=%d", g.r.Intn(2), 1+g.r.Intn(4))
 	case 2:
-		what = fmt.Sprintf("statefulset s%d replicas=%d", g.r.Intn(2), 1+g.r.Intn(3))
+		line = fmt.Sprintf("statefulset s%d replicas=%d", g.r.Intn(2), 1+g.r.Intn(3))
 	}
-	g.add(at, "%s cpu=%dm memory=%dMi priority=%s labels=app=%s grace=%ds stops=%dms%s", what, 50+g.r.Intn(600), 64+g.r.Intn(600), g.pick("0", "5", "10"),
+	g.add(at, "%s cpu=%dm memory=%dMi priority=%s labels=app=%s grace=%ds stops=%dms%s", line, 50+g.r.Intn(600), 64+g.r.Intn(600), g.pick("0", "5", "10"),
 		g.pick("a", "b"), g.r.Intn(20), g.r.Intn(20_000), g.pick("", "", " starts=3s", " tolerate=out:NoExecute:20"))
 }
 
 func (g *generator) node() { g.nodeAt("") }
 
 func (g *generator) nodeAt(at string) {
-	words := fmt.Sprintf("node n%d cpu=%d memory=%dGi pods=%d labels=zone=%s,disk=%s", g.nodes, 1+g.r.Intn(4), 1+g.r.Intn(8), 2+g.r.Intn(8), g.pick("a", "b", "c"), g.pick("ssd", "hdd"))
+	line := fmt.Sprintf("node n%d cpu=%d memory=%dGi pods=%d labels=zone=%s,disk=%s", g.nodes, 1+g.r.Intn(4), 1+g.r.Intn(8), 2+g.r.Intn(8), g.pick("a", "b", "c"), g.pick("ssd", "hdd"))
 	if g.oneIn(6) {
-		words += " taints=dedicated=x:" + g.pick("NoSchedule", "PreferNoSchedule")
+		line += " taints=dedicated=x:" + g.pick("NoSchedule", "PreferNoSchedule")
 	}
 	g.nodes++
-	g.add(at, "%s", words)
+	g.add(at, "%s", line)
 }
 
 // pod writes a pod; its requests are in the order of a node's capacity, so that pods compete.
 func (g *generator) pod(at string) {
-	words := fmt.Sprintf("pod p%d priority=%s labels=app=%s", g.pods, g.pick("0", "0", "5", "10", "100"), g.pick("a", "b", "c"))
+	line := fmt.Sprintf("pod p%d priority=%s labels=app=%s", g.pods, g.pick("0", "0", "5", "10", "100"), g.pick("a", "b", "c"))
 	g.pods++
 	if g.small {
-		words += fmt.Sprintf(" cpu=%dm memory=%dMi", 50+g.r.Intn(400), 64+g.r.Intn(600))
+		line += fmt.Sprintf(" cpu=%dm memory=%dMi", 50+g.r.Intn(400), 64+g.r.Intn(600))
 	} else {
-		words += fmt.Sprintf(" cpu=%dm memory=%dMi", 100+100*g.r.Intn(20), 128+g.r.Intn(2500))
+		line += fmt.Sprintf(" cpu=%dm memory=%dMi", 100+100*g.r.Intn(20), 128+g.r.Intn(2500))
 	}
 	if g.rules {
-		words += g.rule()
+		line += g.rule()
 	}
 	if g.oneIn(3) {
-		words += fmt.Sprintf(" runs=%dms restart=%s exit=%d", 100+g.r.Intn(60_000), g.pick("Never", "OnFailure", "Always"), g.r.Intn(2))
+		line += fmt.Sprintf(" runs=%dms restart=%s exit=%d", 100+g.r.Intn(60_000), g.pick("Never", "OnFailure", "Always"), g.r.Intn(2))
 	}
 	if g.oneIn(3) {
-		words += fmt.Sprintf(" grace=%ds stops=%dms", g.r.Intn(40), g.r.Intn(50_000))
+		line += fmt.Sprintf(" grace=%ds stops=%dms", g.r.Intn(40), g.r.Intn(50_000))
 	}
 	if g.oneIn(5) {
-		words += " replace owner=" + g.pick("x", "y")
+		line += " replace owner=" + g.pick("x", "y")
 	} else if g.oneIn(3) {
-		words += " owner=" + g.pick("x", "y")
+		line += " owner=" + g.pick("x", "y")
 	}
-	g.add(at, "%s", words)
+	g.add(at, "%s", line)
 }
 
 // rule returns a placement rule or "".

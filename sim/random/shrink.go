@@ -39,9 +39,9 @@ func Shrink(text string, budget int) (string, error) {
 	for chunk := len(lines) / 2; chunk > 0; {
 		dropped := false
 		for i := 0; i < len(lines) && budget > 0; budget-- {
-			less := append(append([]string(nil), lines[:i]...), lines[min(i+chunk, len(lines)):]...)
-			if err := Run(strings.Join(less, "\n") + "\n"); violatedInvariant(err) == name {
-				lines, failure, dropped = less, err, true
+			candidate := append(append([]string(nil), lines[:i]...), lines[min(i+chunk, len(lines)):]...)
+			if err := Run(strings.Join(candidate, "\n") + "\n"); violatedInvariant(err) == name {
+				lines, failure, dropped = candidate, err, true
 			} else {
 				i += chunk
 			}

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestShrink checks that only those of two hundred lines remain without which the pod is not bound
-// and then moved.
+// TestShrink checks that of two hundred lines only those remain that bind a pod and then move it.
 func TestShrink(t *testing.T) {
 	text := Generate(4, 100)
 	lines := strings.SplitAfter(text, "\n")
@@ -15,15 +14,15 @@ func TestShrink(t *testing.T) {
 			lines[i] = "at 3000s pod mover priority=1000000\nat 3010s move mover elsewhere\n"
 		}
 	}
-	less, err := Shrink(strings.Join(lines, ""), 3000)
+	remaining, err := Shrink(strings.Join(lines, ""), 3000)
 	if violatedInvariant(err) != "NeverMoves" {
 		t.Fatalf("got %v, want NeverMoves", err)
 	}
-	if n := strings.Count(less, "\n"); n > 4 || !strings.Contains(less, "move mover elsewhere") {
-		t.Errorf("%d lines remain:\n%s", n, less)
+	if n := strings.Count(remaining, "\n"); n > 4 || !strings.Contains(remaining, "move mover elsewhere") {
+		t.Errorf("%d lines remain:\n%s", n, remaining)
 	}
-	if again := Run(less); violatedInvariant(again) != "NeverMoves" {
-		t.Errorf("the remaining lines end with %v", again)
+	if rerun := Run(remaining); violatedInvariant(rerun) != "NeverMoves" {
+		t.Errorf("the remaining lines end with %v", rerun)
 	}
 }
 

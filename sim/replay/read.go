@@ -205,8 +205,8 @@ func (p *player) decodeOutcome(in *input) (scheduling.Event, error) {
 }
 
 // decodeStrict decodes a line and rejects unknown fields.
-func decodeStrict(line []byte, into any) error {
+func decodeStrict(line []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
-	return d.Decode(into)
+	return d.Decode(v)
 }

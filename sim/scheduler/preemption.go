@@ -66,7 +66,7 @@ func (r *request) debit(d *decision.Debit, overrules bool) error {
 		entries := b.Status.DisruptedPods
 		var due []string
 		for _, name := range d.Granted {
-			if _, paid := entries[name]; !paid {
+			if _, ok := entries[name]; !ok {
 				due = append(due, name)
 			}
 		}
@@ -80,7 +80,7 @@ func (r *request) debit(d *decision.Debit, overrules bool) error {
 		}
 		t := budgets.Debit{Budget: d.Budget}
 		for _, name := range slices.Concat(due, d.Overruled) {
-			if _, paid := entries[name]; !paid && !slices.Contains(t.Names, name) {
+			if _, ok := entries[name]; !ok && !slices.Contains(t.Names, name) {
 				t.Names = append(t.Names, name)
 			}
 		}
@@ -88,7 +88,7 @@ func (r *request) debit(d *decision.Debit, overrules bool) error {
 			return store.ErrUnchanged
 		}
 		t.Debited = int32(min(len(t.Names), allowed)) // an overruling debit takes the remaining disruptions
-		r.taken = append(r.taken, t)
+		r.debits = append(r.debits, t)
 		b.Status.DisruptionsAllowed -= t.Debited
 		budgets.AddEntries(b, w.Now(), t.Names...)
 		w.Notify(budgets.Debited{Budget: b, Names: due[:min(len(due), allowed)], Cached: true})
@@ -98,15 +98,15 @@ func (r *request) debit(d *decision.Debit, overrules bool) error {
 
 // refund refunds the debits before the refusing budget.
 func (r *request) refund() {
-	r.s.ledger.Refund(r.taken)
-	for _, t := range r.taken {
+	r.s.ledger.Refund(r.debits)
+	for _, t := range r.debits {
 		if o, ok := r.s.w.API().Get(store.PodDisruptionBudgets, store.Key(t.Budget.Namespace, t.Budget.Name)); ok {
 			if b, ok := o.(*policyv1.PodDisruptionBudget); ok {
 				r.budgets = append(r.budgets, b)
 			}
 		}
 	}
-	r.taken = nil
+	r.debits = nil
 }
 
 // victimRecord returns the displacement record of a victim.

@@ -28,7 +28,7 @@ type request struct {
 	writes      []write
 	outcome     scheduling.Outcome
 	observedPod *corev1.Pod // by RefreshPod
-	taken       []budgets.Debit
+	debits      []budgets.Debit
 	entries     map[string][]enginedisplacement.Entry // by victim's name
 	budgets     []*policyv1.PodDisruptionBudget
 	fault       sim.Fault

@@ -91,7 +91,7 @@ func readReconnect(p *parser, w *tokens) error {
 }
 
 // forEachAgent adds a step for the agents of nodes.
-func forEachAgent(p *parser, w *tokens, what string, do func(*agent.Agents, string)) error {
+func forEachAgent(p *parser, w *tokens, text string, do func(*agent.Agents, string)) error {
 	name, err := w.name("the node")
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func forEachAgent(p *parser, w *tokens, what string, do func(*agent.Agents, stri
 	nodes, err := expand(name)
 	p.addStep(func(r *run) error {
 		for _, node := range nodes {
-			r.log("the agent of " + node + " " + what)
+			r.log("the agent of " + node + " " + text)
 			do(r.w.Agents, node)
 		}
 		return nil

@@ -36,18 +36,18 @@ func readDescheduler(p *parser, w *tokens) error {
 	if d.Interval <= 0 {
 		o.fail("every", "a duration such as 2m")
 	}
-	var other *framework.Profile
+	var profile *framework.Profile
 	if o.has("others") {
 		c := framework.DefaultConfig()
 		c.Name = o.values["others"]
-		if other, err = framework.NewProfile(c); err != nil {
+		if profile, err = framework.NewProfile(c); err != nil {
 			return err
 		}
 		d.SchedulersWithoutHolds = map[string]bool{c.Name: true}
 	}
 	p.addOption(func(s *cluster.Options) {
-		if s.Descheduler, s.IgnoreHolds = &d, d.WithoutHolds; other != nil {
-			s.Profiles = append(slices.Clone(s.Profiles), other)
+		if s.Descheduler, s.IgnoreHolds = &d, d.WithoutHolds; profile != nil {
+			s.Profiles = append(slices.Clone(s.Profiles), profile)
 		}
 	})
 	return o.err

@@ -56,7 +56,7 @@ func readDrain(p *parser, w *tokens) error {
 	if err != nil {
 		return err
 	}
-	by := o.values["by"]
+	requester := o.values["by"]
 	switch {
 	case o.has("surge") && !o.has("berth"):
 		return errors.New("surge: only berth drain supports it; want berth surge")
@@ -67,12 +67,12 @@ func readDrain(p *parser, w *tokens) error {
 			return err
 		})
 		return nil
-	case by == "":
-		by = "kubectl"
+	case requester == "":
+		requester = "kubectl"
 	}
 	p.addStep(func(r *run) error {
-		r.log("node " + node + " is being drained by " + by)
-		drainactor.Kubectl(r.w, node, by)
+		r.log("node " + node + " is being drained by " + requester)
+		drainactor.Kubectl(r.w, node, requester)
 		return nil
 	})
 	return nil
@@ -83,12 +83,12 @@ func readPressure(p *parser, w *tokens) error {
 	if err != nil {
 		return err
 	}
-	of, err := w.name("what its node is low on")
-	if err == nil && of != "memory" && of != "ephemeral-storage" && of != "pids" {
-		err = fmt.Errorf("%q: want memory, ephemeral-storage or pids", of)
+	resource, err := w.name("what its node is low on")
+	if err == nil && resource != "memory" && resource != "ephemeral-storage" && resource != "pids" {
+		err = fmt.Errorf("%q: want memory, ephemeral-storage or pids", resource)
 	}
 	p.addStep(func(r *run) error {
-		if !r.w.Agents.EvictForPressure(objectKey(store.Pods, name), of) {
+		if !r.w.Agents.EvictForPressure(objectKey(store.Pods, name), resource) {
 			r.log("pod " + name + " does not run")
 		}
 		return nil

@@ -110,10 +110,10 @@ func expectNode(w *tokens) (func(*run) error, error) {
 }
 
 func nodeMatches(n *corev1.Node, state, taint string) bool {
-	has := false
+	found := false
 	for _, t := range n.Spec.Taints {
 		key, effect, _ := strings.Cut(taint, ":")
-		has = has || t.Key == key && (effect == "" || effect == string(t.Effect))
+		found = found || t.Key == key && (effect == "" || effect == string(t.Effect))
 	}
 	ready := corev1.ConditionStatus("")
 	for _, c := range n.Status.Conditions {
@@ -123,9 +123,9 @@ func nodeMatches(n *corev1.Node, state, taint string) bool {
 	}
 	switch state {
 	case "tainted":
-		return has
+		return found
 	case "untainted":
-		return !has
+		return !found
 	case "ready":
 		return ready == corev1.ConditionTrue
 	case "unknown":

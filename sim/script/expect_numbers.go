@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// numbersFunc returns numbers of an object's status by name, and whether the object exists.
+// numbersFunc returns the numbers in an object's status by name, and whether the object exists.
 type numbersFunc func(r *run, name string) (map[string]int64, bool)
 
 // endpointNumbers returns the endpoint counts of a Service.
@@ -36,31 +36,31 @@ func replicaNumbers(r *run, name string) (map[string]int64, bool) {
 }
 
 // expectNumbers reads expected numbers of a kind.
-func expectNumbers(w *tokens, kind string, of numbersFunc) (func(*run) error, error) {
+func expectNumbers(w *tokens, kind string, numbers numbersFunc) (func(*run) error, error) {
 	name, err := w.name("the " + kind)
 	if err != nil {
 		return nil, err
 	}
-	known := map[string][]string{"service": {"ready=", "terminating=", "serving="}, "replicaset": {"replicas=", "ready=", "terminating="}}[kind]
-	o, err := w.options(known...)
+	accepted := map[string][]string{"service": {"ready=", "terminating=", "serving="}, "replicaset": {"replicas=", "ready=", "terminating="}}[kind]
+	o, err := w.options(accepted...)
 	if err != nil {
 		return nil, err
 	}
 	want := map[string]int64{}
-	for _, word := range known {
+	for _, word := range accepted {
 		if word = strings.TrimSuffix(word, "="); o.has(word) {
 			want[word] = o.number(word, 0, 0, 1<<31-1)
 		}
 	}
 	if len(want) == 0 {
-		return nil, fmt.Errorf("the expected values of %s %s are missing; want some of %s", kind, name, strings.Join(known, " "))
+		return nil, fmt.Errorf("the expected values of %s %s are missing; want some of %s", kind, name, strings.Join(accepted, " "))
 	}
 	return func(r *run) error {
-		actual, exists := of(r, name)
+		actual, exists := numbers(r, name)
 		if !exists {
 			return fmt.Errorf("there is no %s %s", kind, name)
 		}
-		for _, word := range known {
+		for _, word := range accepted {
 			word = strings.TrimSuffix(word, "=")
 			if n, expected := want[word]; expected && actual[word] != n {
 				return fmt.Errorf("%s %s has %s=%d, want %d", kind, name, word, actual[word], n)

@@ -19,14 +19,14 @@ func expectPod(w *tokens) (func(*run) error, error) {
 	if err != nil {
 		return nil, err
 	}
-	node, words := "", ""
+	node, text := "", ""
 	switch state {
 	case "on", "nominated", "disrupted":
 		if node, err = w.name("the node, or the reason"); err != nil {
 			return nil, err
 		}
 	case "pending", "failed":
-		words, _ = w.quoted()
+		text, _ = w.quoted()
 	case "bound", "held", "gone", "running", "succeeded", "deleting", "ready", "unready":
 	default:
 		return nil, fmt.Errorf("unknown pod state %q", state)
@@ -39,15 +39,15 @@ func expectPod(w *tokens) (func(*run) error, error) {
 			}
 			return fmt.Errorf("pod %s does not exist, want it %s", name, state)
 		}
-		if !podMatches(p, state, node, words) {
-			return fmt.Errorf("pod %s is %s; want it %s", name, describePod(p), strings.TrimSpace(state+" "+node+words))
+		if !podMatches(p, state, node, text) {
+			return fmt.Errorf("pod %s is %s; want it %s", name, describePod(p), strings.TrimSpace(state+" "+node+text))
 		}
 		return nil
 	}, nil
 }
 
 // podMatches reports whether a pod is in a state.
-func podMatches(p *corev1.Pod, state, node, words string) bool {
+func podMatches(p *corev1.Pod, state, node, text string) bool {
 	c := podScheduled(p)
 	switch state {
 	case "on":
@@ -57,9 +57,9 @@ func podMatches(p *corev1.Pod, state, node, words string) bool {
 	case "nominated":
 		return p.Spec.NodeName == "" && p.Status.NominatedNodeName == node
 	case "pending":
-		return p.Spec.NodeName == "" && strings.Contains(c.Message, words)
+		return p.Spec.NodeName == "" && strings.Contains(c.Message, text)
 	case "failed":
-		return p.Status.Phase == corev1.PodFailed && strings.Contains(p.Status.Message, words)
+		return p.Status.Phase == corev1.PodFailed && strings.Contains(p.Status.Message, text)
 	case "held":
 		return p.Spec.NodeName == "" && c.Reason == corev1.PodReasonSchedulingGated
 	case "deleting":

@@ -57,11 +57,11 @@ func (w *tokens) next() (string, bool) {
 	return first, true
 }
 
-// name reads a word that is neither quoted nor key=value; what describes it in errors.
-func (w *tokens) name(what string) (string, error) {
+// name reads a word that is neither quoted nor key=value. Errors contain the description.
+func (w *tokens) name(description string) (string, error) {
 	s, ok := w.next()
 	if !ok || strings.ContainsAny(s, "=\"") {
-		return "", fmt.Errorf("%s is missing", what)
+		return "", fmt.Errorf("%s is missing", description)
 	}
 	return s, nil
 }
@@ -93,16 +93,16 @@ func (w *tokens) quoted() (string, bool) {
 }
 
 // duration reads a duration.
-func (w *tokens) duration(what string) (time.Duration, error) {
+func (w *tokens) duration(description string) (time.Duration, error) {
 	s, ok := w.next()
 	d, err := time.ParseDuration(s)
 	if !ok || err != nil || d < 0 || d > 1000*time.Hour {
-		return 0, fmt.Errorf("%s: %q: want a duration such as 90s, 1m30s, up to 1000h", what, s)
+		return 0, fmt.Errorf("%s: %q: want a duration such as 90s, 1m30s, up to 1000h", description, s)
 	}
 	return d, nil
 }
 
-// end returns an error if words are left.
+// end returns an error if words remain.
 func (w *tokens) end() error {
 	if len(w.list) > 0 {
 		return fmt.Errorf("unexpected words: %s", strings.Join(w.list, " "))
@@ -120,13 +120,13 @@ func expand(name string) ([]string, error) {
 		return []string{name}, nil
 	}
 	stem := strings.TrimRight(first, "0123456789")
-	from, err := strconv.Atoi(first[len(stem):])
-	to, err2 := strconv.Atoi(strings.TrimPrefix(last, stem))
-	if err != nil || err2 != nil || to < from || to-from >= maxRange {
+	low, err := strconv.Atoi(first[len(stem):])
+	high, err2 := strconv.Atoi(strings.TrimPrefix(last, stem))
+	if err != nil || err2 != nil || high < low || high-low >= maxRange {
 		return nil, fmt.Errorf("%s: want a range such as n1..n3, of at most %d", name, maxRange)
 	}
 	var out []string
-	for i := from; i <= to; i++ {
+	for i := low; i <= high; i++ {
 		out = append(out, stem+strconv.Itoa(i))
 	}
 	return out, nil

@@ -27,8 +27,8 @@ func (p *parser) addObjects(objects ...store.Object) {
 }
 
 // addNamedObjects reads a name or range and adds a step that creates an object for each.
-func (p *parser) addNamedObjects(w *tokens, what string, known []string, newObject func(name string, o *options) store.Object) error {
-	name, err := w.name("the name of the " + what)
+func (p *parser) addNamedObjects(w *tokens, kind string, accepted []string, newObject func(name string, o *options) store.Object) error {
+	name, err := w.name("the name of the " + kind)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (p *parser) addNamedObjects(w *tokens, what string, known []string, newObje
 	if err != nil {
 		return err
 	}
-	o, err := w.options(known...)
+	o, err := w.options(accepted...)
 	if err != nil {
 		return err
 	}
@@ -63,8 +63,8 @@ func (o *options) namespace() string {
 }
 
 func readNode(p *parser, w *tokens) error {
-	known := []string{"cpu=", "memory=", "pods=", "storage=", "res=", "labels=", "taints=", "unschedulable", "joining", "allocatable=", "usage=", "capacity="}
-	return p.addNamedObjects(w, "node", known, func(name string, o *options) store.Object {
+	accepted := []string{"cpu=", "memory=", "pods=", "storage=", "res=", "labels=", "taints=", "unschedulable", "joining", "allocatable=", "usage=", "capacity="}
+	return p.addNamedObjects(w, "node", accepted, func(name string, o *options) store.Object {
 		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: o.labels("labels")}}
 		n.Status.Capacity = corev1.ResourceList{
 			corev1.ResourceCPU: o.quantity("cpu", "4"), corev1.ResourceMemory: o.quantity("memory", "8Gi"), corev1.ResourcePods: o.quantity("pods", "110"),
@@ -78,7 +78,7 @@ func readNode(p *parser, w *tokens) error {
 		}
 		n.Spec.Unschedulable = o.has("unschedulable")
 		n.Annotations = o.usage(usage.ParseNode)
-		if c, given := o.values["capacity"]; given {
+		if c, ok := o.values["capacity"]; ok {
 			if _, err := usage.ParseCapacity(c, 1, 1, 1); err != nil {
 				o.fail("capacity", err.Error())
 			}
@@ -97,11 +97,11 @@ func readNode(p *parser, w *tokens) error {
 }
 
 // resources reads a=1,b=2.
-func (o *options) resources(key string, into corev1.ResourceList) {
+func (o *options) resources(key string, list corev1.ResourceList) {
 	for _, pair := range o.list(key) {
 		name, amount, _ := strings.Cut(pair, "=")
 		o.values["res "+name] = amount
-		into[corev1.ResourceName(name)] = o.quantity("res "+name, "")
+		list[corev1.ResourceName(name)] = o.quantity("res "+name, "")
 	}
 }
 
@@ -125,8 +125,8 @@ func taintOf(s string) (corev1.Taint, error) {
 }
 
 func readBudget(p *parser, w *tokens) error {
-	known := []string{"match=", "minAvailable=", "maxUnavailable=", "always", "ns="}
-	return p.addNamedObjects(w, "budget", known, func(name string, o *options) store.Object {
+	accepted := []string{"match=", "minAvailable=", "maxUnavailable=", "always", "ns="}
+	return p.addNamedObjects(w, "budget", accepted, func(name string, o *options) store.Object {
 		b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: o.namespace(), Name: name, Generation: 1}}
 		b.Spec.Selector = &metav1.LabelSelector{MatchLabels: o.labels("match")}
 		if always := policyv1.AlwaysAllow; o.has("always") {
@@ -153,8 +153,8 @@ func readBudget(p *parser, w *tokens) error {
 func readPriorityClass(p *parser, w *tokens) error {
 	return p.addNamedObjects(w, "priority class", []string{"value=", "never", "default"}, func(name string, o *options) store.Object {
 		c := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: int32(o.number("value", 0, -1<<31, 1<<31-1)), GlobalDefault: o.has("default")}
-		if never := corev1.PreemptNever; o.has("never") {
-			c.PreemptionPolicy = &never
+		if policy := corev1.PreemptNever; o.has("never") {
+			c.PreemptionPolicy = &policy
 		}
 		return c
 	})

@@ -96,17 +96,17 @@ func readDelete(p *parser, w *tokens) error {
 
 // addNodeUpdate adds a step that changes a node. A missing node is ignored: it may have been
 // deleted before.
-func (p *parser) addNodeUpdate(w *tokens, what string, f func(*corev1.Node)) error {
-	return p.addNodeUpdateAt(w, what, func(n *corev1.Node, _ time.Time) { f(n) })
+func (p *parser) addNodeUpdate(w *tokens, text string, f func(*corev1.Node)) error {
+	return p.addNodeUpdateAt(w, text, func(n *corev1.Node, _ time.Time) { f(n) })
 }
 
-func (p *parser) addNodeUpdateAt(w *tokens, what string, f func(*corev1.Node, time.Time)) error {
+func (p *parser) addNodeUpdateAt(w *tokens, text string, f func(*corev1.Node, time.Time)) error {
 	name, err := w.name("the node")
 	if err != nil {
 		return err
 	}
 	p.addStep(func(r *run) error {
-		return r.change(store.Nodes, name, what, func(o store.Object) {
+		return r.change(store.Nodes, name, text, func(o store.Object) {
 			if n, ok := o.(*corev1.Node); ok {
 				f(n, r.w.Now())
 			}
@@ -145,10 +145,10 @@ func readUntaint(p *parser, w *tokens) error {
 	return err
 }
 
-func readCordon(on bool) func(*parser, *tokens) error {
-	what := map[bool]string{true: "is cordoned", false: "is uncordoned"}[on]
+func readCordon(cordon bool) func(*parser, *tokens) error {
+	text := map[bool]string{true: "is cordoned", false: "is uncordoned"}[cordon]
 	return func(p *parser, w *tokens) error {
-		return p.addNodeUpdate(w, what, func(n *corev1.Node) { n.Spec.Unschedulable = on })
+		return p.addNodeUpdate(w, text, func(n *corev1.Node) { n.Spec.Unschedulable = cordon })
 	}
 }
 

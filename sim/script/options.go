@@ -19,16 +19,16 @@ type options struct {
 }
 
 // options reads all remaining words.
-func (w *tokens) options(known ...string) (*options, error) {
-	o := &options{values: map[string]string{}, known: known}
+func (w *tokens) options(accepted ...string) (*options, error) {
+	o := &options{values: map[string]string{}, known: accepted}
 	for len(w.list) > 0 {
 		word, _ := w.next()
 		key, value, valued := strings.Cut(word, "=")
-		flag := slices.Contains(known, key) && !valued
-		if !flag && !(valued && slices.Contains(known, key+"=")) {
-			return nil, fmt.Errorf("unknown word %q; want %s", word, strings.Join(known, " "))
+		flag := slices.Contains(accepted, key) && !valued
+		if !flag && !(valued && slices.Contains(accepted, key+"=")) {
+			return nil, fmt.Errorf("unknown word %q; want %s", word, strings.Join(accepted, " "))
 		}
-		if _, twice := o.values[key]; twice {
+		if _, exists := o.values[key]; exists {
 			return nil, fmt.Errorf("%s is given twice", key)
 		}
 		o.values[key] = value
@@ -116,8 +116,8 @@ func labelsOf(s string) (map[string]string, error) {
 	m := map[string]string{}
 	for _, pair := range strings.Split(s, ",") {
 		k, v, _ := strings.Cut(pair, "=")
-		if bad := append(validation.IsQualifiedName(k), validation.IsValidLabelValue(v)...); len(bad) > 0 {
-			return nil, fmt.Errorf("labels such as app=web,tier=front (%q: %s)", pair, bad[0])
+		if problems := append(validation.IsQualifiedName(k), validation.IsValidLabelValue(v)...); len(problems) > 0 {
+			return nil, fmt.Errorf("labels such as app=web,tier=front (%q: %s)", pair, problems[0])
 		}
 		m[k] = v
 	}
@@ -126,8 +126,8 @@ func labelsOf(s string) (map[string]string, error) {
 
 // checkName returns an error if a name is invalid.
 func checkName(name string) error {
-	if bad := validation.IsDNS1123Subdomain(name); len(bad) > 0 {
-		return fmt.Errorf("invalid name %q: %s", name, bad[0])
+	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
+		return fmt.Errorf("invalid name %q: %s", name, problems[0])
 	}
 	return nil
 }

@@ -51,8 +51,8 @@ type parser struct {
 // Parse parses a scenario. Errors are of type *Error.
 func Parse(file, text string) (*Scenario, error) {
 	s := &Scenario{File: file}
-	body, recorded, has := strings.Cut("\n"+text, "\n"+Separator+"\n")
-	s.HasRecord = has
+	body, recorded, hasRecord := strings.Cut("\n"+text, "\n"+Separator+"\n")
+	s.HasRecord = hasRecord
 	if recorded != "" {
 		s.Recorded = strings.Split(strings.TrimRight(recorded, "\n"), "\n")
 	}

@@ -73,18 +73,18 @@ func (r *run) addExpectation(s *step) {
 
 // checkExpectations removes met expectations and fails expired ones.
 func (r *run) checkExpectations() {
-	kept := r.pendingExpectations[:0]
+	remaining := r.pendingExpectations[:0]
 	for _, s := range r.pendingExpectations {
 		err := s.do(r)
 		switch {
 		case err == nil:
 		case r.w.Elapsed() < s.at+r.perturbation.ExpectTimeout:
-			kept = append(kept, s)
+			remaining = append(remaining, s)
 		default:
 			r.result.Failed = append(r.result.Failed, &Error{r.s.File, s.line, err.Error()})
 		}
 	}
-	r.pendingExpectations = kept
+	r.pendingExpectations = remaining
 }
 
 // awaitExpectations waits for the pending expectations at the end.

@@ -36,8 +36,8 @@ func podOf(name string, o *options) store.Object {
 		n := int32(o.number("priority", 0, -1<<31, 2_000_001_000))
 		s.Priority = &n
 	}
-	if never := corev1.PreemptNever; o.has("never") {
-		s.PreemptionPolicy = &never
+	if policy := corev1.PreemptNever; o.has("never") {
+		s.PreemptionPolicy = &policy
 	}
 	s.NodeSelector = o.labels("selector")
 	for _, t := range o.list("tolerate") {
@@ -131,8 +131,8 @@ func (o *options) lifecycle(p *corev1.Pod) {
 		o.fail("restart", "Always, OnFailure or Never")
 	}
 	if owner := o.values["owner"]; owner != "" {
-		yes := true
-		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: owner, UID: fakeowners.UIDPrefix + uid(owner), Controller: &yes}}
+		isController := true
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: owner, UID: fakeowners.UIDPrefix + uid(owner), Controller: &isController}}
 		if name, missing := strings.CutPrefix(owner, "!"); missing {
 			p.OwnerReferences[0].Name, p.OwnerReferences[0].UID = name, "missing/"+uid(name)
 		}

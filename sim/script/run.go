@@ -112,7 +112,7 @@ func (r *run) play(until time.Duration) error {
 	return nil
 }
 
-// do runs a step before anything else at its time.
+// do runs a step at its time, before anything else that happens at that time.
 func (r *run) do(s *step, at time.Duration) error {
 	var err error
 	r.w.At(at, func() { err = s.do(r) })
@@ -172,7 +172,7 @@ func (r *run) remove(k store.Kind, name string, grace *int64) {
 }
 
 // change updates an object if it exists.
-func (r *run) change(k store.Kind, name, what string, f func(store.Object)) error {
+func (r *run) change(k store.Kind, name, text string, f func(store.Object)) error {
 	word := strings.TrimSuffix(string(k), "s")
 	err := r.w.API().Update(k, name, store.Precondition{}, func(o store.Object) error { f(o); return nil })
 	if apierrors.IsNotFound(err) {
@@ -180,7 +180,7 @@ func (r *run) change(k store.Kind, name, what string, f func(store.Object)) erro
 		return nil
 	}
 	if err == nil {
-		r.log(word + " " + name + " " + what)
+		r.log(word + " " + name + " " + text)
 	}
 	return err
 }

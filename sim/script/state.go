@@ -11,8 +11,8 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// FinalState returns a line for each pod, node and budget, without what depends on timing: the
-// node of a pod and the number in its name.
+// FinalState returns a line for each pod, node and budget. It omits the node of a pod and the
+// number in its name, which depend on timing.
 func (r *Result) FinalState() []string {
 	var out []string
 	api := r.World.API()
@@ -20,11 +20,11 @@ func (r *Result) FinalState() []string {
 		if p, ok := o.(*corev1.Pod); ok {
 			name, _, _ := strings.Cut(p.Name, "-r.")
 			name = strings.TrimRight(name, "0123456789")
-			where := "pending"
+			location := "pending"
 			if p.Spec.NodeName != "" {
-				where = "bound"
+				location = "bound"
 			}
-			out = append(out, fmt.Sprintf("pod %s/%s is %s, %s, deleted: %t", p.Namespace, name, where, p.Status.Phase, p.DeletionTimestamp != nil))
+			out = append(out, fmt.Sprintf("pod %s/%s is %s, %s, deleted: %t", p.Namespace, name, location, p.Status.Phase, p.DeletionTimestamp != nil))
 		}
 	}
 	for _, o := range api.List(store.Nodes) {

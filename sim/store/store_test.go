@@ -62,15 +62,15 @@ func TestDeletePodGrace(t *testing.T) {
 		t.Fatalf("a bound pod is not terminating: %+v", b)
 	}
 	n := len(*log)
-	more := int64(60)
-	if err := s.DeletePod("ns/b", Precondition{}, &more); err != nil || len(*log) != n {
+	longer := int64(60)
+	if err := s.DeletePod("ns/b", Precondition{}, &longer); err != nil || len(*log) != n {
 		t.Errorf("a longer grace period had an effect (%v)", err)
 	}
-	none := int64(0)
-	if err := s.DeletePod("ns/b", Precondition{}, &none); err != nil || s.Pod("ns/b") != nil {
+	zero := int64(0)
+	if err := s.DeletePod("ns/b", Precondition{}, &zero); err != nil || s.Pod("ns/b") != nil {
 		t.Errorf("the pod exists after the agent's deletion (%v)", err)
 	}
-	if again := create(t, s, "b"); again.UID == b.UID {
+	if recreated := create(t, s, "b"); recreated.UID == b.UID {
 		t.Error("another pod of that name has the same uid")
 	}
 }

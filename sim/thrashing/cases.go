@@ -40,8 +40,8 @@ func (c *Case) goalReached(w *cluster.Cluster) bool {
 			use[p.Spec.NodeName] += p.Spec.Containers[i].Resources.Requests.Cpu().MilliValue()
 		}
 	}
-	for node, most := range c.Goal {
-		if use[node] > most {
+	for node, limit := range c.Goal {
+		if use[node] > limit {
 			return false
 		}
 	}

@@ -64,13 +64,13 @@ func TestNoReturnsInRandomClustersSoak(t *testing.T) {
 	for seed := range runs {
 		text := randomCluster(rand.New(rand.NewSource(seed)))
 		for _, variant := range Variants()[:2] {
-			n, late, err := quiet("descheduler policy=all.yaml first=2m every=2m "+variant.options+"\n"+text, o)
-			if err != nil || late > 0 {
-				t.Errorf("seed %d, %s: %d evicted, %d of them late, %v; in\n%s", seed, variant.Name, n, late, err, text)
+			n, lateEvictions, err := runDescheduler("descheduler policy=all.yaml first=2m every=2m "+variant.options+"\n"+text, o)
+			if err != nil || lateEvictions > 0 {
+				t.Errorf("seed %d, %s: %d evicted, %d of them late, %v; in\n%s", seed, variant.Name, n, lateEvictions, err, text)
 			}
 			evicted += n
 		}
-		if _, _, err := quiet("descheduler policy=all.yaml compatible first=2m every=2m\n"+text, o); err != nil {
+		if _, _, err := runDescheduler("descheduler policy=all.yaml compatible first=2m every=2m\n"+text, o); err != nil {
 			futile++
 		}
 	}
@@ -83,9 +83,9 @@ func TestNoReturnsInRandomClustersSoak(t *testing.T) {
 	}
 }
 
-// quiet runs a cluster without other actors. It returns the number of evicted pods, and how many
+// runDescheduler runs a cluster without other actors. It returns the number of evicted pods, and how many
 // of them were evicted in the last third of the time.
-func quiet(text string, o cluster.Options) (evicted, late int, err error) {
+func runDescheduler(text string, o cluster.Options) (evicted, late int, err error) {
 	s, err := script.Parse("testdata/random.txt", text)
 	if err != nil {
 		return 0, 0, err

@@ -63,14 +63,14 @@ func Run(dir string, c Case, variant Variant, o cluster.Options) (Outcome, error
 
 // observeCycles checks the goal right before each round.
 func observeCycles(w *cluster.Cluster, c *Case, out *Outcome) {
-	was, goalReached := 0, false
+	previous, goalReached := 0, false
 	for i := range Cycles + 1 {
 		w.At(InitialDelay+time.Duration(i)*Interval-time.Millisecond, func() {
 			n := w.Counts().Descheduled
 			if goalReached {
-				out.AfterGoal += n - was
+				out.AfterGoal += n - previous
 			}
-			was, goalReached = n, c.goalReached(w)
+			previous, goalReached = n, c.goalReached(w)
 			if goalReached && out.GoalCycle == 0 {
 				out.GoalCycle = i + 1
 			}

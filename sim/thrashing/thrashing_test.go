@@ -35,28 +35,28 @@ func TestNoFutileMoves(t *testing.T) {
 			}
 		}
 	}
-	documented(t, table)
+	checkTable(t, table)
 }
 
-// documented checks a table between its marks in docs/guides/descheduler.md.
-func documented(t *testing.T, table string) {
-	const file, from, to = "../../docs/guides/descheduler.md", "<!-- thrashing -->\n", "<!-- /thrashing -->\n"
+// checkTable checks a table between its markers in docs/guides/descheduler.md.
+func checkTable(t *testing.T, table string) {
+	const file, begin, end = "../../docs/guides/descheduler.md", "<!-- thrashing -->\n", "<!-- /thrashing -->\n"
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, rest, ok := strings.Cut(string(text), from)
-	is, after, closed := strings.Cut(rest, to)
+	before, remainder, ok := strings.Cut(string(text), begin)
+	current, after, closed := strings.Cut(remainder, end)
 	if !ok || !closed {
-		t.Fatalf("%s: missing mark %s", file, from)
+		t.Fatalf("%s: missing marker %s", file, begin)
 	}
-	if is == table {
+	if current == table {
 		return
 	}
 	if os.Getenv("BERTH_REWRITE") == "" {
-		t.Fatalf("%s has a different table (BERTH_REWRITE=1 updates it):\n%s", file, is)
+		t.Fatalf("%s has a different table (BERTH_REWRITE=1 updates it):\n%s", file, current)
 	}
-	if err := os.WriteFile(file, []byte(before+from+table+to+after), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(before+begin+table+end+after), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

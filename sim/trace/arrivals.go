@@ -19,28 +19,28 @@ func BusiestDay(trace []Arrival, length time.Duration) int {
 		counts[d]++
 		last = max(last, d)
 	}
-	best, most, now := 0, 0, 0
+	busiest, maxCount, count := 0, 0, 0
 	for d := 0; d <= last; d++ { // now counts the window that ends with d
-		if now += counts[d] - counts[d-days]; now > most {
-			best, most = max(d-days+1, 0), now
+		if count += counts[d] - counts[d-days]; count > maxCount {
+			busiest, maxCount = max(d-days+1, 0), count
 		}
 	}
-	return best
+	return busiest
 }
 
 // Window returns the pods of a trace that exist in a window. Earlier pods exist from the
 // start. Arrivals are compressed by speed; lifetimes are kept.
-func Window(trace []Arrival, from, length time.Duration, speed int) []Arrival {
+func Window(trace []Arrival, start, length time.Duration, speed int) []Arrival {
 	var out []Arrival
 	for _, a := range trace {
 		life := a.Departs - a.Arrives
 		switch {
-		case a.Departs <= from || a.Arrives >= from+length*time.Duration(speed):
+		case a.Departs <= start || a.Arrives >= start+length*time.Duration(speed):
 			continue
-		case a.Arrives < from:
-			a.Arrives, a.Departs = 0, a.Departs-from
+		case a.Arrives < start:
+			a.Arrives, a.Departs = 0, a.Departs-start
 		default:
-			a.Arrives = (a.Arrives - from) / time.Duration(speed)
+			a.Arrives = (a.Arrives - start) / time.Duration(speed)
 			a.Departs = a.Arrives + max(life, time.Second)
 		}
 		out = append(out, a)

@@ -19,7 +19,7 @@ type Arrival struct {
 	Arrives, Departs time.Duration
 }
 
-// Simulation is a cluster and what happens to it.
+// Simulation is a cluster with arrivals and a scenario.
 type Simulation struct {
 	Objects  []store.Object // present from the start
 	Arrivals []Arrival

@@ -121,12 +121,12 @@ func percentiles(all []time.Duration) (p50, p99 float64) {
 func takeSample(w *cluster.Cluster) Sample {
 	s := Sample{Seconds: w.Elapsed().Seconds(), Percent: map[string]int64{}}
 	have, used := map[corev1.ResourceName]int64{}, map[corev1.ResourceName]int64{}
-	add := func(to map[corev1.ResourceName]int64, list corev1.ResourceList) {
+	add := func(sum map[corev1.ResourceName]int64, list corev1.ResourceList) {
 		for name, q := range list {
 			if name == corev1.ResourceCPU {
-				to[name] += q.MilliValue()
+				sum[name] += q.MilliValue()
 			} else if name != corev1.ResourcePods {
-				to[name] += q.Value()
+				sum[name] += q.Value()
 			}
 		}
 	}

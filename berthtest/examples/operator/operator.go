@@ -68,8 +68,8 @@ func Run(ctx context.Context, config *rest.Config) error {
 // watch enqueues the Pool of each object that changes.
 func (o *Operator) watch(informer cache.SharedIndexInformer, pool func(metav1.Object) string) error {
 	enqueue := func(object any) {
-		if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
-			object = gone.Obj
+		if tombstone, ok := object.(cache.DeletedFinalStateUnknown); ok {
+			object = tombstone.Obj
 		}
 		if m, ok := object.(metav1.Object); ok && pool(m) != "" {
 			o.queue.Add(cache.ObjectName{Namespace: m.GetNamespace(), Name: pool(m)})

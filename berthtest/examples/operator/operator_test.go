@@ -66,7 +66,7 @@ func podsOn(ctx context.Context, c *berthtest.Cluster, node string) (names []str
 	return names, nil
 }
 
-// TestDrain drains a node. The disruption budget allows one eviction at a time, so each next one waits for the
+// TestDrain drains a node. The disruption budget allows one eviction at a time, so each eviction waits for the
 // operator's replacement.
 func TestDrain(t *testing.T) {
 	c := startWithPool(t, 4, "100m", berthtest.Nodes(2))
@@ -94,7 +94,7 @@ func TestDrain(t *testing.T) {
 			}
 		}
 		if len(names) > 0 {
-			return fmt.Errorf("it has %v", names)
+			return fmt.Errorf("node n1 has pods %v", names)
 		}
 		return nil
 	})
@@ -110,7 +110,7 @@ func TestNodeLoss(t *testing.T) {
 	c.Eventually("all replicas are on n2", func(ctx context.Context) error {
 		names, err := podsOn(ctx, c, "n2")
 		if err == nil && len(names) != 4 {
-			err = fmt.Errorf("%d are", len(names))
+			err = fmt.Errorf("%d replicas are on n2", len(names))
 		}
 		return err
 	})

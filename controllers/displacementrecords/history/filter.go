@@ -22,14 +22,14 @@ type Filter struct {
 
 // ParseCauses parses names of causes, ignoring case.
 func ParseCauses(names []string) (out []displacement.Cause, err error) {
-	var known []string
+	var accepted []string
 	for _, c := range displacement.Causes() {
-		known = append(known, c.String())
+		accepted = append(accepted, c.String())
 	}
 	for _, n := range names {
-		i := slices.IndexFunc(known, func(k string) bool { return strings.EqualFold(k, n) })
+		i := slices.IndexFunc(accepted, func(k string) bool { return strings.EqualFold(k, n) })
 		if i < 0 {
-			return nil, fmt.Errorf("--cause %q: must be one of %s", n, strings.Join(known, ", "))
+			return nil, fmt.Errorf("--cause %q: must be one of %s", n, strings.Join(accepted, ", "))
 		}
 		out = append(out, displacement.Causes()[i])
 	}
@@ -48,8 +48,8 @@ func (f *Filter) matches(d *journal.Displacement) bool {
 }
 
 func (f *Filter) matchesOwner(o *journal.Owner) bool {
-	kind, name, both := strings.Cut(f.Owner, "/")
-	if !both {
+	kind, name, hasKind := strings.Cut(f.Owner, "/")
+	if !hasKind {
 		kind, name = "", f.Owner
 	}
 	if o.Name == name && (kind == "" || strings.EqualFold(kind, o.Kind)) {

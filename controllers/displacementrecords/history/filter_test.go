@@ -10,14 +10,14 @@ import (
 )
 
 func TestFilter(t *testing.T) {
-	of := func(name, node, cause, kind, owner string, ago time.Duration) *journal.Displacement {
+	newRecord := func(name, node, cause, kind, owner string, ago time.Duration) *journal.Displacement {
 		d := &journal.Displacement{Time: at.Add(-ago), Node: node, Cause: cause, Pod: journal.Pod{Namespace: "ns", Name: name}}
 		if kind != "" {
 			d.Owner = &journal.Owner{Kind: kind, Name: owner}
 		}
 		return d
 	}
-	list := []*journal.Displacement{of("a", "n1", "Taint", "ReplicaSet", "web-5c9", time.Minute), of("b", "n2", "API", "StatefulSet", "web", time.Hour), of("c", "n1", "Pressure", "", "", 2*time.Hour)}
+	list := []*journal.Displacement{newRecord("a", "n1", "Taint", "ReplicaSet", "web-5c9", time.Minute), newRecord("b", "n2", "API", "StatefulSet", "web", time.Hour), newRecord("c", "n1", "Pressure", "", "", 2*time.Hour)}
 	for name, tc := range map[string]struct {
 		f    Filter
 		want []string

@@ -94,8 +94,8 @@ func TestReadMergesRecordsPerPod(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := &journal.Displacement{Time: at.Add(-48 * time.Hour), Cause: "Taint", Pod: journal.Pod{Namespace: "ns", Name: "old", UID: "uid-old"}}
-	other := &journal.Displacement{Time: at, Cause: "Taint", Pod: journal.Pod{Namespace: "other", Name: "p", UID: "uid-x"}}
-	if err := j.Append(old, other); err != nil {
+	otherNamespace := &journal.Displacement{Time: at, Cause: "Taint", Pod: journal.Pod{Namespace: "other", Name: "p", UID: "uid-x"}}
+	if err := j.Append(old, otherNamespace); err != nil {
 		t.Fatal(err)
 	}
 	_ = j.Close()

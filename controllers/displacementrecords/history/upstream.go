@@ -30,8 +30,8 @@ func fromEvent(e *corev1.Event) *journal.Displacement {
 	if e.Annotations[journal.Annotation] != "" {
 		return displacementrecords.FromEvent(e)
 	}
-	f, known := upstreamEvents[e.Reason]
-	if o := e.InvolvedObject; !known || o.Kind != "Pod" || o.Namespace != e.Namespace || !hasAnyPrefix(e.Message, f.openings) {
+	f, ok := upstreamEvents[e.Reason]
+	if o := e.InvolvedObject; !ok || o.Kind != "Pod" || o.Namespace != e.Namespace || !hasAnyPrefix(e.Message, f.openings) {
 		return nil
 	}
 	d := &journal.Displacement{Time: displacementrecords.ClampTime(e, timeOf(e)), Cause: f.cause.String(), Reason: f.cause.Reason(), Message: e.Message, By: writerOf(e), Reconstructed: true,

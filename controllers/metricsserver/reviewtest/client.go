@@ -15,13 +15,13 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Reviews answers reviews.
+// Reviews responds to TokenReviews and SubjectAccessReviews.
 type Reviews struct {
 	Tokens []string                     // valid tokens; each is its user's name
 	Allow  func(user, path string) bool // whether a user may get a path
 }
 
-// Client returns client with these answers to reviews.
+// Client returns client with these responses to reviews.
 func (r Reviews) Client(client kubernetes.Interface) kubernetes.Interface {
 	return &reviewClient{Interface: client, reviews: kubernetes.NewForConfigOrDie(&rest.Config{
 		Host: "https://reviews.test", Transport: r, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}})}

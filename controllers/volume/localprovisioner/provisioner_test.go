@@ -34,15 +34,15 @@ type harness struct {
 // have the same name.
 type recordedEvents struct {
 	sync.Mutex
-	about map[string][]string
+	byObject map[string][]string
 }
 
-func (s *recordedEvents) hear(action ktesting.Action) (bool, runtime.Object, error) {
+func (s *recordedEvents) record(action ktesting.Action) (bool, runtime.Object, error) {
 	s.Lock()
 	defer s.Unlock()
 	e, ok := action.(ktesting.CreateAction).GetObject().(*corev1.Event)
 	if ok {
-		s.about[e.InvolvedObject.Name] = append(s.about[e.InvolvedObject.Name], e.Reason+": "+e.Message)
+		s.byObject[e.InvolvedObject.Name] = append(s.byObject[e.InvolvedObject.Name], e.Reason+": "+e.Message)
 	}
 	return true, e, nil
 }
@@ -52,8 +52,8 @@ func runProvisioner(t *testing.T, f func(w *harness), objects ...runtime.Object)
 	root := filepath.Join(t.TempDir(), "volumes")
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
-		w := &harness{t: t, ctx: t.Context(), api: fake.NewClientset(append(objects, Class())...), root: root, events: recordedEvents{about: map[string][]string{}}}
-		w.api.PrependReactor("create", "events", w.events.hear)
+		w := &harness{t: t, ctx: t.Context(), api: fake.NewClientset(append(objects, Class())...), root: root, events: recordedEvents{byObject: map[string][]string{}}}
+		w.api.PrependReactor("create", "events", w.events.record)
 		done := make(chan error, 1)
 		go func() { done <- Run(ctx, w.api, root, klog.Background()) }()
 		w.waitIdle()
@@ -92,7 +92,7 @@ func (w *harness) expectEvent(name, begins string) {
 	w.t.Helper()
 	w.events.Lock()
 	defer w.events.Unlock()
-	messages := w.events.about[name]
+	messages := w.events.byObject[name]
 	if !slices.ContainsFunc(messages, func(s string) bool { return strings.HasPrefix(s, begins) }) {
 		w.t.Errorf("events of %s are %q, none begins with %q", name, messages, begins)
 	}
@@ -164,7 +164,7 @@ func TestUnsupportedClaims(t *testing.T) {
 	}
 }
 
-func TestReclaimIgnoresForeignVolumes(t *testing.T) {
+func TestReclaimIgnoresOtherVolumes(t *testing.T) {
 	v := func(name, provisioner, path string, phase corev1.PersistentVolumePhase, p corev1.PersistentVolumeReclaimPolicy) *corev1.PersistentVolume {
 		out := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{volume.AnnDynamicallyProvisioned: provisioner}},
 			Spec: corev1.PersistentVolumeSpec{PersistentVolumeReclaimPolicy: p}, Status: corev1.PersistentVolumeStatus{Phase: phase}}

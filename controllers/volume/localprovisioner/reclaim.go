@@ -10,12 +10,12 @@ import (
 
 // reclaim deletes an unused volume if its policy is Delete: first the directory, then the object, then the
 // finalizer.
-func (l *provisioner) reclaim(ctx context.Context, seen *corev1.PersistentVolume) error {
-	if !isReclaimable(seen) {
+func (l *provisioner) reclaim(ctx context.Context, cached *corev1.PersistentVolume) error {
+	if !isReclaimable(cached) {
 		return nil
 	}
-	v, err := l.client.CoreV1().PersistentVolumes().Get(ctx, seen.Name, metav1.GetOptions{})
-	if err != nil || v.UID != seen.UID || !isReclaimable(v) || v.DeletionTimestamp != nil && !slices.Contains(v.Finalizers, finalizer) {
+	v, err := l.client.CoreV1().PersistentVolumes().Get(ctx, cached.Name, metav1.GetOptions{})
+	if err != nil || v.UID != cached.UID || !isReclaimable(v) || v.DeletionTimestamp != nil && !slices.Contains(v.Finalizers, finalizer) {
 		return ignoreNotFound(err)
 	}
 	if v.Spec.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimDelete {

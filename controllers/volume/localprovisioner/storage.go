@@ -49,14 +49,14 @@ func (s *storage) create(node, name string) (string, error) {
 	if err := s.root.Chmod(node, 0o700); err != nil { // of an older version
 		return "", err
 	}
-	at := filepath.Join(node, name)
-	if err := s.root.Mkdir(at, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+	path := filepath.Join(node, name)
+	if err := s.root.Mkdir(path, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
 	}
-	if err := s.root.Chmod(at, 0o777); err != nil { // regardless of the umask
+	if err := s.root.Chmod(path, 0o777); err != nil { // regardless of the umask
 		return "", err
 	}
-	return filepath.Join(s.path, at), nil
+	return filepath.Join(s.path, path), nil
 }
 
 // remove deletes a volume's directory with its content and its disk image. A missing directory is

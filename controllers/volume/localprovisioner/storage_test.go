@@ -41,8 +41,8 @@ func TestStorageCreateAndRemove(t *testing.T) {
 		t.Fatalf("created %q, %v", path, err)
 	}
 	data := write(t, path, "deep", "file")
-	if again, err := s.create("n1", "pvc-1"); err != nil || again != path || !exists(data) {
-		t.Errorf("again: %q, %v, data there: %v", again, err, exists(data))
+	if second, err := s.create("n1", "pvc-1"); err != nil || second != path || !exists(data) {
+		t.Errorf("second create: %q, %v, data exists: %v", second, err, exists(data))
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o777 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
@@ -62,7 +62,7 @@ func TestStorageCreateAndRemove(t *testing.T) {
 
 func TestStorageStaysInsideRoot(t *testing.T) {
 	s, outside := openTestStorage(t)
-	foreign := write(t, outside, "pvc-1", "precious")
+	outsideFile := write(t, outside, "pvc-1", "precious")
 	for _, node := range []string{"", ".", "..", "../x", "a/b", "/", `a\b`} {
 		if _, err := s.create(node, "pvc-1"); err == nil {
 			t.Errorf("create under %q", node)
@@ -93,12 +93,12 @@ func TestStorageStaysInsideRoot(t *testing.T) {
 	if err := s.remove("n2", "pvc-1"); err != nil || exists(path) {
 		t.Errorf("removed: %v", err)
 	}
-	if !exists(foreign) {
+	if !exists(outsideFile) {
 		t.Error("a file outside was removed")
 	}
 }
 
-func TestNodeOfRejectsForeignPaths(t *testing.T) {
+func TestNodeOfRejectsOtherPaths(t *testing.T) {
 	s, outside := openTestStorage(t)
 	for _, path := range []string{"", "/", "/etc", s.path, filepath.Join(s.path, "pvc-1"), filepath.Join(s.path, "n1", "pvc-2"),
 		filepath.Join(s.path, "n1", "x", "pvc-1"), filepath.Join(outside, "n1", "pvc-1"), s.path + "/../volumes/n1/pvc-1",

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unmountAll unmounts what an agent on this machine has mounted at a volume's directory.
+// unmountAll unmounts all file systems that an agent on this machine has mounted at a volume's directory.
 func unmountAll(dir string) error {
 	for {
 		err := unix.Unmount(dir, unix.UMOUNT_NOFOLLOW|unix.MNT_DETACH)

@@ -32,8 +32,8 @@ func TestRemoveUnmounts(t *testing.T) {
 	if err := s.remove("n1", "pvc-1"); err != nil {
 		t.Fatal(err)
 	}
-	if left, _ := os.ReadDir(filepath.Dir(dir)); len(left) > 0 {
-		t.Errorf("%v is left", left)
+	if remaining, _ := os.ReadDir(filepath.Dir(dir)); len(remaining) > 0 {
+		t.Errorf("%v remain", remaining)
 	}
 	if info, err := os.Stat(filepath.Dir(dir)); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("other users can reach the volumes: %v, %v", info.Mode(), err)

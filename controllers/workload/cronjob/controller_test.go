@@ -58,7 +58,7 @@ func jobs(s *workloadtest.Env) []batchv1.Job {
 func complete(s *workloadtest.Env) {
 	s.Helper()
 	for _, j := range jobs(s) {
-		if how, _ := finishedCondition(&j); how == "" {
+		if condition, _ := finishedCondition(&j); condition == "" {
 			now := metav1.Now()
 			j.Status.StartTime, j.Status.CompletionTime = &now, &now
 			j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: now}}
@@ -94,13 +94,13 @@ func TestJobEveryMinute(t *testing.T) {
 }
 
 func TestConcurrencyPolicy(t *testing.T) {
-	for policy, want := range map[batchv1.ConcurrencyPolicy]struct{ jobs, made, reports int }{
+	for policy, want := range map[batchv1.ConcurrencyPolicy]struct{ jobs, created, events int }{
 		batchv1.AllowConcurrent: {3, 3, 0}, batchv1.ForbidConcurrent: {1, 1, 2}, batchv1.ReplaceConcurrent: {1, 1, 0},
 	} {
 		workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
 			add(s, func(c *batchv1.CronJobSpec) { c.ConcurrencyPolicy = policy })
 			s.Settle(3*time.Minute + time.Second)
-			if n := len(jobs(s)); n != want.jobs || s.EventCount("SuccessfulCreate") < want.made || s.EventCount("JobAlreadyActive") != want.reports || len(status(s).Active) != want.jobs {
+			if n := len(jobs(s)); n != want.jobs || s.EventCount("SuccessfulCreate") < want.created || s.EventCount("JobAlreadyActive") != want.events || len(status(s).Active) != want.jobs {
 				t.Errorf("%s: %d jobs, %d created, %d events, status %+v, want %+v", policy, n, s.EventCount("SuccessfulCreate"), s.EventCount("JobAlreadyActive"), status(s), want)
 			}
 		})

@@ -29,7 +29,7 @@ type reconciliation struct {
 }
 
 // finishedCondition returns how a Job finished; "" if it has not.
-func finishedCondition(j *batchv1.Job) (how batchv1.JobConditionType, at time.Time) {
+func finishedCondition(j *batchv1.Job) (conditionType batchv1.JobConditionType, at time.Time) {
 	for _, c := range j.Status.Conditions {
 		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
 			return c.Type, c.LastTransitionTime.Time

@@ -25,13 +25,13 @@ import (
 func (s *controller) apply(ctx context.Context, owner *shared.Owner, ds *appsv1.DaemonSet, revisions *revision.Revisions, pods []*corev1.Pod) (wake time.Time, err error) {
 	now := s.env.Now()
 	hash := revisions.Latest().Labels[appsv1.DefaultDaemonSetUniqueLabelKey]
-	seen := s.convertPods(ds, pods)
+	observed := s.convertPods(ds, pods)
 	nodes, desired, err := s.evaluateNodes(ds, hash, now)
 	if err != nil {
 		return time.Time{}, err
 	}
 	machine := conversion.DaemonSet(ds, hash, desired)
-	plan := machine.Plan(now, nodes, seen)
+	plan := machine.Plan(now, nodes, observed)
 	_, createErr := shared.SlowStartBatch(len(plan.Create), func(i int) error {
 		pod := podtemplate.DaemonPod(ds, owner.Reference(), hash, plan.Create[i])
 		return s.pods.Create(ctx, owner, pod)
@@ -40,12 +40,12 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, ds *appsv1.
 		createErr = nil // the namespace controller deletes the rest
 	}
 	_, deleteErr := shared.SlowStartBatch(len(plan.Delete), func(i int) error {
-		return s.deletePod(ctx, owner, ds, pods[plan.Delete[i].Pod], &seen[plan.Delete[i].Pod], plan.Delete[i].Reason)
+		return s.deletePod(ctx, owner, ds, pods[plan.Delete[i].Pod], &observed[plan.Delete[i].Pod], plan.Delete[i].Reason)
 	})
 	statusErr := s.updateStatus(ctx, ds, &plan.Status, revisions.Collisions)
 	live := map[string]bool{}
-	for i := range seen {
-		live[seen[i].Hash] = true
+	for i := range observed {
+		live[observed[i].Hash] = true
 	}
 	truncateErr := s.history.Truncate(ctx, revisions, func(r *appsv1.ControllerRevision) bool {
 		return live[r.Labels[appsv1.DefaultDaemonSetUniqueLabelKey]]
@@ -115,12 +115,12 @@ func (s *controller) convertNodes(list []*corev1.Node) []*model.Node {
 }
 
 // deletePod deletes a pod, and records an event if the pod has finished.
-func (s *controller) deletePod(ctx context.Context, owner *shared.Owner, ds *appsv1.DaemonSet, p *corev1.Pod, seen *workload.DaemonPod, reason workload.DaemonReason) error {
+func (s *controller) deletePod(ctx context.Context, owner *shared.Owner, ds *appsv1.DaemonSet, p *corev1.Pod, observed *workload.DaemonPod, reason workload.DaemonReason) error {
 	switch reason {
 	case workload.DaemonFailed:
-		s.events.Eventf(ds, corev1.EventTypeWarning, "FailedDaemonPod", "Found failed daemon pod %s/%s on node %s, will try to kill it", p.Namespace, p.Name, seen.Target)
+		s.events.Eventf(ds, corev1.EventTypeWarning, "FailedDaemonPod", "Found failed daemon pod %s/%s on node %s, will try to kill it", p.Namespace, p.Name, observed.Target)
 	case workload.DaemonSucceeded:
-		s.events.Eventf(ds, corev1.EventTypeNormal, "SucceededDaemonPod", "Found succeeded daemon pod %s/%s on node %s, will try to delete it", p.Namespace, p.Name, seen.Target)
+		s.events.Eventf(ds, corev1.EventTypeNormal, "SucceededDaemonPod", "Found succeeded daemon pod %s/%s on node %s, will try to delete it", p.Namespace, p.Name, observed.Target)
 	}
 	return s.pods.Delete(ctx, owner, p)
 }

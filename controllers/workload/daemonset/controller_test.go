@@ -65,10 +65,10 @@ func podsByNode(s *workloadtest.Env) (out []string) {
 	return out
 }
 
-func want(s *workloadtest.Env, what string, pods ...string) {
+func want(s *workloadtest.Env, step string, pods ...string) {
 	s.Helper()
 	if got := podsByNode(s); !slices.Equal(got, pods) {
-		s.Errorf("%s: the pods are %q, want %q", what, got, pods)
+		s.Errorf("%s: the pods are %q, want %q", step, got, pods)
 	}
 }
 
@@ -78,7 +78,7 @@ func TestRolloutAndRollback(t *testing.T) {
 		s.AddNode("b")
 		add(s)
 		s.Settle(10 * time.Second)
-		want(s, "made", "a agent:1", "b agent:1")
+		want(s, "created", "a agent:1", "b agent:1")
 		s.AddNode("c")
 		s.Settle(10 * time.Second)
 		want(s, "a node was added", "a agent:1", "b agent:1", "c agent:1")
@@ -113,8 +113,8 @@ func TestRolloutAndRollback(t *testing.T) {
 	})
 }
 
-// TestBackoffOnEvictingNode: kubernetes/kubernetes#94245. In an hour Kubernetes creates as many pods as its queue
-// backoff allows; here the backoff doubles from 10 s to 10 min.
+// TestBackoffOnEvictingNode covers kubernetes/kubernetes#94245. In an hour Kubernetes creates as many pods as its queue
+// backoff allows. Here the backoff doubles from 10 s to 10 min.
 func TestBackoffOnEvictingNode(t *testing.T) {
 	workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
 		s.AddNode("a")

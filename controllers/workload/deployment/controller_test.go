@@ -222,7 +222,7 @@ func TestProgressDeadline(t *testing.T) {
 
 func TestHashCollision(t *testing.T) {
 	runController(t, func(w *harness) {
-		taken := func(d *appsv1.Deployment) {
+		nameConflict := func(d *appsv1.Deployment) {
 			rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-" + podtemplate.Hash(&d.Spec.Template, nil)}}
 			rs.Spec.Replicas, rs.Spec.Selector = new(int32), &metav1.LabelSelector{MatchLabels: map[string]string{"app": "other"}}
 			rs.Spec.Template.Spec.Containers = []corev1.Container{{Name: "c", Image: "other"}}
@@ -230,7 +230,7 @@ func TestHashCollision(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		w.add(1, taken)
+		w.add(1, nameConflict)
 		w.settle(20 * time.Second)
 		w.want("other  0", "web:1 1 1")
 		if n := w.now().Status.CollisionCount; n == nil || *n != 1 {

@@ -30,18 +30,18 @@ func (s *rollout) run(ctx context.Context) (requeueAfter time.Duration, err erro
 	now := s.env.Now()
 	machine := conversion.Deployment(s.d)
 	name := s.d.Name + "-" + podtemplate.Hash(&s.d.Spec.Template, s.d.Status.CollisionCount)
-	seen := make([]workload.Set, len(s.sets))
+	observed := make([]workload.Set, len(s.sets))
 	oldPods := false
 	var first *appsv1.ReplicaSet // with the current template
 	for i, rs := range s.sets {
 		current := podtemplate.Equal(&rs.Spec.Template, &s.d.Spec.Template)
-		seen[i] = conversion.DeploymentReplicaSet(rs, current)
+		observed[i] = conversion.DeploymentReplicaSet(rs, current)
 		if current && (first == nil || rs.CreationTimestamp.Before(&first.CreationTimestamp)) {
 			first, name = rs, rs.Name
 		}
 		oldPods = oldPods || machine.Recreate && !current && s.hasRunningPods(rs)
 	}
-	s.plan = machine.Plan(now, seen, name, oldPods)
+	s.plan = machine.Plan(now, observed, name, oldPods)
 	if err := s.apply(ctx, name); err != nil {
 		return 0, err
 	}

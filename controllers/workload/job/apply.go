@@ -24,13 +24,13 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, job *batchv
 	if err != nil {
 		return time.Time{}, actionTracking, err
 	}
-	seen := make([]workload.JobPod, len(pods))
+	observed := make([]workload.JobPod, len(pods))
 	for i, p := range pods {
-		seen[i] = conversion.JobPod(p)
-		seen[i].Tracked = seen[i].Tracked && !s.untracked.has(p.UID)
+		observed[i] = conversion.JobPod(p)
+		observed[i].Tracked = observed[i].Tracked && !s.untracked.has(p.UID)
 	}
-	plan := machine.Plan(now, seen)
-	held := s.holdBack(job, &plan, now)
+	plan := machine.Plan(now, observed)
+	heldUntil := s.holdBack(job, &plan, now)
 	action = actionOf(&plan)
 	_, deleteErr := shared.SlowStartBatch(len(plan.Delete), func(i int) error {
 		p := pods[plan.Delete[i].Pod]
@@ -41,15 +41,15 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, job *batchv
 		}
 		return s.pods.Delete(ctx, owner, p)
 	})
-	made, createErr := shared.SlowStartBatch(len(plan.Create), func(i int) error {
+	created, createErr := shared.SlowStartBatch(len(plan.Create), func(i int) error {
 		pod := podtemplate.JobPod(job, owner.Reference(), plan.Create[i])
 		pod.Name = pod.GenerateName + s.env.NameSuffix()
 		return s.pods.Create(ctx, owner, pod)
 	})
 	if len(plan.Create) > 0 {
-		s.metrics.observeCreations(job, &plan.Status, made, len(plan.Create)-made)
+		s.metrics.observeCreations(job, &plan.Status, created, len(plan.Create)-created)
 	}
-	plan.Status.Active -= int32(len(plan.Create) - made)
+	plan.Status.Active -= int32(len(plan.Create) - created)
 	if shared.IsNamespaceTerminating(createErr) {
 		createErr = nil // the namespace controller deletes the rest
 	}
@@ -62,7 +62,7 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, job *batchv
 		return time.Time{}, action, err
 	}
 	expires, err := s.deleteExpired(ctx, job, &plan.Status, now)
-	return earliest(plan.Wake, held, expires), action, err
+	return earliest(plan.Wake, heldUntil, expires), action, err
 }
 
 // actionOf returns the action of a plan.

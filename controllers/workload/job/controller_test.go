@@ -132,7 +132,7 @@ func TestSuspend(t *testing.T) {
 	})
 }
 
-// TestOrphanedPodsAreReleased: the finalizer does not block their deletion.
+// TestOrphanedPodsAreReleased checks that the finalizer does not block the deletion of orphaned pods.
 func TestOrphanedPodsAreReleased(t *testing.T) {
 	workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
 		add(s, 2, 2)
@@ -149,7 +149,7 @@ func TestOrphanedPodsAreReleased(t *testing.T) {
 	})
 }
 
-// TestLostResponseIsCountedOnce: half of all writes return an error, some although they succeeded.
+// TestLostResponseIsCountedOnce runs a Job while half of all writes return an error, some although they succeeded.
 func TestLostResponseIsCountedOnce(t *testing.T) {
 	workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
 		n := 0

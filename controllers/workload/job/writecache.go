@@ -11,8 +11,8 @@ import (
 )
 
 // writeCache holds the Jobs of the last status updates until the cache shows them. Finalizers are removed
-// according to the status. With an older status, pods that are gone would not be counted, and others would be created
-// in their place.
+// according to the status. With an older status, deleted pods would not be counted, and the controller would replace
+// them.
 type writeCache struct {
 	mu   sync.Mutex
 	jobs map[types.NamespacedName]*batchv1.Job

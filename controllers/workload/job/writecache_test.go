@@ -20,7 +20,7 @@ import (
 	"github.com/berthproject/berth/controllers/workload/workloadtest"
 )
 
-// TestFinishedPodIsNotRecreated: the cache shows the Job as of before the pod was counted.
+// TestFinishedPodIsNotRecreated covers a cache with a Job from before its pod was counted.
 func TestFinishedPodIsNotRecreated(t *testing.T) {
 	for _, mode := range []batchv1.CompletionMode{batchv1.NonIndexedCompletion, batchv1.IndexedCompletion} {
 		t.Run(string(mode), func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestFinishedPodIsNotRecreated(t *testing.T) {
 	}
 }
 
-// newFinishedJob returns a Job that wants one pod, and that pod, which has succeeded.
+// newFinishedJob returns a Job with one completion, and its pod, which has succeeded.
 func newFinishedJob(mode batchv1.CompletionMode) (*batchv1.Job, *corev1.Pod) {
 	one := int32(1)
 	tmpl := workloadtest.Template("sum")
@@ -85,20 +85,20 @@ func TestWriteCacheYieldsToFreshCache(t *testing.T) {
 		return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: uid, ResourceVersion: version}}
 	}
 	for name, tc := range map[string]struct {
-		cached *batchv1.Job
-		own    bool
+		cached    *batchv1.Job
+		isWritten bool
 	}{
 		"behind":        {job("a", "9"), true},
 		"as written":    {job("a", "10"), false},
 		"changed since": {job("a", "11"), false},
-		"made anew":     {job("b", "9"), false},
+		"recreated":     {job("b", "9"), false},
 		"gone":          {nil, false},
 	} {
 		w, written := newWriteCache(), job("a", "10")
 		w.record(written)
 		got := w.overlay(key, tc.cached)
-		if want := map[bool]*batchv1.Job{true: written, false: tc.cached}[tc.own]; got != want || (len(w.jobs) == 1) != tc.own {
-			t.Errorf("%s: %v, and %d kept", name, got, len(w.jobs))
+		if want := map[bool]*batchv1.Job{true: written, false: tc.cached}[tc.isWritten]; got != want || (len(w.jobs) == 1) != tc.isWritten {
+			t.Errorf("%s: %v, %d in the write cache", name, got, len(w.jobs))
 		}
 	}
 }

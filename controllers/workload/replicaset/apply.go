@@ -22,9 +22,9 @@ import (
 func (s *controller) apply(ctx context.Context, owner *shared.Owner, rs *appsv1.ReplicaSet, pods []*corev1.Pod) (wake time.Time, err error) {
 	now := s.env.Now()
 	machine := conversion.ReplicaSet(rs)
-	seen, failures := convertPods(pods)
+	observed, failures := convertPods(pods)
 	notBefore, because := s.avoidHolds.NotBefore(now, rs.UID, machine.Node, failures)
-	plan := machine.Plan(now, seen, s.podsPerNode(rs, machine.Replicas, pods, seen), notBefore)
+	plan := machine.Plan(now, observed, s.podsPerNode(rs, machine.Replicas, pods, observed), notBefore)
 	if plan.Delayed > 0 {
 		s.recordBackoff(owner.Object, notBefore, because)
 	}
@@ -54,23 +54,23 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, rs *appsv1.
 	return plan.Wake, err
 }
 
-func convertPods(pods []*corev1.Pod) (seen []workload.Pod, failures []workload.PodFailure) {
+func convertPods(pods []*corev1.Pod) (observed []workload.Pod, failures []workload.PodFailure) {
 	for _, p := range pods {
-		seen = append(seen, conversion.WorkloadPod(p))
-		if d, ok := workload.FailureOf(&seen[len(seen)-1]); ok && p.Status.Phase == corev1.PodFailed {
+		observed = append(observed, conversion.WorkloadPod(p))
+		if d, ok := workload.FailureOf(&observed[len(observed)-1]); ok && p.Status.Phase == corev1.PodFailed {
 			failures = append(failures, d)
 		}
 	}
-	return seen, failures
+	return observed, failures
 }
 
 // podsPerNode counts, by node, the pods of the ReplicaSet and of the other ReplicaSets of its Deployment. It returns
 // nil if there are no pods to delete.
-func (s *controller) podsPerNode(rs *appsv1.ReplicaSet, replicas int32, pods []*corev1.Pod, seen []workload.Pod) map[string]int {
+func (s *controller) podsPerNode(rs *appsv1.ReplicaSet, replicas int32, pods []*corev1.Pod, observed []workload.Pod) map[string]int {
 	if int(replicas) >= len(pods) {
 		return nil
 	}
-	counts := workload.CountActiveByNode(seen)
+	counts := workload.CountActiveByNode(observed)
 	ref := metav1.GetControllerOfNoCopy(rs)
 	if ref == nil {
 		return counts

@@ -24,7 +24,7 @@ import (
 func runHistory(t *testing.T, test func(s *workloadtest.Env, h *History, at func(image string) *Revisions)) {
 	t.Helper()
 	var h *History
-	play := func(ctx context.Context, s *workloadtest.Env, factory informers.SharedInformerFactory) (err error) {
+	newHistory := func(ctx context.Context, s *workloadtest.Env, factory informers.SharedInformerFactory) (err error) {
 		if h, err = New(s.Clientset, factory); err != nil {
 			return err
 		}
@@ -32,7 +32,7 @@ func runHistory(t *testing.T, test func(s *workloadtest.Env, h *History, at func
 		cache.WaitForCacheSync(ctx.Done(), h.HasSynced)
 		return nil
 	}
-	workloadtest.Run(t, []workloadtest.Controller{play}, func(s *workloadtest.Env) {
+	workloadtest.Run(t, []workloadtest.Controller{newHistory}, func(s *workloadtest.Env) {
 		s.Settle(time.Second)
 		ds := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Name: "agent", Namespace: workloadtest.Namespace, UID: "owner"}}
 		o := &workload.Owner{Kind: appsv1.SchemeGroupVersion.WithKind("DaemonSet"), Object: ds, Selector: labels.SelectorFromSet(labels.Set{"app": "agent"}),
@@ -73,8 +73,8 @@ func TestOneRevisionPerTemplate(t *testing.T) {
 		if got, want := images(t, r), []string{"2 b", "3 c", "4 a"}; !slices.Equal(got, want) || r.Latest().Name != first {
 			t.Errorf("the revisions are %v, want %v", got, want)
 		}
-		one := int32(0)
-		if err := h.Truncate(t.Context(), r, func(rev *appsv1.ControllerRevision) bool { return rev.Revision == 2 }, &one); err != nil {
+		limit := int32(0)
+		if err := h.Truncate(t.Context(), r, func(rev *appsv1.ControllerRevision) bool { return rev.Revision == 2 }, &limit); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := images(t, at("a")), []string{"2 b", "4 a"}; !slices.Equal(got, want) {
@@ -88,17 +88,17 @@ func TestHashCollision(t *testing.T) {
 		tpl := workloadtest.Template("agent")
 		tpl.Spec.Containers[0].Image = "a"
 		ds := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Name: "agent", Namespace: workloadtest.Namespace, UID: "owner"}}
-		taken, err := podtemplate.Revision(ds, metav1.OwnerReference{}, &tpl, appsv1.DefaultDaemonSetUniqueLabelKey, 1, nil)
+		existing, err := podtemplate.Revision(ds, metav1.OwnerReference{}, &tpl, appsv1.DefaultDaemonSetUniqueLabelKey, 1, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		taken.OwnerReferences, taken.Labels = nil, nil
-		taken.Data = runtime.RawExtension{Raw: []byte(`{"spec":{"template":{"spec":{"containers":[{"name":"c","image":"other"}]}}}}`)}
-		if _, err := s.AppsV1().ControllerRevisions(workloadtest.Namespace).Create(t.Context(), taken, metav1.CreateOptions{}); err != nil {
+		existing.OwnerReferences, existing.Labels = nil, nil
+		existing.Data = runtime.RawExtension{Raw: []byte(`{"spec":{"template":{"spec":{"containers":[{"name":"c","image":"other"}]}}}}`)}
+		if _, err := s.AppsV1().ControllerRevisions(workloadtest.Namespace).Create(t.Context(), existing, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		r := at("a")
-		if r.Latest().Name == taken.Name || r.Collisions == nil || *r.Collisions != 1 || !podtemplate.RevisionMatches(r.Latest(), &tpl) {
+		if r.Latest().Name == existing.Name || r.Collisions == nil || *r.Collisions != 1 || !podtemplate.RevisionMatches(r.Latest(), &tpl) {
 			t.Errorf("the revision is %s after %v collisions", r.Latest().Name, r.Collisions)
 		}
 	})

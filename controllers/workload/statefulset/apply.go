@@ -31,10 +31,10 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, set *appsv1
 	if current == nil {
 		current = update
 	}
-	pods, seen := s.convertPods(set, all, now)
+	pods, observed := s.convertPods(set, all, now)
 	machine := conversion.StatefulSet(set, current.Name, update.Name)
-	plan := machine.Plan(now, seen)
-	unsynced, claimsErr := s.syncClaims(ctx, set, pods, seen, plan.ScaledDown)
+	plan := machine.Plan(now, observed)
+	unsynced, claimsErr := s.syncClaims(ctx, set, pods, observed, plan.ScaledDown)
 	// Do not delete a surplus pod before its claims have their owners: afterwards the reason to delete them is lost.
 	plan.Delete = slices.DeleteFunc(plan.Delete, func(d workload.StatefulDelete) bool {
 		return d.Reason == workload.StatefulScaledDown && slices.Contains(unsynced, d.Pod)
@@ -56,18 +56,18 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, set *appsv1
 	})
 	statusErr := s.updateStatus(ctx, set, &plan.Status, revisions.Collisions)
 	live := map[string]bool{current.Name: true, plan.Status.Current: true}
-	for i := range seen {
-		live[seen[i].Revision] = true
+	for i := range observed {
+		live[observed[i].Revision] = true
 	}
 	truncateErr := s.history.Truncate(ctx, revisions, func(r *appsv1.ControllerRevision) bool { return live[r.Name] }, set.Spec.RevisionHistoryLimit)
 	return wake, errors.Join(claimsErr, createErr, deleteErr, statusErr, truncateErr)
 }
 
 // convertPods converts the pods that have an ordinal.
-func (s *controller) convertPods(set *appsv1.StatefulSet, all []*corev1.Pod, now time.Time) (pods []*corev1.Pod, seen []workload.StatefulPod) {
+func (s *controller) convertPods(set *appsv1.StatefulSet, all []*corev1.Pod, now time.Time) (pods []*corev1.Pod, observed []workload.StatefulPod) {
 	for _, p := range all {
-		n, member := podtemplate.Ordinal(set.Name, p.Name)
-		if !member {
+		n, hasOrdinal := podtemplate.Ordinal(set.Name, p.Name)
+		if !hasOrdinal {
 			continue
 		}
 		v := workload.StatefulPod{Pod: conversion.WorkloadPod(p), Ordinal: n, Revision: conversion.RevisionOf(p)}
@@ -79,9 +79,9 @@ func (s *controller) convertPods(set *appsv1.StatefulSet, all []*corev1.Pod, now
 				s.events.Event(set, corev1.EventTypeWarning, shared.BackOffReason, reason)
 			}
 		}
-		pods, seen = append(pods, p), append(seen, v)
+		pods, observed = append(pods, p), append(observed, v)
 	}
-	return pods, seen
+	return pods, observed
 }
 
 // createPod creates the claims of an ordinal and then its pod.

@@ -59,19 +59,19 @@ func isStaleClaim(c *corev1.PersistentVolumeClaim, pod string) bool {
 // syncClaims sets the owners of claims according to the retention policy, labels adopted pods, and creates claims that
 // pods wait for. scaled are the indexes of surplus pods. unsynced are the indexes of pods whose claims do not have
 // their owners yet.
-func (s *controller) syncClaims(ctx context.Context, set *appsv1.StatefulSet, pods []*corev1.Pod, seen []workload.StatefulPod, scaled []int) (unsynced []int, err error) {
+func (s *controller) syncClaims(ctx context.Context, set *appsv1.StatefulSet, pods []*corev1.Pod, observed []workload.StatefulPod, scaled []int) (unsynced []int, err error) {
 	var errs []error
 	for i, p := range pods {
 		scaledDown := slices.Contains(scaled, i)
 		if !scaledDown {
-			errs = append(errs, s.setIdentity(ctx, set, p, seen[i].Ordinal))
+			errs = append(errs, s.setIdentity(ctx, set, p, observed[i].Ordinal))
 			if p.Status.Phase == corev1.PodPending && p.Spec.NodeName == "" && p.UID != "" && p.DeletionTimestamp == nil {
-				if err := s.createClaims(ctx, set, seen[i].Ordinal); !errors.Is(err, errStaleClaim) {
+				if err := s.createClaims(ctx, set, observed[i].Ordinal); !errors.Is(err, errStaleClaim) {
 					errs = append(errs, err)
 				}
 			}
 		}
-		for _, want := range podtemplate.Claims(set, seen[i].Ordinal) {
+		for _, want := range podtemplate.Claims(set, observed[i].Ordinal) {
 			if p.UID == "" {
 				continue
 			}
@@ -111,7 +111,7 @@ func (s *controller) syncClaim(ctx context.Context, set *appsv1.StatefulSet, p *
 
 // claimOwners returns the owner references of a claim: the StatefulSet if the claim is to be deleted with it, the pod
 // if it is surplus and the claim is to be deleted with it. Other owners are kept.
-func claimOwners(set *appsv1.StatefulSet, pod *corev1.Pod, have []metav1.OwnerReference, scaledDown bool) []metav1.OwnerReference {
+func claimOwners(set *appsv1.StatefulSet, pod *corev1.Pod, owners []metav1.OwnerReference, scaledDown bool) []metav1.OwnerReference {
 	withSet, withPod := false, false
 	if r := set.Spec.PersistentVolumeClaimRetentionPolicy; r != nil {
 		withSet = r.WhenDeleted == appsv1.DeletePersistentVolumeClaimRetentionPolicyType
@@ -121,7 +121,7 @@ func claimOwners(set *appsv1.StatefulSet, pod *corev1.Pod, have []metav1.OwnerRe
 	if pod != nil {
 		uids = append(uids, pod.UID)
 	}
-	out := slices.DeleteFunc(slices.Clone(have), func(r metav1.OwnerReference) bool { return slices.Contains(uids, r.UID) })
+	out := slices.DeleteFunc(slices.Clone(owners), func(r metav1.OwnerReference) bool { return slices.Contains(uids, r.UID) })
 	switch {
 	case withPod:
 		out = append(out, metav1.OwnerReference{APIVersion: "v1", Kind: podKind.Kind, Name: pod.Name, UID: pod.UID})

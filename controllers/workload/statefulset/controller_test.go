@@ -65,14 +65,14 @@ func change(s *workloadtest.Env, edit func(*appsv1.StatefulSet)) {
 	s.Settle(time.Minute)
 }
 
-func want(s *workloadtest.Env, what string, pods ...string) {
+func want(s *workloadtest.Env, step string, pods ...string) {
 	s.Helper()
 	var got []string
 	for _, p := range s.Pods() {
 		got = append(got, p.Name+" "+p.Spec.Containers[0].Image)
 	}
 	if slices.Sort(got); !slices.Equal(got, pods) {
-		s.Errorf("%s: the pods are %q, want %q", what, got, pods)
+		s.Errorf("%s: the pods are %q, want %q", step, got, pods)
 	}
 }
 
@@ -97,7 +97,7 @@ func claims(s *workloadtest.Env) (out []string) {
 func TestOrderedPodsAndClaims(t *testing.T) {
 	workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
 		add(s, 3)
-		want(s, "made", "store-0 store:1", "store-1 store:1", "store-2 store:1")
+		want(s, "created", "store-0 store:1", "store-1 store:1", "store-2 store:1")
 		createErr := s.Pods()
 		slices.SortFunc(createErr, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 		for i, p := range createErr {
@@ -116,7 +116,7 @@ func TestOrderedPodsAndClaims(t *testing.T) {
 			set.Spec.UpdateStrategy.RollingUpdate.Partition = &partition
 			set.Spec.Template.Spec.Containers[0].Image = "store:3"
 		})
-		want(s, "in part", "store-0 store:2", "store-1 store:2", "store-2 store:3")
+		want(s, "partly rolled out", "store-0 store:2", "store-1 store:2", "store-2 store:3")
 		if err := s.CoreV1().Pods(workloadtest.Namespace).Delete(t.Context(), "store-0", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +155,7 @@ func TestClaimRetentionPolicy(t *testing.T) {
 	})
 }
 
-// TestScaleDownWaitsForClaimOwner: a pending pod is deleted immediately, and its claim would stay forever.
+// TestScaleDownWaitsForClaimOwner covers a pending pod. It is deleted immediately, so its claim needs the owner first.
 func TestScaleDownWaitsForClaimOwner(t *testing.T) {
 	workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
 		s.SetPodHook(func(p *corev1.Pod) bool { return p.Name == "store-1" })
@@ -198,7 +198,7 @@ func TestScaleDownReadsClaimLive(t *testing.T) {
 	}
 }
 
-// TestFailedOrdinalIsRecreated: immediately at first, and then with a doubling backoff.
+// TestFailedOrdinalIsRecreated checks that an ordinal is recreated immediately at first, and then with a doubling backoff.
 func TestFailedOrdinalIsRecreated(t *testing.T) {
 	workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
 		s.SetPodHook(func(p *corev1.Pod) bool {

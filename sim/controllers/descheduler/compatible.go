@@ -16,7 +16,7 @@ type proposal struct {
 }
 
 // runCompatible evicts the proposed candidates one by one. The round is a coroutine that waits
-// while the simulation continues; it sees the cluster as of its start, less the evicted pods.
+// while the simulation continues. It uses the cluster as of its start, without the evicted pods.
 func (d *Descheduler) runCompatible() {
 	m := &evictingMover{}
 	snapshot := d.clusterView().snapshot

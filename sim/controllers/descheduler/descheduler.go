@@ -90,7 +90,7 @@ func (d *Descheduler) mode() planning.Mode {
 	return planning.WithHolds
 }
 
-// seed returns the tie-break seed; that of another scheduler is not known.
+// seed returns the tie-break seed, or 0 if another scheduler places the pods.
 func (d *Descheduler) seed() uint64 {
 	if d.o.WithoutHolds {
 		return 0

@@ -31,16 +31,16 @@ func (d *Descheduler) runMachine(now time.Time) time.Time {
 }
 
 func (d *Descheduler) runAction(a execution.Action) {
-	answer := func(got execution.Result) {
+	handleResult := func(got execution.Result) {
 		d.machine.HandleResult(d.w.Now(), a.ActionID(), got)
 		d.steps.Schedule(0)
 	}
 	finish := func(err error) {
 		if err != nil {
-			answer(execution.Result{Message: err.Error(), Permanent: apierrors.IsForbidden(err)})
+			handleResult(execution.Result{Message: err.Error(), Permanent: apierrors.IsForbidden(err)})
 			return
 		}
-		answer(execution.Result{Done: true})
+		handleResult(execution.Result{Done: true})
 	}
 	switch a := a.(type) {
 	case execution.Reserve:
@@ -62,7 +62,7 @@ func (d *Descheduler) runAction(a execution.Action) {
 		m := a.Move.Move
 		d.evict(m.Pod, m.Strategy, func(got displacement.EvictionResponse) {
 			done := got.Code == http.StatusCreated || got.Code == http.StatusNotFound || got.Code == http.StatusConflict
-			answer(execution.Result{Done: done, Message: got.String(), Permanent: got.Code == http.StatusForbidden})
+			handleResult(execution.Result{Done: done, Message: got.String(), Permanent: got.Code == http.StatusForbidden})
 		})
 	}
 }

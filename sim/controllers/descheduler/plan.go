@@ -12,22 +12,22 @@ import (
 // makePlan makes a plan and passes it to the machine.
 func (d *Descheduler) makePlan(now time.Time) {
 	c := d.clusterView()
-	under := d.machine.InProgress(c.view)
-	c.snapshot.ApplyInProgress(under)
+	inProgress := d.machine.InProgress(c.view)
+	c.snapshot.ApplyInProgress(inProgress)
 	d.cached = nil // the snapshot was modified
-	p := planning.New(c.snapshot, c.view.State, planning.Options{Now: now, Mode: d.mode(), SchedulersWithoutHolds: d.o.SchedulersWithoutHolds, InProgress: under, Profiles: d.profiles(), Seed: d.seed(), Backoff: d.backoff})
+	p := planning.New(c.snapshot, c.view.State, planning.Options{Now: now, Mode: d.mode(), SchedulersWithoutHolds: d.o.SchedulersWithoutHolds, InProgress: inProgress, Profiles: d.profiles(), Seed: d.seed(), Backoff: d.backoff})
 	descheduling.RunPolicy(c.snapshot, &d.o.Policy, p)
-	made := p.Plan()
-	d.machine.SetPlan(now, made)
+	plan := p.Plan()
+	d.machine.SetPlan(now, plan)
 	lastMessages := d.lastMessages
 	d.lastMessages = map[*execution.Move]string{}
 	for _, x := range d.machine.Moves() {
-		if s, known := lastMessages[x]; known {
+		if s, ok := lastMessages[x]; ok {
 			d.lastMessages[x] = s
 		}
 	}
-	if refused := formatRefusals(made); len(made.Moves) > 0 || refused != "" {
-		d.w.Log(d.Name(), "plan", "", fmt.Sprintf("%d moves are planned%s", len(made.Moves), refused))
+	if refused := formatRefusals(plan); len(plan.Moves) > 0 || refused != "" {
+		d.w.Log(d.Name(), "plan", "", fmt.Sprintf("%d moves are planned%s", len(plan.Moves), refused))
 	}
 }
 

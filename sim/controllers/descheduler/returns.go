@@ -56,13 +56,13 @@ func (r *returnCounter) recordEviction(p *model.Pod, now time.Time) {
 }
 
 // recordBinding records a bound pod as the replacement of the owner's first evicted pod.
-func (r *returnCounter) recordBinding(p *corev1.Pod, made time.Time) {
+func (r *returnCounter) recordBinding(p *corev1.Pod, createdAt time.Time) {
 	c := metav1.GetControllerOfNoCopy(p)
 	if c == nil || r.replacements[string(p.UID)] {
 		return
 	}
 	list := r.awaiting[string(c.UID)]
-	if len(list) == 0 || made.Before(list[0].at.Add(-time.Second)) {
+	if len(list) == 0 || createdAt.Before(list[0].at.Add(-time.Second)) {
 		return
 	}
 	r.replacements[string(p.UID)] = true

@@ -21,10 +21,10 @@ func (o *controller) daemonSet(ds *appsv1.DaemonSet, done func(time.Duration, er
 	keys := slices.Sorted(maps.Keys(o.pods[id]))
 	for _, key := range keys {
 		p := o.pods[id][key]
-		seen := engineworkload.DaemonPod{Pod: conversion.WorkloadPod(p), Target: targetNode(p)}
-		pods = append(pods, seen)
-		if d, ok := engineworkload.FailureOf(&seen.Pod); ok && p.Status.Phase == corev1.PodFailed {
-			o.recordDeath(ownerNodeKey(id, seen.Target), seen.UID, d)
+		observed := engineworkload.DaemonPod{Pod: conversion.WorkloadPod(p), Target: targetNode(p)}
+		pods = append(pods, observed)
+		if d, ok := engineworkload.FailureOf(&observed.Pod); ok && p.Status.Phase == corev1.PodFailed {
+			o.recordFailure(ownerNodeKey(id, observed.Target), observed.UID, d)
 		}
 	}
 	candidate := o.newPod(ds, "DaemonSet", &ds.Spec.Template)
@@ -37,7 +37,7 @@ func (o *controller) daemonSet(ds *appsv1.DaemonSet, done func(time.Duration, er
 		n := engineworkload.DaemonNode{Name: name}
 		if n.ShouldRun, n.ShouldContinue = placement.NodeShouldRunDaemonPod(spec, o.w.Converter().Node(o.Node(name))); n.ShouldRun {
 			desired++
-			n.NotBefore = o.notBefore(ds, name, o.pastDeaths(ownerNodeKey(id, name)))
+			n.NotBefore = o.notBefore(ds, name, o.pastFailures(ownerNodeKey(id, name)))
 		}
 		nodes = append(nodes, n)
 	}

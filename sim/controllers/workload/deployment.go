@@ -34,10 +34,10 @@ func (o *controller) deployment(d *appsv1.Deployment, done func(time.Duration, e
 	_, _ = h.Write([]byte(imageOf(&d.Spec.Template.Spec)))
 	name := fmt.Sprintf("%s-%x", d.Name, h.Sum32())
 	plan := machine.Plan(o.w.Now(), sets, name, oldPods)
-	again := "Deployment " + store.KeyOf(d)
+	queueKey := "Deployment " + store.KeyOf(d)
 	retry := func(err error) {
 		if err != nil {
-			o.queue.Add(again, time.Second)
+			o.queue.Add(queueKey, time.Second)
 		}
 	}
 	if plan.Create {
@@ -78,12 +78,12 @@ func setScaleAnnotations(rs *appsv1.ReplicaSet, d *engineworkload.Deployment) {
 }
 
 func (o *controller) createSet(d *appsv1.Deployment, name string, machine *engineworkload.Deployment, plan *engineworkload.DeploymentPlan, then func(error)) {
-	yes := true
+	isController := true
 	replicas := plan.CreateReplicas
 	rs := &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: name, Generation: 1, Labels: d.Spec.Template.Labels,
 			Annotations:     map[string]string{conversion.RevisionAnnotation: strconv.FormatInt(plan.Revision, 10)},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: d.Name, UID: d.UID, Controller: &yes}}},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: d.Name, UID: d.UID, Controller: &isController}}},
 		Spec: appsv1.ReplicaSetSpec{Replicas: &replicas, Selector: d.Spec.Selector, Template: *d.Spec.Template.DeepCopy()},
 	}
 	setScaleAnnotations(rs, machine)

@@ -13,12 +13,12 @@ import (
 
 // newPod returns a pod of a template. Name counters survive restarts to keep runs comparable.
 func (o *controller) newPod(owner store.Object, kind string, t *corev1.PodTemplateSpec) *corev1.Pod {
-	yes := true
+	isController := true
 	o.lastSuffix[string(owner.GetUID())]++
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: owner.GetNamespace(), Name: fmt.Sprintf("%s-%d", owner.GetName(), o.lastSuffix[string(owner.GetUID())]),
 			Labels: t.Labels, Annotations: t.Annotations,
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: owner.GetName(), UID: owner.GetUID(), Controller: &yes}}},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: owner.GetName(), UID: owner.GetUID(), Controller: &isController}}},
 		Spec: *t.Spec.DeepCopy(),
 	}
 }
@@ -31,18 +31,18 @@ func (o *controller) create(owner store.Object, kind string, p *corev1.Pod) {
 		o.expected[id] = map[string]bool{}
 	}
 	o.expected[id][key] = true
-	again := kind + " " + store.KeyOf(owner)
+	ownerKey := kind + " " + store.KeyOf(owner)
 	o.Request("create", key, func() error { return o.w.API().Create(p) }, func(err error) {
 		if err != nil {
 			delete(o.expected[id], key)
-			o.queue.Add(again, time.Second)
+			o.queue.Add(ownerKey, time.Second)
 			return
 		}
 		o.w.Log("workload", "create", key, key+" is created for "+strings.ToLower(kind)+" "+owner.GetName())
 		o.After(time.Minute, func() { // the watch may have lost it
 			if o.expected[id][key] {
 				delete(o.expected[id], key)
-				o.queue.Add(again, 0)
+				o.queue.Add(ownerKey, 0)
 			}
 		})
 	})

@@ -16,17 +16,17 @@ import (
 // replicaSet reconciles a ReplicaSet.
 func (o *controller) replicaSet(rs *appsv1.ReplicaSet, done func(time.Duration, error)) {
 	var pods []engineworkload.Pod
-	var deaths []engineworkload.PodFailure
+	var failures []engineworkload.PodFailure
 	keys := slices.Sorted(maps.Keys(o.pods[string(rs.UID)]))
 	for _, key := range keys {
 		p := conversion.WorkloadPod(o.pods[string(rs.UID)][key])
 		pods = append(pods, p)
 		if d, ok := engineworkload.FailureOf(&p); ok {
-			deaths = append(deaths, d)
+			failures = append(failures, d)
 		}
 	}
 	machine := conversion.ReplicaSet(rs)
-	plan := machine.Plan(o.w.Now(), pods, engineworkload.CountActiveByNode(pods), o.notBefore(rs, machine.Node, deaths))
+	plan := machine.Plan(o.w.Now(), pods, engineworkload.CountActiveByNode(pods), o.notBefore(rs, machine.Node, failures))
 	for range plan.Create {
 		o.create(rs, "ReplicaSet", o.newPod(rs, "ReplicaSet", &rs.Spec.Template))
 	}
@@ -43,9 +43,9 @@ func (o *controller) replicaSet(rs *appsv1.ReplicaSet, done func(time.Duration, 
 func (o *controller) setStatus(rs *appsv1.ReplicaSet, s *engineworkload.ReplicaSetStatus) {
 	next := appsv1.ReplicaSetStatus{Replicas: s.Replicas, FullyLabeledReplicas: s.FullyLabeled, ReadyReplicas: s.Ready, AvailableReplicas: s.Available,
 		TerminatingReplicas: &s.Terminating, ObservedGeneration: s.Observed}
-	was := &rs.Status
-	if was.Replicas == next.Replicas && was.ReadyReplicas == next.ReadyReplicas && was.AvailableReplicas == next.AvailableReplicas &&
-		was.ObservedGeneration == next.ObservedGeneration && was.TerminatingReplicas != nil && *was.TerminatingReplicas == s.Terminating {
+	previous := &rs.Status
+	if previous.Replicas == next.Replicas && previous.ReadyReplicas == next.ReadyReplicas && previous.AvailableReplicas == next.AvailableReplicas &&
+		previous.ObservedGeneration == next.ObservedGeneration && previous.TerminatingReplicas != nil && *previous.TerminatingReplicas == s.Terminating {
 		return
 	}
 	key := store.KeyOf(rs)

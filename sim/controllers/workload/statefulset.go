@@ -20,19 +20,19 @@ func (o *controller) statefulSet(set *appsv1.StatefulSet, done func(time.Duratio
 	id := string(set.UID)
 	var pods []engineworkload.StatefulPod
 	keys := slices.Sorted(maps.Keys(o.pods[id]))
-	kept := keys[:0:0]
+	podKeys := keys[:0:0]
 	for _, key := range keys {
 		p := o.pods[id][key]
 		n, err := strconv.ParseInt(strings.TrimPrefix(p.Name, set.Name+"-"), 10, 32)
 		if err != nil {
 			continue
 		}
-		seen := engineworkload.StatefulPod{Pod: conversion.WorkloadPod(p), Ordinal: int32(n)}
-		if d, failed := engineworkload.FailureOf(&seen.Pod); failed {
-			seen.NotBefore = o.notBefore(set, p.Spec.NodeName, append(o.pastDeaths(p.Name), d))
-			o.recordDeath(p.Name, seen.UID, d)
+		observed := engineworkload.StatefulPod{Pod: conversion.WorkloadPod(p), Ordinal: int32(n)}
+		if d, failed := engineworkload.FailureOf(&observed.Pod); failed {
+			observed.NotBefore = o.notBefore(set, p.Spec.NodeName, append(o.pastFailures(p.Name), d))
+			o.recordFailure(p.Name, observed.UID, d)
 		}
-		pods, kept = append(pods, seen), append(kept, key)
+		pods, podKeys = append(pods, observed), append(podKeys, key)
 	}
 	machine := conversion.StatefulSet(set, "", "")
 	plan := machine.Plan(o.w.Now(), pods)
@@ -42,22 +42,22 @@ func (o *controller) statefulSet(set *appsv1.StatefulSet, done func(time.Duratio
 		o.create(set, "StatefulSet", p)
 	}
 	for _, d := range plan.Delete {
-		o.delete(kept[d.Pod], pods[d.Pod].UID)
+		o.delete(podKeys[d.Pod], pods[d.Pod].UID)
 	}
 	done(o.requeueAfter(plan.Wake), nil)
 }
 
-// pastDeaths returns the recorded deaths of deleted pods.
-func (o *controller) pastDeaths(at string) (out []engineworkload.PodFailure) {
-	for _, uid := range slices.Sorted(maps.Keys(o.deaths[at])) {
-		out = append(out, o.deaths[at][uid])
+// pastFailures returns the recorded failures of deleted pods.
+func (o *controller) pastFailures(slot string) (out []engineworkload.PodFailure) {
+	for _, uid := range slices.Sorted(maps.Keys(o.failures[slot])) {
+		out = append(out, o.failures[slot][uid])
 	}
 	return out
 }
 
-func (o *controller) recordDeath(at, uid string, d engineworkload.PodFailure) {
-	if o.deaths[at] == nil {
-		o.deaths[at] = map[string]engineworkload.PodFailure{}
+func (o *controller) recordFailure(slot, uid string, d engineworkload.PodFailure) {
+	if o.failures[slot] == nil {
+		o.failures[slot] = map[string]engineworkload.PodFailure{}
 	}
-	o.deaths[at][uid] = d
+	o.failures[slot][uid] = d
 }

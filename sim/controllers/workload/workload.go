@@ -24,7 +24,7 @@ type controller struct {
 	queue       *sim.WorkQueue                                  // by kind and key
 	pods        map[string]map[string]*corev1.Pod               // by controller UID and key
 	expected    map[string]map[string]bool                      // created pods that are not observed yet, by controller UID
-	deaths      map[string]map[string]engineworkload.PodFailure // of deleted pods, by owner and node, by UID
+	failures    map[string]map[string]engineworkload.PodFailure // of deleted pods, by owner and node, by UID
 	holdDeleted map[string]time.Time                            // by owner and node: when the last Hold was deleted early
 	lastSuffix  map[string]int                                  // of pod names, by controller UID; survives restarts
 }
@@ -49,7 +49,7 @@ func (o *controller) OnStop() { o.queue.Reset() }
 // OnSynced implements sim.Controller.
 func (o *controller) OnSynced() {
 	o.pods, o.expected = map[string]map[string]*corev1.Pod{}, map[string]map[string]bool{}
-	o.deaths, o.holdDeleted = map[string]map[string]engineworkload.PodFailure{}, map[string]time.Time{}
+	o.failures, o.holdDeleted = map[string]map[string]engineworkload.PodFailure{}, map[string]time.Time{}
 	for _, k := range []store.Kind{store.Pods, store.Deployments, store.ReplicaSets, store.StatefulSets, store.DaemonSets} {
 		for _, key := range o.Keys(k) {
 			o.OnChange(k, nil, o.Cached(k)[key])
@@ -97,7 +97,7 @@ func (o *controller) OnChange(k store.Kind, old, now store.Object) {
 	}
 }
 
-func (o *controller) observePod(p *corev1.Pod, gone bool) {
+func (o *controller) observePod(p *corev1.Pod, deleted bool) {
 	c := metav1.GetControllerOfNoCopy(p)
 	if c == nil || strings.HasPrefix(string(c.UID), fakeowners.UIDPrefix) {
 		return
@@ -106,7 +106,7 @@ func (o *controller) observePod(p *corev1.Pod, gone bool) {
 	if o.pods[id] == nil {
 		o.pods[id] = map[string]*corev1.Pod{}
 	}
-	if o.pods[id][key] = p; gone {
+	if o.pods[id][key] = p; deleted {
 		delete(o.pods[id], key)
 	}
 	delete(o.expected[id], key)
@@ -159,7 +159,7 @@ func (o *controller) requeueAfter(t time.Time) time.Duration {
 func ownerNodeKey[T ~string](owner T, node string) string { return string(owner) + " " + node }
 
 // notBefore returns until when an owner must not create a pod on node.
-func (o *controller) notBefore(owner store.Object, node string, deaths []engineworkload.PodFailure) time.Time {
+func (o *controller) notBefore(owner store.Object, node string, failures []engineworkload.PodFailure) time.Time {
 	if o.o.NoReplacementDelay {
 		return time.Time{}
 	}
@@ -170,7 +170,7 @@ func (o *controller) notBefore(owner store.Object, node string, deaths []enginew
 		}
 	}
 	var counted []engineworkload.PodFailure
-	for _, d := range deaths {
+	for _, d := range failures {
 		if !d.FailedAt.Before(o.holdDeleted[ownerNodeKey(owner.GetUID(), d.Node)].Truncate(time.Second)) { // timestamps are whole seconds
 			counted = append(counted, d)
 		}
