@@ -154,7 +154,9 @@ func Start(p *rungroup.Group, config *rest.Config, ca []byte, set settings.Setti
 	if err != nil {
 		return err
 	}
-	p.Start("holds", func(ctx context.Context) error { return shared.avoid.Run(ctx, holds, client.Discovery(), shared.env, w.log) })
+	p.Start("holds", func(ctx context.Context) error {
+		return shared.avoid.Run(ctx, holds, client.Discovery(), shared.env, w.log)
+	})
 	for _, l := range Controllers {
 		if len(names) == 0 || slices.Contains(names, l.Name) {
 			p.Start(l.Name, func(ctx context.Context) error { return l.run(ctx, shared) })
