@@ -18,13 +18,13 @@ import (
 // kubectlComponentStatuses checks the health of the components of berth up.
 func kubectlComponentStatuses(t *testing.T, c *cluster) {
 	r := c.kubectl("get", "cs")
-	columns(t, r.stdout, "NAME STATUS MESSAGE ERROR")
+	expectColumns(t, r.stdout, "NAME STATUS MESSAGE ERROR")
 	var rows []string
 	for line := range strings.Lines(r.stdout) {
 		rows = append(rows, strings.Join(strings.Fields(line), " "))
 	}
-	has(t, strings.Join(rows, "\n"), "controller-manager Healthy ok", "etcd-0 Healthy ok", "scheduler Healthy ok")
-	has(t, r.stderr, "Warning: v1 ComponentStatus is deprecated in v1.19+")
+	expectContains(t, strings.Join(rows, "\n"), "controller-manager Healthy ok", "etcd-0 Healthy ok", "scheduler Healthy ok")
+	expectContains(t, r.stderr, "Warning: v1 ComponentStatus is deprecated in v1.19+")
 }
 
 // labelledConfigMaps returns a manifest of labelled ConfigMaps.
@@ -42,7 +42,7 @@ func kubectlPrune(t *testing.T, c *cluster) {
 	byLabel := []string{"apply", "--prune", "-l", "set=label", "--prune-allowlist=core/v1/ConfigMap", "-f"}
 	c.mustKubectl(append(byLabel, c.write("label.yaml", labelledConfigMaps("label", "label-1", "label-2")))...)
 	out := c.mustKubectl(append(byLabel, c.write("label.yaml", labelledConfigMaps("label", "label-1")))...)
-	has(t, out, "configmap/label-1 unchanged", "configmap/label-2 pruned")
+	expectContains(t, out, "configmap/label-1 unchanged", "configmap/label-2 pruned")
 	if left := c.mustKubectl("get", "configmaps,secrets", "-l", "set=label", "-o", "name"); left != "configmap/label-1\nsecret/by-label\n" {
 		t.Errorf("after pruning by label: %q", left)
 	}
@@ -54,11 +54,11 @@ func kubectlPrune(t *testing.T, c *cluster) {
 		t.Fatalf("apply with an ApplySet: %s", r)
 	}
 	r := apply(c.write("set.yaml", labelledConfigMaps("set", "set-1")))
-	has(t, r.stdout, "configmap/set-2 pruned")
+	expectContains(t, r.stdout, "configmap/set-2 pruned")
 	if left := c.mustKubectl("get", "configmaps", "-l", "set=set", "-o", "name"); left != "configmap/set-1\n" {
 		t.Errorf("after pruning an ApplySet: %q", left)
 	}
-	has(t, c.mustKubectl("get", "secret", "mine", "-o", "yaml"), "applyset.kubernetes.io/id: applyset-", "applyset.kubernetes.io/contains-group-kinds: ConfigMap")
+	expectContains(t, c.mustKubectl("get", "secret", "mine", "-o", "yaml"), "applyset.kubernetes.io/id: applyset-", "applyset.kubernetes.io/contains-group-kinds: ConfigMap")
 }
 
 // kubectlCertificate approves one request, whose certificate authenticates its user, and denies another.
@@ -76,8 +76,8 @@ func kubectlCertificate(t *testing.T, c *cluster) {
 		c.mustKubectl("create", "-f", c.write(name+".yaml", "apiVersion: certificates.k8s.io/v1\nkind: CertificateSigningRequest\nmetadata: {name: "+name+
 			"}\nspec: {signerName: kubernetes.io/kube-apiserver-client, usages: [client auth], request: "+request+"}\n"))
 	}
-	has(t, c.mustKubectl("certificate", "deny", "denied"), "certificatesigningrequest.certificates.k8s.io/denied denied")
-	has(t, c.mustKubectl("certificate", "approve", "anna"), "certificatesigningrequest.certificates.k8s.io/anna approved")
+	expectContains(t, c.mustKubectl("certificate", "deny", "denied"), "certificatesigningrequest.certificates.k8s.io/denied denied")
+	expectContains(t, c.mustKubectl("certificate", "approve", "anna"), "certificatesigningrequest.certificates.k8s.io/anna approved")
 	var signed certificatesv1.CertificateSigningRequest
 	eventually(t, happenWithin, func() error {
 		c.json(&signed, "get", "csr", "anna")
@@ -86,8 +86,8 @@ func kubectlCertificate(t *testing.T, c *cluster) {
 		}
 		return nil
 	})
-	columns(t, c.mustKubectl("get", "csr"), "NAME AGE SIGNERNAME REQUESTOR REQUESTEDDURATION CONDITION")
-	has(t, c.mustKubectl("get", "csr", "denied"), "Denied")
+	expectColumns(t, c.mustKubectl("get", "csr"), "NAME AGE SIGNERNAME REQUESTOR REQUESTEDDURATION CONDITION")
+	expectContains(t, c.mustKubectl("get", "csr", "denied"), "Denied")
 	private, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		t.Fatal(err)

@@ -56,7 +56,7 @@ func OpenExternal(ctx context.Context, c ExternalConfig) (*Backend, error) {
 	feature.DefaultFeatureSupportChecker.CheckClient(client.Ctx(), client, storage.RequestWatchProgress)
 	b := newBackend(client, func() clientv3.Watcher { return clientv3.NewWatcher(client) }, nil, func() {})
 	b.members = nil
-	for _, server := range at.Servers {
+	for _, server := range c.Servers {
 		b.members = append(b.members, func(ctx context.Context) error {
 			_, err := client.Status(ctx, server)
 			return err

@@ -186,7 +186,7 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings.Se
 		if err != nil {
 			return err
 		}
-		if output.page, err = startPage(p, server, settings, kept); err != nil {
+		if output.page, err = startPage(p, server, settings, journalPath); err != nil {
 			return err
 		}
 		output.printStarted(&o, settings, server, nodes, otherNodes, time.Since(started))

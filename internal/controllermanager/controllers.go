@@ -64,64 +64,64 @@ type controllerContext struct {
 // Controllers lists all controllers.
 var Controllers = []controller{
 	{"nodelifecycle", func(ctx context.Context, c controllerContext) error {
-		return nodelifecycle.Run(ctx, c.client, c.informers, c.settings.Berth.NodeLifecycle.Options(), c.status.Registry, c.env, w.log)
+		return nodelifecycle.Run(ctx, c.client, c.informers, c.settings.Berth.NodeLifecycle.Options(), c.status.Registry, c.env, c.log)
 	}},
 	{"nodeipam", runNodeIPAM},
 	{"taints", func(ctx context.Context, c controllerContext) error {
-		return tainteviction.Run(ctx, c.client, c.informers, c.displacer(tainteviction.Component), c.settings.TaintEvictionOptions(), c.status.Registry, c.env, w.log)
+		return tainteviction.Run(ctx, c.client, c.informers, c.displacer(tainteviction.Component), c.settings.TaintEvictionOptions(), c.status.Registry, c.env, c.log)
 	}},
 	{"podgc", func(ctx context.Context, c controllerContext) error {
-		return podgc.Run(ctx, c.client, c.informers, c.displacer(podgc.Component), c.settings.PodGCOptions(), c.status.Registry, c.env, w.log)
+		return podgc.Run(ctx, c.client, c.informers, c.displacer(podgc.Component), c.settings.PodGCOptions(), c.status.Registry, c.env, c.log)
 	}},
 	{"namespace", func(ctx context.Context, c controllerContext) error {
-		return namespace.Run(ctx, c.client, c.metadata, c.informers, c.env, w.log)
+		return namespace.Run(ctx, c.client, c.metadata, c.informers, c.env, c.log)
 	}},
 	{"serviceaccount", func(ctx context.Context, c controllerContext) error {
-		return serviceaccount.Run(ctx, c.client, c.informers, c.ca, c.env, w.log)
+		return serviceaccount.Run(ctx, c.client, c.informers, c.ca, c.env, c.log)
 	}},
 	{"replicaset", func(ctx context.Context, c controllerContext) error {
-		return replicaset.Run(ctx, c.client, c.informers, c.avoid, c.env, w.log)
+		return replicaset.Run(ctx, c.client, c.informers, c.avoid, c.env, c.log)
 	}},
 	{"replicationcontroller", func(ctx context.Context, c controllerContext) error {
-		return replicaset.RunControllers(ctx, c.client, c.informers, c.avoid, c.env, w.log)
+		return replicaset.RunControllers(ctx, c.client, c.informers, c.avoid, c.env, c.log)
 	}},
 	{"deployment", func(ctx context.Context, c controllerContext) error {
-		return deployment.Run(ctx, c.client, c.informers, c.env, w.log)
+		return deployment.Run(ctx, c.client, c.informers, c.env, c.log)
 	}},
 	{"daemonset", func(ctx context.Context, c controllerContext) error {
-		return daemonset.Run(ctx, c.client, c.informers, c.avoid, c.env, w.log)
+		return daemonset.Run(ctx, c.client, c.informers, c.avoid, c.env, c.log)
 	}},
 	{"statefulset", func(ctx context.Context, c controllerContext) error {
-		return statefulset.Run(ctx, c.client, c.informers, c.avoid, c.env, w.log)
+		return statefulset.Run(ctx, c.client, c.informers, c.avoid, c.env, c.log)
 	}},
 	{"job", func(ctx context.Context, c controllerContext) error {
-		return job.Run(ctx, c.client, c.informers, c.avoid, c.status.Registry, c.env, w.log)
+		return job.Run(ctx, c.client, c.informers, c.avoid, c.status.Registry, c.env, c.log)
 	}},
 	{"cronjob", func(ctx context.Context, c controllerContext) error {
-		return cronjob.Run(ctx, c.client, c.informers, c.status.Registry, c.env, w.log)
+		return cronjob.Run(ctx, c.client, c.informers, c.status.Registry, c.env, c.log)
 	}},
 	{"horizontalpodautoscaler", func(ctx context.Context, c controllerContext) error {
 		clients, err := horizontalpodautoscaler.NewClients(c.config, c.client.Discovery())
 		if err != nil {
 			return err
 		}
-		return horizontalpodautoscaler.Run(ctx, c.client, clients, c.informers, c.env, w.log)
+		return horizontalpodautoscaler.Run(ctx, c.client, clients, c.informers, c.env, c.log)
 	}},
 	{"disruption", func(ctx context.Context, c controllerContext) error {
-		scales, err := disruption.NewScaleClient(c.config, c.client.Discovery(), w.env)
+		scales, err := disruption.NewScaleClient(c.config, c.client.Discovery(), c.env)
 		if err != nil {
 			return err
 		}
-		return disruption.Run(ctx, c.client, scales, c.informers, c.env, w.log)
+		return disruption.Run(ctx, c.client, scales, c.informers, c.env, c.log)
 	}},
 	{"garbagecollector", func(ctx context.Context, c controllerContext) error {
-		return garbagecollector.Run(ctx, c.quietClient, c.metadata, c.informers, c.env, w.log)
+		return garbagecollector.Run(ctx, c.quietClient, c.metadata, c.informers, c.env, c.log)
 	}},
 	{"volume", func(ctx context.Context, c controllerContext) error {
-		return volume.Run(ctx, c.client, c.informers, c.env, w.log)
+		return volume.Run(ctx, c.client, c.informers, c.env, c.log)
 	}},
 	{"resourcequota", func(ctx context.Context, c controllerContext) error {
-		return resourcequota.Run(ctx, c.quietClient, c.metadata, c.informers, c.env, w.log)
+		return resourcequota.Run(ctx, c.quietClient, c.metadata, c.informers, c.env, c.log)
 	}},
 	{RecordsController, runDisplacementRecords},
 	{"endpoints", func(ctx context.Context, c controllerContext) error {
@@ -155,7 +155,7 @@ func Start(p *rungroup.Group, config *rest.Config, ca []byte, set settings.Setti
 		return err
 	}
 	p.Start("holds", func(ctx context.Context) error {
-		return shared.avoid.Run(ctx, holds, client.Discovery(), shared.env, w.log)
+		return shared.avoid.Run(ctx, holds, client.Discovery(), shared.env, shared.log)
 	})
 	for _, l := range Controllers {
 		if len(names) == 0 || slices.Contains(names, l.Name) {
@@ -174,7 +174,7 @@ func runDisplacementRecords(ctx context.Context, c controllerContext) error {
 	if err != nil {
 		return err
 	}
-	o := displacementrecords.Options{Client: c.client, Factory: c.informers, Holds: holds, Journal: c.settings.Journal, OnDisplaced: c.status.displacements.Count, Env: w.env, Log: c.log}
+	o := displacementrecords.Options{Client: c.client, Factory: c.informers, Holds: holds, Journal: c.settings.Journal, OnDisplaced: c.status.displacements.Count, Env: c.env, Log: c.log}
 	if h := c.settings.Berth.Holds; h.Avoid {
 		o.Backoff = displacement.Backoff{First: time.Duration(h.InitialSeconds) * time.Second, Max: time.Duration(h.MaxSeconds) * time.Second}
 	}
@@ -202,7 +202,7 @@ func (c *controllerContext) displacer(component string) *executor.Displacer {
 	log := c.log
 	return &executor.Displacer{
 		OnDisplaced: c.status.displacements.Count,
-		Client:      c.client, Now: w.env.Now, Component: component, Instance: component + "-" + host,
+		Client:      c.client, Now: c.env.Now, Component: component, Instance: component + "-" + host,
 		OnRecordLost: func(what string, err error) {
 			log.Error(err, "Failed to record a displacement", "what", what, "by", component)
 		},

@@ -34,7 +34,7 @@ func (c ControlPlane) Start(p *rungroup.Group, server *apiserver.Server) error {
 	c.Settings.Scheduler.LeaderElection.Enabled = false // one scheduler per process
 	options := scheduler.FromSettings(c.Settings)
 	options.Config, options.Listener, options.Log, options.Decisions = cli.Impersonate(config, pki.Scheduler().Name), c.SchedulerListener, c.Log, c.Settings.Decisions
-	so.OnStart = func(livez func() error) {
+	options.OnStart = func(livez func() error) {
 		server.SetComponentCheck(componentstatus.Scheduler, func(context.Context) error { return livez() })
 	}
 	var err error
