@@ -164,7 +164,8 @@ func terminationGracePeriod(p *corev1.Pod) time.Duration {
 
 // newDisruptionTarget returns the condition of a pod that the node agent ends.
 func newDisruptionTarget(message string) *corev1.PodCondition {
-	return &corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonTerminationByKubelet, Message: message}
+	c := conversion.NewDisruptionTarget(corev1.PodReasonTerminationByKubelet, message, time.Time{}) // the status update sets the time
+	return &c
 }
 
 // retryPreemptors retries admission of the critical pods whose last victim has terminated.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/berthproject/berth/engine/podlifecycle"
 	"github.com/berthproject/berth/engine/shutdown"
+	"github.com/berthproject/berth/internal/conversion"
 )
 
 // minAnnouncedGrace is the shortest grace period for which DisruptionTarget is written before
@@ -45,14 +46,10 @@ var terminationCauses = []struct{ condition, reason, message string }{
 // The remaining grace counts from the condition's transition time. The kubelet does not resume
 // such evictions: the pod keeps running.
 func (a *Agent) resumeEviction(p *pod) []podlifecycle.Event {
-	conditions := p.object.Status.Conditions
-	i := slices.IndexFunc(conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == corev1.PodReasonTerminationByKubelet
-	})
-	if i < 0 || p.rejected || p.lifecycle.Terminal() || !wasAdmitted(p.object) {
+	c := conversion.ActiveDisruptionTarget(p.object)
+	if c == nil || c.Reason != corev1.PodReasonTerminationByKubelet || p.rejected || p.lifecycle.Terminal() || !wasAdmitted(p.object) {
 		return nil
 	}
-	c := conditions[i]
 	fail := podlifecycle.Fail{Reason: "Evicted", Message: c.Message}
 	since := c.LastTransitionTime.Time
 	deadline := since.Add(terminationGracePeriod(p.object))
@@ -68,7 +65,7 @@ func (a *Agent) resumeEviction(p *pod) []podlifecycle.Event {
 		p.onTerminated = append(p.onTerminated, done)
 	}
 	fail.Grace = max(time.Until(deadline), 0)
-	p.condition, p.announceCondition = &c, true
+	p.condition, p.announceCondition = c.DeepCopy(), true
 	a.unblock(p)
 	return []podlifecycle.Event{fail}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/internal/conversion"
 )
 
 // leakRate is the leaky pod's growth in bytes per second.
@@ -80,11 +82,9 @@ func (s *session) awaitEviction(ctx context.Context, pod *corev1.Pod, condition 
 		return fmt.Errorf("%s ended as %s: %s, and was not evicted", pod.Name, status.Reason, status.Message)
 	}
 	s.pressure = &nodePressure{node: pod.Spec.NodeName, condition: condition}
-	for _, c := range status.Conditions {
-		if c.Type == corev1.DisruptionTarget {
-			// The condition's time is that of the status; pressure lasts a second longer than its cause.
-			s.pressure.since = c.LastTransitionTime.Add(-time.Second)
-		}
+	if c := conversion.DisruptionTarget(was.pod); c != nil {
+		// The condition's time is that of the status; pressure lasts a second longer than its cause.
+		s.pressure.since = c.LastTransitionTime.Add(-time.Second)
 	}
 	s.printIndented("%s later the API has it as %s, %s:", formatDuration(observed.failed.Sub(start)), status.Phase, status.Reason)
 	s.printBlock(strings.TrimSpace(status.Message))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +12,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/conversion"
 )
 
 // maxDebitAttempts bounds the retries of a budget update that conflicts with other writers.
@@ -199,7 +199,5 @@ func (d *Displacer) beingDisplaced(ctx context.Context, namespace, name string) 
 	if err != nil {
 		return !apierrors.IsNotFound(err)
 	}
-	return p.DeletionTimestamp != nil || slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
-	})
+	return p.DeletionTimestamp != nil || conversion.ActiveDisruptionTarget(p) != nil
 }

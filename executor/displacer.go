@@ -16,6 +16,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/internal/journal"
 )
 
@@ -119,8 +120,7 @@ func victimModel(p *corev1.Pod) *model.Pod {
 
 // DisruptionTarget returns the DisruptionTarget condition of a record.
 func (d *Displacer) DisruptionTarget(r *displacement.Record) corev1.PodCondition {
-	return corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: r.Cause.Reason(),
-		Message: TruncateNote(r.Message()), LastTransitionTime: metav1.NewTime(d.Now().UTC().Truncate(time.Second))}
+	return conversion.NewDisruptionTarget(r.Cause.Reason(), TruncateNote(r.Message()), d.Now().UTC().Truncate(time.Second))
 }
 
 // setDisruptionTarget writes the condition unless the pod has it, and the phase if one is given. It reports whether
@@ -128,8 +128,7 @@ func (d *Displacer) DisruptionTarget(r *displacement.Record) corev1.PodCondition
 func (d *Displacer) setDisruptionTarget(ctx context.Context, r *displacement.Record, p *corev1.Pod, phase corev1.PodPhase, version string) (wrote bool, err error) {
 	status := map[string]any{}
 	if !hasCondition(p, r.Cause) {
-		c := d.DisruptionTarget(r)
-		status["conditions"] = []any{map[string]any{"type": c.Type, "status": c.Status, "reason": c.Reason, "message": c.Message, "lastTransitionTime": c.LastTransitionTime}}
+		status["conditions"] = []any{conversion.DisruptionTargetPatch(d.DisruptionTarget(r))}
 	}
 	if phase != "" && p.Status.Phase != phase {
 		status["phase"] = phase
@@ -159,12 +158,8 @@ func (d *Displacer) checkUID(ctx context.Context, p *model.Pod, conflict error) 
 
 // hasCondition reports whether a pod has the DisruptionTarget condition of a cause.
 func hasCondition(p *corev1.Pod, c displacement.Cause) bool {
-	for i := range p.Status.Conditions {
-		if have := &p.Status.Conditions[i]; have.Type == corev1.DisruptionTarget {
-			return have.Status == corev1.ConditionTrue && have.Reason == c.Reason()
-		}
-	}
-	return false
+	have := conversion.ActiveDisruptionTarget(p)
+	return have != nil && have.Reason == c.Reason()
 }
 
 // deletePod deletes the victim.

@@ -4,12 +4,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/record"
 
 	"github.com/berthproject/berth/agent"
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/nodepressure"
+	"github.com/berthproject/berth/internal/conversion"
 )
 
 // NewEviction returns the request to the agent. The agent calls done when no process of the pod
@@ -20,10 +20,8 @@ func NewEviction(pod *corev1.Pod, e *nodepressure.Evict, now bool, done func()) 
 		Grace: time.Duration(e.Grace) * time.Second, Done: done,
 	}
 	if e.Condition {
-		out.Condition = &corev1.PodCondition{
-			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: nodepressure.ReasonTerminationByKubelet,
-			Message: e.Message, LastTransitionTime: metav1.Now(),
-		}
+		c := conversion.NewDisruptionTarget(nodepressure.ReasonTerminationByKubelet, e.Message, time.Now())
+		out.Condition = &c
 	}
 	return out
 }

@@ -258,6 +258,6 @@ func (e *EvictionREST) grant(ctx context.Context, r *evictionRequest) (*corev1.P
 // may have debited the budgets. If that eviction fails and reverts both, this one must not
 // continue.
 func (r *evictionRequest) sharesDisruptionTarget(pod *corev1.Pod) bool {
-	i := slices.IndexFunc(pod.Status.Conditions, isDisruptionTarget)
-	return i >= 0 && pod.DeletionTimestamp == nil && (r.condition == nil || !equality.Semantic.DeepEqual(*r.condition, pod.Status.Conditions[i]))
+	c := conversion.ActiveDisruptionTarget(pod)
+	return c != nil && pod.DeletionTimestamp == nil && (r.condition == nil || !equality.Semantic.DeepEqual(r.condition, c))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -178,25 +177,20 @@ func (e *EvictionREST) clearDisruptionTarget(ctx context.Context, r *evictionReq
 		if !ok {
 			return nil, fmt.Errorf("want a Pod at %s, got %T", key, obj)
 		}
-		i := slices.IndexFunc(pod.Status.Conditions, isDisruptionTarget)
+		c := conversion.ActiveDisruptionTarget(pod)
 		switch {
 		case pod.DeletionTimestamp != nil:
 			return nil, errors.New("the pod is being deleted")
-		case i < 0:
-		case r.condition == nil || !equality.Semantic.DeepEqual(*r.condition, pod.Status.Conditions[i]):
+		case c == nil:
+		case r.condition == nil || !equality.Semantic.DeepEqual(r.condition, c):
 			return nil, errors.New("another request is evicting the pod")
 		case r.previousCondition == nil:
-			pod.Status.Conditions = slices.Delete(pod.Status.Conditions, i, i+1)
+			conversion.RemoveDisruptionTarget(pod)
 		default:
-			pod.Status.Conditions[i] = *r.previousCondition
+			*c = *r.previousCondition
 		}
 		return pod, nil
 	}), false, nil)
-}
-
-// isDisruptionTarget reports whether the condition is DisruptionTarget with status true.
-func isDisruptionTarget(c corev1.PodCondition) bool {
-	return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
 }
 
 // refund refunds the debits of a request. Debits that cannot be refunded expire. Until then, they only

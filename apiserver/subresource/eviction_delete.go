@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -104,40 +103,20 @@ func (e *EvictionREST) setDisruptionTarget(ctx context.Context, r *evictionReque
 		if pod.UID != checked.UID || guarded && pod.ResourceVersion != checked.ResourceVersion {
 			return nil, errRetry
 		}
-		changed, before = addDisruptionTarget(pod, time.Now())
+		changed, before = conversion.SetDisruptionTarget(pod, conversion.NewDisruptionTarget(displacement.API.Reason(), displacement.API.MessagePrefix(), time.Now()))
 		return pod, nil
 	}), false, nil)
 	if err == nil {
 		r.markedVersion = out.ResourceVersion
 	}
-	if i := slices.IndexFunc(out.Status.Conditions, isDisruptionTarget); err == nil && changed && i >= 0 {
-		r.condition, r.previousCondition = out.Status.Conditions[i].DeepCopy(), before
+	if c := conversion.ActiveDisruptionTarget(out); err == nil && changed && c != nil {
+		r.condition, r.previousCondition = c.DeepCopy(), before
 	}
 	var status apierrors.APIStatus
 	if err != nil && !errors.Is(err, errRetry) && !errors.As(err, &status) {
 		err = storeerr.InterpretUpdateError(storeerr.InterpretGetError(err, corev1.Resource("pods"), r.name), corev1.Resource("pods"), r.name)
 	}
 	return out.ResourceVersion, err
-}
-
-// addDisruptionTarget sets the DisruptionTarget condition unless it is already true. It reports
-// whether it changed the condition, and returns the previous condition or nil.
-func addDisruptionTarget(pod *corev1.Pod, now time.Time) (changed bool, before *corev1.PodCondition) {
-	c := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: displacement.API.Reason(),
-		Message: displacement.API.MessagePrefix(), LastTransitionTime: metav1.NewTime(now)}
-	for i := range pod.Status.Conditions {
-		have := &pod.Status.Conditions[i]
-		if have.Type != c.Type {
-			continue
-		}
-		if have.Status != c.Status {
-			changed, before = true, have.DeepCopy()
-			*have = c
-		}
-		return changed, before
-	}
-	pod.Status.Conditions = append(pod.Status.Conditions, c)
-	return true, nil
 }
 
 // checkPreconditions returns a conflict, with the message of a delete, if the pod does not meet the

@@ -13,6 +13,7 @@ import (
 
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/internal/journal"
 )
 
@@ -47,7 +48,7 @@ func (k *controller) onPod(old, now *corev1.Pod) {
 // displacementCause returns why a pod is displaced, according to its status.
 func displacementCause(p *corev1.Pod) displacement.Cause {
 	reason := ""
-	if c := findCondition(p, corev1.DisruptionTarget); c != nil && c.Status == corev1.ConditionTrue {
+	if c := conversion.ActiveDisruptionTarget(p); c != nil {
 		reason = c.Reason
 	}
 	if reason == "" && p.Status.Phase != corev1.PodFailed {
@@ -65,8 +66,8 @@ func isDisplaced(p *corev1.Pod, deleted bool) bool {
 
 // displacedAt returns when a pod was displaced, as far as its status shows.
 func displacedAt(p *corev1.Pod) time.Time {
-	for _, t := range []corev1.PodConditionType{corev1.DisruptionTarget, corev1.ContainersReady, corev1.PodReady} {
-		if c := findCondition(p, t); c != nil && !c.LastTransitionTime.IsZero() {
+	for _, c := range []*corev1.PodCondition{conversion.DisruptionTarget(p), findCondition(p, corev1.ContainersReady), findCondition(p, corev1.PodReady)} {
+		if c != nil && !c.LastTransitionTime.IsZero() {
 			return c.LastTransitionTime.Time
 		}
 	}
@@ -155,7 +156,7 @@ func reconstruct(p *corev1.Pod) *journal.Displacement {
 	rec := executor.RecordOf(p, displacementCause(p), displacedAt(p), component)
 	rec.Reconstructed = true
 	rec.Message, rec.Rule = p.Status.Message, ""
-	if c := findCondition(p, corev1.DisruptionTarget); c != nil && c.Status == corev1.ConditionTrue {
+	if c := conversion.ActiveDisruptionTarget(p); c != nil {
 		rec.Reason = c.Reason
 		if c.Message != "" {
 			rec.Message = c.Message

@@ -15,22 +15,10 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// hasDisruptionTarget reports whether a pod has a DisruptionTarget condition with any status.
-func hasDisruptionTarget(p *corev1.Pod) bool {
-	for i := range p.Status.Conditions {
-		if p.Status.Conditions[i].Type == corev1.DisruptionTarget {
-			return true
-		}
-	}
-	return false
-}
-
 // conditionExpiry returns how long a pod may keep its DisruptionTarget condition.
 func (d *controller) conditionExpiry(p *corev1.Pod, m *model.Pod) (time.Duration, bool) {
-	for i := range p.Status.Conditions {
-		if c := &p.Status.Conditions[i]; c.Type == corev1.DisruptionTarget {
-			return budget.StaleConditionAfter(m, c.LastTransitionTime.Time, d.now())
-		}
+	if c := conversion.DisruptionTarget(p); c != nil {
+		return budget.StaleConditionAfter(m, c.LastTransitionTime.Time, d.now())
 	}
 	return 0, false
 }
@@ -50,8 +38,7 @@ func (d *controller) clearDisruptionTarget(ctx context.Context, k key) (time.Dur
 	}
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": p.UID, "resourceVersion": p.ResourceVersion},
-		"status": map[string]any{"conditions": []any{map[string]any{"type": corev1.DisruptionTarget, "status": corev1.ConditionFalse,
-			"lastTransitionTime": metav1.NewTime(d.now())}}}})
+		"status":   map[string]any{"conditions": []any{conversion.DisruptionTargetPatch(conversion.NewClearedDisruptionTarget(d.now()))}}})
 	if err != nil {
 		return 0, err
 	}

@@ -12,7 +12,7 @@ import (
 
 // onPod enqueues the budgets that cover a pod, or did, if a field that they read has changed.
 func (d *controller) onPod(old, now *corev1.Pod) {
-	if now != nil && hasDisruptionTarget(now) {
+	if now != nil && conversion.DisruptionTarget(now) != nil {
 		if _, ends := d.conditionExpiry(now, conversion.BudgetPod(now)); ends {
 			d.stalePodQueue.Add(key{Namespace: now.Namespace, Name: now.Name})
 		}

@@ -34,10 +34,8 @@ func nodeEviction(pod *corev1.Pod) *model.NodeEviction {
 	if !ok {
 		return nil
 	}
-	for i := range s.Conditions {
-		if c := &s.Conditions[i]; c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
-			return &model.NodeEviction{Node: pod.Spec.NodeName, Pressure: p, At: c.LastTransitionTime.Truncate(time.Second)}
-		}
+	if c := ActiveDisruptionTarget(pod); c != nil {
+		return &model.NodeEviction{Node: pod.Spec.NodeName, Pressure: p, At: c.LastTransitionTime.Truncate(time.Second)}
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -23,8 +24,7 @@ func (a *Agents) EvictForPressure(key, resource string) bool {
 	err := a.w.API().UpdatePod(key, store.Precondition{UID: string(p.UID)}, func(o *corev1.Pod) error {
 		o.Status.Phase, o.Status.Reason, o.Status.Message = corev1.PodFailed, "Evicted", text
 		o.Status.Conditions = store.WithCondition(o.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(a.w.Now())})
-		o.Status.Conditions = store.WithCondition(o.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
-			Reason: corev1.PodReasonTerminationByKubelet, Message: text, LastTransitionTime: metav1.NewTime(a.w.Now())})
+		o.Status.Conditions = store.WithCondition(o.Status.Conditions, conversion.NewDisruptionTarget(corev1.PodReasonTerminationByKubelet, text, a.w.Now()))
 		o.Status.ContainerStatuses = slices.Clone(o.Status.ContainerStatuses)
 		for i := range o.Status.ContainerStatuses {
 			c := &o.Status.ContainerStatuses[i]

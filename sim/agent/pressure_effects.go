@@ -83,7 +83,7 @@ func (a *Agents) countEviction(p *agentPod, status *corev1.PodStatus) {
 	}
 	p.counted = true
 	now := a.w.API().Pod(store.KeyOf(p.object))
-	if c := store.DisruptionTarget(now); c != nil && c.Reason != nodepressure.ReasonTerminationByKubelet {
+	if c := conversion.ActiveDisruptionTarget(now); c != nil && c.Reason != nodepressure.ReasonTerminationByKubelet {
 		return
 	}
 	a.w.Notify(Evicted{Pod: now, HasCondition: p.evicted.Condition})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/berthproject/berth/engine/nodepressure"
 	"github.com/berthproject/berth/engine/podlifecycle"
+	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/sim"
 )
 
@@ -31,8 +32,7 @@ func statusOf(w *sim.World, p *agentPod) (corev1.PodStatus, bool) {
 	if f := p.life.Failure(); f != nil {
 		out.Reason, out.Message = f.Reason, f.Message
 		if p.evicted != nil && p.evicted.Condition {
-			out.Conditions = append(out.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
-				Reason: nodepressure.ReasonTerminationByKubelet, Message: f.Message, LastTransitionTime: now})
+			out.Conditions = append(out.Conditions, conversion.NewDisruptionTarget(nodepressure.ReasonTerminationByKubelet, f.Message, now.Time))
 		}
 	}
 	i := slices.IndexFunc(previous.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady })

@@ -12,6 +12,7 @@ import (
 	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/internal/journal"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/displacement"
@@ -109,7 +110,7 @@ func (r *Records) trackDisplaced(p *corev1.Pod, deleted bool) {
 // causeOf returns the displacement cause by the pod's status.
 func causeOf(p *corev1.Pod) enginedisplacement.Cause {
 	condition := ""
-	if c := store.DisruptionTarget(p); c != nil {
+	if c := conversion.ActiveDisruptionTarget(p); c != nil {
 		condition = c.Reason
 	}
 	return enginedisplacement.CauseFromStatus(condition, p.Status.Reason, p.Status.Message)
@@ -146,5 +147,5 @@ func (r *Records) HasObservedDisplacement(key string, uid types.UID) bool {
 		return true
 	}
 	p := r.Pod(key)
-	return p != nil && p.UID == uid && store.DisruptionTarget(p) != nil
+	return p != nil && p.UID == uid && conversion.ActiveDisruptionTarget(p) != nil
 }

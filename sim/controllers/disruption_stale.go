@@ -4,9 +4,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -20,7 +20,7 @@ func (d *disruption) enqueueStale(p *corev1.Pod) {
 // staleAfter returns the time until the pod's DisruptionTarget condition expires, and whether
 // it does.
 func (d *disruption) staleAfter(p *corev1.Pod) (time.Duration, bool) {
-	c := store.DisruptionTarget(p)
+	c := conversion.ActiveDisruptionTarget(p)
 	if c == nil {
 		return 0, false
 	}
@@ -40,8 +40,7 @@ func (d *disruption) clearDisruptionTarget(key string, done func(time.Duration, 
 	}
 	d.Request("reset", key, func() error {
 		return d.w.API().UpdatePod(key, store.Precondition{UID: string(p.UID), ResourceVersion: p.ResourceVersion}, func(o *corev1.Pod) error {
-			o.Status.Conditions = store.WithCondition(o.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget,
-				Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(d.w.Now())})
+			o.Status.Conditions = store.WithCondition(o.Status.Conditions, conversion.NewClearedDisruptionTarget(d.w.Now()))
 			d.w.Log("disruption", "reset", key, key+" is not displaced after all")
 			return nil
 		})

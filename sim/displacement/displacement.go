@@ -7,9 +7,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	enginedisplacement "github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -78,7 +78,7 @@ func (s *Server) Displace(c *sim.Client, d Displacement, then func(error)) {
 func (s *Server) setDisruptionTarget(d *Displacement) error {
 	return s.w.API().UpdatePod(store.KeyOf(d.Pod), store.Precondition{UID: string(d.Pod.UID)}, func(p *corev1.Pod) error {
 		fails := d.MarkFailed && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed
-		if c := store.DisruptionTarget(p); c != nil && c.Reason == d.Record.Cause.Reason() && !fails {
+		if c := conversion.ActiveDisruptionTarget(p); c != nil && c.Reason == d.Record.Cause.Reason() && !fails {
 			return store.ErrUnchanged
 		}
 		p.Status.Conditions = store.WithCondition(p.Status.Conditions, TargetCondition(&d.Record, s.w.Now()))
@@ -98,8 +98,7 @@ func (s *Server) recordInBudgets(d *Displacement) error {
 
 // TargetCondition returns the DisruptionTarget condition of a displacement.
 func TargetCondition(r *enginedisplacement.Record, now time.Time) corev1.PodCondition {
-	return corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
-		Reason: r.Cause.Reason(), Message: r.Message(), LastTransitionTime: metav1.NewTime(now)}
+	return conversion.NewDisruptionTarget(r.Cause.Reason(), r.Message(), now)
 }
 
 // Delete deletes the pod of a displacement.

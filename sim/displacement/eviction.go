@@ -13,6 +13,7 @@ import (
 	"github.com/berthproject/berth/engine/budget"
 	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/sim/budgets"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -203,7 +204,7 @@ func (r *eviction) setDisruptionTarget(guarded bool) {
 // pod and may rely on them.
 func (r *eviction) abort(a EvictionResponse) {
 	p := r.w.API().Pod(r.request.Pod)
-	if r.o.KeepFailedDebits || p != nil && (p.DeletionTimestamp != nil || store.DisruptionTarget(p) != nil) {
+	if r.o.KeepFailedDebits || p != nil && (p.DeletionTimestamp != nil || conversion.ActiveDisruptionTarget(p) != nil) {
 		r.debits, r.entries = nil, nil
 	}
 	r.refund(0)

@@ -10,6 +10,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/internal/journal"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -27,7 +28,7 @@ const recordTimeout = 5 * time.Minute
 
 // checkDisplacedOnce checks DisplacedOnce before a displacement is committed.
 func (a *Checker) checkDisplacedOnce(p *corev1.Pod) {
-	if store.DisruptionTarget(p) == nil {
+	if conversion.ActiveDisruptionTarget(p) == nil {
 		a.w.Fail("DisplacedOnce", fmt.Sprintf("pod %s is displaced, but has no DisruptionTarget condition", store.KeyOf(p)))
 	}
 	r := &a.records

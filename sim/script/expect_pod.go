@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -67,8 +68,8 @@ func podMatches(p *corev1.Pod, state, node, text string) bool {
 	case "ready", "unready":
 		return (podCondition(p, corev1.PodReady).Status == corev1.ConditionTrue) == (state == "ready")
 	case "disrupted":
-		c := podCondition(p, corev1.DisruptionTarget)
-		return c.Status == corev1.ConditionTrue && c.Reason == node
+		c := conversion.ActiveDisruptionTarget(p)
+		return c != nil && c.Reason == node
 	}
 	return strings.EqualFold(string(p.Status.Phase), state)
 }

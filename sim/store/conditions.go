@@ -45,16 +45,6 @@ func PodReady(p *corev1.Pod) bool {
 	return false
 }
 
-// DisruptionTarget returns the true DisruptionTarget condition of a pod, or nil.
-func DisruptionTarget(p *corev1.Pod) *corev1.PodCondition {
-	for i := range p.Status.Conditions {
-		if c := &p.Status.Conditions[i]; c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
-			return c
-		}
-	}
-	return nil
-}
-
 // NodeCondition returns a condition of a node, or nil.
 func NodeCondition(n *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeCondition {
 	for i := range n.Status.Conditions {
