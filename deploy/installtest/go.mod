@@ -1,4 +1,4 @@
-// Installs chart and manifests on a cluster of package berthtest. Helm and kustomize are no dependencies of Berth.
+// Installs chart and manifests on `berth up`. Helm and kustomize are no dependencies of Berth.
 module github.com/berthproject/berth/deploy/installtest
 
 go 1.26.0
