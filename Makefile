@@ -23,7 +23,7 @@ vet: ## checks gofmt and go vet
 lint: ## golangci-lint on all modules
 	dir=$$(mktemp -d); trap "rm -r $$dir" EXIT; \
 	(cd tools && $(GO) build -o $$dir/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint); \
-	for m in . parity parity/descheduler berthtest/examples packaging; do (cd $$m && $$dir/golangci-lint run --config $(CURDIR)/.golangci.yml ./...) || exit 1; done
+	for m in . parity parity/descheduler berthtest/examples packaging deploy/installtest; do (cd $$m && $$dir/golangci-lint run --config $(CURDIR)/.golangci.yml ./...) || exit 1; done
 
 release: ## builds static binaries with checksums in dist/
 	.ci/release dist
