@@ -64,7 +64,7 @@ func (p *randomPod) play() string {
 			return ""
 		}
 	}
-	return "never gone"
+	return "never removed"
 }
 
 // due records until when the grace period lasts.

@@ -69,7 +69,7 @@ func (c *small) budget(letter string, allowed, desired int32) {
 func (c *small) preempt(t *testing.T, pod *model.Pod, o preemption.Options) (string, *decision.Preemption) {
 	t.Helper()
 	c.UpsertPod(pod)
-	result, sum := plainly(c.State, profile(), 1, o, pod)
+	result, sum := referenceResult(c.State, profile(), 1, o, pod)
 	if result == nil {
 		t.Fatal("the pod fits somewhere")
 	}

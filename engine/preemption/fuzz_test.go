@@ -68,7 +68,7 @@ func fuzzEven(t *testing.T, seed uint64, counts *resultCounts) {
 			pod.Owner = model.Owner{UID: one(w, "web", "db", "")}
 		}
 		pod.Labels, pod.Namespace = nil, "default"
-		want, sum := plainly(w.state, p, seed, o, pod)
+		want, sum := referenceResult(w.state, p, seed, o, pod)
 		if want == nil {
 			continue
 		}
@@ -102,7 +102,7 @@ func fuzzWorld(t *testing.T, seed uint64, counts *resultCounts) {
 			w.pods[len(w.pods)-1], pod = &repeated, &repeated
 		}
 		earlier = append(earlier, pod)
-		want, sum := plainly(w.state, p, seed, o, pod)
+		want, sum := referenceResult(w.state, p, seed, o, pod)
 		if want == nil {
 			continue
 		}

@@ -50,7 +50,7 @@ func TestFuzzPlannerEqualsReferenceWithHolds(t *testing.T) {
 			}
 			pod := w.pod()
 			pod.Spec, pod.Namespace, pod.Owner = one(w, w.specs...), "default", model.Owner{UID: one(w, "web", "web", "db", "")}
-			want, sum := plainly(w.state, p, seed, o, pod)
+			want, sum := referenceResult(w.state, p, seed, o, pod)
 			if want == nil {
 				continue
 			}

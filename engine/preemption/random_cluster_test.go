@@ -91,12 +91,12 @@ func (w *randomCluster) spec() *model.PodSpec {
 	if w.chance(0.1) {
 		s.Spread = []model.SpreadConstraint{{TopologyKey: "zone", MaxSkew: 1, MinDomains: 1, Hard: true, Selector: of("app", one(w, "a", "b"))}}
 	}
-	w.rarely(s)
+	w.addRareConstraints(s)
 	return s
 }
 
-// rarely adds to a specification what limits the nodes or relates them to one pod.
-func (w *randomCluster) rarely(s *model.PodSpec) {
+// addRareConstraints adds to a specification what limits the nodes or relates them to one pod.
+func (w *randomCluster) addRareConstraints(s *model.PodSpec) {
 	if w.chance(0.06) {
 		name := model.Requirement{Key: "metadata.name", Op: model.In, Values: []string{one(w, "n00", "n01", "n03", "gone")}}
 		s.NodeSelector.HasRequired = true
@@ -237,8 +237,8 @@ func profile() *framework.Profile {
 	return p
 }
 
-// plainly returns the reference evaluator's result for an infeasible pod; nil for others.
-func plainly(s *cluster.State, p *framework.Profile, seed uint64, o preemption.Options, pod *model.Pod) (*preemption.Result, *decision.Summary) {
+// referenceResult returns the reference evaluator's result for an infeasible pod; nil for others.
+func referenceResult(s *cluster.State, p *framework.Profile, seed uint64, o preemption.Options, pod *model.Pod) (*preemption.Result, *decision.Summary) {
 	rec := placement.Evaluate(s, p, seed, pod)
 	if rec.Outcome != decision.Infeasible {
 		return nil, nil

@@ -59,7 +59,7 @@ func (t *referenceQueue) requeueUnschedulable(now time.Time, uid string, plugins
 	t.passProbe(r)
 }
 
-// hintForEvents asks for hints about all events until no plugin is added.
+// hintForEvents gets the hints for all events until no plugin is added.
 func hintForEvents(events []decision.Delta, k QueueingHints, plugins decision.PluginSet) (bool, decision.PluginSet) {
 	for changed := true; changed; {
 		before := plugins
@@ -184,9 +184,9 @@ func (t *referenceQueue) regroup(now time.Time) {
 	}
 	open := map[any]bool{}
 	for r, set := range plugins {
-		awake := r.group.probe != nil
+		probing := r.group.probe != nil
 		t.addToGroup(r, set)
-		if awake {
+		if probing {
 			open[r.group.key] = true
 			r.group.anyNode = true
 		}

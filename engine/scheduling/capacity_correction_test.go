@@ -7,8 +7,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// notTaken returns a pod that a node rejected with the given amount left.
-func notTaken(node string, free int64, at time.Time) *model.Pod {
+// rejectedPod returns a pod that a node rejected with the given amount left.
+func rejectedPod(node string, free int64, at time.Time) *model.Pod {
 	p := ofOwner("out", "db", 100)
 	p.NodeName, p.Phase, p.Evicted = node, model.Failed, &model.NodeEviction{Node: node, At: at, Shortage: &model.ResourceShortage{Pod: p.UID, Resource: "cpu", Free: free}}
 	return p
@@ -22,7 +22,7 @@ func sized(cpu int64) *model.Node {
 func TestRejectionCorrectsCapacity(t *testing.T) {
 	s := newPlacementTest(t)
 	s.step("", Remove{&model.Node{Name: "n1"}})
-	s.step("", sized(1000), notTaken("n2", 50, t0))
+	s.step("", sized(1000), rejectedPod("n2", 50, t0))
 	s.step("report:web:unschedulable", ofOwner("web", "web", 100))
 	if n := s.m.ReportedNode("n2"); n.Allocatable.MilliCPU != 1000 {
 		t.Errorf("reported %d", n.Allocatable.MilliCPU)
@@ -40,7 +40,7 @@ func TestRejectionCorrectsCapacity(t *testing.T) {
 func TestResizedNodeDropsCorrection(t *testing.T) {
 	s := newPlacementTest(t)
 	s.step("", Remove{&model.Node{Name: "n1"}})
-	s.step("", sized(1000), notTaken("n2", 50, t0))
+	s.step("", sized(1000), rejectedPod("n2", 50, t0))
 	s.step("report:web:unschedulable", ofOwner("web", "web", 100))
 	s.wait(time.Second)
 	s.step("bind:web:n2", sized(150))
@@ -55,6 +55,6 @@ func TestFullNodeGetsNoCorrection(t *testing.T) {
 	s.step("", Remove{&model.Node{Name: "n1"}})
 	existing := ofOwner("there", "there", 900)
 	existing.NodeName = "n2"
-	s.step("", sized(1000), existing, notTaken("n2", 100, t0))
+	s.step("", sized(1000), existing, rejectedPod("n2", 100, t0))
 	s.step("bind:web:n2", ofOwner("web", "web", 100))
 }

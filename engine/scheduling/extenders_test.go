@@ -115,8 +115,8 @@ func TestExtendersChooseVictims(t *testing.T) {
 	}
 }
 
-// asksVictims returns a machineTest with a call about the infeasible pod "high".
-func asksVictims(t *testing.T) *machineTest {
+// newVictimCallTest returns a machineTest with a call about the infeasible pod "high".
+func newVictimCallTest(t *testing.T) *machineTest {
 	t.Helper()
 	s, high := newExtenderTest(t, true), small("high", "")
 	high.Spec = specOf(specKey{cpu: 900, priority: 5})
@@ -126,13 +126,13 @@ func asksVictims(t *testing.T) *machineTest {
 }
 
 func TestNoPreemptionWhenPodFitsAfterExtenderCall(t *testing.T) {
-	s := asksVictims(t)
+	s := newVictimCallTest(t)
 	o := s.answers(Outcome{Candidates: s.last[0].(CallPreemptionExtenders).Candidates})
 	s.step("bind:high:n3", &model.Node{Name: "n3", UID: "n3", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 1000, Memory: 1 << 30}}, o)
 }
 
 func TestStaleExtenderVictimsAreKept(t *testing.T) {
-	s := asksVictims(t)
+	s := newVictimCallTest(t)
 	remaining := s.last[0].(CallPreemptionExtenders).Candidates[:1]
 	s.step("preemptextenders:high:n2", ranked("stays", "n1", 9), s.answers(Outcome{Candidates: remaining}))
 }

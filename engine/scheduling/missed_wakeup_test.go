@@ -39,15 +39,15 @@ func TestFuzzNoMissedWakeup(t *testing.T) {
 
 // act applies one random event, or several with delays.
 func (s *wakeupWorld) act() {
-	events := []Event{s.thing()}
+	events := []Event{s.randomEvent()}
 	for s.slow && s.oneIn(2) {
-		events = append(events, s.thing())
+		events = append(events, s.randomEvent())
 	}
 	s.step(slices.DeleteFunc(events, func(e Event) bool { return e == nil })...)
 }
 
-// thing returns a random event, or nil.
-func (s *wakeupWorld) thing() Event {
+// randomEvent returns a random event, or nil.
+func (s *wakeupWorld) randomEvent() Event {
 	var e Event
 	switch s.IntN(16) {
 	case 0, 1, 2, 3:

@@ -41,7 +41,7 @@ func (f firstFit) Decide(p *model.Pod, out *decision.Summary) {
 	}
 }
 
-// free returns what a node has left for a pod, given nominated pods and without the pods in gone.
+// free returns what a node has left for a pod, given nominated pods and without the pods in excluded.
 func (f firstFit) free(id cluster.NodeID, p *model.Pod, excluded []*model.Pod) int64 {
 	n := f.s.Node(id)
 	remaining := n.Model.Allocatable.MilliCPU - n.Used.MilliCPU

@@ -31,7 +31,7 @@ func newReservationWorld(t *testing.T, seed uint64) *reservationWorld {
 	}
 	s.step(events...)
 	for range s.IntN(6) {
-		s.come()
+		s.createPod()
 	}
 	cpu := int64(100 * (1 + s.IntN(8)))
 	s.hold = heldNode(model.Reserve, "web", "n1", s.now.Add(time.Minute))
@@ -81,8 +81,8 @@ func (s *reservationWorld) count(p *model.Pod) {
 	}
 }
 
-// come creates a pod of random priority.
-func (s *reservationWorld) come() {
+// createPod creates a pod of random priority.
+func (s *reservationWorld) createPod() {
 	s.serial++
 	p := ofOwner(fmt.Sprint("p", s.serial), "", int64(100*(1+s.IntN(9))))
 	p.Owner, p.Created, p.Spec.Priority = model.Owner{}, s.now, int32(s.IntN(8))
@@ -115,7 +115,7 @@ func TestReservationYieldsToHigherPriorityOnly(t *testing.T) {
 			if s.now = s.now.Add(time.Second); s.free() >= want && s.IntN(12) == 0 {
 				break
 			}
-			s.come()
+			s.createPod()
 			if s.free() < want && s.higherPriority == 0 {
 				t.Fatalf("seed %d: %d of %d reserved millicores are free without a pod of higher priority", seed, s.free(), want)
 			}
@@ -127,7 +127,7 @@ func TestReservationYieldsToHigherPriorityOnly(t *testing.T) {
 			before := s.others
 			s.now = s.hold.Until
 			for range 8 {
-				s.come()
+				s.createPod()
 			}
 			afterwards += s.others - before
 			continue

@@ -12,9 +12,9 @@ import (
 // fails reports a fault, once in n calls.
 func (w *simulatedCluster) fails(n int) bool { return !w.noFaults && w.r.Intn(n) == 0 }
 
-// checkReservedRoom checks that a bind does not use resources reserved for a pod of higher
+// checkReservedResources checks that a bind does not use resources reserved for a pod of higher
 // priority.
-func (w *simulatedCluster) checkReservedRoom(b Bind) {
+func (w *simulatedCluster) checkReservedResources(b Bind) {
 	id, ok := w.m.state.NodeID(b.Node)
 	if a := w.m.attempts[b.Pod.UID]; !ok || b.Retry || a == nil || a.volumePlan != nil { // it used the resources before
 		return
@@ -34,8 +34,8 @@ func (w *simulatedCluster) checkReservedRoom(b Bind) {
 	}
 }
 
-// roomsTaken counts the effects that assume a pod.
-func roomsTaken(effects []Effect) (n int) {
+// countAssumingEffects counts the effects that assume a pod.
+func countAssumingEffects(effects []Effect) (n int) {
 	for _, e := range effects {
 		switch e.(type) {
 		case Bind, BindVolumes:

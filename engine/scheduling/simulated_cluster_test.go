@@ -136,8 +136,8 @@ func (w *simulatedCluster) carryOut(effects []Effect) {
 	for _, e := range effects {
 		switch e := e.(type) {
 		case Bind:
-			if roomsTaken(effects) == 1 { // otherwise the other pods came later, perhaps with higher priority
-				w.checkReservedRoom(e)
+			if countAssumingEffects(effects) == 1 { // otherwise the other pods came later, perhaps with higher priority
+				w.checkReservedResources(e)
 			}
 			delete(w.nominated, e.Pod.UID) // it fits now
 			w.carryOutBind(e)

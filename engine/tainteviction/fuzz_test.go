@@ -132,8 +132,8 @@ func (w *referenceModel) evicted() (out []string) {
 	return out
 }
 
-// something returns a random event.
-func something(r *rand.Rand, now time.Time) Event {
+// randomEvent returns a random event.
+func randomEvent(r *rand.Rand, now time.Time) Event {
 	keys := []string{"a", "b", "node.kubernetes.io/unreachable"}
 	name, pod := fmt.Sprintf("n%d", r.Intn(3)), fmt.Sprintf("p%d", r.Intn(6))
 	when := func() time.Time {
@@ -183,7 +183,7 @@ func TestIncrementalMatchesReference(t *testing.T) {
 			w.now = now
 			var es []Event
 			for range r.Intn(3) {
-				es = append(es, something(r, now))
+				es = append(es, randomEvent(r, now))
 				w.apply(es[len(es)-1])
 			}
 			var effects []Effect

@@ -54,7 +54,7 @@ func TestDeploymentPlan(t *testing.T) {
 		"counts pods that still exist":                                  {sets: []Set{set("a", 1, 5, leftover), set("b", 2, 5, current)}, want: "b 5 to 6, a 5 to 3"},
 		"scales down surplus":                                           {sets: []Set{set("b", 2, 12, current)}, want: "b 12 to 10"},
 		"Recreate scales the old ReplicaSets down":                      {d: recreate, sets: []Set{set("a", 1, 10)}, oldPods: true, want: "a 10 to 0"},
-		"Recreate waits until old pods are gone":                        {d: recreate, sets: []Set{set("a", 1, 0)}, oldPods: true},
+		"Recreate waits until old pods are deleted":                     {d: recreate, sets: []Set{set("a", 1, 0)}, oldPods: true},
 		"Recreate scales the new ReplicaSet up":                         {d: recreate, sets: []Set{set("a", 1, 0)}, want: "make 10"},
 		"paused":                                                        {d: func(d *Deployment) { d.Paused = true }, sets: []Set{set("a", 1, 10)}},
 		"paused scales":                                                 {d: func(d *Deployment) { d.Paused, d.Replicas = true, 12 }, sets: []Set{set("a", 1, 10)}, want: "a 10 to 12"},

@@ -57,8 +57,8 @@ func (w *jobWorld) edit(uid string, do func(*JobPod)) {
 	}
 }
 
-// live advances time: terminating pods end and are deleted; every third running pod fails.
-func (w *jobWorld) live() {
+// advance advances time: terminating pods end and are deleted; every third running pod fails.
+func (w *jobWorld) advance() {
 	w.now = w.now.Add(11 * time.Minute)
 	for i := range w.pods {
 		p := &w.pods[i]
@@ -99,7 +99,7 @@ func TestCrashNeverMiscounts(t *testing.T) {
 				}
 				w.step((seed*7 + steps*13) % 9) // any number of requests, including 0
 				if steps%2 == seed%2 {
-					w.live()
+					w.advance()
 				}
 			}
 			checkCounts(t, fmt.Sprint(name, ", seed ", seed), w)
