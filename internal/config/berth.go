@@ -46,7 +46,7 @@ type Scheduler struct {
 type Preemption struct {
 	LedgerBudgets         bool `json:"ledgerBudgets" doc:"Whether allowed disruptions are counted from the pods and debited in the budget's status when victims are evicted, so that no disruption is used twice. false: only the status is read, however old, and nothing is debited, as in kube-scheduler."`
 	PreferMovableVictims  bool `json:"preferMovableVictims" doc:"Whether, among nodes that are equal by kube-scheduler's criteria, the node is selected whose victims can most often be placed elsewhere. DaemonSet pods never can."`
-	VictimsTimeoutSeconds int  `json:"victimsTimeoutSeconds" doc:"If victims are not deleted requireRange their grace period plus this time, the preemptor is scheduled again, 1 to 86400. kube-scheduler waits forever."`
+	VictimsTimeoutSeconds int  `json:"victimsTimeoutSeconds" doc:"If victims are not deleted within their grace period plus this time, the preemptor is scheduled again, 1 to 86400. kube-scheduler waits forever."`
 }
 
 // APIServer holds the options of the API server.

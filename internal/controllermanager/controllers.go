@@ -54,7 +54,7 @@ type controllerContext struct {
 	metadata    metadata.Interface
 	informers   informers.SharedInformerFactory // each controller starts it
 	ca          []byte                          // CA of the API server, for pods
-	avoid       *workload.AvoidHolds            // Avoid Holds
+	avoid       *workload.AvoidHolds
 	settings    settings.Settings
 	status      *StatusServer // exports metrics
 	env         runner.Environment
@@ -157,9 +157,9 @@ func Start(p *rungroup.Group, config *rest.Config, ca []byte, set settings.Setti
 	p.Start("holds", func(ctx context.Context) error {
 		return shared.avoid.Run(ctx, holds, client.Discovery(), shared.env, shared.log)
 	})
-	for _, l := range Controllers {
-		if len(names) == 0 || slices.Contains(names, l.Name) {
-			p.Start(l.Name, func(ctx context.Context) error { return l.run(ctx, shared) })
+	for _, c := range Controllers {
+		if len(names) == 0 || slices.Contains(names, c.Name) {
+			p.Start(c.Name, func(ctx context.Context) error { return c.run(ctx, shared) })
 		}
 	}
 	return nil

@@ -40,20 +40,20 @@ type StatusServer struct {
 // NewStatusServer returns a StatusServer. listener may be nil.
 func NewStatusServer(listener net.Listener, set settings.Settings) *StatusServer {
 	queues.EnableMetrics()
-	p := &StatusServer{listener: listener, config: map[string]any{"berth.dev": set.Berth}, Registry: metrics.NewRegistry(), displacements: metrics.NewDisplacements()}
-	p.Registry.MustRegister(p.displacements)
-	return p
+	s := &StatusServer{listener: listener, config: map[string]any{"berth.dev": set.Berth}, Registry: metrics.NewRegistry(), displacements: metrics.NewDisplacements()}
+	s.Registry.MustRegister(s.displacements)
+	return s
 }
 
-// ready returns why the controllers are not ready. Standby replicas are ready.
-func (p *StatusServer) ready() error {
-	caches := p.informers.Load()
+// ready returns an error if the controllers are not ready. Standby replicas are ready.
+func (s *StatusServer) ready() error {
+	caches := s.informers.Load()
 	if caches == nil {
 		return nil
 	}
-	over := make(chan struct{})
-	close(over)
-	for _, synced := range (*caches).WaitForCacheSync(over) {
+	expired := make(chan struct{})
+	close(expired)
+	for _, synced := range (*caches).WaitForCacheSync(expired) {
 		if !synced {
 			return errors.New("not all kinds are listed yet")
 		}
@@ -62,8 +62,8 @@ func (p *StatusServer) ready() error {
 }
 
 // Serve serves until ctx ends, counted in wg. config is used to authorize clients.
-func (p *StatusServer) Serve(ctx context.Context, wg *sync.WaitGroup, config *rest.Config) error {
-	if p.listener == nil {
+func (s *StatusServer) Serve(ctx context.Context, wg *sync.WaitGroup, config *rest.Config) error {
+	if s.listener == nil {
 		return nil
 	}
 	config = rest.CopyConfig(config)
@@ -72,7 +72,7 @@ func (p *StatusServer) Serve(ctx context.Context, wg *sync.WaitGroup, config *re
 	if err != nil {
 		return err
 	}
-	site := metricsserver.Server{Component: "controller", Client: client, Listener: p.listener, Certificate: p.Certificate, Readyz: p.ready,
-		Protected: metricsserver.NewMux(p.Registry, p.config, "workqueue_", "leader_election_", "endpoint_slice_controller_", "rest_client_")}
-	return site.Start(ctx, wg)
+	server := metricsserver.Server{Component: "controller", Client: client, Listener: s.listener, Certificate: s.Certificate, Readyz: s.ready,
+		Protected: metricsserver.NewMux(s.Registry, s.config, "workqueue_", "leader_election_", "endpoint_slice_controller_", "rest_client_")}
+	return server.Start(ctx, wg)
 }

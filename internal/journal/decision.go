@@ -65,8 +65,8 @@ func (d *Decisions) Close() error {
 }
 
 // ReadDecisions returns the decisions about the pods of a name, the oldest first. Unreadable
-// lines are skipped and returned as faults.
-func ReadDecisions(dir, namespace, name string) (list []Decision, faults []error, err error) {
+// lines are skipped and returned as lineErrors.
+func ReadDecisions(dir, namespace, name string) (list []Decision, lineErrors []error, err error) {
 	paths, err := listFiles(dir, decisionPrefix)
 	if err != nil {
 		return nil, nil, fmt.Errorf("journal: %w", err)
@@ -79,22 +79,22 @@ func ReadDecisions(dir, namespace, name string) (list []Decision, faults []error
 		if err != nil {
 			return nil, nil, fmt.Errorf("journal: %w", err)
 		}
-		got, wrong, err := readDecisionsFrom(f, p, namespace, name)
+		fileRecords, fileErrors, err := readDecisionsFrom(f, p, namespace, name)
 		if err := errors.Join(err, f.Close()); err != nil {
 			return nil, nil, fmt.Errorf("journal: %w", err)
 		}
-		list, faults = append(list, got...), append(faults, wrong...)
+		list, lineErrors = append(list, fileRecords...), append(lineErrors, fileErrors...)
 	}
 	slices.SortStableFunc(list, func(a, b Decision) int { return a.Time.Compare(b.Time) })
-	return list, faults, nil
+	return list, lineErrors, nil
 }
 
-func readDecisionsFrom(r io.Reader, path, namespace, name string) (list []Decision, faults []error, err error) {
+func readDecisionsFrom(r io.Reader, path, namespace, name string) (list []Decision, lineErrors []error, err error) {
 	in := bufio.NewReader(r)
 	for n := 1; ; n++ {
 		line, err := in.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return list, faults, nil // an incomplete line
+			return list, lineErrors, nil // an incomplete line
 		}
 		if err != nil {
 			return nil, nil, err
@@ -104,7 +104,7 @@ func readDecisionsFrom(r io.Reader, path, namespace, name string) (list []Decisi
 		}
 		var d Decision
 		if err := json.Unmarshal(line, &d); err != nil {
-			faults = append(faults, fmt.Errorf("%s:%d: %w", path, n, err))
+			lineErrors = append(lineErrors, fmt.Errorf("%s:%d: %w", path, n, err))
 		} else if d.Namespace == namespace && d.Name == name {
 			list = append(list, d)
 		}

@@ -28,12 +28,12 @@ func TestDecisionsSurviveReopen(t *testing.T) {
 	}
 	fmt.Fprint(f, "p is not JSON\n{\"name\":\"p\"") // and a truncated line
 	_ = f.Close()
-	list, faults, err := ReadDecisions(dir, "ns", "p")
-	if err != nil || len(faults) != 1 || len(list) != 2 || list[0].Action != "reject" || list[1].Node != "n1" || !list[1].Time.Equal(at.Add(time.Second)) {
-		t.Errorf("%+v, %v, %v", list, faults, err)
+	list, lineErrors, err := ReadDecisions(dir, "ns", "p")
+	if err != nil || len(lineErrors) != 1 || len(list) != 2 || list[0].Action != "reject" || list[1].Node != "n1" || !list[1].Time.Equal(at.Add(time.Second)) {
+		t.Errorf("%+v, %v, %v", list, lineErrors, err)
 	}
-	if got, faults, err := Read(dir); len(got)+len(faults) != 0 || err != nil {
-		t.Errorf("as displacements: %v, %v, %v", got, faults, err)
+	if got, lineErrors, err := Read(dir); len(got)+len(lineErrors) != 0 || err != nil {
+		t.Errorf("as displacements: %v, %v, %v", got, lineErrors, err)
 	}
 }
 

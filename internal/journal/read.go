@@ -12,26 +12,26 @@ import (
 
 // Read returns the records of a journal, one per pod, the newest first; the journal may be
 // written to at the same time. An incomplete last line is ignored; other unreadable lines are
-// skipped and returned as faults.
-func Read(dir string) (records []*Displacement, faults []error, err error) {
+// skipped and returned as lineErrors.
+func Read(dir string) (records []*Displacement, lineErrors []error, err error) {
 	paths, err := listFiles(dir, displacementPrefix)
 	if err != nil {
 		return nil, nil, fmt.Errorf("journal: %w", err)
 	}
 	for _, p := range paths {
-		got, wrong, err := readFile(p)
+		fileRecords, fileErrors, err := readFile(p)
 		if errors.Is(err, os.ErrNotExist) {
 			continue // deleted in the meantime
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("journal: %w", err)
 		}
-		records, faults = append(records, got...), append(faults, wrong...)
+		records, lineErrors = append(records, fileRecords...), append(lineErrors, fileErrors...)
 	}
-	return Merge(records), faults, nil
+	return Merge(records), lineErrors, nil
 }
 
-func readFile(path string) (out []*Displacement, faults []error, err error) {
+func readFile(path string) (out []*Displacement, lineErrors []error, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, nil, err
@@ -41,14 +41,14 @@ func readFile(path string) (out []*Displacement, faults []error, err error) {
 	for n := 1; ; n++ {
 		line, err := r.ReadString('\n')
 		if errors.Is(err, io.EOF) {
-			return out, faults, nil // an incomplete line
+			return out, lineErrors, nil // an incomplete line
 		}
 		if err != nil {
 			return nil, nil, err
 		}
 		d, err := ParseDisplacement(line)
 		if err != nil {
-			faults = append(faults, fmt.Errorf("%s:%d: %w", path, n, err))
+			lineErrors = append(lineErrors, fmt.Errorf("%s:%d: %w", path, n, err))
 			continue
 		}
 		out = append(out, d)
@@ -56,7 +56,7 @@ func readFile(path string) (out []*Displacement, faults []error, err error) {
 }
 
 // Read returns the records of all writers in the journal's directory; none on nil.
-func (j *Journal) Read() (records []*Displacement, faults []error, err error) {
+func (j *Journal) Read() (records []*Displacement, lineErrors []error, err error) {
 	if j == nil {
 		return nil, nil, nil
 	}
@@ -72,15 +72,15 @@ func Merge(records []*Displacement) []*Displacement {
 		if d.Pod.UID == "" {
 			key += d.Time.String()
 		}
-		have, known := byPod[key]
-		if !known {
-			have = &Displacement{}
-			*have = *d
-			byPod[key] = have
-			out = append(out, have)
+		merged, exists := byPod[key]
+		if !exists {
+			merged = &Displacement{}
+			*merged = *d
+			byPod[key] = merged
+			out = append(out, merged)
 			continue
 		}
-		have.merge(d)
+		merged.merge(d)
 	}
 	Sort(out)
 	return out
@@ -103,14 +103,14 @@ func (d *Displacement) merge(o *Displacement) {
 	if replacement == nil || o.Replacement != nil && o.Replacement.isMoreComplete(replacement) {
 		replacement = o.Replacement
 	}
-	first := d.Reconstructed == o.Reconstructed && o.Time.Before(d.Time)
-	less := o
-	if d.Reconstructed && !o.Reconstructed || first {
-		was := *d
-		*d, less = *o, &was
+	earlier := d.Reconstructed == o.Reconstructed && o.Time.Before(d.Time)
+	lessComplete := o
+	if d.Reconstructed && !o.Reconstructed || earlier {
+		previous := *d
+		*d, lessComplete = *o, &previous
 	}
 	d.Gone, d.Replacement = deleted, replacement
-	d.fill(less)
+	d.fill(lessComplete)
 }
 
 // fill copies fields that are empty in d.
