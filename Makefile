@@ -5,7 +5,7 @@ GO ?= go
 # Packages with goroutines: make race covers them.
 SHELLS = ./executor/... ./agent/... ./apiserver/... ./controllers/... ./drain/... ./informers/... ./internal/journal/... ./load/...
 
-.PHONY: help build test vet lint race check release reference picture bench soak test-v2 bench-pressure bench-pods critest fuzz-parity bench-parity bench-descheduler e2e-kube conformance fmt
+.PHONY: help build test vet lint race check release reference picture ui browser bench soak test-v2 bench-pressure bench-pods critest fuzz-parity bench-parity bench-descheduler e2e-kube conformance fmt
 
 help: ## lists the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +33,12 @@ reference: ## writes the generated documents in docs/reference
 
 picture: ## draws docs/images/explain.svg
 	.ci/picture
+
+ui: ## builds the web page: ui/dist from ui/web, needs npm
+	cd ui/web && npm ci --ignore-scripts --no-audit --no-fund && npm run check && npm run build
+
+browser: ## tests of the web page in Chromium, needs npm and chromium
+	.ci/browser
 
 race: ## tests of packages with goroutines under the race detector
 	CGO_ENABLED=1 $(GO) test -race $(SHELLS)

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/engine/cluster"
@@ -123,6 +124,12 @@ func (s *objectSource) read(ctx context.Context, namespace, pod string) ([]runti
 	if err != nil {
 		return nil, err
 	}
+	return readCluster(ctx, config, namespace, pod)
+}
+
+// readCluster returns all objects of a cluster that scheduling uses, without finished pods
+// except the named one.
+func readCluster(ctx context.Context, config *rest.Config, namespace, pod string) ([]runtime.Object, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err
@@ -161,24 +168,37 @@ func (s *objectSource) decisions(warnings io.Writer, kept, namespace, name strin
 }
 
 func explainPod(w io.Writer, settings settings.Settings, objects []runtime.Object, name string, before []journal.Decision, output *cli.Output, nodes bool) error {
+	answer, err := newPodExplanation(settings, objects, name, before)
+	if err != nil {
+		return err
+	}
+	if answer == nil {
+		return explainDeletedPod(w, explain.DeletedPod{Pod: name, Decisions: before}, output)
+	}
+	return output.Print(w, cli.Printable{Object: cli.JSONText(answer.JSON), Text: func(w io.Writer, _ bool) error { return answer.Text(w, nodes) }})
+}
+
+// newPodExplanation evaluates a pod of objects. It returns nil if the pod is missing and the journal
+// has decisions about it.
+func newPodExplanation(settings settings.Settings, objects []runtime.Object, name string, before []journal.Decision) (*explain.PodExplanation, error) {
 	state, pods := snapshot(settings, objects)
 	i := slices.IndexFunc(pods, func(p *model.Pod) bool { return p.Key() == name })
 	if i < 0 && len(before) > 0 {
-		return explainDeletedPod(w, explain.DeletedPod{Pod: name, Decisions: before}, output)
+		return nil, nil
 	}
 	if i < 0 {
-		return fmt.Errorf("pod %s: not found among %d pods (use NAMESPACE/NAME)", name, len(pods))
+		return nil, fmt.Errorf("pod %s: not found among %d pods (use NAMESPACE/NAME)", name, len(pods))
 	}
 	profile, err := profileFor(settings, pods[i])
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p := settings.Berth.Scheduler.Preemption
 	options := preemption.Options{LedgerBudgets: p.LedgerBudgets, PreferMovable: p.PreferMovableVictims}
 	answer := explain.ExplainPod(state, profile, settings.Berth.Scheduler.Seed, options, pods[i])
 	answer.Decisions, answer.Problems = before, podProblems(findPod(objects, pods[i].Namespace, pods[i].Name))
 	answer.Extenders = settings.Scheduler.Extenders.AnyInterested(pods[i])
-	return output.Print(w, cli.Printable{Object: cli.JSONText(answer.JSON), Text: func(w io.Writer, _ bool) error { return answer.Text(w, nodes) }})
+	return answer, nil
 }
 
 // explainDeletedPod prints what the journal has about a pod that no longer exists.

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/berthproject/berth/explain"
 	"github.com/berthproject/berth/informers"
@@ -49,11 +50,7 @@ Exits with 0 if no pod is pending, with 1 if the pods cannot be read.`,
 			if err != nil {
 				return err
 			}
-			list := make([]explain.PendingPod, 0, len(pods))
-			for _, p := range pods {
-				list = append(list, queueEntry(p))
-			}
-			explain.SortPendingPods(list)
+			list := queueEntries(pods)
 			o := explain.TextOptions{Now: time.Now(), Limit: maxQueued}
 			if all {
 				o.Limit = 0
@@ -83,21 +80,15 @@ func printQueue(w io.Writer, output *cli.Output, list []explain.PendingPod, o ex
 }
 
 // pendingPods returns the unfinished pods without a node.
-func pendingPods(ctx context.Context, kubeconfig string, dumps []string) ([]*corev1.Pod, error) {
-	var out []*corev1.Pod
-	add := func(p *corev1.Pod) {
-		if p.Spec.NodeName == "" && p.DeletionTimestamp == nil && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
-			out = append(out, p)
-		}
-	}
+func pendingPods(ctx context.Context, kubeconfig string, dumps []string) (out []*corev1.Pod, err error) {
 	if len(dumps) > 0 {
 		objects, err := informers.ReadDump(dumps)
 		if err != nil {
 			return nil, err
 		}
 		for _, o := range objects {
-			if p, ok := o.(*corev1.Pod); ok {
-				add(p)
+			if p, ok := o.(*corev1.Pod); ok && isPending(p) {
+				out = append(out, p)
 			}
 		}
 		return out, nil
@@ -106,18 +97,40 @@ func pendingPods(ctx context.Context, kubeconfig string, dumps []string) ([]*cor
 	if err != nil {
 		return nil, err
 	}
+	return listPendingPods(ctx, config, "")
+}
+
+// listPendingPods returns the unfinished pods without a node in a namespace, or in all.
+func listPendingPods(ctx context.Context, config *rest.Config, namespace string) (out []*corev1.Pod, err error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
-	list, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName="})
+	list, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName="})
 	if err != nil {
 		return nil, fmt.Errorf("listing pods without a node: %w", err)
 	}
 	for i := range list.Items {
-		add(&list.Items[i])
+		if isPending(&list.Items[i]) {
+			out = append(out, &list.Items[i])
+		}
 	}
 	return out, nil
+}
+
+// isPending reports whether a pod is unfinished and has no node.
+func isPending(p *corev1.Pod) bool {
+	return p.Spec.NodeName == "" && p.DeletionTimestamp == nil && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed
+}
+
+// queueEntries describes pending pods in scheduling order.
+func queueEntries(pods []*corev1.Pod) []explain.PendingPod {
+	list := make([]explain.PendingPod, 0, len(pods))
+	for _, p := range pods {
+		list = append(list, queueEntry(p))
+	}
+	explain.SortPendingPods(list)
+	return list
 }
 
 // queueEntry describes a pending pod from its spec and its PodScheduled condition.

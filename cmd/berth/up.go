@@ -186,6 +186,9 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings.Se
 		if err != nil {
 			return err
 		}
+		if say.page, err = startPage(p, server, settings, kept); err != nil {
+			return err
+		}
 		say.printStarted(&o, settings, server, nodes, others, time.Since(started))
 		return nil
 	})

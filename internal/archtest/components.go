@@ -26,6 +26,7 @@ var components = []component{
 	{"internal/cli", 7, "shared by subcommands: arguments, exit codes, client configuration, progress"},
 	{"internal/controllermanager", 7, "the list of controllers, their shared informers, health and metrics"},
 	{"internal/localnodes", 7, "nodes on this machine: simulated nodes, choice of a container runtime"},
+	{"ui", 7, "the web page: its server and, in ui/web, its sources"},
 	{"agent", 6, "the node agent: pod workers, container runtimes, volumes, probes, node pressure, eviction"},
 	{"apiserver", 6, "the Kubernetes API on etcd: kinds, validation, admission, authentication, subresources"},
 	{"controllers", 6, "the controllers, one folder each, and the runners of scheduler and descheduler"},
@@ -90,6 +91,7 @@ var sameLayerImports = map[[2]string]string{
 	{"internal/localnodes", "internal/cli"}:    "waiting for nodes shows a progress bar",
 	{"drain", "sim"}:                           "tests compare a preview with a simulated drain",
 	{"cmd", "internal/localcluster"}:           "berth up and berth demo run a cluster in one process",
+	{"cmd", "berthtest"}:                       "tests of commands run a cluster",
 	{"berthtest", "internal/localcluster"}:     "a test runs the same cluster as berth up",
 	{"sim", "drain"}:                           "the simulator runs berth drain",
 }

@@ -47,7 +47,7 @@ func parseModule(t *testing.T) []*file {
 			return err
 		}
 		if d.IsDir() {
-			if p != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || isModule(p)) {
+			if p != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "node_modules" || isModule(p)) {
 				return fs.SkipDir
 			}
 			return nil

@@ -24,7 +24,7 @@ func TestBannedWords(t *testing.T) {
 			return err
 		}
 		rel := filepath.ToSlash(strings.TrimPrefix(strings.TrimPrefix(p, root), string(filepath.Separator)))
-		if slices.Contains(recordings, rel) || d.IsDir() && (rel == ".git" || rel == ".berth" || rel == "dist") {
+		if slices.Contains(recordings, rel) || d.IsDir() && (rel == ".git" || rel == ".berth" || rel == "dist" || d.Name() == "node_modules") {
 			if d.IsDir() {
 				return fs.SkipDir
 			}

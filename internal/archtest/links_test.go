@@ -28,7 +28,7 @@ func markdownFiles(t *testing.T) map[string]string {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (d.Name() == ".git" || d.Name() == ".berth" || d.Name() == "dist" || d.Name() == "testdata") {
+		if d.IsDir() && (d.Name() == ".git" || d.Name() == ".berth" || d.Name() == "dist" || d.Name() == "node_modules" || d.Name() == "testdata") {
 			return fs.SkipDir
 		}
 		if d.Type().IsRegular() && strings.HasSuffix(p, ".md") {

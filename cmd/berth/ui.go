@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/settings"
+	"github.com/berthproject/berth/ui"
+)
+
+// uiOptions holds the flags of `berth ui`.
+type uiOptions struct {
+	kubeconfig, journal string
+	configs             []string
+	port                uint16
+}
+
+// uiCommand returns `berth ui`.
+func uiCommand() *cobra.Command {
+	var o uiOptions
+	cmd := &cobra.Command{
+		Use:   "ui",
+		Short: "Serve the web page of a cluster on this machine",
+		Long: `Serves the web page on a loopback address and prints a link, which signs in
+once. The page uses the kubeconfig's credentials and shows what its user may
+read: the fleet, pods, the queue, displacements and disruption budgets. It
+changes nothing.
+
+The journal next to the kubeconfig is read by default (--journal). Press Ctrl-C
+to stop; this ends the session.`,
+		Example: `  berth ui
+  berth ui --kubeconfig ~/.kube/config --port 8081`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), cmd.OutOrStdout()) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster (default: KUBECONFIG, else the cluster of berth up)")
+	f.StringVar(&o.journal, "journal", "", "journal `directory` of berth up or berth scheduler (default: the one next to the kubeconfig)")
+	f.Uint16Var(&o.port, "port", 0, "port on the loopback address; 0 for a free one")
+	settings.AddFlag(f, &o.configs)
+	return cmd
+}
+
+func (o *uiOptions) run(ctx context.Context, out io.Writer) error {
+	settings, err := settings.Load(o.configs)
+	if err != nil {
+		return err
+	}
+	config, err := cli.ClientConfig(o.kubeconfig, "berth-ui")
+	if err != nil {
+		return err
+	}
+	dir, err := journalDir(o.journal, o.kubeconfig)
+	if err != nil {
+		return err
+	}
+	page, err := ui.New(ui.Options{Cluster: config, OneTimeLink: true, Answers: uiAnswers{settings, dir}.answers()})
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", fmt.Sprint(o.port)))
+	if err != nil {
+		return fmt.Errorf("--port %d: must be free: %w", o.port, err)
+	}
+	fmt.Fprintf(out, "Open this link, which signs in once:\n\n  http://%s%s\n\nCtrl-C stops.\n", listener.Addr(), page.Link())
+	server := &http.Server{Handler: page, ReadHeaderTimeout: 10 * time.Second}
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stop()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serving the web page: %w", err)
+	}
+	return nil
+}

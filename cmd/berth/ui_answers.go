@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/berthproject/berth/controllers/displacementrecords/history"
+	"github.com/berthproject/berth/explain"
+	"github.com/berthproject/berth/internal/journal"
+	"github.com/berthproject/berth/internal/settings"
+	"github.com/berthproject/berth/ui"
+)
+
+// uiAnswers computes what the web page shows with the code of the commands, as their -o json.
+// A journal is read only after the API server let the user list the objects it is about.
+type uiAnswers struct {
+	settings settings.Settings
+	journal  string // directory; empty: none
+}
+
+func (a uiAnswers) answers() ui.Answers {
+	return ui.Answers{Pod: a.explainPod, Queue: a.queue, Displacements: a.displacements}
+}
+
+// explainPod is `berth explain pod -o json`.
+func (a uiAnswers) explainPod(ctx context.Context, config *rest.Config, namespace, name string) ([]byte, error) {
+	objects, err := readCluster(ctx, config, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	var decisions []journal.Decision
+	if a.journal != "" {
+		if decisions, _, err = journal.ReadDecisions(a.journal, namespace, name); err != nil {
+			return nil, err
+		}
+	}
+	if findPod(objects, namespace, name) != nil {
+		answer, err := newPodExplanation(a.settings, objects, namespace+"/"+name, decisions)
+		if err != nil {
+			return nil, err
+		}
+		if answer != nil {
+			return answer.JSON()
+		}
+	}
+	displaced, err := a.records(ctx, config, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	if len(decisions)+len(displaced) == 0 {
+		return nil, apierrors.NewNotFound(corev1.Resource("pods"), namespace+"/"+name)
+	}
+	return explain.DeletedPod{Pod: namespace + "/" + name, Decisions: decisions, Displacements: displaced}.JSON()
+}
+
+// queue is `berth queue -o json`.
+func (a uiAnswers) queue(ctx context.Context, config *rest.Config, namespace string) ([]byte, error) {
+	pods, err := listPendingPods(ctx, config, namespace)
+	if err != nil {
+		return nil, err
+	}
+	return explain.QueueJSON(queueEntries(pods))
+}
+
+// displacements is `berth evictions --all -o json`.
+func (a uiAnswers) displacements(ctx context.Context, config *rest.Config, namespace string) ([]byte, error) {
+	list, err := a.records(ctx, config, namespace, "")
+	if err != nil {
+		return nil, err
+	}
+	return explain.EvictionsJSON(list)
+}
+
+func (a uiAnswers) records(ctx context.Context, config *rest.Config, namespace, pod string) ([]*journal.Displacement, error) {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	source := history.Source{Client: client, Journal: a.journal, Namespace: namespace, Pod: pod}
+	list, _, err := source.Read(ctx)
+	return list, err
+}

@@ -1,0 +1,130 @@
+package ui
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/rest"
+)
+
+// dataPaths are the paths that return data of the cluster.
+var dataPaths = []string{"/ui/api/user", "/ui/api/pod?namespace=a&name=b", "/ui/api/queue", "/ui/api/displacements", "/ui/cluster/api/v1/nodes",
+	"/ui/cluster/api/v1/pods", "/ui/cluster/apis/policy/v1/poddisruptionbudgets"}
+
+// Without credentials of its own a request gets no data, whatever the server's kubeconfig has.
+func TestRequestsWithoutCredentialsAreRefused(t *testing.T) {
+	api := newAPIServer(t)
+	for _, link := range []bool{false, true} {
+		s := newPage(t, &rest.Config{Host: api.URL, BearerToken: "good"}, link)
+		headers := [][]string{nil, {"Cookie", cookieName + "="}, {"Cookie", cookieName + "=x"}, {"Authorization", "Bearer "}, {"Authorization", "Basic Z29vZDo="}}
+		if link {
+			headers = append(headers, []string{"Authorization", "Bearer good"})
+		}
+		for _, path := range dataPaths {
+			for _, h := range headers {
+				if w := request(s, http.MethodGet, path, "", h...); w.Code != http.StatusUnauthorized {
+					t.Errorf("link %t: %s with %q: status %d, want 401", link, path, h, w.Code)
+				}
+			}
+		}
+	}
+	if api.header != nil {
+		t.Errorf("the API server was asked: %s", api.url)
+	}
+}
+
+// With sign-in by token, the request's token is used, never the server's credentials.
+func TestBearerTokenIsForwarded(t *testing.T) {
+	api := newAPIServer(t)
+	s := newPage(t, &rest.Config{Host: api.URL, BearerToken: "good", Impersonate: rest.ImpersonationConfig{UserName: "x"}}, false)
+	for token, want := range map[string]int{"good": http.StatusOK, "bad": http.StatusUnauthorized} {
+		if w := request(s, http.MethodGet, "/ui/cluster/api/v1/pods", "", "Authorization", "Bearer "+token); w.Code != want {
+			t.Errorf("pods with token %s: status %d, want %d", token, w.Code, want)
+		}
+		if got := api.header.Get("Authorization"); got != "Bearer "+token {
+			t.Errorf("the API server got %q, want the request's token", got)
+		}
+		if got := api.header.Get("Impersonate-User"); got != "" {
+			t.Errorf("the API server got the server's Impersonate-User %q", got)
+		}
+	}
+	for _, path := range dataPaths[1:4] {
+		if w := request(s, http.MethodGet, path, "", "Authorization", "Bearer bad"); w.Code != http.StatusForbidden {
+			t.Errorf("%s: status %d, want the API server's 403", path, w.Code)
+		}
+		if w := request(s, http.MethodGet, path, "", "Authorization", "Bearer good"); w.Code != http.StatusOK {
+			t.Errorf("%s: status %d, want 200", path, w.Code)
+		}
+	}
+}
+
+func TestOneTimeLinkStartsOneSession(t *testing.T) {
+	api := newAPIServer(t)
+	s := newPage(t, &rest.Config{Host: api.URL, BearerToken: "good"}, true)
+	code, ok := strings.CutPrefix(s.Link(), "/ui/#")
+	if !ok || len(code) < 20 {
+		t.Fatalf("link %q", s.Link())
+	}
+	origin := []string{"Origin", "http://" + host}
+	if w := request(s, http.MethodPost, "/ui/session", `{"code":"`+code[1:]+`x"}`, origin...); w.Code != http.StatusForbidden || len(w.Result().Cookies()) != 0 {
+		t.Errorf("wrong code: status %d", w.Code)
+	}
+	if w := request(s, http.MethodGet, "/ui/session?code="+code, ""); len(w.Result().Cookies()) != 0 {
+		t.Error("a GET starts a session")
+	}
+	w := request(s, http.MethodPost, "/ui/session", `{"code":"`+code+`"}`, origin...)
+	cookies := w.Result().Cookies()
+	if w.Code != http.StatusNoContent || len(cookies) != 1 {
+		t.Fatalf("status %d, %d cookies", w.Code, len(cookies))
+	}
+	c := cookies[0]
+	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/ui/" || c.Domain != "" || c.Value == code {
+		t.Errorf("cookie %+v: must be HttpOnly and SameSite=Strict, for /ui/ of this host", c)
+	}
+	if w := request(s, http.MethodPost, "/ui/session", `{"code":"`+code+`"}`, origin...); w.Code != http.StatusForbidden {
+		t.Errorf("second use of the link: status %d, want 403", w.Code)
+	}
+	if w := request(s, http.MethodGet, "/ui/cluster/api/v1/nodes?watch=1", "", "Cookie", c.Name+"="+c.Value, "Impersonate-User", "admin"); w.Code != http.StatusOK || w.Body.String() != `{"items":[]}` {
+		t.Errorf("with the cookie: status %d %s", w.Code, w.Body)
+	}
+	if api.header.Get("Cookie") != "" || api.header.Get("Impersonate-User") != "" || api.url != "/api/v1/nodes?watch=1" {
+		t.Errorf("the API server got %s with %v", api.url, api.header)
+	}
+}
+
+func TestOnlyListedPathsAreForwarded(t *testing.T) {
+	api := newAPIServer(t)
+	s := newPage(t, &rest.Config{Host: api.URL}, false)
+	for _, path := range []string{"/api/v1/secrets", "/api/v1/namespaces/a/secrets", "/api/v1/nodes/n1/proxy/", "/api/v1/namespaces/a/pods/b", "/api/v1/namespaces/a/pods/b/log",
+		"/api/v1/namespaces/a/pods/b/proxy/pods", "/api/v1/namespaces/%2e%2e/pods", "/api/v1/namespaces/a%2Fsecrets%2Fb/pods", "/apis/policy/v1/namespaces/a/pods", "", "/", "/metrics"} {
+		w := request(s, http.MethodGet, "/ui/cluster"+path, "", "Authorization", "Bearer good")
+		if w.Code == http.StatusOK && !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
+			t.Errorf("%s: status %d", path, w.Code)
+		}
+	}
+	for _, method := range []string{http.MethodPost, http.MethodDelete, http.MethodPatch, http.MethodPut} {
+		if w := request(s, method, "/ui/cluster/api/v1/pods", "", "Authorization", "Bearer good", "Origin", "http://"+host); w.Code != http.StatusMethodNotAllowed {
+			t.Errorf("%s: status %d, want 405", method, w.Code)
+		}
+	}
+	if api.header != nil {
+		t.Errorf("the API server was asked: %s", api.url)
+	}
+	w := request(s, http.MethodGet, "/ui/cluster/apis/policy/v1/namespaces/shop/poddisruptionbudgets?limit=5", "", "Authorization", "Bearer good")
+	if w.Code != http.StatusOK || api.url != "/apis/policy/v1/namespaces/shop/poddisruptionbudgets?limit=5" {
+		t.Errorf("budgets: status %d, the API server got %s", w.Code, api.url)
+	}
+	if h := w.Header(); h.Get("Content-Type") != "application/json" || h.Get("Set-Cookie") != "" {
+		t.Errorf("headers of the API server are forwarded: %v", h)
+	}
+}
+
+func TestNamesAreValidated(t *testing.T) {
+	s := newPage(t, &rest.Config{}, false)
+	for _, query := range []string{"/ui/api/pod", "/ui/api/pod?namespace=a", "/ui/api/pod?namespace=../b&name=c", "/ui/api/pod?namespace=a&name=<script>", "/ui/api/queue?namespace=a/b", "/ui/api/displacements?namespace=.."} {
+		if w := request(s, http.MethodGet, query, "", "Authorization", "Bearer good"); w.Code != http.StatusBadRequest {
+			t.Errorf("%s: status %d, want 400", query, w.Code)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package ui
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/url"
+)
+
+// setHeaders sets the headers of each response: no inline script, no other host, no frame, no cache.
+func setHeaders(h http.Header) {
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+}
+
+// rejectOrigin returns why a request is refused, or "". The Host header must be an IP address or localhost, so a name
+// that an attacker lets resolve to this machine is refused. Data is not sent to pages of other origins. A request that
+// is no GET needs the Origin header, which browsers always set.
+func rejectOrigin(r *http.Request) string {
+	host := r.Host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	if host != "localhost" && net.ParseIP(trimBrackets(host)) == nil {
+		return "header Host: must be an IP address or localhost"
+	}
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" && r.Header.Get("Sec-Fetch-Mode") != "navigate" {
+		return "header Sec-Fetch-Site: must be same-origin"
+	}
+	if origin := r.Header.Get("Origin"); origin != "" || r.Method != http.MethodGet && r.Method != http.MethodHead {
+		u, err := url.Parse(origin)
+		if err != nil || u.Host != r.Host || u.Scheme != scheme(r) {
+			return "header Origin: must be the origin of this page"
+		}
+	}
+	return ""
+}
+
+func scheme(r *http.Request) string {
+	if r.TLS != nil {
+		return "https"
+	}
+	return "http"
+}
+
+func trimBrackets(host string) string {
+	if n := len(host); n > 2 && host[0] == '[' && host[n-1] == ']' {
+		return host[1 : n-1]
+	}
+	return host
+}
+
+// writeError sends an error as JSON.
+func writeError(w http.ResponseWriter, code int, message string) {
+	writeJSON(w, code, map[string]any{"code": code, "message": message})
+}
+
+func writeJSON(w http.ResponseWriter, code int, value any) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		code, data = http.StatusInternalServerError, []byte(`{"code":500,"message":"encoding the response"}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_, _ = w.Write(data)
+}

@@ -1,0 +1,109 @@
+package ui
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"io/fs"
+	"net/http"
+	"path"
+
+	"k8s.io/client-go/rest"
+)
+
+//go:generate make -C .. ui
+
+//go:embed dist
+var bundle embed.FS
+
+// Answers returns answers of the command line as its JSON, with the permissions of config's user.
+type Answers struct {
+	Pod           func(ctx context.Context, config *rest.Config, namespace, name string) ([]byte, error)
+	Queue         func(ctx context.Context, config *rest.Config, namespace string) ([]byte, error)
+	Displacements func(ctx context.Context, config *rest.Config, namespace string) ([]byte, error)
+}
+
+// Options configures a Server.
+type Options struct {
+	// Cluster is the API server and its CA. Its credentials are used only by the session of a one-time link.
+	Cluster *rest.Config
+	// OneTimeLink selects sign-in by a one-time link. Otherwise users sign in with a bearer token.
+	OneTimeLink bool
+	Answers     Answers
+}
+
+// Server serves the page. It is safe for concurrent use.
+type Server struct {
+	o         Options
+	session   *session // nil: sign-in with a bearer token
+	answering chan struct{}
+	mux       *http.ServeMux
+}
+
+// maxAnswers is the number of answers that are computed at once. An answer evaluates all nodes.
+const maxAnswers = 2
+
+// New returns a server.
+func New(o Options) (*Server, error) {
+	if o.Cluster == nil || o.Answers.Pod == nil || o.Answers.Queue == nil || o.Answers.Displacements == nil {
+		return nil, errors.New("creating the web page's server: cluster and answers must be set")
+	}
+	s := &Server{o: o, answering: make(chan struct{}, maxAnswers), mux: http.NewServeMux()}
+	if o.OneTimeLink {
+		s.session = newSession()
+	}
+	s.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/ui/", http.StatusFound)
+	})
+	s.mux.HandleFunc("GET /ui/", s.serveBundle)
+	s.mux.HandleFunc("GET /ui/api/sign-in", s.serveSignIn)
+	s.mux.HandleFunc("POST /ui/session", s.startSession)
+	s.mux.HandleFunc("GET /ui/api/user", s.withCredentials(s.serveUser))
+	s.mux.HandleFunc("GET /ui/api/pod", s.withCredentials(s.servePod))
+	s.mux.HandleFunc("GET /ui/api/queue", s.withCredentials(s.serveNamespace(o.Answers.Queue)))
+	s.mux.HandleFunc("GET /ui/api/displacements", s.withCredentials(s.serveNamespace(o.Answers.Displacements)))
+	s.mux.HandleFunc("GET /ui/cluster/", s.withCredentials(s.serveCluster))
+	return s, nil
+}
+
+// ServeHTTP serves a request after the checks that apply to all of them.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	setHeaders(w.Header())
+	if reason := rejectOrigin(r); reason != "" {
+		writeError(w, http.StatusForbidden, reason)
+		return
+	}
+	s.mux.ServeHTTP(w, r)
+}
+
+// Link returns the path of the one-time link, or the path of the page if there is none.
+func (s *Server) Link() string {
+	if s.session == nil {
+		return "/ui/"
+	}
+	return "/ui/#" + s.session.code
+}
+
+// serveBundle serves a file of the bundle. Any other path is a view, which the page's script selects.
+func (s *Server) serveBundle(w http.ResponseWriter, r *http.Request) {
+	name := path.Base(r.URL.Path)
+	if path.Dir(r.URL.Path) != "/ui" || name == "index.html" {
+		name = ""
+	}
+	if info, err := fs.Stat(bundle, "dist/"+name); name == "" || err != nil || info.IsDir() {
+		name = "index.html"
+	}
+	w.Header().Set("Cache-Control", "no-cache")
+	data, err := bundle.ReadFile("dist/" + name)
+	if err != nil {
+		writeError(w, http.StatusInternalServerError, "reading the embedded page: "+err.Error())
+		return
+	}
+	w.Header().Set("Content-Type", contentTypes[path.Ext(name)])
+	_, _ = w.Write(data)
+}
+
+// contentTypes does not depend on files of the machine, as package mime does.
+var contentTypes = map[string]string{
+	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
+}

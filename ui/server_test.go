@@ -1,0 +1,148 @@
+package ui
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+)
+
+const host = "127.0.0.1:6444"
+
+// apiServer is a stand-in for an API server. It records the last request.
+type apiServer struct {
+	*httptest.Server
+	header http.Header
+	url    string
+}
+
+func newAPIServer(t *testing.T) *apiServer {
+	a := &apiServer{}
+	a.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a.header, a.url = r.Header.Clone(), r.URL.String()
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("Set-Cookie", "from=cluster")
+		if r.Header.Get("Authorization") != "Bearer good" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		_, _ = io.WriteString(w, `{"items":[]}`)
+	}))
+	t.Cleanup(a.Close)
+	return a
+}
+
+// newPage returns a page whose answers contain the token they are computed with.
+func newPage(t *testing.T, cluster *rest.Config, link bool) *Server {
+	t.Helper()
+	answer := func(config *rest.Config) ([]byte, error) {
+		if config.BearerToken != "good" {
+			return nil, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", nil)
+		}
+		return []byte(`{"token":"good"}`), nil
+	}
+	list := func(_ context.Context, c *rest.Config, _ string) ([]byte, error) { return answer(c) }
+	s, err := New(Options{Cluster: cluster, OneTimeLink: link, Answers: Answers{Queue: list, Displacements: list,
+		Pod: func(_ context.Context, c *rest.Config, _, _ string) ([]byte, error) { return answer(c) }}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// request sends a request with headers as pairs.
+func request(s http.Handler, method, path, body string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Host = host
+	for i := 0; i < len(headers); i += 2 {
+		if headers[i] == "Host" {
+			r.Host = headers[i+1]
+			continue
+		}
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w
+}
+
+func TestEachResponseHasSecurityHeaders(t *testing.T) {
+	s := newPage(t, &rest.Config{}, false)
+	for _, path := range []string{"/", "/ui/", "/ui/app.js", "/ui/queue", "/ui/api/user", "/ui/api/sign-in", "/ui/cluster/api/v1/nodes", "/missing"} {
+		h := request(s, http.MethodGet, path, "").Header()
+		csp := h.Get("Content-Security-Policy")
+		for _, part := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"} {
+			if !strings.Contains(csp, part) {
+				t.Errorf("%s: Content-Security-Policy %q lacks %s", path, csp, part)
+			}
+		}
+		if strings.Contains(csp, "unsafe") {
+			t.Errorf("%s: Content-Security-Policy %q", path, csp)
+		}
+		for name, want := range map[string]string{"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"} {
+			if got := h.Get(name); got != want {
+				t.Errorf("%s: %s %q, want %q", path, name, got, want)
+			}
+		}
+	}
+}
+
+func TestBundleIsEmbedded(t *testing.T) {
+	s := newPage(t, &rest.Config{}, false)
+	index := request(s, http.MethodGet, "/ui/", "").Body.String()
+	if regexp.MustCompile(`<script[^>]*>[^<]|\son\w+=|style=|https?://`).MatchString(index) {
+		t.Errorf("the page has an inline script, an inline style or another host:\n%s", index)
+	}
+	files := regexp.MustCompile(`(?:src|href)="(/ui/[^"]+)"`).FindAllStringSubmatch(index, -1)
+	if len(files) < 3 {
+		t.Fatalf("the page refers to %d files, want script, style and icon", len(files))
+	}
+	for _, f := range files {
+		w := request(s, http.MethodGet, f[1], "")
+		if w.Code != http.StatusOK || strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") || w.Body.Len() == 0 {
+			t.Errorf("%s: status %d, %s", f[1], w.Code, w.Header().Get("Content-Type"))
+		}
+	}
+	for _, view := range []string{"/ui/fleet", "/ui/pod/shop/web-0", "/ui/pod/shop/app.js", "/ui/../doc.go", "/ui/web"} {
+		if w := request(s, http.MethodGet, view, ""); w.Code == http.StatusOK && w.Body.String() != index {
+			t.Errorf("%s: not the page", view)
+		}
+	}
+}
+
+func TestHostAndOriginAreChecked(t *testing.T) {
+	for _, c := range []struct {
+		name, method, path string
+		headers            []string
+		refused            bool
+	}{
+		{"IP address", "GET", "/ui/", nil, false},
+		{"localhost", "GET", "/ui/", []string{"Host", "localhost:6444"}, false},
+		{"IPv6", "GET", "/ui/", []string{"Host", "[::1]:6444"}, false},
+		{"name", "GET", "/ui/", []string{"Host", "attacker.example:6444"}, true},
+		{"own fetch", "GET", "/ui/api/sign-in", []string{"Sec-Fetch-Site", "same-origin"}, false},
+		{"fetch of another port", "GET", "/ui/api/sign-in", []string{"Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "no-cors"}, true},
+		{"fetch of another site", "GET", "/ui/api/sign-in", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "cors"}, true},
+		{"link of another site", "GET", "/ui/queue", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate"}, false},
+		{"foreign origin", "GET", "/ui/api/sign-in", []string{"Origin", "http://attacker.example"}, true},
+		{"POST of the page", "POST", "/ui/session", []string{"Origin", "http://" + host}, false},
+		{"POST without origin", "POST", "/ui/session", nil, true},
+		{"POST of a foreign origin", "POST", "/ui/session", []string{"Origin", "http://attacker.example"}, true},
+		{"POST of another port", "POST", "/ui/session", []string{"Origin", "http://127.0.0.1:9"}, true},
+		{"POST of another scheme", "POST", "/ui/session", []string{"Origin", "https://" + host}, true},
+		{"POST of a null origin", "POST", "/ui/session", []string{"Origin", "null"}, true},
+	} {
+		s := newPage(t, &rest.Config{}, true)
+		w := request(s, c.method, c.path, `{"code":"`+s.session.code+`"}`, c.headers...)
+		if refused := w.Code == http.StatusForbidden; refused != c.refused {
+			t.Errorf("%s: status %d %s, want refused: %t", c.name, w.Code, w.Body, c.refused)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package ui
+
+import (
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/json"
+	"net/http"
+	"sync"
+)
+
+// cookieName is the name of the session cookie.
+const cookieName = "berth_session"
+
+// maxSessionBody is the maximum size of a request that starts a session, in bytes.
+const maxSessionBody = 4096
+
+// session is the session of a one-time link. It lasts as long as the process.
+type session struct {
+	mu   sync.Mutex
+	code string // of the link; used once
+	used bool
+	id   string // value of the cookie
+}
+
+func newSession() *session { return &session{code: rand.Text(), id: rand.Text()} }
+
+// exchange returns the value of the cookie for the code of the link, once.
+func (s *session) exchange(code string) (id string, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.used || subtle.ConstantTimeCompare([]byte(code), []byte(s.code)) != 1 {
+		return "", false
+	}
+	s.used = true
+	return s.id, true
+}
+
+// matches reports whether a request has the session's cookie.
+func (s *session) matches(r *http.Request) bool {
+	for _, c := range r.CookiesNamed(cookieName) {
+		if subtle.ConstantTimeCompare([]byte(c.Value), []byte(s.id)) == 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// startSession sets the session cookie for the code of the one-time link. The page's script sends the code, which it
+// reads from the fragment: browsers do not send fragments, so no log has the code.
+func (s *Server) startSession(w http.ResponseWriter, r *http.Request) {
+	var body struct{ Code string }
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxSessionBody)).Decode(&body); err != nil {
+		writeError(w, http.StatusBadRequest, "decoding the request: "+err.Error())
+		return
+	}
+	if s.session == nil {
+		writeError(w, http.StatusNotFound, "this page has no one-time link: sign in with a bearer token")
+		return
+	}
+	id, ok := s.session.exchange(body.Code)
+	if !ok {
+		writeError(w, http.StatusForbidden, "the link was used before or is not valid: run `berth ui` again")
+		return
+	}
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: id, Path: "/ui/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil})
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// serveSignIn returns how users sign in.
+func (s *Server) serveSignIn(w http.ResponseWriter, _ *http.Request) {
+	method := "token"
+	if s.session != nil {
+		method = "link"
+	}
+	writeJSON(w, http.StatusOK, map[string]string{"method": method})
+}

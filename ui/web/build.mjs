@@ -1,0 +1,12 @@
+// Builds ../dist from src. The output depends on the sources and the lock file only.
+import { build } from "esbuild";
+import { copyFile, mkdir } from "node:fs/promises";
+
+const dist = new URL("../dist/", import.meta.url).pathname;
+await mkdir(dist, { recursive: true });
+await build({
+  entryPoints: [{ in: "src/main.tsx", out: "app" }, { in: "src/page.css", out: "app" }],
+  outdir: dist, bundle: true, minify: true, format: "esm", target: "es2022", jsx: "automatic", jsxImportSource: "preact",
+  charset: "utf8", legalComments: "inline", absWorkingDir: new URL(".", import.meta.url).pathname,
+});
+for (const file of ["index.html", "icon.svg"]) await copyFile(new URL("src/" + file, import.meta.url), dist + file);

@@ -1,0 +1,104 @@
+import { ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { BudgetsView } from "./budgets";
+import { exchangeCode, Failure, getJSON, hasToken, setToken } from "./client";
+import { DisplacementsView } from "./displacements";
+import { FleetView } from "./fleet";
+import { Errors, Field, Link } from "./parts";
+import { PodView } from "./pod";
+import { QueueView } from "./queue";
+import { Route, useRoute, viewURL } from "./route";
+
+export interface ViewProps { route: Route; namespace: string }
+
+const views: Record<string, { title: string; view: ComponentType<ViewProps> }> = {
+  fleet: { title: "Fleet", view: FleetView },
+  pod: { title: "Pod", view: PodView },
+  queue: { title: "Queue", view: QueueView },
+  displacements: { title: "Displacements", view: DisplacementsView },
+  budgets: { title: "Budgets", view: BudgetsView },
+};
+
+interface User { name: string; groups?: string[] }
+
+// signIn exchanges the code of a one-time link and returns the user, or null if there are no valid credentials.
+async function signIn(): Promise<User | null> {
+  const code = location.hash.slice(1);
+  if (code) {
+    history.replaceState(null, "", location.pathname + location.search);
+    await exchangeCode(code);
+  }
+  try {
+    return await getJSON<User>("/ui/api/user");
+  } catch (e) {
+    if (e instanceof Failure && e.code === 401) return null;
+    throw e;
+  }
+}
+
+export function Page() {
+  const [user, setUser] = useState<User | null>(null);
+  const [state, setState] = useState<"starting" | "signed out" | "signed in">("starting");
+  const [error, setError] = useState("");
+  const [method, setMethod] = useState("token");
+  const start = async () => {
+    setError("");
+    try {
+      setMethod((await getJSON<{ method: string }>("/ui/api/sign-in")).method);
+      const found = await signIn();
+      if (!found && hasToken()) {
+        setToken("");
+        setError("The API server does not accept this token.");
+      }
+      setUser(found);
+      setState(found ? "signed in" : "signed out");
+    } catch (e) {
+      setError(e instanceof Error ? e.message : String(e));
+      setState("signed out");
+    }
+  };
+  useEffect(() => { void start(); }, []);
+  if (state === "starting") return <main><p role="status">Loading…</p></main>;
+  if (state === "signed out") return <SignIn method={method} error={error} start={start} />;
+  return <Shell user={user!} signOut={hasToken() ? () => { setToken(""); location.reload(); } : undefined} />;
+}
+
+function SignIn({ method, error, start }: { method: string; error: string; start: () => Promise<void> }) {
+  const submit = async (e: Event) => {
+    e.preventDefault();
+    const input = (e.currentTarget as HTMLFormElement).elements.namedItem("token") as HTMLInputElement;
+    setToken(input.value.trim());
+    await start();
+  };
+  return <main class="narrow">
+    <h1>Berth</h1>
+    <Errors list={[error]} />
+    {method === "link" ? <p>Open the link that <code>berth ui</code> printed. It signs in once; to get another, run <code>berth ui</code> again.</p>
+      : <form onSubmit={submit}>
+        <label>Bearer token <input name="token" type="password" autocomplete="off" required autofocus /></label>
+        <button type="submit">Sign in</button>
+        <p class="muted">The token stays in this tab. A service account's token: <code>berth kubectl create token NAME</code>. With a kubeconfig, run <code>berth ui</code> instead.</p>
+      </form>}
+  </main>;
+}
+
+function Shell({ user, signOut }: { user: User; signOut?: () => void }) {
+  const route = useRoute();
+  const known = views[route.view];
+  const namespace = route.options.get("namespace") ?? "";
+  useEffect(() => { document.title = (known?.title ?? "Not found") + " – Berth"; }, [route.view]);
+  const View = known?.view;
+  return <>
+    <a class="skip" href="#view" onClick={(e) => { e.preventDefault(); document.getElementById("view")!.focus(); }}>Skip to the view</a>
+    <header>
+      <strong class="brand">Berth</strong>
+      <nav aria-label="Views"><ul>{Object.entries(views).map(([name, v]) => <li key={name}><Link to={viewURL(name)} current={name === route.view}>{v.title}</Link></li>)}</ul></nav>
+      <div class="who"><Field name="namespace" label="Namespace" value={namespace} hint="all" />
+        <span class="muted user" title={(user.groups ?? []).join(", ")}>{user.name}</span>
+        {signOut && <button type="button" onClick={signOut}>Sign out</button>}</div>
+    </header>
+    <main id="view" tabIndex={-1}>
+      {View ? <View route={route} namespace={namespace} /> : <p role="alert">No view has the name {route.view}.</p>}
+    </main>
+  </>;
+}

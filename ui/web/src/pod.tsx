@@ -1,0 +1,132 @@
+import { useState } from "preact/hooks";
+import { getJSON } from "./client";
+import type { ViewProps } from "./page";
+import { Command, Errors, Link, Table } from "./parts";
+import { formatAge, plural } from "./quantity";
+import { navigate, viewURL } from "./route";
+import { usePolled } from "./store";
+
+interface Verdict { name: string; feasible: boolean; plugin?: string; code?: string; reasons?: string[]; numbers?: { message: string }[]; scores?: Record<string, number>; total?: number }
+export interface Explanation {
+  pod: string; node?: string; profile?: string; outcome?: string; message?: string; nominatedNode?: string; problems?: string[]; extendersNotCalled?: boolean;
+  preEnqueue?: Verdict; preFilter?: Verdict; nodes?: Verdict[]; top?: string[]; choice?: string;
+  requeueTriggers?: { plugin: string; events?: string[] }[];
+  preemption?: { outcome: string; node?: string; victims?: string[]; error?: string };
+  suggestions?: { message: string; node: string; similarNodesNotTried?: number }[];
+  decisions?: { time: string; action: string; node?: string; message?: string; outcome?: string; victims?: string[] }[];
+  displacements?: { time: string; cause: string; node?: string; message?: string }[];
+}
+
+const maxNodes = 100;
+
+export function getExplanation(namespace: string, name: string, signal?: AbortSignal): Promise<Explanation> {
+  return getJSON("/ui/api/pod", { namespace, name }, signal);
+}
+
+export function PodView({ route }: ViewProps) {
+  const [namespace = "", name = ""] = route.parts;
+  const open = (e: Event) => {
+    e.preventDefault();
+    const text = ((e.currentTarget as HTMLFormElement).elements.namedItem("pod") as HTMLInputElement).value.trim();
+    const [a, b] = text.split("/");
+    if (a) navigate(b ? viewURL("pod", a, b) : viewURL("pod", "default", a));
+  };
+  return <>
+    <h1>Why here, or why nowhere?</h1>
+    <form class="options" onSubmit={open}>
+      <label>Pod <input key={name} name="pod" defaultValue={name ? namespace + "/" + name : ""} placeholder="namespace/name" size={40} spellcheck={false} autocomplete="off" /></label>
+      <button type="submit">Explain</button>
+    </form>
+    {name ? <Explained namespace={namespace} name={name} /> : <p>Enter a pod, or choose one in the <Link to={viewURL("queue")}>queue</Link> or on a node of the <Link to={viewURL("fleet")}>fleet</Link>.</p>}
+  </>;
+}
+
+function Explained({ namespace, name }: { namespace: string; name: string }) {
+  const { value: x, error } = usePolled((signal) => getExplanation(namespace, name, signal), 10000, [namespace, name]);
+  return <>
+    <Errors list={[error]} />
+    {!x && !error && <p role="status">Evaluating all nodes…</p>}
+    {x && <>
+      <Summary x={x} />
+      <Suggestions x={x} />
+      <Triggers x={x} />
+      <Nodes x={x} />
+      <History x={x} />
+    </>}
+    <Command text={`berth explain pod ${namespace}/${name} --nodes`} />
+  </>;
+}
+
+function Summary({ x }: { x: Explanation }) {
+  const nodes = x.nodes ?? [], feasible = nodes.filter((n) => n.feasible).length;
+  const blocked = x.preEnqueue ?? x.preFilter;
+  return <div class="answer">
+    {x.node ? <p><strong>{x.pod} is on {x.node}.</strong> If it were not bound, {x.choice === x.node ? "the scheduler would choose the same node" : x.choice ? `the scheduler would choose ${x.choice} now` : "no node would accept it now"}; {feasible} of {plural(nodes.length, "node")} would accept it.</p>
+      : x.outcome === "scheduled" ? <p><strong>{x.pod} fits on {plural(feasible, "node")}.</strong> The scheduler chooses {x.choice} next.</p>
+        : x.outcome ? <p><strong>{x.pod} has no node: {nodes.length ? `none of ${plural(nodes.length, "node")} accepts it` : x.outcome}.</strong> {x.message}</p>
+          : <p><strong>{x.pod} does not exist any more.</strong></p>}
+    {blocked && !x.node && <p>{blocked.plugin}: {(blocked.numbers ?? []).map((n) => n.message).join("; ") || (blocked.reasons ?? []).join("; ")}</p>}
+    {!x.node && nodes.length > 0 && feasible === 0 && <Rejections nodes={nodes} />}
+    {x.nominatedNode && <p>Nominated for {x.nominatedNode}: it waits until the victims there have ended.</p>}
+    {x.preemption && !x.node && <p>Preemption: {preemptionTexts[x.preemption.outcome] ?? x.preemption.outcome}{x.preemption.node && ` on ${x.preemption.node}`}{x.preemption.victims?.length ? `: ${x.preemption.victims.join(", ")}` : ""}. {x.preemption.error}</p>}
+    {x.extendersNotCalled && <p>Scheduler extenders were not called; they may decide differently.</p>}
+    <Errors list={x.problems ?? []} />
+  </div>;
+}
+
+const preemptionTexts: Record<string, string> = {
+  notTried: "not tried", policyNever: "the pod's policy is Never", victimsTerminating: "victims are terminating", noCandidates: "no pods of lower priority can make room", nominated: "possible", error: "failed",
+};
+
+// Rejections counts the nodes by plugin and reason, most first.
+function Rejections({ nodes }: { nodes: Verdict[] }) {
+  const counts = new Map<string, number>();
+  for (const n of nodes) if (!n.feasible) {
+    const reason = `${n.plugin}: ${(n.reasons ?? []).join(", ")}`;
+    counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  }
+  return <ul>{[...counts].sort((a, b) => b[1] - a[1]).map(([reason, n]) => <li key={reason}>{plural(n, "node")} – {reason}</li>)}</ul>;
+}
+
+function Suggestions({ x }: { x: Explanation }) {
+  if (!x.suggestions) return null;
+  return <section><h2>What would make it schedulable</h2>
+    {x.suggestions.length === 0 ? <p>No single change was found.</p>
+      : <ol>{x.suggestions.map((s, i) => <li key={i}>{s.message} <span class="muted">(then it fits on {s.node}{s.similarNodesNotTried ? `; ${plural(s.similarNodesNotTried, "similar node")} not tried` : ""})</span></li>)}</ol>}
+    <p class="muted">Cheapest first. Each was tried on a copy of the cluster's state.</p>
+  </section>;
+}
+
+function Triggers({ x }: { x: Explanation }) {
+  if (!x.requeueTriggers?.length) return null;
+  return <section><h2>What wakes it</h2><ul>{x.requeueTriggers.map((t) => <li key={t.plugin}>{t.plugin}: {(t.events ?? []).join(", ") || "any change"}</li>)}</ul></section>;
+}
+
+// Nodes is the table of plugins by nodes: scores of feasible nodes, reasons of the others.
+function Nodes({ x }: { x: Explanation }) {
+  const [all, setAll] = useState(false);
+  const nodes = x.nodes ?? [];
+  if (nodes.length === 0) return null;
+  const plugins = [...new Set(nodes.flatMap((n) => Object.keys(n.scores ?? {})))].sort();
+  const sorted = [...nodes].sort((a, b) => Number(b.feasible) - Number(a.feasible) || (b.total ?? 0) - (a.total ?? 0) || Number(b.name === x.choice) - Number(a.name === x.choice) || a.name.localeCompare(b.name, "en", { numeric: true }));
+  return <section><h2>Plugins by nodes</h2>
+    <Table label="Plugins by nodes" head={["Node", "Total score", ...plugins, "Rejected by"]}>
+      {sorted.slice(0, all ? undefined : maxNodes).map((n) => <tr key={n.name} class={n.name === x.node || n.name === x.choice ? "chosen" : ""}>
+        <td>{n.name}{n.name === x.choice && " (choice)"}{n.name === x.node && n.name !== x.choice && " (bound)"}</td>
+        <td class="number">{n.feasible ? n.total : "–"}</td>
+        {plugins.map((p) => <td key={p} class="number">{n.feasible ? n.scores?.[p] ?? 0 : "–"}</td>)}
+        <td>{!n.feasible && <>{n.plugin}: {(n.numbers ?? []).map((v) => v.message).join("; ") || (n.reasons ?? []).join("; ")}</>}</td>
+      </tr>)}
+    </Table>
+    {!all && nodes.length > maxNodes && <button type="button" onClick={() => setAll(true)}>Show all {nodes.length} nodes</button>}
+  </section>;
+}
+
+function History({ x }: { x: Explanation }) {
+  const events = [...(x.decisions ?? []).map((d) => ({ time: d.time, what: d.action + (d.outcome && d.outcome !== "Done" ? ": " + d.outcome : ""), node: d.node, message: [d.message, d.victims?.length ? "victims: " + d.victims.join(", ") : ""].filter(Boolean).join("; ") })),
+    ...(x.displacements ?? []).map((d) => ({ time: d.time, what: "displaced: " + d.cause, node: d.node, message: d.message }))].sort((a, b) => (a.time < b.time ? 1 : -1));
+  if (events.length === 0) return null;
+  return <section><h2>Past decisions</h2><Table label="Past decisions" head={["When", "What", "Node", "Message"]}>
+    {events.slice(0, maxNodes).map((d, i) => <tr key={i}><td><time dateTime={d.time} title={d.time}>{formatAge(d.time)} ago</time></td><td>{d.what}</td><td>{d.node}</td><td>{d.message}</td></tr>)}
+  </Table></section>;
+}

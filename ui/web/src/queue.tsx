@@ -1,0 +1,64 @@
+import { useState } from "preact/hooks";
+import { getJSON } from "./client";
+import type { ViewProps } from "./page";
+import { Command, Errors, Link, Select } from "./parts";
+import { Explanation, getExplanation } from "./pod";
+import { formatAge, plural } from "./quantity";
+import { viewURL } from "./route";
+import { usePolled } from "./store";
+
+interface Pending { pod: string; scheduler: string; priority: number; state: string; created?: string; since?: string; nominatedNode?: string; message?: string; gates?: string[] }
+
+const maxRows = 500;
+const interval = 3000;
+const states = ["nominated", "new", "error", "unschedulable", "gated"];
+
+export function QueueView({ route, namespace }: ViewProps) {
+  const { value, error } = usePolled((signal) => getJSON<{ pods: Pending[] }>("/ui/api/queue", { namespace }, signal), interval, [namespace]);
+  const state = route.options.get("state") ?? "";
+  const all = value?.pods ?? [], pods = all.filter((p) => !state || p.state === state);
+  const parts = states.map((s) => [s, all.filter((p) => p.state === s).length] as const).filter((e) => e[1] > 0);
+  return <>
+    <h1>Who waits, and for what?</h1>
+    <Errors list={[error]} />
+    {value && <p class="answer"><strong>{all.length ? plural(all.length, "pod waits", "pods wait") + " for a node" : "No pod waits for a node"}</strong>{parts.length > 0 && ": " + parts.map(([s, n]) => `${n} ${s}`).join(", ")}.</p>}
+    {!value && !error && <p role="status">Loading…</p>}
+    <form class="options" onSubmit={(e) => e.preventDefault()}><Select name="state" label="State" value={state} none="" values={[["", "all"], ...states.map((s) => [s, s] as [string, string])]} /></form>
+    {pods.length > 0 && <ol class="cards" aria-label="Pending pods in scheduling order">{pods.slice(0, maxRows).map((p) => <Entry key={p.pod} p={p} />)}</ol>}
+    {pods.length > maxRows && <p class="muted">The first {maxRows} of {pods.length}. Choose a state or a namespace to see others.</p>}
+    <Command text="berth queue --all" />
+  </>;
+}
+
+function Entry({ p }: { p: Pending }) {
+  const [namespace, name] = p.pod.split("/") as [string, string];
+  return <li>
+    <div class="row"><Link to={viewURL("pod", namespace, name)}>{p.pod}</Link> <span class={"badge " + p.state}>{p.state}</span> <span class="muted">priority {p.priority} · waits {formatAge(p.created)}{p.since && p.since !== p.created && `, ${p.state} for ${formatAge(p.since)}`}</span></div>
+    <div>{waitsFor(p)}</div>
+    {p.state === "unschedulable" && <Wakes namespace={namespace} name={name} />}
+  </li>;
+}
+
+function waitsFor(p: Pending): string {
+  if (p.state === "gated") return "Waits until its scheduling gates are removed: " + (p.gates ?? []).join(", ");
+  if (p.state === "nominated") return "Waits for the end of victims on " + p.nominatedNode;
+  if (p.state === "new") return "Waits for its turn with " + p.scheduler;
+  return (p.message ?? "").split(" preemption: ")[0]!; // the pod's view shows preemption
+}
+
+// Wakes shows on request which events trigger another attempt. The server evaluates all nodes for the answer.
+function Wakes({ namespace, name }: { namespace: string; name: string }) {
+  const [x, setX] = useState<Explanation>();
+  const [error, setError] = useState("");
+  const load = async (open: boolean) => {
+    if (!open || x) return;
+    try { setX(await getExplanation(namespace, name)); } catch (e) { setError(e instanceof Error ? e.message : String(e)); }
+  };
+  return <details onToggle={(e) => load(e.currentTarget.open)}><summary>What would wake it?</summary>
+    <Errors list={[error]} />
+    {!x && !error && <p role="status">Evaluating all nodes…</p>}
+    {x && <ul>{(x.requeueTriggers ?? []).map((t) => <li key={t.plugin}>{t.plugin}: {(t.events ?? []).join(", ") || "any change"}</li>)}
+      {x.suggestions?.[0] && <li>Smallest change: {x.suggestions[0].message}</li>}
+      {!x.requeueTriggers?.length && <li>Nothing keeps it from a node now.</li>}</ul>}
+  </details>;
+}

@@ -1,0 +1,45 @@
+import { useEffect, useState } from "preact/hooks";
+
+// Route is the view and its options, which the URL has: /ui/VIEW/PARTS?OPTIONS.
+export interface Route { view: string; parts: string[]; options: URLSearchParams }
+
+export function currentRoute(): Route {
+  const [, , view = "", ...parts] = location.pathname.split("/");
+  return { view: view || "fleet", parts: parts.filter(Boolean).map(decodeURIComponent), options: new URLSearchParams(location.search) };
+}
+
+export function navigate(url: string, replace = false) {
+  if (replace) history.replaceState(null, "", url); else history.pushState(null, "", url);
+  dispatchEvent(new PopStateEvent("popstate"));
+}
+
+export function useRoute(): Route {
+  const [route, setRoute] = useState(currentRoute);
+  useEffect(() => {
+    const update = () => setRoute(currentRoute());
+    addEventListener("popstate", update);
+    return () => removeEventListener("popstate", update);
+  }, []);
+  return route;
+}
+
+// setOption changes one option of the current view in the URL.
+export function setOption(name: string, value: string, none = "") {
+  const options = new URLSearchParams(location.search);
+  if (value === none) options.delete(name); else options.set(name, value);
+  const text = options.toString();
+  navigate(location.pathname + (text ? "?" + text : ""), true);
+}
+
+// viewURL returns the URL of a view with the namespace of the current one.
+export function viewURL(view: string, ...parts: string[]): string {
+  const namespace = new URLSearchParams(location.search).get("namespace");
+  return ["/ui", view, ...parts.map(encodeURIComponent)].join("/") + (namespace ? "?namespace=" + encodeURIComponent(namespace) : "");
+}
+
+// follows lets a link change the view without loading the page.
+export function followLink(e: MouseEvent) {
+  if (e.ctrlKey || e.metaKey || e.shiftKey || e.button !== 0) return;
+  e.preventDefault();
+  navigate((e.currentTarget as HTMLAnchorElement).getAttribute("href")!);
+}

@@ -1,0 +1,71 @@
+import { useEffect, useState } from "preact/hooks";
+import { follow } from "./client";
+import { APINode, APIPod, Node, Pod, toNode, toPod } from "./model";
+
+export interface Fleet { nodes: Map<string, Node>; pods: Map<string, Pod>; errors: string[]; loaded: boolean; version: number }
+
+// redrawInterval bounds how often changes are shown, in milliseconds.
+const redrawInterval = 250;
+
+export function podsPath(namespace: string): string {
+  return "/ui/cluster/api/v1/" + (namespace ? "namespaces/" + encodeURIComponent(namespace) + "/" : "") + "pods";
+}
+
+// useFleet follows the nodes and pods that the user may read.
+export function useFleet(namespace: string): Fleet {
+  const [fleet, setFleet] = useState<Fleet>({ nodes: new Map(), pods: new Map(), errors: [], loaded: false, version: 0 });
+  useEffect(() => {
+    const stop = new AbortController();
+    const nodes = new Map<string, Node>(), pods = new Map<string, Pod>();
+    const errors: Record<string, string> = {};
+    let timer = 0, version = 0;
+    const show = () => {
+      if (timer || stop.signal.aborted) return;
+      timer = window.setTimeout(() => {
+        timer = 0;
+        setFleet({ nodes, pods, errors: Object.values(errors).filter(Boolean), loaded: Object.keys(errors).length === 2, version: ++version });
+      }, redrawInterval);
+    };
+    const report = (what: string) => (error: string) => { errors[what] = error; show(); };
+    void follow<APINode>({
+      path: "/ui/cluster/api/v1/nodes", clear: () => nodes.clear(),
+      put: (list) => { for (const n of list) nodes.set(n.metadata.name, toNode(n)); show(); },
+      remove: (n) => { nodes.delete(n.metadata.name); show(); },
+    }, report("nodes"), stop.signal);
+    void follow<APIPod>({
+      path: podsPath(namespace), clear: () => pods.clear(),
+      put: (list) => {
+        for (const p of list) {
+          const pod = toPod(p), key = p.metadata.namespace + "/" + p.metadata.name;
+          if (pod) pods.set(key, pod); else pods.delete(key);
+        }
+        show();
+      },
+      remove: (p) => { pods.delete(p.metadata.namespace + "/" + p.metadata.name); show(); },
+    }, report("pods"), stop.signal);
+    return () => { stop.abort(); window.clearTimeout(timer); };
+  }, [namespace]);
+  return fleet;
+}
+
+// usePolled reads a value at once and every interval, in milliseconds.
+export function usePolled<T>(read: (signal: AbortSignal) => Promise<T>, interval: number, dependencies: unknown[]) {
+  const [state, setState] = useState<{ value?: T; error: string }>({ error: "" });
+  useEffect(() => {
+    const stop = new AbortController();
+    let timer = 0;
+    const next = async () => {
+      try {
+        const value = await read(stop.signal);
+        setState({ value, error: "" });
+      } catch (e) {
+        if (!stop.signal.aborted) setState((s) => ({ ...s, error: e instanceof Error ? e.message : String(e) }));
+      }
+      if (!stop.signal.aborted && interval) timer = window.setTimeout(next, interval);
+    };
+    setState({ error: "" });
+    void next();
+    return () => { stop.abort(); window.clearTimeout(timer); };
+  }, dependencies);
+  return state;
+}
