@@ -29,9 +29,10 @@ func uiCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ui",
 		Short: "Serve the web page of a cluster on this machine",
-		Long: `Serves the web page on a loopback address and prints a link, which signs in once.
-The page uses the kubeconfig's credentials and shows what its user may read: the
-fleet, pods, the queue, displacements and disruption budgets. It changes nothing.
+		Long: `Serves the web page on a loopback address and prints a link, which signs in
+once. The page uses the kubeconfig's credentials and shows what its user may
+read: the fleet, pods, the queue, displacements and disruption budgets. It
+changes nothing.
 
 The journal next to the kubeconfig is read by default (--journal). Press Ctrl-C
 to stop; this ends the session.`,

@@ -35,7 +35,7 @@ function Entry({ p }: { p: Pending }) {
   return <li>
     <div class="row"><Link to={viewURL("pod", namespace, name)}>{p.pod}</Link> <span class={"badge " + p.state}>{p.state}</span> <span class="muted">priority {p.priority} · waits {formatAge(p.created)}{p.since && p.since !== p.created && `, ${p.state} for ${formatAge(p.since)}`}</span></div>
     <div>{waitsFor(p)}</div>
-    {p.state === "unschedulable" && <Wakes namespace={namespace} name={name} pod={p.pod} />}
+    {p.state === "unschedulable" && <Wakes namespace={namespace} name={name} />}
   </li>;
 }
 
@@ -47,14 +47,14 @@ function waitsFor(p: Pending): string {
 }
 
 // Wakes shows on request which events trigger another attempt. The server evaluates all nodes for the answer.
-function Wakes({ namespace, name, pod }: { namespace: string; name: string; pod: string }) {
+function Wakes({ namespace, name }: { namespace: string; name: string }) {
   const [x, setX] = useState<Explanation>();
   const [error, setError] = useState("");
   const load = async (open: boolean) => {
     if (!open || x) return;
     try { setX(await getExplanation(namespace, name)); } catch (e) { setError(e instanceof Error ? e.message : String(e)); }
   };
-  return <details onToggle={(e) => load(e.currentTarget.open)}><summary aria-label={"What would wake " + pod}>What would wake it?</summary>
+  return <details onToggle={(e) => load(e.currentTarget.open)}><summary>What would wake it?</summary>
     <Errors list={[error]} />
     {!x && !error && <p role="status">Evaluating all nodes…</p>}
     {x && <ul>{(x.requeueTriggers ?? []).map((t) => <li key={t.plugin}>{t.plugin}: {(t.events ?? []).join(", ") || "any change"}</li>)}

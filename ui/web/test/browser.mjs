@@ -1,6 +1,7 @@
 // Tests the page in Chromium against the answers of the command line: node test/browser.mjs BERTH KUBECONFIG LINK
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { chromium } from "playwright-core";
 
 const [berth, kubeconfig, link] = process.argv.slice(2);
@@ -132,6 +133,18 @@ const tests = {
     await page.getByRole("link", { name: "Queue", exact: true }).focus();
     await page.keyboard.press("Enter");
     await page.waitForSelector("h1:has-text('Who waits')");
+  },
+  "axe reports no serious issue": async () => {
+    const axe = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+    for (const colorScheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme });
+      for (const view of ["fleet?node=n1", "pod/shop/misfit", "queue", "displacements", "budgets"]) {
+        await open(view);
+        await page.evaluate(axe + ";0");
+        const { violations } = await page.evaluate(() => window.axe.run());
+        assert.deepEqual(violations.filter((v) => /serious|critical/.test(v.impact)).map((v) => `${view}: ${v.id}: ${v.nodes[0].html}`), []);
+      }
+    }
   },
   "no view is wider than 390 pixels": async () => {
     await page.setViewportSize({ width: 390, height: 844 });
