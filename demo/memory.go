@@ -82,7 +82,7 @@ func (s *session) awaitEviction(ctx context.Context, pod *corev1.Pod, condition 
 		return fmt.Errorf("%s ended as %s: %s, and was not evicted", pod.Name, status.Reason, status.Message)
 	}
 	s.pressure = &nodePressure{node: pod.Spec.NodeName, condition: condition}
-	if c := conversion.DisruptionTarget(was.pod); c != nil {
+	if c := conversion.DisruptionTarget(observed.pod); c != nil {
 		// The condition's time is that of the status; pressure lasts a second longer than its cause.
 		s.pressure.since = c.LastTransitionTime.Add(-time.Second)
 	}
