@@ -62,8 +62,13 @@ func TestIPAddressesOfServices(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	services, objects := addressesOf(t, client)
-	if len(services) != 25 || !maps.Equal(services, objects) { // 8 times 3, and default/kubernetes
+	var services, objects map[string]string
+	agree := func(context.Context) (bool, error) {
+		services, objects = addressesOf(t, client)
+		return len(services) == 25 && maps.Equal(services, objects), nil // 8 times 3, and default/kubernetes
+	}
+	// The repair at the start may run at the same time.
+	if err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, agree); err != nil {
 		t.Fatalf("%d Services have %v, IPAddresses are %v", len(services), services, objects)
 	}
 	if err := client.NetworkingV1().IPAddresses().DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
@@ -72,11 +77,7 @@ func TestIPAddressesOfServices(t *testing.T) {
 	server.stop()
 	server = start(t, inDir)
 	client = clientset(t, server.LoopbackConfig())
-	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
-		_, objects = addressesOf(t, client)
-		return maps.Equal(services, objects), nil
-	})
-	if err != nil {
+	if err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, agree); err != nil {
 		t.Errorf("after a restart Services have %v, IPAddresses are %v", services, objects)
 	}
 }

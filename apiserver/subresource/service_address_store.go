@@ -7,6 +7,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/generic/registry"
@@ -22,9 +23,12 @@ func clusterScope(ctx context.Context) context.Context {
 	return genericapirequest.WithNamespace(ctx, metav1.NamespaceNone)
 }
 
-func (s storedAddresses) create(ctx context.Context, address *networkingv1.IPAddress) error {
-	_, err := s.store.Create(clusterScope(ctx), address, rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
-	return err
+func (s storedAddresses) create(ctx context.Context, address *networkingv1.IPAddress) (*networkingv1.IPAddress, error) {
+	object, err := s.store.Create(clusterScope(ctx), address, rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return addressOf(object, address.Name)
 }
 
 func (s storedAddresses) get(ctx context.Context, name string) (*networkingv1.IPAddress, error) {
@@ -32,6 +36,10 @@ func (s storedAddresses) get(ctx context.Context, name string) (*networkingv1.IP
 	if err != nil {
 		return nil, err
 	}
+	return addressOf(object, name)
+}
+
+func addressOf(object runtime.Object, name string) (*networkingv1.IPAddress, error) {
 	address, ok := object.(*networkingv1.IPAddress)
 	if !ok {
 		return nil, fmt.Errorf("want an IPAddress named %s, got %T", name, object)

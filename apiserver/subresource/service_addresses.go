@@ -21,7 +21,8 @@ const replaceAttempts = 5
 
 // ipAddresses stores IPAddress objects.
 type ipAddresses interface {
-	create(ctx context.Context, address *networkingv1.IPAddress) error
+	// create returns the stored object.
+	create(ctx context.Context, address *networkingv1.IPAddress) (*networkingv1.IPAddress, error)
 	get(ctx context.Context, name string) (*networkingv1.IPAddress, error)
 	// delete deletes the object with this UID, or returns a conflict.
 	delete(ctx context.Context, name string, uid types.UID) error
@@ -30,7 +31,7 @@ type ipAddresses interface {
 
 // addressAllocator is an Allocator that has an IPAddress object for each cluster IP. The allocations of the inner
 // Allocator decide. The object of an address without allocation is stale: the next allocation of the address replaces
-// it, and repair deletes it. IPAddresses of other managers reserve their address.
+// it, and repair deletes it. IPAddresses of other managers reserve their address unless a Service has it.
 type addressAllocator struct {
 	Allocator
 	objects ipAddresses
@@ -49,7 +50,22 @@ func (a addressAllocator) Allocate(ctx context.Context, pool, value, owner strin
 	return true, nil
 }
 
-// Release releases a value if owner has it, and then deletes its IPAddress.
+// restore allocates a value that an existing Service has. It keeps a valid IPAddress. It does not release the value if
+// the IPAddress cannot be created.
+func (a addressAllocator) restore(ctx context.Context, pool, value, owner string) error {
+	free, err := a.Allocator.Allocate(ctx, pool, value, owner)
+	if err != nil || !free || pool != clusterIPPool {
+		return err
+	}
+	object, err := a.objects.get(ctx, value)
+	if err == nil && isManaged(object) && object.DeletionTimestamp == nil && isObjectOf(object, owner) {
+		return nil
+	}
+	_, err = a.replaceObject(ctx, value, owner)
+	return err
+}
+
+// Release releases a value if owner has it, and then deletes its IPAddress, also one whose label a user has removed.
 func (a addressAllocator) Release(ctx context.Context, pool, value, owner string) (bool, error) {
 	if pool != clusterIPPool {
 		return a.Allocator.Release(ctx, pool, value, owner)
@@ -60,17 +76,17 @@ func (a addressAllocator) Release(ctx context.Context, pool, value, owner string
 		return false, fmt.Errorf("reading IPAddress %s: %w", value, err)
 	}
 	released, err := a.Allocator.Release(ctx, pool, value, owner)
-	if err != nil || !released || object == nil || !isManaged(object) {
+	if err != nil || !released || object == nil || !isManaged(object) && !refersTo(object, owner) {
 		return released, err
 	}
 	return true, a.deleteObject(ctx, object)
 }
 
 // replaceObject creates the IPAddress of an address that owner has allocated. It replaces a stale object. It returns
-// false if another manager has reserved the address.
+// false if another manager has reserved the address, or if the stale object waits for a finalizer.
 func (a addressAllocator) replaceObject(ctx context.Context, value, owner string) (bool, error) {
 	for range replaceAttempts {
-		err := a.objects.create(ctx, newIPAddress(value, owner))
+		_, err := a.objects.create(ctx, newIPAddress(value, owner))
 		if err == nil {
 			return true, nil
 		}
@@ -84,7 +100,7 @@ func (a addressAllocator) replaceObject(ctx context.Context, value, owner string
 		if err != nil {
 			return false, fmt.Errorf("reading IPAddress %s: %w", value, err)
 		}
-		if !isManaged(stale) {
+		if !isManaged(stale) || stale.DeletionTimestamp != nil {
 			return false, nil
 		}
 		if err := a.deleteObject(ctx, stale); err != nil {
@@ -103,32 +119,6 @@ func (a addressAllocator) deleteObject(ctx context.Context, object *networkingv1
 	return nil
 }
 
-// repairObjects makes the objects agree with the allocations: it creates missing ones and deletes those whose
-// allocation is missing or has another owner. objects must have been listed before the allocations were read, so that
-// such an object is stale. Requests may run at the same time. Repair never replaces an object that was not listed.
-func (a addressAllocator) repairObjects(ctx context.Context, objects []networkingv1.IPAddress, owners map[string]string) error {
-	kept := map[string]bool{}
-	var errs []error
-	for i := range objects {
-		object := &objects[i]
-		owner, allocated := owners[object.Name]
-		if !isManaged(object) || allocated && isObjectOf(object, owner) {
-			kept[object.Name] = true
-			continue
-		}
-		errs = append(errs, a.deleteObject(ctx, object))
-	}
-	for value, owner := range owners {
-		if kept[value] {
-			continue
-		}
-		if err := a.objects.create(ctx, newIPAddress(value, owner)); err != nil && !apierrors.IsAlreadyExists(err) {
-			errs = append(errs, fmt.Errorf("creating IPAddress %s: %w", value, err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
 func isManaged(object *networkingv1.IPAddress) bool {
 	return object.Labels[networkingv1.LabelManagedBy] == addressManager
 }
@@ -136,8 +126,12 @@ func isManaged(object *networkingv1.IPAddress) bool {
 // isObjectOf reports whether an object has the labels and the parent of the owner's address.
 func isObjectOf(object *networkingv1.IPAddress, owner string) bool {
 	want := newIPAddress(object.Name, owner)
-	return object.Spec.ParentRef != nil && *object.Spec.ParentRef == *want.Spec.ParentRef &&
-		object.Labels[networkingv1.LabelIPAddressFamily] == want.Labels[networkingv1.LabelIPAddressFamily]
+	return refersTo(object, owner) && object.Labels[networkingv1.LabelIPAddressFamily] == want.Labels[networkingv1.LabelIPAddressFamily]
+}
+
+// refersTo reports whether the parent of an object is the owner of an address.
+func refersTo(object *networkingv1.IPAddress, owner string) bool {
+	return object.Spec.ParentRef != nil && *object.Spec.ParentRef == *newIPAddress(object.Name, owner).Spec.ParentRef
 }
 
 // newIPAddress returns the object of an address that owner (see ownerOf) has.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -24,13 +25,13 @@ var addressResource = networkingv1.Resource("ipaddresses")
 // memoryAddresses stores IPAddresses in a map.
 type memoryAddresses map[string]*networkingv1.IPAddress
 
-func (m memoryAddresses) create(_ context.Context, address *networkingv1.IPAddress) error {
+func (m memoryAddresses) create(_ context.Context, address *networkingv1.IPAddress) (*networkingv1.IPAddress, error) {
 	if m[address.Name] != nil {
-		return apierrors.NewAlreadyExists(addressResource, address.Name)
+		return nil, apierrors.NewAlreadyExists(addressResource, address.Name)
 	}
 	address.UID = uuid.NewUUID()
 	m[address.Name] = address
-	return nil
+	return address, nil
 }
 
 func (m memoryAddresses) get(_ context.Context, name string) (*networkingv1.IPAddress, error) {
@@ -46,6 +47,9 @@ func (m memoryAddresses) delete(_ context.Context, name string, uid types.UID) e
 		return apierrors.NewNotFound(addressResource, name)
 	case m[name].UID != uid:
 		return apierrors.NewConflict(addressResource, name, errors.New("another UID"))
+	case len(m[name].Finalizers) > 0:
+		m[name].DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+		return nil
 	}
 	delete(m, name)
 	return nil
@@ -96,7 +100,7 @@ func TestIPAddressOfOthers(t *testing.T) {
 	other := newIPAddress("10.96.0.10", "n/gateway/u")
 	other.Labels = nil
 	for _, object := range []*networkingv1.IPAddress{other, newIPAddress("10.96.0.11", "n/gone/u")} {
-		if err := objects.create(t.Context(), object); err != nil {
+		if _, err := objects.create(t.Context(), object); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -146,9 +150,9 @@ type crashingAddresses struct {
 	*crashing
 }
 
-func (c crashingAddresses) create(ctx context.Context, address *networkingv1.IPAddress) error {
+func (c crashingAddresses) create(ctx context.Context, address *networkingv1.IPAddress) (*networkingv1.IPAddress, error) {
 	if err := c.next(); err != nil {
-		return err
+		return nil, err
 	}
 	return c.memoryAddresses.create(ctx, address)
 }
@@ -180,6 +184,19 @@ func TestIPAddressesAgreeWithAllocations(t *testing.T) {
 			}
 			if !damaged {
 				checkAddresses(t, fmt.Sprintf("seed %d, step %d", seed, step), held, objects, stored)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(objects)) { // users remove the label, or replace the object
+			owner := ownerOfIP(stored, name)
+			if owner == "" {
+				continue
+			}
+			switch random.IntN(6) {
+			case 0:
+				objects[name].Labels = nil
+			case 1:
+				objects[name] = newIPAddress(name, "n/mine/u")
+				objects[name].Labels, objects[name].UID = nil, uuid.NewUUID()
 			}
 		}
 		s := newServiceAllocator(netip.MustParsePrefix("10.0.0.0/28"), addressAllocator{held, objects})
@@ -226,6 +243,16 @@ func randomRequest(ctx context.Context, random *rand.Rand, s *ServiceAllocator, 
 	}
 }
 
+// ownerOfIP returns the owner of an address, or "".
+func ownerOfIP(stored map[string]*corev1.Service, ip string) string {
+	for _, svc := range stored {
+		if slices.Contains(svc.Spec.ClusterIPs, ip) {
+			return ownerOf(svc, nil)
+		}
+	}
+	return ""
+}
+
 // repairStored runs the repair of the objects, for allocations that were repaired for the stored Services.
 func repairStored(t *testing.T, s *ServiceAllocator, held memoryAllocator, stored map[string]*corev1.Service) {
 	t.Helper()
@@ -235,15 +262,11 @@ func repairStored(t *testing.T, s *ServiceAllocator, held memoryAllocator, store
 			held[c] = ownerOf(svc, nil)
 		}
 	}
-	objects, err := s.addresses.objects.list(t.Context())
+	used, err := s.addresses.Allocated(t.Context(), clusterIPPool)
 	if err != nil {
 		t.Fatal(err)
 	}
-	owners, err := s.addresses.Allocated(t.Context(), clusterIPPool)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.addresses.repairObjects(t.Context(), objects, owners); err != nil {
+	if err := s.repairAddresses(t.Context(), used); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -259,6 +282,11 @@ func checkAddresses(t *testing.T, when string, held memoryAllocator, objects mem
 	}
 	for c, owner := range held {
 		allocated[c.value] = owner[:strings.LastIndex(owner, "/")]
+	}
+	for name, object := range objects {
+		if !isManaged(object) {
+			t.Fatalf("%s: %s has labels %v", when, name, object.Labels)
+		}
 	}
 	if got := objects.parents(); !maps.Equal(got, want) || !maps.Equal(allocated, want) {
 		t.Fatalf("%s: Services have %v, allocations are %v, IPAddresses %v", when, want, allocated, got)

@@ -2,6 +2,7 @@ package subresource
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -37,37 +38,52 @@ func (s *ServiceAllocator) RunRepair(ctx context.Context) {
 }
 
 // repair releases the former orphans that are still orphans, makes IPAddresses agree with the
-// allocations, and returns the current orphans.
+// allocations, and returns the current orphans. If it cannot read them it returns the former ones.
 func (s *ServiceAllocator) repair(ctx context.Context, former map[allocation]string) (map[allocation]string, error) {
-	orphans, err := s.repairAllocations(ctx, former)
-	if err != nil {
-		return nil, err
+	orphans, used, err := s.repairAllocations(ctx, former)
+	if orphans == nil {
+		return former, err
 	}
+	return orphans, errors.Join(err, s.repairAddresses(ctx, used))
+}
+
+// repairAddresses makes IPAddresses agree with the allocations. used has the owners of the cluster
+// IPs of Services.
+func (s *ServiceAllocator) repairAddresses(ctx context.Context, used map[string]string) error {
 	objects, err := s.addresses.objects.list(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	owners, err := s.addresses.Allocated(ctx, clusterIPPool)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return orphans, s.addresses.repairObjects(ctx, objects, owners)
+	return s.addresses.repairObjects(ctx, objects, owners, used)
 }
 
-func (s *ServiceAllocator) repairAllocations(ctx context.Context, former map[allocation]string) (map[allocation]string, error) {
-	orphans := map[allocation]string{}
+// repairAllocations returns the orphans and the owners of the cluster IPs of Services. The orphans are
+// nil if it cannot read allocations or Services.
+func (s *ServiceAllocator) repairAllocations(ctx context.Context, former map[allocation]string) (orphans map[allocation]string, used map[string]string, _ error) {
+	orphans = map[allocation]string{}
 	for _, pool := range []string{clusterIPPool, nodePortPool} {
 		owners, err := s.clusterIPs.allocator.Allocated(ctx, pool)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for value, owner := range owners {
 			orphans[allocation{pool, value}] = owner
 		}
 	}
-	if err := s.reconcile(ctx, orphans); err != nil {
-		return nil, err
+	all := genericapirequest.WithNamespace(ctx, "")
+	list, err := s.store.List(all, &metainternalversion.ListOptions{})
+	if err != nil {
+		return nil, nil, fmt.Errorf("listing services: %w", err)
 	}
+	services, ok := list.(*corev1.ServiceList)
+	if !ok {
+		return nil, nil, fmt.Errorf("want a list of Services, got %T", list)
+	}
+	used, err = s.reconcile(ctx, services.Items, orphans)
 	for a, owner := range orphans {
 		if former[a] == owner {
 			t := &transaction{clusterIPs: s.clusterIPs, owner: owner}
@@ -75,29 +91,26 @@ func (s *ServiceAllocator) repairAllocations(ctx context.Context, former map[all
 			delete(orphans, a)
 		}
 	}
-	return orphans, nil
+	return orphans, used, err
 }
 
-// reconcile removes the values of existing services from allocated, and allocates missing ones.
-func (s *ServiceAllocator) reconcile(ctx context.Context, allocated map[allocation]string) error {
-	all := genericapirequest.WithNamespace(ctx, "")
-	list, err := s.store.List(all, &metainternalversion.ListOptions{})
-	if err != nil {
-		return fmt.Errorf("listing services: %w", err)
-	}
-	services := list.(*corev1.ServiceList)
-	for i := range services.Items {
-		service := &services.Items[i]
-		owner := ownerOf(service, nil)
-		for _, a := range allocationsOf(service) {
-			if allocated[a] == owner {
-				delete(allocated, a)
+// reconcile removes the values of services from allocated, and allocates missing ones. It returns the
+// owners of the cluster IPs that were removed.
+func (s *ServiceAllocator) reconcile(ctx context.Context, services []corev1.Service, allocated map[allocation]string) (map[string]string, error) {
+	used := map[string]string{}
+	var errs []error
+	for i := range services {
+		owner := ownerOf(&services[i], nil)
+		for _, a := range allocationsOf(&services[i]) {
+			if allocated[a] != owner {
+				errs = append(errs, s.addresses.restore(ctx, a.pool, a.value, owner))
 				continue
 			}
-			if _, err := s.clusterIPs.allocator.Allocate(ctx, a.pool, a.value, owner); err != nil {
-				return err
+			delete(allocated, a)
+			if a.pool == clusterIPPool {
+				used[a.value] = owner
 			}
 		}
 	}
-	return nil
+	return used, errors.Join(errs...)
 }
