@@ -1,13 +1,13 @@
 package componentstatus
 
 import (
+	"net"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 )
 
-// HTTPS accepts any certificate, and reports the answer of an unhealthy component and a closed port.
+// HTTPS accepts any certificate, and reports the answer of an unhealthy component and a closed connection.
 func TestHTTPS(t *testing.T) {
 	answer := func(status int, text string) *httptest.Server {
 		server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -26,9 +26,21 @@ func TestHTTPS(t *testing.T) {
 	if err := HTTPS(address(answer(http.StatusServiceUnavailable, "stuck")))(t.Context()); err == nil || err.Error() != "HTTP status 503: stuck" {
 		t.Errorf("unhealthy component: %v", err)
 	}
-	closed := answer(http.StatusOK, "ok")
-	closed.Close()
-	if err := HTTPS(address(closed))(t.Context()); err == nil || !strings.Contains(err.Error(), "refused") {
-		t.Errorf("component that does not run: %v", err)
+	closing, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closing.Close()
+	go func() {
+		for {
+			conn, err := closing.Accept()
+			if err != nil {
+				return
+			}
+			_ = conn.Close()
+		}
+	}()
+	if err := HTTPS(closing.Addr().String())(t.Context()); err == nil {
+		t.Error("a component that closes connections is reported as healthy")
 	}
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -58,8 +59,11 @@ func OpenExternal(ctx context.Context, c ExternalConfig) (*Backend, error) {
 	b.members = nil
 	for _, server := range c.Servers {
 		b.members = append(b.members, func(ctx context.Context) error {
-			_, err := client.Status(ctx, server)
-			return err
+			status, err := client.Status(ctx, server)
+			if err != nil {
+				return err
+			}
+			return memberHealth(status)
 		})
 	}
 	b.reportSize(func(ctx context.Context) (int64, error) {
@@ -70,4 +74,15 @@ func OpenExternal(ctx context.Context, c ExternalConfig) (*Backend, error) {
 		return status.DbSize, nil
 	})
 	return b, nil
+}
+
+// memberHealth returns an error if the member has no leader, or reports errors such as alarms.
+func memberHealth(status *clientv3.StatusResponse) error {
+	if len(status.Errors) > 0 {
+		return fmt.Errorf("etcd reports: %s", strings.Join(status.Errors, "; "))
+	}
+	if status.Leader == 0 {
+		return errors.New("etcd has no leader")
+	}
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/client/pkg/v3/transport"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 
 	"github.com/berthproject/berth/apiserver/auth/pki"
@@ -98,4 +99,21 @@ func openWithTimeout(t *testing.T, c ExternalConfig) (*Backend, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
 	return OpenExternal(ctx, c)
+}
+
+// A member without leader or with an alarm is not healthy, although it responds.
+func TestMemberHealth(t *testing.T) {
+	for want, status := range map[string]*clientv3.StatusResponse{
+		"":                            {Leader: 1},
+		"etcd has no leader":          {},
+		"etcd reports: alarm:NOSPACE": {Leader: 1, Errors: []string{"alarm:NOSPACE"}},
+	} {
+		got := ""
+		if err := memberHealth(status); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("status %v: %q, want %q", status, got, want)
+		}
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,18 +29,21 @@ func TestForEachLimitsConcurrency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var seen []int
-		var running, most atomic.Int32
+		var running, most int
 		ForEach(7, 3, func(i int) {
-			most.Store(max(most.Load(), running.Add(1)))
+			mu.Lock()
+			running++
+			most = max(most, running)
+			mu.Unlock()
 			Sleep(t.Context(), Production(), time.Second)
-			running.Add(-1)
 			mu.Lock()
 			defer mu.Unlock()
+			running--
 			seen = append(seen, i)
 		})
 		slices.Sort(seen)
-		if !slices.Equal(seen, []int{0, 1, 2, 3, 4, 5, 6}) || most.Load() != 3 {
-			t.Errorf("called with %v, %d at once", seen, most.Load())
+		if !slices.Equal(seen, []int{0, 1, 2, 3, 4, 5, 6}) || most != 3 {
+			t.Errorf("called with %v, %d at once", seen, most)
 		}
 	})
 }

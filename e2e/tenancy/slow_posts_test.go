@@ -102,7 +102,7 @@ func latencies(t *testing.T, client kubernetes.Interface, prefix string, n int) 
 	return took
 }
 
-// lostNodes counts the changes of a Ready condition to a value other than True.
+// lostNodes counts the changes of a Ready condition to a value other than True. The test fails if the watch ends early.
 func lostNodes(t *testing.T, client kubernetes.Interface) *atomic.Int64 {
 	t.Helper()
 	lost := &atomic.Int64{}
@@ -124,6 +124,9 @@ func lostNodes(t *testing.T, client kubernetes.Interface) *atomic.Int64 {
 					lost.Add(1)
 				}
 			}
+		}
+		if ctx.Err() == nil {
+			t.Error("the watch of the nodes ended before the test")
 		}
 	}()
 	t.Cleanup(func() { cancel(); events.Stop(); <-done })
