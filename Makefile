@@ -43,7 +43,7 @@ picture: ## draws docs/images/explain.svg
 	.ci/picture
 
 ui: ## builds the web page: ui/dist from ui/web, needs npm
-	cd ui/web && npm ci --ignore-scripts --no-audit --no-fund && npm run check && npm run build
+	.ci/page ui/dist
 
 browser: ## tests of the web page in Chromium, needs npm and chromium
 	.ci/browser

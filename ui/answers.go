@@ -2,8 +2,10 @@ package ui
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
@@ -35,19 +37,39 @@ func (s *Server) serveNamespace(get func(context.Context, *rest.Config, string) 
 	}
 }
 
-// answer computes an answer when fewer than maxAnswers are computed.
+const (
+	// answerTimeout bounds how long a request waits for its turn and reads the cluster.
+	answerTimeout = 30 * time.Second
+	// writeTimeout bounds how long a client takes to receive an answer.
+	writeTimeout = time.Minute
+)
+
+// answer computes and sends an answer.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, get func(context.Context) ([]byte, error)) {
-	select {
-	case s.answering <- struct{}{}:
-		defer func() { <-s.answering }()
-	case <-r.Context().Done():
+	ctx, cancel := context.WithTimeout(r.Context(), answerTimeout)
+	defer cancel()
+	data, err := s.compute(ctx, get)
+	// A writer of a test has no deadline.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
+	if ctx.Err() != nil {
+		writeError(w, http.StatusGatewayTimeout, fmt.Sprintf("computing the answer took longer than %v: try again", answerTimeout))
 		return
 	}
-	data, err := get(r.Context())
 	if err != nil {
 		writeFailure(w, err)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(data)
+}
+
+// compute computes an answer when fewer than maxAnswers are computed.
+func (s *Server) compute(ctx context.Context, get func(context.Context) ([]byte, error)) ([]byte, error) {
+	select {
+	case s.answering <- struct{}{}:
+		defer func() { <-s.answering }()
+		return get(ctx)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }

@@ -17,7 +17,11 @@ func TestRequestsWithoutCredentialsAreRefused(t *testing.T) {
 	api := newAPIServer(t)
 	for _, link := range []bool{false, true} {
 		s := newPage(t, &rest.Config{Host: api.URL, BearerToken: "good"}, link)
-		headers := [][]string{nil, {"Cookie", cookieName + "="}, {"Cookie", cookieName + "=x"}, {"Authorization", "Bearer "}, {"Authorization", "Basic Z29vZDo="}}
+		cookie := newSession().cookie
+		if link {
+			cookie = s.session.cookie
+		}
+		headers := [][]string{nil, {"Cookie", cookie + "="}, {"Cookie", cookie + "=x"}, {"Authorization", "Bearer "}, {"Authorization", "Basic Z29vZDo="}}
 		if link {
 			headers = append(headers, []string{"Authorization", "Bearer good"})
 		}
@@ -125,6 +129,31 @@ func TestNamesAreValidated(t *testing.T) {
 	for _, query := range []string{"/ui/api/pod", "/ui/api/pod?namespace=a", "/ui/api/pod?namespace=../b&name=c", "/ui/api/pod?namespace=a&name=<script>", "/ui/api/queue?namespace=a/b", "/ui/api/displacements?namespace=.."} {
 		if w := request(s, http.MethodGet, query, "", "Authorization", "Bearer good"); w.Code != http.StatusBadRequest {
 			t.Errorf("%s: status %d, want 400", query, w.Code)
+		}
+	}
+}
+
+// Browsers send the cookies of a host to all of its ports, so two servers need cookies of different names.
+func TestServersHaveCookiesOfTheirOwn(t *testing.T) {
+	api := newAPIServer(t)
+	var servers []*Server
+	var cookies []string
+	names := map[string]bool{}
+	for range 2 {
+		s := newPage(t, &rest.Config{Host: api.URL, BearerToken: "good"}, true)
+		w := request(s, http.MethodPost, "/ui/session", `{"code":"`+s.session.code+`"}`, "Origin", "http://"+host)
+		for _, c := range w.Result().Cookies() {
+			names[c.Name] = true
+			cookies = append(cookies, c.Name+"="+c.Value)
+		}
+		servers = append(servers, s)
+	}
+	if len(names) != 2 {
+		t.Fatalf("two servers set cookies %q", cookies)
+	}
+	for _, s := range servers {
+		if w := request(s, http.MethodGet, "/ui/api/queue", "", "Cookie", strings.Join(cookies, "; ")); w.Code != http.StatusOK {
+			t.Errorf("with the cookies of both servers: status %d", w.Code)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"time"
 
 	"k8s.io/client-go/rest"
 )
@@ -69,6 +70,8 @@ func New(o Options) (*Server, error) {
 // ServeHTTP serves a request after the checks that apply to all of them.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setHeaders(w.Header())
+	// The connection may have the deadline of an earlier answer, which does not apply to a watch.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	if reason := rejectOrigin(r); reason != "" {
 		writeError(w, http.StatusForbidden, reason)
 		return

@@ -8,9 +8,6 @@ import (
 	"sync"
 )
 
-// cookieName is the name of the session cookie.
-const cookieName = "berth_session"
-
 // maxSessionBody is the maximum size of a request that starts a session, in bytes.
 const maxSessionBody = 4096
 
@@ -19,10 +16,15 @@ type session struct {
 	mu   sync.Mutex
 	code string // of the link; used once
 	used bool
-	id   string // value of the cookie
+	// cookie differs between processes: browsers send the cookies of a host to all of its ports, and a cookie replaces
+	// one of the same name.
+	cookie string
+	id     string // value of the cookie
 }
 
-func newSession() *session { return &session{code: rand.Text(), id: rand.Text()} }
+func newSession() *session {
+	return &session{code: rand.Text(), cookie: "berth_session_" + rand.Text(), id: rand.Text()}
+}
 
 // exchange returns the value of the cookie for the code of the link, once.
 func (s *session) exchange(code string) (id string, ok bool) {
@@ -37,7 +39,7 @@ func (s *session) exchange(code string) (id string, ok bool) {
 
 // matches reports whether a request has the session's cookie.
 func (s *session) matches(r *http.Request) bool {
-	for _, c := range r.CookiesNamed(cookieName) {
+	for _, c := range r.CookiesNamed(s.cookie) {
 		if subtle.ConstantTimeCompare([]byte(c.Value), []byte(s.id)) == 1 {
 			return true
 		}
@@ -62,7 +64,7 @@ func (s *Server) startSession(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusForbidden, "the link was used before or is not valid: run `berth ui` again")
 		return
 	}
-	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: id, Path: "/ui/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil})
+	http.SetCookie(w, &http.Cookie{Name: s.session.cookie, Value: id, Path: "/ui/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil})
 	w.WriteHeader(http.StatusNoContent)
 }
 

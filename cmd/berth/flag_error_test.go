@@ -24,6 +24,7 @@ func TestFlagErrors(t *testing.T) {
 		{"controller --upstream-off disrupton", ": did you mean disruption?"},
 		{"descheduler --policy p.yaml", "unknown flag: --policy: did you mean --policy-config-file?; see `berth descheduler --help`"},
 		{"up --nodes many", `--nodes "many": must be a whole number`},
+		{"up --page-listen 0.0.0.0:8444", `--page-listen "0.0.0.0:8444": must be a loopback address with a port`},
 		{"image load", "image load: 0 arguments given: requires exactly one tar file, for example"},
 		{"image rm", "image rm: no image given: requires one or more, for example"},
 		{"image pull", "image pull: no image given: requires one or more, for example"},

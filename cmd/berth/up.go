@@ -30,6 +30,7 @@ type upOptions struct {
 	services    upServices
 	descheduler upDescheduler
 	nodeIPAM    nodeIPAMFlags
+	page        upPage
 	ephemeral   bool
 	seed        uint64
 	configs     []string
@@ -75,6 +76,7 @@ killed process are removed at the next start.`,
 	o.local.addFlags(f)
 	o.services.addFlags(f)
 	o.descheduler.addFlags(f)
+	o.page.addFlags(f)
 	o.nodeIPAM.addFlags(f, "")
 	f.StringVar(&o.simulated.Openb, "openb-nodes", "", "OpenB node list (CSV) to simulate")
 	f.BoolVar(&o.ephemeral, "ephemeral", false, "keep no data after the command ends")
@@ -86,6 +88,9 @@ killed process are removed at the next start.`,
 
 // load reads the configuration files, which flags override, and selects the nodes.
 func (o *upOptions) load(cmd *cobra.Command) (settings.Settings, error) {
+	if err := o.page.validate(); err != nil {
+		return settings.Settings{}, err
+	}
 	fields, err := o.local.kubelet.fields()
 	if err != nil {
 		return settings.Settings{}, err
@@ -186,7 +191,7 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings.Se
 		if err != nil {
 			return err
 		}
-		if output.page, err = startPage(p, server, settings, journalPath); err != nil {
+		if output.page, err = o.page.start(p, server, settings, journalPath); err != nil {
 			return err
 		}
 		output.printStarted(&o, settings, server, nodes, otherNodes, time.Since(started))

@@ -25,7 +25,7 @@ import (
 type upOutput struct {
 	w                                      io.Writer
 	schedulerListener, controllersListener net.Listener // metrics listeners
-	page                                   net.Addr     // of the web page
+	page                                   net.Addr     // of the web page; nil: none
 }
 
 // listen opens the ports of kube-scheduler and kube-controller-manager or, if they are
@@ -54,7 +54,9 @@ func (l upOutput) printStarted(o *upOptions, settings settings.Settings, server 
 	var table strings.Builder
 	t := tabwriter.NewWriter(&table, 0, 8, 2, ' ', 0)
 	fmt.Fprintf(t, "  API server\thttps://%s\t%s\n", server.Address(), storage)
-	fmt.Fprintf(t, "  web page\thttps://%s/ui/\tsign in with a bearer token, or run berth ui\n", l.page)
+	if l.page != nil {
+		fmt.Fprintf(t, "  web page\thttps://%s/ui/\tsign in with a bearer token, or run berth ui\n", l.page)
+	}
 	fmt.Fprintf(t, "  scheduler\t%s\tseed %d\n", strings.Join(profiles, ", "), settings.Berth.Scheduler.Seed)
 	fmt.Fprintf(t, "  \thttps://%s\tmetrics, /debug/queue\n", l.schedulerListener.Addr())
 	fmt.Fprintf(t, "  controllers\t%d controllers\tnodes, taints, budgets, workloads, endpoints, volumes, records\n", len(controllermanager.Controllers))

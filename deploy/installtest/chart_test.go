@@ -141,6 +141,7 @@ func TestSchemaRejects(t *testing.T) {
 		{map[string]any{"controller": map[string]any{"controllers": []any{"desruption"}}}, "controllers"},
 		{map[string]any{"descheduler": map[string]any{"interval": "often"}}, "interval"},
 		{map[string]any{"image": map[string]any{"digest": "v1"}}, "digest"},
+		{map[string]any{"service": map[string]any{"enabled": false}, "serviceMonitor": map[string]any{"enabled": true}}, "requires service.enabled"},
 	} {
 		if _, err := render(t, "berth", c.values); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("values %v: error %v: must name %q", c.values, err, c.want)

@@ -1,10 +1,13 @@
 package installtest
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -25,27 +28,60 @@ type cluster struct {
 	client     kubernetes.Interface
 }
 
-// start runs `berth up` until the test ends. BERTH_BINARY names the binary; without it the test builds one.
+// built is the binary that the tests share. TestMain removes its directory.
+var built struct {
+	once      sync.Once
+	dir, file string
+	err       error
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	_ = os.RemoveAll(built.dir)
+	os.Exit(code)
+}
+
+// berth returns the binary that BERTH_BINARY names; without it, the first test builds one.
+func berth(t *testing.T) string {
+	t.Helper()
+	if binary := os.Getenv("BERTH_BINARY"); binary != "" {
+		return binary
+	}
+	built.once.Do(func() {
+		if built.dir, built.err = os.MkdirTemp("", "berth-installtest-"); built.err != nil {
+			return
+		}
+		built.file = filepath.Join(built.dir, "berth")
+		build := exec.Command("go", "build", "-o", built.file, "./cmd/berth")
+		build.Dir = "../.."
+		if message, err := build.CombinedOutput(); err != nil {
+			built.err = fmt.Errorf("building berth: %w\n%s", err, message)
+		}
+	})
+	if built.err != nil {
+		t.Fatal(built.err)
+	}
+	return built.file
+}
+
+// start runs `berth up` until the test ends.
 func start(t *testing.T) *cluster {
 	t.Helper()
 	dir := t.TempDir()
-	binary := os.Getenv("BERTH_BINARY")
-	if binary == "" {
-		binary = filepath.Join(dir, "berth")
-		build := exec.Command("go", "build", "-o", binary, "./cmd/berth")
-		build.Dir = "../.."
-		if message, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("building berth: %v\n%s", err, message)
-		}
-	}
 	data := filepath.Join(dir, "data")
-	up := exec.Command(binary, "up", "--data-dir", data, "--listen", "127.0.0.1:0")
+	up := exec.Command(berth(t), "up", "--data-dir", data, "--listen", "127.0.0.1:0", "--page-listen", "")
+	var stderr bytes.Buffer // read after Wait
+	up.Stderr = &stderr
+	stopWithTest(up)
 	if err := up.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		_ = up.Process.Signal(syscall.SIGTERM)
-		_ = up.Wait()
+		err := up.Wait()
+		if t.Failed() {
+			t.Logf("berth up: %v\n%s", err, &stderr)
+		}
 	})
 	c := &cluster{kubeconfig: filepath.Join(data, "kubeconfig")}
 	eventually(t, "berth up serves", func(ctx context.Context) (err error) {

@@ -92,7 +92,7 @@ func sharedParts(t *testing.T, o *unstructured.Unstructured) []part {
 		return []part{{"data", func(o *unstructured.Unstructured) any { return parsedData(t, o) }}}
 	case "Deployment", "DaemonSet":
 		parts := []part{field("spec", "template", "spec", "securityContext"), field("spec", "template", "spec", "serviceAccountName"),
-			field("spec", "template", "spec", "priorityClassName"), field("spec", "template", "spec", "volumes")}
+			field("spec", "template", "spec", "priorityClassName"), field("spec", "template", "spec", "nodeSelector"), field("spec", "template", "spec", "volumes")}
 		for _, name := range []string{"args", "resources", "securityContext", "volumeMounts", "env"} {
 			parts = append(parts, part{"container " + name, func(o *unstructured.Unstructured) any {
 				containers, _, _ := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "containers")

@@ -104,8 +104,8 @@ func TestImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(manifest.Manifests) != 1 || manifest.Manifests[0].Annotations["io.containerd.image.name"] != "berth:v1.2.3" {
-		t.Fatalf("the layout's index lists %+v: must list one index named berth:v1.2.3", manifest.Manifests)
+	if len(manifest.Manifests) != 1 || manifest.Manifests[0].Annotations["io.containerd.image.name"] != "docker.io/library/berth:v1.2.3" {
+		t.Fatalf("the layout's index lists %+v: must list one index named docker.io/library/berth:v1.2.3", manifest.Manifests)
 	}
 	index, err := top.ImageIndex(manifest.Manifests[0].Digest)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
@@ -30,7 +31,7 @@ func write(index v1.ImageIndex, r release, path string) error {
 	}
 	err = to.AppendIndex(index, layout.WithAnnotations(map[string]string{
 		"org.opencontainers.image.ref.name": r.version,
-		"io.containerd.image.name":          r.name + ":" + r.version,
+		"io.containerd.image.name":          fullName(r),
 	}))
 	if err != nil {
 		return err
@@ -44,6 +45,15 @@ func write(index v1.ImageIndex, r release, path string) error {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	return out.Close()
+}
+
+// fullName returns the image's name with registry and repository: containerd does not add those that docker assumes.
+func fullName(r release) string {
+	full := r.name + ":" + r.version
+	if !strings.Contains(r.name, "/") {
+		full = "docker.io/library/" + full
+	}
+	return full
 }
 
 // archive writes the files of a directory, in lexical order and with the time of the release.

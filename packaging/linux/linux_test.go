@@ -2,6 +2,7 @@ package main
 
 import (
 	"debug/elf"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -171,8 +172,14 @@ func TestUnits(t *testing.T) {
 		}
 		copies = append(copies, to)
 	}
-	if out := output(t, "systemd-analyze", append([]string{"verify", "--man=no"}, copies...)...); out != "" {
-		t.Errorf("systemd-analyze verify: %s", out)
+	out, err := exec.Command("systemd-analyze", append([]string{"verify", "--man=no"}, copies...)...).CombinedOutput()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, "berth-") { // others are about units of this machine
+			t.Errorf("systemd-analyze verify: %s", line)
+		}
 	}
 	for _, unit := range copies {
 		if !strings.HasSuffix(unit, "agent.service") {

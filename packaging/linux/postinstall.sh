@@ -11,8 +11,8 @@ elif ! grep -q '^berth:' "$root/etc/passwd"; then
 fi
 # The services of agent and server create their own directories below.
 install -d -m 0755 "$root/var/lib/berth"
-install -d -m 0700 "$root/etc/berth"
+[ -d "$root/etc/berth" ] || install -d -m 0700 "$root/etc/berth"
 
 if [ -z "$root" ] && [ -d /run/systemd/system ]; then
-  systemctl daemon-reload
+  systemctl daemon-reload || true
 fi

@@ -4,7 +4,7 @@ set -e
 case $1 in
 remove | 0)
   if [ -z "${DPKG_ROOT:-}" ] && [ -d /run/systemd/system ]; then
-    systemctl disable --now berth-agent.service berth-controller.service berth-scheduler.service berth-server.service
+    systemctl disable --now berth-agent.service berth-controller.service berth-scheduler.service berth-server.service || true
   fi
   ;;
 esac

@@ -1,8 +1,9 @@
-// Builds ../dist from src. The output depends on the sources and the lock file only.
+// Builds src into a directory: node build.mjs [DIR]. The output depends on the sources and the lock file only.
 import { build } from "esbuild";
 import { copyFile, mkdir } from "node:fs/promises";
+import { resolve } from "node:path";
 
-const dist = new URL("../dist/", import.meta.url).pathname;
+const dist = resolve(process.argv[2] ?? new URL("../dist/", import.meta.url).pathname) + "/";
 await mkdir(dist, { recursive: true });
 await build({
   entryPoints: [{ in: "src/main.tsx", out: "app" }, { in: "src/page.css", out: "app" }],

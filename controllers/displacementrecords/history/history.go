@@ -25,20 +25,20 @@ type Source struct {
 }
 
 // Read returns one displacement per pod, newest first. badLines are malformed lines
-// of the journal.
+// of the journal. It reads the API first, which authenticates the user.
 func (s *Source) Read(ctx context.Context) (list []*journal.Displacement, badLines []error, err error) {
+	var records []*journal.Displacement
+	if s.Client != nil {
+		if records, err = s.readAPI(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
 	if s.Journal != "" {
 		if list, badLines, err = journal.Read(s.Journal); err != nil {
 			return nil, nil, err
 		}
 	}
-	if s.Client != nil {
-		records, err := s.readAPI(ctx)
-		if err != nil {
-			return nil, nil, err
-		}
-		list = append(list, records...)
-	}
+	list = append(list, records...)
 	var out []*journal.Displacement
 	for _, d := range list {
 		if (s.Namespace == "" || d.Pod.Namespace == s.Namespace) && (s.Pod == "" || d.Pod.Name == s.Pod) {

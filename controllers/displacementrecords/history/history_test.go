@@ -1,13 +1,18 @@
 package history
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/berthproject/berth/executor"
 	"github.com/berthproject/berth/internal/journal"
@@ -114,5 +119,21 @@ func TestReadMergesRecordsPerPod(t *testing.T) {
 	s.Pod = "old"
 	if list, _, err = s.Read(t.Context()); err != nil || len(list) != 1 {
 		t.Errorf("%d records of one pod, %v", len(list), err)
+	}
+}
+
+// The API authenticates the user, so a refused request does not read the journal.
+func TestTheAPIIsReadBeforeTheJournal(t *testing.T) {
+	client := fake.NewClientset()
+	client.PrependReactor("list", "events", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewUnauthorized("who?")
+	})
+	file := filepath.Join(t.TempDir(), "displacements-1.jsonl")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	source := Source{Client: client, Journal: file} // reading a file as a directory fails
+	if _, _, err := source.Read(t.Context()); !apierrors.IsUnauthorized(err) {
+		t.Errorf("error %v, want that of the API", err)
 	}
 }

@@ -85,6 +85,9 @@ spec:
   - {name: https-metrics, port: {{ .port }}, targetPort: https-metrics}
 {{- end }}
 {{- if .root.Values.serviceMonitor.enabled }}
+{{- if not .root.Values.service.enabled }}
+{{- fail "serviceMonitor.enabled: requires service.enabled, whose Services it selects" }}
+{{- end }}
 ---
 apiVersion: monitoring.coreos.com/v1
 kind: ServiceMonitor

@@ -24,15 +24,21 @@ interface User { name: string; groups?: string[] }
 // signIn exchanges the code of a one-time link and returns the user, or null if there are no valid credentials.
 async function signIn(): Promise<User | null> {
   const code = location.hash.slice(1);
+  let refused: Failure | undefined; // a link that was used before is fine in the browser that used it
   if (code) {
     history.replaceState(null, "", location.pathname + location.search);
-    await exchangeCode(code);
+    try {
+      await exchangeCode(code);
+    } catch (e) {
+      if (e instanceof Failure && e.code === 403) refused = e; else throw e;
+    }
   }
   try {
     return await getJSON<User>("/ui/api/user");
   } catch (e) {
-    if (e instanceof Failure && e.code === 401) return null;
-    throw e;
+    if (!(e instanceof Failure && e.code === 401)) throw e;
+    if (refused) throw refused;
+    return null;
   }
 }
 

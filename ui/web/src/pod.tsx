@@ -99,7 +99,7 @@ function Suggestions({ x }: { x: Explanation }) {
 
 function Triggers({ x }: { x: Explanation }) {
   if (!x.requeueTriggers?.length) return null;
-  return <section><h2>What wakes it</h2><ul>{x.requeueTriggers.map((t) => <li key={t.plugin}>{t.plugin}: {(t.events ?? []).join(", ") || "any change"}</li>)}</ul></section>;
+  return <section><h2>Events that let it be tried again</h2><ul>{x.requeueTriggers.map((t) => <li key={t.plugin}>{t.plugin}: {(t.events ?? []).join(", ") || "any change"}</li>)}</ul></section>;
 }
 
 // Nodes is the table of plugins by nodes: scores of feasible nodes, reasons of the others.

@@ -19,7 +19,7 @@ export function QueueView({ route, namespace }: ViewProps) {
   const all = value?.pods ?? [], pods = all.filter((p) => !state || p.state === state);
   const parts = states.map((s) => [s, all.filter((p) => p.state === s).length] as const).filter((e) => e[1] > 0);
   return <>
-    <h1>Who waits, and for what?</h1>
+    <h1>Which pods wait, and for what?</h1>
     <Errors list={[error]} />
     {value && <p class="answer"><strong>{all.length ? plural(all.length, "pod waits", "pods wait") + " for a node" : "No pod waits for a node"}</strong>{parts.length > 0 && ": " + parts.map(([s, n]) => `${n} ${s}`).join(", ")}.</p>}
     {!value && !error && <p role="status">Loading…</p>}
@@ -35,7 +35,7 @@ function Entry({ p }: { p: Pending }) {
   return <li>
     <div class="row"><Link to={viewURL("pod", namespace, name)}>{p.pod}</Link> <span class={"badge " + p.state}>{p.state}</span> <span class="muted">priority {p.priority} · waits {formatAge(p.created)}{p.since && p.since !== p.created && `, ${p.state} for ${formatAge(p.since)}`}</span></div>
     <div>{waitsFor(p)}</div>
-    {p.state === "unschedulable" && <Wakes namespace={namespace} name={name} />}
+    {p.state === "unschedulable" && <Triggers namespace={namespace} name={name} />}
   </li>;
 }
 
@@ -46,15 +46,15 @@ function waitsFor(p: Pending): string {
   return (p.message ?? "").split(" preemption: ")[0]!; // the pod's view shows preemption
 }
 
-// Wakes shows on request which events trigger another attempt. The server evaluates all nodes for the answer.
-function Wakes({ namespace, name }: { namespace: string; name: string }) {
+// Triggers shows on request which events trigger another attempt. The server evaluates all nodes for the answer.
+function Triggers({ namespace, name }: { namespace: string; name: string }) {
   const [x, setX] = useState<Explanation>();
   const [error, setError] = useState("");
   const load = async (open: boolean) => {
     if (!open || x) return;
     try { setX(await getExplanation(namespace, name)); } catch (e) { setError(e instanceof Error ? e.message : String(e)); }
   };
-  return <details onToggle={(e) => load(e.currentTarget.open)}><summary>What would wake it?</summary>
+  return <details onToggle={(e) => load(e.currentTarget.open)}><summary>Events that let it be tried again</summary>
     <Errors list={[error]} />
     {!x && !error && <p role="status">Evaluating all nodes…</p>}
     {x && <ul>{(x.requeueTriggers ?? []).map((t) => <li key={t.plugin}>{t.plugin}: {(t.events ?? []).join(", ") || "any change"}</li>)}

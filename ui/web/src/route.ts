@@ -3,9 +3,14 @@ import { useEffect, useState } from "preact/hooks";
 // Route is the view and its options, which the URL has: /ui/VIEW/PARTS?OPTIONS.
 export interface Route { view: string; parts: string[]; options: URLSearchParams }
 
+// decode returns a part that is not valid as it is.
+function decode(part: string): string {
+  try { return decodeURIComponent(part); } catch { return part; }
+}
+
 export function currentRoute(): Route {
   const [, , view = "", ...parts] = location.pathname.split("/");
-  return { view: view || "fleet", parts: parts.filter(Boolean).map(decodeURIComponent), options: new URLSearchParams(location.search) };
+  return { view: view || "fleet", parts: parts.filter(Boolean).map(decode), options: new URLSearchParams(location.search) };
 }
 
 export function navigate(url: string, replace = false) {

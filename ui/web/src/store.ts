@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { follow } from "./client";
 import { APINode, APIPod, Node, Pod, toNode, toPod } from "./model";
+import { whileVisible } from "./visible";
 
 export interface Fleet { nodes: Map<string, Node>; pods: Map<string, Pod>; errors: string[]; loaded: boolean; version: number }
 
@@ -15,35 +16,36 @@ export function podsPath(namespace: string): string {
 export function useFleet(namespace: string): Fleet {
   const [fleet, setFleet] = useState<Fleet>({ nodes: new Map(), pods: new Map(), errors: [], loaded: false, version: 0 });
   useEffect(() => {
-    const stop = new AbortController();
     const nodes = new Map<string, Node>(), pods = new Map<string, Pod>();
     const errors: Record<string, string> = {};
     let timer = 0, version = 0;
     const show = () => {
-      if (timer || stop.signal.aborted) return;
+      if (timer) return;
       timer = window.setTimeout(() => {
         timer = 0;
         setFleet({ nodes, pods, errors: Object.values(errors).filter(Boolean), loaded: Object.keys(errors).length === 2, version: ++version });
       }, redrawInterval);
     };
     const report = (what: string) => (error: string) => { errors[what] = error; show(); };
-    void follow<APINode>({
-      path: "/ui/cluster/api/v1/nodes", clear: () => nodes.clear(),
-      put: (list) => { for (const n of list) nodes.set(n.metadata.name, toNode(n)); show(); },
-      remove: (n) => { nodes.delete(n.metadata.name); show(); },
-    }, report("nodes"), stop.signal);
-    void follow<APIPod>({
-      path: podsPath(namespace), clear: () => pods.clear(),
-      put: (list) => {
-        for (const p of list) {
-          const pod = toPod(p), key = p.metadata.namespace + "/" + p.metadata.name;
-          if (pod) pods.set(key, pod); else pods.delete(key);
-        }
-        show();
-      },
-      remove: (p) => { pods.delete(p.metadata.namespace + "/" + p.metadata.name); show(); },
-    }, report("pods"), stop.signal);
-    return () => { stop.abort(); window.clearTimeout(timer); };
+    const end = whileVisible((signal) => {
+      void follow<APINode>({
+        path: "/ui/cluster/api/v1/nodes", clear: () => nodes.clear(),
+        put: (list) => { for (const n of list) nodes.set(n.metadata.name, toNode(n)); show(); },
+        remove: (n) => { nodes.delete(n.metadata.name); show(); },
+      }, report("nodes"), signal);
+      void follow<APIPod>({
+        path: podsPath(namespace), clear: () => pods.clear(),
+        put: (list) => {
+          for (const p of list) {
+            const pod = toPod(p), key = p.metadata.namespace + "/" + p.metadata.name;
+            if (pod) pods.set(key, pod); else pods.delete(key);
+          }
+          show();
+        },
+        remove: (p) => { pods.delete(p.metadata.namespace + "/" + p.metadata.name); show(); },
+      }, report("pods"), signal);
+    });
+    return () => { end(); window.clearTimeout(timer); };
   }, [namespace]);
   return fleet;
 }
@@ -52,20 +54,23 @@ export function useFleet(namespace: string): Fleet {
 export function usePolled<T>(read: (signal: AbortSignal) => Promise<T>, interval: number, dependencies: unknown[]) {
   const [state, setState] = useState<{ value?: T; error: string }>({ error: "" });
   useEffect(() => {
-    const stop = new AbortController();
     let timer = 0;
-    const next = async () => {
+    const next = async (signal: AbortSignal) => {
       try {
-        const value = await read(stop.signal);
+        const value = await read(signal);
+        if (signal.aborted) return;
         setState({ value, error: "" });
       } catch (e) {
-        if (!stop.signal.aborted) setState((s) => ({ ...s, error: e instanceof Error ? e.message : String(e) }));
+        if (signal.aborted) return;
+        setState((s) => ({ ...s, error: e instanceof Error ? e.message : String(e) }));
       }
-      if (!stop.signal.aborted && interval) timer = window.setTimeout(next, interval);
+      if (interval) timer = window.setTimeout(next, interval, signal);
     };
     setState({ error: "" });
-    void next();
-    return () => { stop.abort(); window.clearTimeout(timer); };
+    return whileVisible((signal) => {
+      signal.addEventListener("abort", () => window.clearTimeout(timer));
+      void next(signal);
+    });
   }, dependencies);
   return state;
 }

@@ -85,7 +85,7 @@ const tests = {
     const want = answer("queue").pods;
     await eventually(summary, new RegExp(`^${want.length} pods wait`));
     for (const p of want) await page.waitForSelector(`text=${p.pod}`);
-    await page.locator("summary", { hasText: "What would wake it?" }).first().click();
+    await page.locator("summary", { hasText: "Events that let it be tried again" }).first().click();
     await page.waitForSelector("text=Smallest change");
   },
   "displacements: entries are those of berth evictions": async () => {
@@ -132,7 +132,7 @@ const tests = {
     for (const name of ["Skip to the view", "Fleet", "Pod", "Queue", "Displacements", "Budgets", "Copy"]) assert.ok(seen.has(name), `Tab does not reach ${name}`);
     await page.getByRole("link", { name: "Queue", exact: true }).focus();
     await page.keyboard.press("Enter");
-    await page.waitForSelector("h1:has-text('Who waits')");
+    await page.waitForSelector("h1:has-text('Which pods wait')");
   },
   "axe reports no serious issue": async () => {
     const axe = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"net"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+// The page takes an address that a flag names, or fails; without the flag it takes another port than a taken one.
+func TestPageAddress(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	var page upPage
+	f := pflag.NewFlagSet("", pflag.ContinueOnError)
+	page.addFlags(f)
+	page.address = taken.Addr().String() // the default
+	other, err := page.listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Close() }()
+	if err := f.Set(pageListenFlag, taken.Addr().String()); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := page.listen(); err == nil {
+		_ = l.Close()
+		t.Errorf("--%s with a taken port selects %s", pageListenFlag, l.Addr())
+	}
+	for address, valid := range map[string]bool{"": true, "127.0.0.1:0": true, "[::1]:8444": true, "127.0.0.1": false, "0.0.0.0:8444": false, ":8444": false, "example.com:8444": false} {
+		page.address = address
+		if err := page.validate(); (err == nil) != valid {
+			t.Errorf("address %q: error %v, want valid: %t", address, err, valid)
+		}
+	}
+}

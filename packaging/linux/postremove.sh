@@ -1,0 +1,6 @@
+#!/bin/sh
+# Lets systemd forget the removed units.
+set -e
+if [ -z "${DPKG_ROOT:-}" ] && [ -d /run/systemd/system ]; then
+  systemctl daemon-reload || true
+fi
