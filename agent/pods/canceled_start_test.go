@@ -23,9 +23,9 @@ func (s *cancelingService) StartContainer(ctx context.Context, id string) error 
 	if err := s.Service.StartContainer(ctx, id); err != nil || !s.abandonedID.CompareAndSwap(nil, id) {
 		return err
 	}
-	s.Service.Exit("job", "a", exitCodeStartError, "StartError")
 	close(s.requested)
 	<-ctx.Done()
+	s.Service.Exit("job", "a", exitCodeStartError, "StartError")
 	return ctx.Err()
 }
 
