@@ -12,7 +12,7 @@ import (
 var dataPaths = []string{"/ui/api/user", "/ui/api/pod?namespace=a&name=b", "/ui/api/queue", "/ui/api/displacements", "/ui/cluster/api/v1/nodes",
 	"/ui/cluster/api/v1/pods", "/ui/cluster/apis/policy/v1/poddisruptionbudgets"}
 
-// Without credentials of its own a request gets no data, whatever the server's kubeconfig has.
+// A request without credentials gets no data, even if the server's kubeconfig has credentials.
 func TestRequestsWithoutCredentialsAreRefused(t *testing.T) {
 	api := newAPIServer(t)
 	for _, link := range []bool{false, true} {

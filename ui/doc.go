@@ -6,6 +6,7 @@
 //	/ui/cluster/...  lists and watches of the API server, from a fixed list of paths
 //
 // The server has no permissions. Each request for data uses the credentials of its user, and the API server decides:
-// a bearer token that the request has, or the kubeconfig of the user who opened the one-time link. The page has an
-// origin of its own, so pages that pods serve through the API server's proxy cannot read its credentials.
+// a bearer token that the request has, or the kubeconfig of the user who opened the one-time link. The page's
+// origin differs from the API server's, so pages that pods serve through the API server's proxy cannot read its
+// credentials.
 package ui

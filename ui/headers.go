@@ -20,7 +20,7 @@ func setHeaders(h http.Header) {
 
 // rejectOrigin returns why a request is refused, or "". The Host header must be an IP address or localhost, so a name
 // that an attacker lets resolve to this machine is refused. Data is not sent to pages of other origins. A request that
-// is no GET needs the Origin header, which browsers always set.
+// is neither GET nor HEAD requires the Origin header, which browsers always set.
 func rejectOrigin(r *http.Request) string {
 	host := r.Host
 	if h, _, err := net.SplitHostPort(host); err == nil {
