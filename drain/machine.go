@@ -57,7 +57,7 @@ func (m *Machine) Round() int { return m.round }
 
 // Done reports whether all pods to evict are gone.
 func (m *Machine) Done() bool {
-	return m.started && m.idle && !slices.ContainsFunc(m.moves, func(x *Move) bool { return !x.Gone() })
+	return m.started && m.idle && !slices.ContainsFunc(m.moves, func(x *Move) bool { return !x.Deleted() })
 }
 
 // Idle reports whether nothing is in progress: the remaining pods are blocked, and only a
@@ -299,7 +299,7 @@ func (x *Move) deadline(p Timeouts) time.Time {
 	switch {
 	case !x.placedAt.IsZero():
 		return x.placedAt.Add(p.Ready)
-	case x.Gone() && x.Replacement == nil:
+	case x.Deleted() && x.Replacement == nil:
 		return x.goneAt.Add(p.Replacement)
 	}
 	return time.Time{}

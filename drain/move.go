@@ -46,8 +46,8 @@ type Move struct {
 // Evicted reports whether the pod terminates or is gone.
 func (m *Move) Evicted() bool { return m.stage == granted }
 
-// Gone reports whether the pod is gone.
-func (m *Move) Gone() bool { return !m.goneAt.IsZero() }
+// Deleted reports whether the pod was deleted.
+func (m *Move) Deleted() bool { return !m.goneAt.IsZero() }
 
 // expectsReplacement reports whether a controller should replace the pod.
 func (m *Move) expectsReplacement() bool { return m.Pod.Owner.UID != "" && !m.noReplacement }
@@ -68,7 +68,7 @@ func (m *Move) observe(now time.Time, v *View, p Timeouts, assigned map[string]b
 		return
 	}
 	m.findReplacement(now, v, assigned)
-	if m.Replacement == nil && m.Gone() && now.Sub(m.goneAt) >= p.Replacement {
+	if m.Replacement == nil && m.Deleted() && now.Sub(m.goneAt) >= p.Replacement {
 		m.noReplacement = true
 	}
 	r := m.Replacement
@@ -95,7 +95,7 @@ func (m *Move) findReplacement(now time.Time, v *View, assigned map[string]bool)
 		case current == nil || current.Deleting: // the replacement terminates; the owner creates another
 			m.Replacement = nil
 			m.before[r.UID] = true
-			if m.Gone() {
+			if m.Deleted() {
 				m.goneAt = now
 			}
 		case current.NodeName != "" || m.Pod.Owner.Kind == "StatefulSet":
@@ -139,7 +139,7 @@ func (m *Move) busy() bool {
 	if m.alreadyTerminating() {
 		return m.blocksSiblings
 	}
-	if m.stage == requested || !m.Gone() {
+	if m.stage == requested || !m.Deleted() {
 		return true
 	}
 	return m.expectsReplacement() && m.before != nil && (m.Replacement == nil || !m.Replacement.Ready)
@@ -151,5 +151,5 @@ func (m *Move) complete() bool {
 		return true
 	}
 	r := m.Replacement
-	return m.stage == granted && m.Gone() && r != nil && (r.NodeName == "" || m.readyTimedOut)
+	return m.stage == granted && m.Deleted() && r != nil && (r.NodeName == "" || m.readyTimedOut)
 }

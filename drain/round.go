@@ -118,7 +118,7 @@ func (m *Machine) settled(now time.Time, v *View, x *Move) (wake time.Time, ok b
 	if x.stage == waiting {
 		return time.Time{}, true // it was refused
 	}
-	if !x.Gone() && !x.Pod.Deleting {
+	if !x.Deleted() && !x.Pod.Deleting {
 		at := x.since.Add(m.timeouts.EvictionObserved)
 		if now.Before(at) {
 			return at, false
@@ -130,7 +130,7 @@ func (m *Machine) settled(now time.Time, v *View, x *Move) (wake time.Time, ok b
 	if x.expectsReplacement() && x.Replacement == nil {
 		return x.deadline(m.timeouts), false
 	}
-	if !x.Gone() && x.awaitTermination {
+	if !x.Deleted() && x.awaitTermination {
 		return time.Time{}, false
 	}
 	return m.schedulerIdle(now, v)

@@ -194,7 +194,7 @@ func (m *Machine) surgeDown(now time.Time) Action {
 		if s == nil || s.move != x || s.stage != scaledUp || now.Before(s.retryAfter) {
 			continue
 		}
-		replaced := x.Evicted() && (x.Pod.Owner.Kind != "StatefulSet" || x.Gone() && x.complete())
+		replaced := x.Evicted() && (x.Pod.Owner.Kind != "StatefulSet" || x.Deleted() && x.complete())
 		if !replaced && s.failure == "" {
 			continue
 		}
