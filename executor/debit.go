@@ -12,6 +12,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/budgetstatus"
 	"github.com/berthproject/berth/internal/conversion"
 )
 
@@ -31,12 +32,11 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("disruption budget %s/%s allows %d disruptions, %d requested", e.Budget.Namespace, e.Budget.Name, e.Allowed, e.Wanted)
 }
 
-// appliedDebit is what was debited from one budget.
+// appliedDebit is a debit that was written.
 type appliedDebit struct {
-	namespace, name string
-	debited         []string // pods that reduced disruptionsAllowed by one
-	overruled       []string
-	before, after   int32
+	budgetstatus.Debit
+	namespace, budget string
+	entries           map[string]displacement.Entry // by pod
 }
 
 // Debit debits victims in their disruption budgets, with one update per budget and in the order of the budget names.
@@ -59,7 +59,7 @@ func (d *Displacer) Debit(ctx context.Context, debits []decision.Debit, victims 
 		case err != nil:
 			return nil, err
 		case refusal != nil:
-			refused := &RefusedError{Budget: refusal, Allowed: disruptionsAllowed(refusal), Wanted: len(x.Granted)}
+			refused := &RefusedError{Budget: refusal, Allowed: budgetstatus.Allowed(refusal), Wanted: len(x.Granted)}
 			for _, g := range done {
 				if b := d.refund(ctx, g); b != nil {
 					refused.Refunded = append(refused.Refunded, b)
@@ -68,13 +68,9 @@ func (d *Displacer) Debit(ctx context.Context, debits []decision.Debit, victims 
 			return nil, refused
 		}
 		done = append(done, got)
-		for _, name := range got.debited {
+		for name, entry := range got.entries {
 			key := got.namespace + "/" + name
-			entries[key] = append(entries[key], displacement.Entry{Budget: got.name, Before: got.before, After: got.after})
-		}
-		for _, name := range got.overruled {
-			key := got.namespace + "/" + name
-			entries[key] = append(entries[key], displacement.Entry{Budget: got.name, Before: got.before, After: got.after, Overruled: true})
+			entries[key] = append(entries[key], entry)
 		}
 	}
 	return entries, nil
@@ -92,70 +88,19 @@ func (d *Displacer) debitOne(ctx context.Context, x decision.Debit, victims []*m
 		if err != nil {
 			return got, nil, err
 		}
-		got = appliedDebit{namespace: b.Namespace, name: b.Name, before: b.Status.DisruptionsAllowed}
-		divideVictims(b, x, victims, &got, disruptionsAllowed(b))
-		if int(disruptionsAllowed(b)) < len(withoutEntry(b, x.Granted, victims)) && !overrule {
+		debit, required := budgetstatus.Plan(b, x, victims)
+		if int(budgetstatus.Allowed(b)) < required && !overrule {
 			return got, b, nil
 		}
-		if len(got.debited)+len(got.overruled) == 0 {
-			return got, nil, nil // every victim was debited earlier
+		if debit.IsEmpty() {
+			return appliedDebit{}, nil, nil // every victim was debited earlier
 		}
-		now := metav1.NewTime(d.Now())
-		if b.Status.DisruptedPods == nil {
-			b.Status.DisruptedPods = map[string]metav1.Time{}
-		}
-		for _, names := range [][]string{got.debited, got.overruled} {
-			for _, name := range names {
-				b.Status.DisruptedPods[name] = now
-			}
-		}
-		b.Status.DisruptionsAllowed -= int32(len(got.debited))
-		got.after = b.Status.DisruptionsAllowed
+		got = appliedDebit{Debit: debit, namespace: b.Namespace, budget: b.Name, entries: debit.Apply(b, d.Now())}
 		if _, err = client.UpdateStatus(ctx, b, metav1.UpdateOptions{}); err == nil || !apierrors.IsConflict(err) {
 			return got, nil, err
 		}
 	}
 	return got, nil, fmt.Errorf("updating disruption budget %s/%s: %d consecutive conflicts", x.Budget.Namespace, x.Budget.Name, maxDebitAttempts)
-}
-
-// divideVictims divides the victims without an entry into those that the budget allows and the rest. A debit that was
-// planned to overrule the budget first uses what the budget still allows. The budget then refuses other actors.
-func divideVictims(b *policyv1.PodDisruptionBudget, d decision.Debit, victims []*model.Pod, got *appliedDebit, allowed int32) {
-	for _, name := range append(withoutEntry(b, d.Granted, victims), withoutEntry(b, d.Overruled, victims)...) {
-		if allowed > 0 {
-			allowed--
-			got.debited = append(got.debited, name)
-		} else {
-			got.overruled = append(got.overruled, name)
-		}
-	}
-}
-
-// withoutEntry returns the names without an entry in disruptedPods. An entry older than the pod belongs to an
-// earlier pod of the same name.
-func withoutEntry(b *policyv1.PodDisruptionBudget, names []string, victims []*model.Pod) []string {
-	var out []string
-	for _, name := range names {
-		at, exists := b.Status.DisruptedPods[name]
-		for _, v := range victims {
-			if v.Name == name && v.Namespace == b.Namespace && at.Time.Before(v.Created) {
-				exists = false
-			}
-		}
-		if !exists {
-			out = append(out, name)
-		}
-	}
-	return out
-}
-
-// disruptionsAllowed returns how many pods a budget allows to disrupt. It returns 0 while the status is of an
-// older generation, as the eviction API does.
-func disruptionsAllowed(b *policyv1.PodDisruptionBudget) int32 {
-	if b.Status.ObservedGeneration < b.Generation {
-		return 0
-	}
-	return max(0, b.Status.DisruptionsAllowed)
 }
 
 // refund removes the entries of a debit, except those of pods that another actor displaces: that actor relies on the
@@ -164,28 +109,22 @@ func disruptionsAllowed(b *policyv1.PodDisruptionBudget) int32 {
 func (d *Displacer) refund(ctx context.Context, applied appliedDebit) *policyv1.PodDisruptionBudget {
 	client := d.Client.PolicyV1().PodDisruptionBudgets(applied.namespace)
 	displaced := func(name string) bool { return d.beingDisplaced(ctx, applied.namespace, name) }
-	applied.debited, applied.overruled = slices.DeleteFunc(applied.debited, displaced), slices.DeleteFunc(applied.overruled, displaced)
-	if len(applied.debited)+len(applied.overruled) == 0 {
+	applied.Granted, applied.Overruled = slices.DeleteFunc(applied.Granted, displaced), slices.DeleteFunc(applied.Overruled, displaced)
+	if applied.IsEmpty() {
 		return nil
 	}
 	for range maxDebitAttempts {
-		b, err := client.Get(ctx, applied.name, metav1.GetOptions{})
+		b, err := client.Get(ctx, applied.budget, metav1.GetOptions{})
 		if err != nil {
 			return nil
 		}
-		for _, name := range applied.overruled {
-			delete(b.Status.DisruptedPods, name)
+		if !applied.Refund(b, d.Now()) {
+			return nil
 		}
-		for _, name := range applied.debited {
-			if _, exists := b.Status.DisruptedPods[name]; exists {
-				delete(b.Status.DisruptedPods, name)
-				b.Status.DisruptionsAllowed++
-			}
-		}
-		is, err := client.UpdateStatus(ctx, b, metav1.UpdateOptions{})
+		updated, err := client.UpdateStatus(ctx, b, metav1.UpdateOptions{})
 		switch {
 		case err == nil:
-			return is
+			return updated
 		case !apierrors.IsConflict(err):
 			return nil
 		}

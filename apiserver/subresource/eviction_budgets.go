@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,6 +19,7 @@ import (
 	"github.com/berthproject/berth/engine/budget"
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/budgetstatus"
 	"github.com/berthproject/berth/internal/conversion"
 )
 
@@ -104,21 +104,14 @@ func (e *EvictionREST) debit(ctx context.Context, r *evictionRequest, pod *corev
 	before := len(r.debits)
 	for _, m := range v.Debits {
 		b := budgets[m.Name]
-		now := metav1.Now()
-		err := e.updateBudgetStatus(ctx, b, &b.ResourceVersion, func(s *policyv1.PodDisruptionBudgetStatus) bool {
-			s.DisruptionsAllowed--
-			if s.DisruptedPods == nil {
-				s.DisruptedPods = map[string]metav1.Time{}
-			}
-			s.DisruptedPods[pod.Name] = now
-			if s.DisruptionsAllowed == 0 {
-				setDisruptionAllowed(s, now)
-			}
-			return true
+		debit := budgetstatus.Debit{Granted: []string{pod.Name}}
+		var entry displacement.Entry
+		err := e.updateBudget(ctx, b, &b.ResourceVersion, func(b *policyv1.PodDisruptionBudget) {
+			entry = debit.Apply(b, time.Now())[pod.Name]
 		})
 		if err == nil {
 			r.debitedPod = pod.UID
-			r.debits = append(r.debits, budgetDebit{budget: b, entry: displacement.Entry{Budget: b.Name, Before: b.Status.DisruptionsAllowed, After: b.Status.DisruptionsAllowed - 1}})
+			r.debits = append(r.debits, budgetDebit{budget: b, entry: entry})
 			continue
 		}
 		partial := evictionRequest{name: r.name, debits: r.debits[before:]}
@@ -132,9 +125,9 @@ func (e *EvictionREST) debit(ctx context.Context, r *evictionRequest, pod *corev
 	return nil
 }
 
-// updateBudgetStatus updates a budget's status directly in the store, without strategies and
-// admission. version is an optional precondition.
-func (e *EvictionREST) updateBudgetStatus(ctx context.Context, b *policyv1.PodDisruptionBudget, version *string, f func(*policyv1.PodDisruptionBudgetStatus) bool) error {
+// updateBudget updates the status of a budget directly in the store, without strategies and admission. version is an
+// optional precondition.
+func (e *EvictionREST) updateBudget(ctx context.Context, b *policyv1.PodDisruptionBudget, version *string, change func(*policyv1.PodDisruptionBudget)) error {
 	key, err := e.budgets.KeyFunc(ctx, b.Name)
 	if err != nil {
 		return err
@@ -145,7 +138,7 @@ func (e *EvictionREST) updateBudgetStatus(ctx context.Context, b *policyv1.PodDi
 			if !ok {
 				return nil, fmt.Errorf("want a PodDisruptionBudget at %s, got %T", key, obj)
 			}
-			f(&found.Status)
+			change(found)
 			return found, nil
 		}), false, nil)
 }
@@ -197,28 +190,12 @@ func (e *EvictionREST) clearDisruptionTarget(ctx context.Context, r *evictionReq
 // prevent evictions.
 func (e *EvictionREST) refund(ctx context.Context, r *evictionRequest) {
 	for _, p := range r.debits {
-		err := e.updateBudgetStatus(ctx, p.budget, nil, func(s *policyv1.PodDisruptionBudgetStatus) bool {
-			if _, found := s.DisruptedPods[r.name]; !found {
-				return false // the disruption controller has recounted in between
-			}
-			delete(s.DisruptedPods, r.name)
-			s.DisruptionsAllowed++
-			setDisruptionAllowed(s, metav1.Now())
-			return true
+		err := e.updateBudget(ctx, p.budget, nil, func(b *policyv1.PodDisruptionBudget) {
+			budgetstatus.Debit{Granted: []string{r.name}}.Refund(b, time.Now())
 		})
 		if err != nil && !storage.IsNotFound(err) && !storage.IsInvalidObj(err) {
 			klog.ErrorS(err, "Failed to refund a disruption budget after a failed eviction; the entry expires after two minutes", "budget", klog.KObj(p.budget), "pod", r.name)
 		}
 	}
 	r.debits = nil
-}
-
-// setDisruptionAllowed sets the DisruptionAllowed condition from disruptionsAllowed.
-func setDisruptionAllowed(s *policyv1.PodDisruptionBudgetStatus, now metav1.Time) {
-	c := metav1.Condition{Type: policyv1.DisruptionAllowedCondition, Status: metav1.ConditionFalse, Reason: policyv1.InsufficientPodsReason,
-		ObservedGeneration: s.ObservedGeneration, LastTransitionTime: now}
-	if s.DisruptionsAllowed > 0 {
-		c.Status, c.Reason = metav1.ConditionTrue, policyv1.SufficientPodsReason
-	}
-	meta.SetStatusCondition(&s.Conditions, c)
 }

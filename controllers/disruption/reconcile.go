@@ -9,13 +9,13 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/engine/budget"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/budgetstatus"
 )
 
 // reconcileBudget computes the status of a budget and writes it if it has changed.
@@ -51,7 +51,7 @@ func (d *controller) reconcileBudget(ctx context.Context, k key) (time.Duration,
 // updateStatus writes a computed status. A deleted budget is no error.
 func (d *controller) updateStatus(ctx context.Context, b *policyv1.PodDisruptionBudget, c *budget.StatusResult, now time.Time) error {
 	changed := b.DeepCopy()
-	changed.Status = Status(&b.Status, c, now)
+	changed.Status = budgetstatus.FromResult(&b.Status, c, now)
 	if equality.Semantic.DeepEqual(b.Status, changed.Status) {
 		return nil
 	}
@@ -60,28 +60,6 @@ func (d *controller) updateStatus(ctx context.Context, b *policyv1.PodDisruption
 		return nil
 	}
 	return err
-}
-
-// Status converts a computed status to its API form. old is the previous status; its condition keeps
-// the transition time if unchanged.
-func Status(old *policyv1.PodDisruptionBudgetStatus, c *budget.StatusResult, now time.Time) policyv1.PodDisruptionBudgetStatus {
-	s := *old.DeepCopy()
-	s.ObservedGeneration = c.ObservedGeneration
-	s.DisruptionsAllowed, s.CurrentHealthy, s.DesiredHealthy, s.ExpectedPods = c.DisruptionsAllowed, c.CurrentHealthy, c.DesiredHealthy, c.ExpectedPods
-	s.DisruptedPods = nil
-	for i, name := range c.Disrupted {
-		if s.DisruptedPods == nil {
-			s.DisruptedPods = map[string]metav1.Time{}
-		}
-		s.DisruptedPods[name] = metav1.NewTime(c.DisruptedAt[i])
-	}
-	condition := metav1.Condition{Type: policyv1.DisruptionAllowedCondition, Status: metav1.ConditionFalse, Reason: c.Reason, Message: c.Message,
-		ObservedGeneration: c.ObservedGeneration, LastTransitionTime: metav1.NewTime(now)}
-	if c.Reason == budget.SufficientPods {
-		condition.Status = metav1.ConditionTrue
-	}
-	meta.SetStatusCondition(&s.Conditions, condition)
-	return s
 }
 
 // recordEvents records the events of a computation unless they equal those of the last one.

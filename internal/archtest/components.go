@@ -41,6 +41,7 @@ var components = []component{
 	{"informers", 5, "turns watches and dumps into ordered engine events"},
 	{"internal/settings", 5, "loads all configuration files of a command"},
 	{"api", 4, "Berth's own API kind, `Hold` (berth.dev/v1alpha1)"},
+	{"internal/budgetstatus", 4, "the status of disruption budgets: computed status, debits, refunds"},
 	{"internal/config", 4, "reads configuration files strictly: upstream's kinds and BerthConfiguration"},
 	{"internal/conversion", 4, "converts API objects to the engine's model, one way"},
 	{"internal/journal", 4, "stores displacement records and scheduling decisions on disk"},

@@ -1,16 +1,14 @@
 package budgets
 
 import (
-	"maps"
-	"time"
-
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/berthproject/berth/engine/decision"
 	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/budgetstatus"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/fakeowners"
 	"github.com/berthproject/berth/sim/store"
@@ -34,11 +32,10 @@ func NewLedger(w *sim.World, owners *fakeowners.Replacer) *Ledger {
 // Affected returns the budgets that the last commit affected.
 func (l *Ledger) Affected() []string { return l.affected }
 
-// Debit is a debit of one budget.
+// Debit is a debit that was written.
 type Debit struct {
-	Budget  *model.Budget
-	Names   []string // pods with a new entry
-	Debited int32    // disruptions debited, for the first names
+	budgetstatus.Debit
+	Budget *model.Budget
 }
 
 // Debited is the notice that an actor is about to debit a budget.
@@ -46,18 +43,6 @@ type Debited struct {
 	Budget *policyv1.PodDisruptionBudget // after the debit
 	Names  []string                      // pods for which the budget has to allow a disruption
 	Cached bool                          // the actor decided by its cache, otherwise by the store
-}
-
-// AddEntries replaces the entries of a budget by a copy with entries for pods.
-func AddEntries(b *policyv1.PodDisruptionBudget, now time.Time, pods ...string) {
-	entries := maps.Clone(b.Status.DisruptedPods)
-	if entries == nil {
-		entries = map[string]metav1.Time{}
-	}
-	for _, name := range pods {
-		entries[name] = metav1.NewTime(now)
-	}
-	b.Status.DisruptedPods = entries
 }
 
 // UpdateBudget updates a stored budget. A budget that no longer exists is a success.
@@ -79,16 +64,9 @@ func (l *Ledger) UpdateBudget(b *model.Budget, f func(*policyv1.PodDisruptionBud
 func (l *Ledger) Refund(list []Debit) {
 	for _, d := range list {
 		_ = l.UpdateBudget(d.Budget, func(b *policyv1.PodDisruptionBudget) error {
-			entries := maps.Clone(b.Status.DisruptedPods)
-			given := int32(0)
-			for i, name := range d.Names {
-				if _, exists := entries[name]; exists && int32(i) < d.Debited {
-					given++
-				}
-				delete(entries, name)
+			if !d.Debit.Refund(b, l.w.Now()) {
+				return store.ErrUnchanged
 			}
-			b.Status.DisruptedPods = entries
-			b.Status.DisruptionsAllowed += given
 			return nil
 		})
 	}
@@ -100,16 +78,14 @@ func (l *Ledger) Overrule(p *corev1.Pod) (out []enginedisplacement.Entry, err er
 	for _, key := range l.BudgetsOf(p) {
 		err := l.w.API().Update(store.PodDisruptionBudgets, key, store.Precondition{}, func(o store.Object) error {
 			b, ok := o.(*policyv1.PodDisruptionBudget)
-			if _, exists := b.Status.DisruptedPods[p.Name]; !ok || exists {
+			if !ok {
 				return store.ErrUnchanged
 			}
-			entry := enginedisplacement.Entry{Budget: b.Name, Before: b.Status.DisruptionsAllowed, After: b.Status.DisruptionsAllowed, Overruled: b.Status.DisruptionsAllowed <= 0}
-			AddEntries(b, l.w.Now(), p.Name)
-			if !entry.Overruled {
-				b.Status.DisruptionsAllowed--
-				entry.After--
+			debit, _ := budgetstatus.Plan(b, decision.Debit{Overruled: []string{p.Name}}, []*model.Pod{l.w.Model(p)})
+			if debit.IsEmpty() {
+				return store.ErrUnchanged
 			}
-			out = append(out, entry)
+			out = append(out, debit.Apply(b, l.w.Now())[p.Name])
 			return nil
 		})
 		if err != nil {

@@ -5,7 +5,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 
+	"github.com/berthproject/berth/internal/budgetstatus"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/budgets"
 	"github.com/berthproject/berth/sim/store"
@@ -90,8 +92,8 @@ func (d *disruption) reconcile(key string, done func(time.Duration, error)) {
 			_ = createEventOnce(d.w, about, "controllermanager", e.Reason, "", e.Note, e.Note)
 		}
 	}
-	next := budgetStatus(b, &count, d.w.Now())
-	if sameStatus(&b.Status, &next) {
+	next := budgetstatus.FromResult(&b.Status, &count, d.w.Now())
+	if equality.Semantic.DeepEqual(b.Status, next) {
 		done(count.RequeueAfter, nil)
 		return
 	}

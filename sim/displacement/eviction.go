@@ -13,6 +13,7 @@ import (
 	"github.com/berthproject/berth/engine/budget"
 	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/budgetstatus"
 	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/sim/budgets"
 	"github.com/berthproject/berth/sim/store"
@@ -130,15 +131,14 @@ func (r *eviction) debit(v budget.Verdict, i, earlier int) {
 		return
 	}
 	m := v.Debits[i]
+	debit := budgetstatus.Debit{Granted: []string{r.pod.Name}}
 	key := store.Key(m.Namespace, m.Name)
 	err := w.API().Update(store.PodDisruptionBudgets, key, store.Precondition{ResourceVersion: m.ResourceVersion}, func(o store.Object) error {
 		b, ok := o.(*policyv1.PodDisruptionBudget)
 		if !ok {
 			return store.ErrUnchanged
 		}
-		r.entries = append(r.entries, enginedisplacement.Entry{Budget: b.Name, Before: b.Status.DisruptionsAllowed, After: b.Status.DisruptionsAllowed - 1})
-		budgets.AddEntries(b, w.Now(), r.pod.Name)
-		b.Status.DisruptionsAllowed--
+		r.entries = append(r.entries, debit.Apply(b, w.Now())[r.pod.Name])
 		w.Notify(budgets.Debited{Budget: b, Names: []string{r.pod.Name}})
 		return nil
 	})
@@ -150,7 +150,7 @@ func (r *eviction) debit(v budget.Verdict, i, earlier int) {
 		r.refund(earlier)
 		r.fail(err)
 	default:
-		r.debits = append(r.debits, budgets.Debit{Budget: m, Names: []string{r.pod.Name}, Debited: 1})
+		r.debits = append(r.debits, budgets.Debit{Debit: debit, Budget: m})
 		r.then(func() { r.debit(v, i+1, earlier) })
 	}
 }

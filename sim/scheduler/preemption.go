@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -12,6 +11,7 @@ import (
 	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/internal/budgetstatus"
 	"github.com/berthproject/berth/sim/budgets"
 	"github.com/berthproject/berth/sim/displacement"
 	"github.com/berthproject/berth/sim/store"
@@ -23,7 +23,7 @@ func preemptWrites(e scheduling.Preempt) []write {
 	writes := []write{writeStep(func(r *request) error { return r.nominate(e.Plan.Node) })}
 	for i := range e.Plan.Debits {
 		writes = append(writes, func(r *request) bool {
-			err := r.debit(&e.Plan.Debits[i], enginedisplacement.Preemption.Policy().Overrules(e.Choice))
+			err := r.debit(&e.Plan.Debits[i], e.Plan.Victims, enginedisplacement.Preemption.Policy().Overrules(e.Choice))
 			if err == nil {
 				return true
 			}
@@ -60,38 +60,23 @@ func (r *request) nominate(node string) error {
 
 // debit debits the victims of a decision from a budget. Excess is refused, or recorded anyway
 // if overrules is set.
-func (r *request) debit(d *decision.Debit, overrules bool) error {
+func (r *request) debit(d *decision.Debit, victims []*model.Pod, overrules bool) error {
 	w := r.s.w
 	return r.s.ledger.UpdateBudget(d.Budget, func(b *policyv1.PodDisruptionBudget) error {
-		entries := b.Status.DisruptedPods
-		var due []string
-		for _, name := range d.Granted {
-			if _, ok := entries[name]; !ok {
-				due = append(due, name)
-			}
-		}
-		allowed := int(b.Status.DisruptionsAllowed)
-		if b.Status.ObservedGeneration < b.Generation {
-			allowed = 0
-		}
-		if len(due) > allowed && !overrules {
+		debit, required := budgetstatus.Plan(b, *d, victims)
+		if allowed := int(budgetstatus.Allowed(b)); required > allowed && !overrules {
 			r.budgets = append(r.budgets, b)
-			return apierrors.NewTooManyRequests(fmt.Sprintf("budget %s/%s allows %d disruptions, and %d are requested", b.Namespace, b.Name, allowed, len(due)), 0)
+			return apierrors.NewTooManyRequests(fmt.Sprintf("budget %s/%s allows %d disruptions, and %d are requested", b.Namespace, b.Name, allowed, required), 0)
 		}
-		t := budgets.Debit{Budget: d.Budget}
-		for _, name := range slices.Concat(due, d.Overruled) {
-			if _, ok := entries[name]; !ok && !slices.Contains(t.Names, name) {
-				t.Names = append(t.Names, name)
-			}
-		}
-		if len(t.Names) == 0 {
+		if debit.IsEmpty() {
 			return store.ErrUnchanged
 		}
-		t.Debited = int32(min(len(t.Names), allowed)) // an overruling debit takes the remaining disruptions
-		r.debits = append(r.debits, t)
-		b.Status.DisruptionsAllowed -= t.Debited
-		budgets.AddEntries(b, w.Now(), t.Names...)
-		w.Notify(budgets.Debited{Budget: b, Names: due[:min(len(due), allowed)], Cached: true})
+		for name, entry := range debit.Apply(b, w.Now()) {
+			key := b.Namespace + "/" + name
+			r.entries[key] = append(r.entries[key], entry)
+		}
+		r.debits = append(r.debits, budgets.Debit{Debit: debit, Budget: d.Budget})
+		w.Notify(budgets.Debited{Budget: b, Names: debit.Granted[:min(required, len(debit.Granted))], Cached: true})
 		return nil
 	})
 }
@@ -111,7 +96,7 @@ func (r *request) refund() {
 
 // victimRecord returns the displacement record of a victim.
 func (r *request) victimRecord(v *model.Pod) enginedisplacement.Record {
-	return enginedisplacement.Record{Cause: enginedisplacement.Preemption, Preemptor: r.pod, Victim: v, Node: v.NodeName, Entries: r.entries[v.Name]}
+	return enginedisplacement.Record{Cause: enginedisplacement.Preemption, Preemptor: r.pod, Victim: v, Node: v.NodeName, Entries: r.entries[v.Key()]}
 }
 
 // createVictimEvent creates the event of a victim.

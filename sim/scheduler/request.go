@@ -29,7 +29,7 @@ type request struct {
 	outcome     scheduling.Outcome
 	observedPod *corev1.Pod // by RefreshPod
 	debits      []budgets.Debit
-	entries     map[string][]enginedisplacement.Entry // by victim's name
+	entries     map[string][]enginedisplacement.Entry // by namespace/name of the victim
 	budgets     []*policyv1.PodDisruptionBudget
 	fault       sim.Fault
 	done        bool
