@@ -46,13 +46,13 @@ const readDirBatch = 1024
 type walker struct {
 	pending    []pendingDir    // directories to visit
 	hardLinked map[uint64]bool // inodes with several links that are already counted
-	device     uint64          // of the tree; 0: not known yet
+	device     uint64          // st_dev of the tree, 0 before the first directory
 	usage      Usage
 	err        error
 }
 
-// base is an open directory from which directories below it are opened. The last of them closes
-// it.
+// base is an open directory through which pending directories below it are opened. Its last user
+// closes it.
 type base struct {
 	*os.Root
 	uses int
@@ -75,9 +75,9 @@ type pendingDir struct {
 // without new bases the time for nested directories would be quadratic.
 const maxDepth = 32
 
-func (m *walker) push(from *base, path string, depth int) {
-	from.uses++
-	m.pending = append(m.pending, pendingDir{from, path, depth})
+func (m *walker) push(b *base, path string, depth int) {
+	b.uses++
+	m.pending = append(m.pending, pendingDir{b, path, depth})
 }
 
 // visitNext visits one pending directory.
@@ -89,8 +89,8 @@ func (m *walker) visitNext() {
 	next.base.release()
 }
 
-// rebase returns an equal pendingDir without depth, if dir is deep. dirInfo describes the directory,
-// which may have been replaced meanwhile.
+// rebase returns the same directory with a new base if dir is deep. dirInfo describes the directory,
+// which may have been replaced in the meantime.
 func (m *walker) rebase(dir pendingDir, dirInfo fs.FileInfo) pendingDir {
 	if dir.depth < maxDepth {
 		return dir
@@ -130,7 +130,7 @@ func (m *walker) visitDir(dir pendingDir) {
 		return
 	}
 	dir = m.rebase(dir, dirInfo)
-	dir.base.uses++ // also a new base without directories is closed
+	dir.base.uses++ // release closes a new base that has no subdirectories
 	defer dir.base.release()
 	for {
 		entries, err := f.ReadDir(readDirBatch)
@@ -153,7 +153,7 @@ func (m *walker) visitDir(dir pendingDir) {
 	}
 }
 
-// count counts an inode and reports whether it is on the tree's file system.
+// count adds an inode to the usage and reports whether it is on the tree's file system.
 func (m *walker) count(info fs.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

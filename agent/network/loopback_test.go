@@ -40,7 +40,7 @@ func TestProtectLoopback(t *testing.T) {
 	if err := dialFrom(ns, l.Addr().String(), 500*time.Millisecond); err == nil {
 		t.Error("the pod reaches a listener on the host's loopback address")
 	}
-	// A rule missing on an existing bridge is added.
+	// Open adds a rule that is missing on an existing bridge.
 	if err := network.RemoveRules(context.Background(), func(name, _ string) bool { return name == o.Bridge }); err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestProtectLoopback(t *testing.T) {
 	}
 }
 
-// inNamespace calls do in a network namespace.
+// inNamespace calls do in a network namespace, on a thread of its own.
 func inNamespace(ns *os.File, do func() error) error {
 	done := make(chan error)
 	go func() {

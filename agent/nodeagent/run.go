@@ -48,12 +48,13 @@ type node struct {
 	pressure *pressure.Manager
 	health   runtimeHealth
 	started  time.Time
-	// nodeFs is the file system of the agent's directory, imageFs that of images. They may be equal.
+	// nodeFs is the file system of the agent's directory, imageFs that of images, containerFs that of
+	// writable layers. They may be equal.
 	nodeFs, imageFs, containerFs *stats.Disk
 	collector                    *gc.Collector
 	disk                         *disk.Reporter
 	lastImages                   atomic.Pointer[[]corev1.ContainerImage]
-	closers                      []func() // undo build, in reverse order
+	closers                      []func() // undo build; called in reverse order
 }
 
 // Run runs the node until ctx ends. Pods keep running.

@@ -17,6 +17,7 @@ import (
 // evicted: the kubelet's monitoring period.
 const repeatInterval = 10 * time.Second
 
+// execute performs an effect of the machine.
 func (s *Manager) execute(ctx context.Context, wg *sync.WaitGroup, now time.Time, e nodepressure.Effect) {
 	switch e := e.(type) {
 	case nodepressure.Evict:
@@ -64,8 +65,8 @@ func (s *Manager) evict(now time.Time, e *nodepressure.Evict) {
 
 // isHard reports whether the manager kills the pod itself.
 func isHard(e *nodepressure.Evict) bool {
-	_, signal := nodepressure.ParseSignal(e.Cause)
-	return e.Grace <= maxHardGraceSeconds && signal
+	_, isSignal := nodepressure.ParseSignal(e.Cause)
+	return e.Grace <= maxHardGraceSeconds && isSignal
 }
 
 // setTerminating records that a pod is being evicted.
@@ -98,11 +99,11 @@ func (s *Manager) kill(pod *corev1.Pod, decided time.Time) error {
 	return err
 }
 
-// reportEviction reports an eviction in the log, in metrics and as an event. err is why the pod's
-// cgroup could not be killed.
+// reportEviction reports an eviction in the log, in metrics and as an event. err is the
+// error of killing the pod's cgroup, or nil.
 func (s *Manager) reportEviction(pod *corev1.Pod, decided time.Time, e *nodepressure.Evict, err error) {
 	if err != nil { // the agent still stops it through the runtime
-		s.opts.Log.Error(err, "Evicted pod's cgroup could not be killed", "pod", e.Pod.Namespace+"/"+e.Pod.Name)
+		s.opts.Log.Error(err, "Failed to kill the cgroup of an evicted pod", "pod", e.Pod.Namespace+"/"+e.Pod.Name)
 	}
 	s.opts.Metrics.evictions.WithLabelValues(e.Cause).Inc()
 	s.opts.Metrics.statsAge.WithLabelValues(e.Cause).Observe(time.Since(decided).Seconds())
