@@ -55,13 +55,13 @@ func (w *worker) isFinal(ok bool) bool {
 	return w.target.Probe == podlifecycle.Startup || w.target.Probe == podlifecycle.Liveness && !ok
 }
 
-// firstProbe returns the time of the first probe: after the initial delay, or now if that is
-// over. Containers older than the agent get a time within one period.
+// firstProbe returns the time of the first probe: after the initial delay, or now if that
+// has passed. Containers older than the agent get a time within one period.
 func (w *worker) firstProbe(startTime, now time.Time) time.Time {
-	at := w.target.Started.Add(time.Duration(w.spec.InitialDelaySeconds) * time.Second)
+	first := w.target.Started.Add(time.Duration(w.spec.InitialDelaySeconds) * time.Second)
 	switch {
-	case at.After(now):
-		return at
+	case first.After(now):
+		return first
 	case w.target.Started.Before(startTime):
 		h := fnv.New64a()
 		_, _ = h.Write([]byte(w.target.Pod.UID))
@@ -73,13 +73,13 @@ func (w *worker) firstProbe(startTime, now time.Time) time.Time {
 // nextTick returns the first tick after now.
 func nextTick(tick time.Time, period time.Duration, now time.Time) time.Time {
 	tick = tick.Add(period)
-	if late := now.Sub(tick); late > 0 {
-		tick = tick.Add((late + period - 1) / period * period)
+	if delay := now.Sub(tick); delay > 0 {
+		tick = tick.Add((delay + period - 1) / period * period)
 	}
 	return tick
 }
 
-// probeSpec returns the container's probe, nil if there is none.
+// probeSpec returns the container's probe, or nil if there is none.
 func probeSpec(c *corev1.Container, probe podlifecycle.Probes) *corev1.Probe {
 	switch probe {
 	case podlifecycle.Startup:

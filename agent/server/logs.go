@@ -58,8 +58,8 @@ func (s *Server) logs(w http.ResponseWriter, r *http.Request, n *Node) {
 	}
 }
 
-// hasTerminated reports whether a container will write no more. An unreachable runtime may come
-// back.
+// hasTerminated reports whether a container will write no more. An unreachable runtime may
+// recover.
 func hasTerminated(ctx context.Context, n *Node, id string) bool {
 	c, err := n.Runtime.ContainerStatus(ctx, id)
 	if err != nil {
@@ -93,7 +93,7 @@ func findLog(ctx context.Context, n *Node, p *corev1.Pod, name string, previous 
 	return attempts[0].Id, c.LogPath, nil
 }
 
-// waitingState returns the state of a waiting container, nil for others.
+// waitingState returns the state of a waiting container, or nil.
 func waitingState(p *corev1.Pod, name string) *corev1.ContainerStateWaiting {
 	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses, p.Status.EphemeralContainerStatuses) {
 		if c.Name == name {
