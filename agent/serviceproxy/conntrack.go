@@ -72,7 +72,7 @@ func isLocal(ip net.IP) bool {
 	return err == nil && len(routes) > 0 && routes[0].Type == unix.RTN_LOCAL
 }
 
-// delete deletes the flows. Errors are only logged, because flows expire without packets.
+// delete deletes the flows. It only logs errors, because the kernel removes flows without packets.
 func (s *staleFlows) delete(f family, log klog.Logger) {
 	if s.empty() {
 		return

@@ -183,10 +183,10 @@ var fixedChains = []struct {
 	hook     *nftables.ChainHook
 	priority *nftables.ChainPriority
 }{
-	{preroutingTo, nftables.ChainHookPrerouting, nftables.ChainPriorityNATDest},
-	{outputTo, nftables.ChainHookOutput, nftables.ChainPriorityNATDest},
-	{masqueradeTo, nftables.ChainHookPostrouting, nftables.ChainPriorityNATSource},
-	{servicesName, nil, nil}, {rejectChain, nil, nil}, {dropChain, nil, nil},
+	{preroutingChain, nftables.ChainHookPrerouting, nftables.ChainPriorityNATDest},
+	{outputChain, nftables.ChainHookOutput, nftables.ChainPriorityNATDest},
+	{masqueradeChain, nftables.ChainHookPostrouting, nftables.ChainPriorityNATSource},
+	{servicesChain, nil, nil}, {rejectChain, nil, nil}, {dropChain, nil, nil},
 }
 
 // fixedRules returns the rules that every table has.
@@ -202,23 +202,23 @@ func (w *writer) fixedRules() []fixedRule {
 	notFromPods := lookup(w.sets[podCIDRSet], reg1)
 	notFromPods.Invert = true
 	rules := []fixedRule{
-		{preroutingTo, "jump services", []expr.Any{jump(expr.VerdictJump, servicesName)}},
-		{outputTo, "jump services", []expr.Any{jump(expr.VerdictJump, servicesName)}},
+		{preroutingChain, "jump services", []expr.Any{jump(expr.VerdictJump, servicesChain)}},
+		{outputChain, "jump services", []expr.Any{jump(expr.VerdictJump, servicesChain)}},
 	}
 	if len(w.source.podCIDRs) > 0 {
-		rules = append(rules, fixedRule{servicesName, "cluster IP, not from pods, mark for masquerade", slices.Concat(clusterIP, []expr.Any{f.source(reg1), notFromPods}, setMark())})
+		rules = append(rules, fixedRule{servicesChain, "cluster IP, not from pods, mark for masquerade", slices.Concat(clusterIP, []expr.Any{f.source(reg1), notFromPods}, setMark())})
 	}
 	rules = append(rules,
-		fixedRule{servicesName, "chain of the Service IP", slices.Concat([]expr.Any{f.destination(reg1)}, protocolAndPort(f.registerAfter(reg1)), []expr.Any{verdictMap(w.sets[serviceIPMap], reg1)})},
-		fixedRule{servicesName, "cluster IP, other port, reject", slices.Concat(clusterIP, []expr.Any{reject})},
-		fixedRule{servicesName, "chain of the node port", slices.Concat(localAddress(false), f.notLoopback(), protocolAndPort(unix.NFT_REG32_00), []expr.Any{verdictMap(w.sets[nodePortMap], reg1)})},
+		fixedRule{servicesChain, "chain of the Service IP", slices.Concat([]expr.Any{f.destination(reg1)}, protocolAndPort(f.registerAfter(reg1)), []expr.Any{verdictMap(w.sets[serviceIPMap], reg1)})},
+		fixedRule{servicesChain, "cluster IP, other port, reject", slices.Concat(clusterIP, []expr.Any{reject})},
+		fixedRule{servicesChain, "chain of the node port", slices.Concat(localAddress(false), f.notLoopback(), protocolAndPort(unix.NFT_REG32_00), []expr.Any{verdictMap(w.sets[nodePortMap], reg1)})},
 		fixedRule{rejectChain, "reject", []expr.Any{reject}},
 		fixedRule{dropChain, "drop", []expr.Any{jump(expr.VerdictDrop, "")}},
-		fixedRule{masqueradeTo, "marked, masquerade", append(bitSet(&expr.Meta{Key: expr.MetaKeyMARK, Register: reg1}, masqueradeMark), fullyRandom)},
-		fixedRule{masqueradeTo, "hairpin, masquerade", slices.Concat(translated, []expr.Any{f.source(reg1), f.destination(f.registerAfter(reg1)), lookup(w.sets[hairpinSet], reg1), fullyRandom})},
+		fixedRule{masqueradeChain, "marked, masquerade", append(bitSet(&expr.Meta{Key: expr.MetaKeyMARK, Register: reg1}, masqueradeMark), fullyRandom)},
+		fixedRule{masqueradeChain, "hairpin, masquerade", slices.Concat(translated, []expr.Any{f.source(reg1), f.destination(f.registerAfter(reg1)), lookup(w.sets[hairpinSet], reg1), fullyRandom})},
 	)
 	if w.source.masqueradePods {
-		rules = append(rules, fixedRule{masqueradeTo, "pod to pod, masquerade", slices.Concat(translated, []expr.Any{f.source(reg1), lookup(w.sets[podCIDRSet], reg1),
+		rules = append(rules, fixedRule{masqueradeChain, "pod to pod, masquerade", slices.Concat(translated, []expr.Any{f.source(reg1), lookup(w.sets[podCIDRSet], reg1),
 			f.destination(reg1), lookup(w.sets[podCIDRSet], reg1), fullyRandom})})
 	}
 	return rules
