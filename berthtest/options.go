@@ -62,8 +62,8 @@ func Node(name string, opts ...NodeOption) Option {
 		if err != nil {
 			return err
 		}
-		for _, n := range o.nodes {
-			if n.Name == name {
+		for _, existing := range o.nodes {
+			if existing.Name == name {
 				return fmt.Errorf("node %q: added twice", name)
 			}
 		}
