@@ -202,7 +202,7 @@ func TestReadsDoNotAllocate(t *testing.T) {
 		"pids": func() { _, _ = g.Pids() }, "oom": func() { _, _ = g.OOMKills() }, "cpu": func() { _, _ = g.CPU() }, "psi": func() { _ = g.PSI(&s) },
 	} {
 		if n := testing.AllocsPerRun(100, read); n > 0 {
-			t.Errorf("reading %s allocates %v times", name, n)
+			t.Errorf("reading %s allocates %v times, want 0", name, n)
 		}
 	}
 }
@@ -210,10 +210,10 @@ func TestReadsDoNotAllocate(t *testing.T) {
 func TestRootIsNeverKilledOrRemoved(t *testing.T) {
 	h := host(t)
 	if err := h.Kill("/"); err == nil {
-		t.Error("Kill succeeded for /")
+		t.Error("Kill succeeded for /, want an error")
 	}
 	if err := h.Remove(context.Background(), "/"); err == nil {
-		t.Error("Remove succeeded for /")
+		t.Error("Remove succeeded for /, want an error")
 	}
 }
 

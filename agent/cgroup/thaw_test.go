@@ -15,7 +15,7 @@ import (
 func TestThaw(t *testing.T)   { checkThaw(t, host(t)) }
 func TestV2Thaw(t *testing.T) { checkThaw(t, hostV2(t)) }
 
-// checkThaw checks that Thaw, Kill and Remove work frozen cgroups that a killed agent left frozen.
+// checkThaw checks that Thaw, Kill and Remove work on cgroups that a killed agent left frozen.
 func checkThaw(t *testing.T, h *cgroup.Host) {
 	file, frozen, thawed := filepath.Join(h.Dir("freezer", "/"), "freezer.state"), "FROZEN", "THAWED"
 	if h.Mode == cgroup.V2 {
@@ -76,7 +76,7 @@ func TestKillKeepsDescendantsFrozen(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(filepath.Join(filepath.Dir(state), "freezer.self_freezing")); err != nil || strings.TrimSpace(string(text)) != "1" {
-		t.Errorf("killing the pod thawed the container's cgroup: %q, %v", text, err)
+		t.Errorf("freezer.self_freezing of the container is %q (error %v) after killing the pod, want 1", text, err)
 	}
 	if err := h.Thaw(pod); err != nil {
 		t.Fatal(err)

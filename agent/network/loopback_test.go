@@ -38,7 +38,7 @@ func TestProtectLoopback(t *testing.T) {
 	defer l.Close()
 	routeThroughNamespace(t, ns)
 	if err := dialFrom(ns, l.Addr().String(), 500*time.Millisecond); err == nil {
-		t.Error("the pod reaches a listener on the host's loopback address")
+		t.Error("the pod reaches a listener on the host's loopback address, want an error")
 	}
 	// Open adds a rule that is missing on an existing bridge.
 	if err := network.RemoveRules(context.Background(), func(name, _ string) bool { return name == o.Bridge }); err != nil {
@@ -51,7 +51,7 @@ func TestProtectLoopback(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := dialFrom(ns, l.Addr().String(), 500*time.Millisecond); err == nil {
-		t.Error("after reopening, the pod reaches a listener on the host's loopback address")
+		t.Error("after reopening, the pod reaches a listener on the host's loopback address, want an error")
 	}
 }
 

@@ -31,10 +31,10 @@ func open(t *testing.T) (network.Options, *network.Network) {
 			t.Error(err)
 		}
 		if _, err := net.InterfaceByName(o.Bridge); err == nil {
-			t.Errorf("bridge %s remains", o.Bridge)
+			t.Errorf("bridge %s still exists", o.Bridge)
 		}
 		if rules, err := exec.Command("iptables-save").Output(); err == nil && strings.Contains(string(rules), o.Bridge) {
-			t.Errorf("rules remain: %s", rules)
+			t.Errorf("rules still exist: %s", rules)
 		}
 	})
 	n, err := network.Open(o)

@@ -38,7 +38,7 @@ func (e *Embedded) setDefaults(o *Options) {
 	e.Bridge = cmp.Or(e.Bridge, defaultBridge(o.Root))
 }
 
-// defaultBridge returns the bridge of the agent with the directory.
+// defaultBridge returns the name of the bridge of the agent whose directory is root.
 func defaultBridge(root string) string { return fmt.Sprintf("berth-%08x", hash(root)) }
 
 func hash(text string) uint32 {

@@ -30,11 +30,11 @@ const (
 	waitNotice = 3 * time.Second
 )
 
-// managesNetwork reports whether the pods' network is the agent's and needs the node's range. The
+// managesNetwork reports whether the agent creates the pods' network, which needs the node's range. The
 // network of a container runtime that runs already is configured elsewhere.
 func (o *Options) managesNetwork() bool { return o.Embedded != nil || o.startRuntime != nil }
 
-// networkPodCIDR returns the range of the pods' network, or "" if the network is not the agent's.
+// networkPodCIDR returns the range of the pods' network, or "" if the agent does not create it.
 func (n *node) networkPodCIDR() string {
 	if !n.opts.managesNetwork() {
 		return ""
@@ -104,7 +104,7 @@ func (n *node) findPodCIDR(ctx context.Context) (string, error) {
 	case o.PodCIDR != "":
 		return n.usePodCIDR(ctx, o.PodCIDR, err)
 	case err != nil && !apierrors.IsNotFound(err) && savedCIDR != "":
-		o.Log.Info("Failed to read the node; its pods keep the range of the savedCIDR start", "node", o.Name, "podCIDR", savedCIDR, "err", err.Error())
+		o.Log.Info("Failed to read the node; its pods keep the range of the last start", "node", o.Name, "podCIDR", savedCIDR, "err", err.Error())
 		return savedCIDR, nil
 	case o.PodCIDRTimeout == 0:
 		return n.chooseLocal(ctx, err)

@@ -85,7 +85,7 @@ func (n *node) findFilesystems(ctx context.Context) (layout nodepressure.Layout,
 		if err != nil {
 			return layout, fmt.Errorf("node %s: %w", n.opts.Name, err)
 		}
-		if !separate { // writable layers are with the pods' separate files, apart from the images
+		if !separate { // writable layers are with the pods' other files, apart from the images
 			layout.DedicatedContainerFs, n.containerFs = true, n.nodeFs
 		}
 	}

@@ -80,7 +80,7 @@ func (s *Manager) setTerminating(pod types.UID, now time.Time, e *nodepressure.E
 	s.terminating[pod] = termination{deadline: deadline}
 }
 
-// kill kills the cgroup of a terminating pod. killStragglers kills processes that enter it later.
+// kill kills the cgroup of a terminating pod. killLateProcesses kills processes that enter it later.
 func (s *Manager) kill(pod *corev1.Pod, decided time.Time) error {
 	cgroup := s.opts.Stats.Cgroup(pod)
 	err := s.opts.Host.Kill(cgroup)
@@ -111,7 +111,7 @@ func (s *Manager) reportEviction(pod *corev1.Pod, decided time.Time, e *nodepres
 	RecordEviction(s.opts.Events, pod, e)
 }
 
-// podTerminated is called when no process of an evicted pod is left.
+// podTerminated is called when no process of an evicted pod exists any more.
 func (s *Manager) podTerminated(uid types.UID) {
 	s.mu.Lock()
 	delete(s.terminating, uid)
@@ -129,9 +129,9 @@ func (s *Manager) observedPod(uid types.UID) *corev1.Pod {
 	return nil
 }
 
-// killStragglers kills processes that entered the cgroups of killed pods: containers that were
+// killLateProcesses kills processes that entered the cgroups of killed pods: containers that were
 // just starting.
-func (s *Manager) killStragglers(now time.Time) {
+func (s *Manager) killLateProcesses(now time.Time) {
 	s.mu.Lock()
 	if now.Sub(s.lastKilled) < 200*time.Millisecond {
 		s.mu.Unlock()

@@ -52,7 +52,7 @@ func TestObservePods(t *testing.T) {
 	}
 	list := n.Pods("")
 	unstarted := list[0].DeepCopy()
-	unstarted.UID = "notTerminating-started"
+	unstarted.UID = "not-started"
 	list = append(list, unstarted)
 	got := n.Stats.Observe(list, func(uid types.UID) time.Time {
 		if uid == unstarted.UID {

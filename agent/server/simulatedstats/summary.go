@@ -148,9 +148,9 @@ func usedBytes(o *nodepressure.Observation, s nodepressure.Signal) int64 {
 
 // filesystem returns the stats of a file system; s+1 is the signal of its inodes.
 func filesystem(now time.Time, o *nodepressure.Observation, s nodepressure.Signal) *stats.FsStats {
-	number := func(n int64) *uint64 { u := uint64(max(n, 0)); return &u }
+	pointer := func(n int64) *uint64 { u := uint64(max(n, 0)); return &u }
 	return &stats.FsStats{
-		Time: metav1.NewTime(now), AvailableBytes: number(o.Signals[s].Available), CapacityBytes: number(o.Signals[s].Capacity), UsedBytes: number(usedBytes(o, s)),
-		InodesFree: number(o.Signals[s+1].Available), Inodes: number(o.Signals[s+1].Capacity), InodesUsed: number(usedBytes(o, s+1)),
+		Time: metav1.NewTime(now), AvailableBytes: pointer(o.Signals[s].Available), CapacityBytes: pointer(o.Signals[s].Capacity), UsedBytes: pointer(usedBytes(o, s)),
+		InodesFree: pointer(o.Signals[s+1].Available), Inodes: pointer(o.Signals[s+1].Capacity), InodesUsed: pointer(usedBytes(o, s+1)),
 	}
 }
