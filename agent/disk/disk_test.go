@@ -124,7 +124,7 @@ func TestReport(t *testing.T) {
 		delete(got, name)
 	}
 	if len(got) > 0 {
-		t.Errorf("unexpected consumers %v", got)
+		t.Errorf("got also consumers %v, want none", got)
 	}
 	if c := report.Consumers[0]; c.Kind != disk.Log || c.Bytes < 100<<10 {
 		t.Errorf("largest consumer %+v, want the log of 100 KiB", c)
@@ -167,10 +167,10 @@ func TestReportListsUnmeasuredParts(t *testing.T) {
 	service.Fail("ListContainers", errors.New("unavailable"))
 	report, err := r.Report(context.Background())
 	if err != nil || len(report.Unknown) != 1 || !strings.Contains(report.Unknown[0], "unavailable") || len(report.FileSystems) != 2 {
-		t.Errorf("%+v, %v, want one unknown part and two file systems", report, err)
+		t.Errorf("Report = %+v, %v, want one unknown part and two file systems", report, err)
 	}
 	if report, err = r.Report(context.Background()); err != nil || len(report.Consumers) != 1 || report.Consumers[0].Bytes != 1<<20 || len(report.Unknown) != 1 {
-		t.Errorf("%+v, %v, want the compressed size of the image, and its layers as unknown", report, err)
+		t.Errorf("Report = %+v, %v, want the compressed size of the image, and its layers as unknown", report, err)
 	}
 	if unknown := strings.Join(report.Unknown, "; "); unknown != "images: unpacked layers: layer sizes are not supported" {
 		t.Errorf("unknown %q, want the message of the status only", unknown)

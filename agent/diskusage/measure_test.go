@@ -23,7 +23,7 @@ func TestMeasure(t *testing.T) {
 	}
 	before, err := diskusage.Measure(dir)
 	if err != nil || before.Inodes != 2 {
-		t.Fatalf("%+v, %v, want 2 inodes", before, err)
+		t.Fatalf("Measure = %+v, %v, want 2 inodes", before, err)
 	}
 	write("subdir/file", 10_000)
 	for name, link := range map[string]func(target, path string) error{"hardlink": os.Link, "symlink": func(_, path string) error { return os.Symlink("/usr", path) }} {
@@ -33,7 +33,7 @@ func TestMeasure(t *testing.T) {
 	}
 	after, err := diskusage.Measure(dir)
 	if growth := after.Bytes - before.Bytes; err != nil || after.Inodes != 4 || growth < 10_000 || growth > 40_000 {
-		t.Errorf("%+v, %v, want one file and one link more than %+v", after, err, before)
+		t.Errorf("Measure = %+v, %v, want one file and one link more than %+v", after, err, before)
 	}
 	if u, err := diskusage.Measure(filepath.Join(dir, "none")); u != (diskusage.Usage{}) || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Measure of a missing directory: %+v, %v, want %v", u, err, fs.ErrNotExist)

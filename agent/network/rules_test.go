@@ -34,7 +34,7 @@ func TestUnreadableRules(t *testing.T) {
 		testkit.SkipOrFail(t, "netfilter", "the kernel has no firewall")
 	}
 	if err := network.RemoveRules(context.Background(), selectAll); err == nil || !strings.Contains(err.Error(), "iptables-save") || !strings.Contains(err.Error(), "refused") {
-		t.Errorf("%v, want the error of iptables-save", err)
+		t.Errorf("RemoveRules: %v, want the error of iptables-save", err)
 	}
 	t.Setenv("PATH", t.TempDir())
 	if err := network.RemoveRules(context.Background(), selectAll); err != nil {
