@@ -28,7 +28,7 @@ type Cluster struct {
 	Kubeconfig string
 	// Client is a client with Config.
 	Client kubernetes.Interface
-	// Webhook is where the test must serve the webhooks of [Webhooks].
+	// Webhook is the address at which the test must serve the webhooks of [Webhooks].
 	Webhook WebhookServer
 
 	t        testing.TB
@@ -45,10 +45,10 @@ type Cluster struct {
 }
 
 // Start starts a cluster and returns when its nodes accept pods. The cluster ends with the test. Start
-// fails the test if the cluster does not start, and the test fails later if a component ends by itself.
-func Start(t testing.TB, change ...Option) *Cluster {
+// fails the test if the cluster does not start, and the test fails later if a component stops.
+func Start(t testing.TB, opts ...Option) *Cluster {
 	t.Helper()
-	o, err := newOptions(change)
+	o, err := newOptions(opts)
 	if err != nil {
 		t.Fatalf("berthtest: %v", err)
 	}
@@ -58,9 +58,9 @@ func Start(t testing.TB, change ...Option) *Cluster {
 		t.Fatalf("berthtest: %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	started, ended := make(chan struct{}), make(chan error, 1)
+	started, stopped := make(chan struct{}), make(chan error, 1)
 	go func() {
-		ended <- rungroup.Run(ctx, func(p *rungroup.Group) error {
+		stopped <- rungroup.Run(ctx, func(p *rungroup.Group) error {
 			if err := c.start(p); err != nil {
 				return err
 			}
@@ -70,14 +70,14 @@ func Start(t testing.TB, change ...Option) *Cluster {
 	}()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-ended; err != nil {
+		if err := <-stopped; err != nil {
 			t.Errorf("berthtest: %v", err)
 		}
 	})
 	select {
 	case <-started:
-	case err := <-ended:
-		ended <- nil
+	case err := <-stopped:
+		stopped <- nil
 		t.Fatalf("berthtest: starting the cluster: %v", err)
 	case <-time.After(o.timeout):
 		t.Fatalf("berthtest: the cluster did not start within %v", o.timeout)

@@ -56,7 +56,7 @@ func awaitReady(t *testing.T, c *berthtest.Cluster, name string, count int, exce
 			}
 		}
 		if ready != count {
-			return fmt.Errorf("%d are%s", ready, lines)
+			return fmt.Errorf("%d pods are ready%s", ready, lines)
 		}
 		return nil
 	})
@@ -88,11 +88,11 @@ func TestClusterRunsPods(t *testing.T) {
 		t.Fatal(err)
 	}
 	if gpus := n.Status.Allocatable["example.com/gpu"]; gpus.Value() != 4 || n.Labels["zone"] != "a" || len(n.Spec.Taints) != 1 {
-		t.Errorf("node gpu has labels %v, taints %v, allocatable %v", n.Labels, n.Spec.Taints, n.Status.Allocatable)
+		t.Errorf("node gpu has labels %v, taints %v, allocatable %v, want zone=a, one taint and 4 GPUs", n.Labels, n.Spec.Taints, n.Status.Allocatable)
 	}
 	pods, err := client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{FieldSelector: "spec.nodeName=gpu"})
 	if err != nil || len(pods.Items) > 0 {
-		t.Errorf("%d pods on the tainted node, error %v", len(pods.Items), err)
+		t.Errorf("%d pods on the tainted node, %v, want 0", len(pods.Items), err)
 	}
 }
 
@@ -117,12 +117,12 @@ func TestInvalidOptions(t *testing.T) {
 		}()
 		<-done
 		if !strings.Contains(f.message, tc.want) {
-			t.Errorf("%s: failed with %q, want %q", name, f.message, tc.want)
+			t.Errorf("%s: Start failed with %q, want %q in it", name, f.message, tc.want)
 		}
 	}
 }
 
-// failure records how a test fails.
+// failure is a testing.TB that records the message of Fatalf.
 type failure struct {
 	testing.TB
 	message string
@@ -135,9 +135,9 @@ func (f *failure) Fatalf(format string, args ...any) {
 	goruntime.Goexit()
 }
 
-// TestNothingIsLeft checks that a cluster leaves no goroutine, port or file. Libraries may keep goroutines from the
-// first start on, but each further cluster must add none.
-func TestNothingIsLeft(t *testing.T) {
+// TestClusterReleasesResources checks that no goroutine, port or file of a cluster remains. Goroutines of libraries
+// may remain after the first cluster, but a further cluster must add none.
+func TestClusterReleasesResources(t *testing.T) {
 	var address, kubeconfig string
 	run := func(t *testing.T) {
 		start := time.Now()
@@ -151,7 +151,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 	t.Run("first", run)
 	settled := settle(nil)
-	t.Logf("libraries keep goroutines: %v", settled)
+	t.Logf("goroutines of libraries: %v", settled)
 	t.Run("second", run)
 	after := settle(settled)
 	for creator, count := range after {
@@ -161,10 +161,10 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 	if conn, err := net.Dial("tcp", address); err == nil {
 		_ = conn.Close()
-		t.Errorf("%s is still open", address)
+		t.Errorf("the API server still listens at %s", address)
 	}
 	if _, err := os.Stat(kubeconfig); !os.IsNotExist(err) {
-		t.Errorf("%s still exists: %v", kubeconfig, err)
+		t.Errorf("kubeconfig %s: %v, want it deleted", kubeconfig, err)
 	}
 }
 
@@ -174,16 +174,16 @@ func settle(before map[string]int) map[string]int {
 	last, since := goroutines(), time.Now()
 	for time.Since(since) < 2*time.Second {
 		time.Sleep(20 * time.Millisecond)
-		now := goroutines()
-		if !maps.Equal(now, last) {
-			last, since = now, time.Now()
+		current := goroutines()
+		if !maps.Equal(current, last) {
+			last, since = current, time.Now()
 		}
-		more := before == nil
-		for creator, count := range now {
-			more = more || count > before[creator]
+		added := before == nil
+		for creator, count := range current {
+			added = added || count > before[creator]
 		}
-		if !more {
-			return now
+		if !added {
+			return current
 		}
 	}
 	return last

@@ -22,7 +22,7 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/pki"
 )
 
-// WebhookServer is where the API server calls webhooks.
+// WebhookServer is the address at which the API server calls webhooks.
 type WebhookServer struct {
 	// Host and Port are the address that the test must listen on, with TLS.
 	Host string
@@ -115,7 +115,7 @@ func (c *Cluster) createValidatingWebhooks(ctx context.Context, manifest *unstru
 	return err
 }
 
-// redirect replaces a Service by the address of the webhook server.
+// redirect replaces a Service with the address of the webhook server.
 func (c *Cluster) redirect(config *admissionv1.WebhookClientConfig) {
 	if config.Service == nil {
 		return
@@ -128,8 +128,8 @@ func (c *Cluster) redirect(config *admissionv1.WebhookClientConfig) {
 	*config = admissionv1.WebhookClientConfig{URL: &url, CABundle: c.server.Authority().CAPEM()}
 }
 
-// readObjects reads the objects of these kinds. Files must contain no others; directories may, such as a
-// kustomization.
+// readObjects reads the objects of these kinds. A file in paths must not contain other kinds. In directories,
+// objects of other kinds are ignored, such as a kustomization.
 func readObjects(paths []string, kinds ...string) (out []*unstructured.Unstructured, err error) {
 	for _, path := range paths {
 		files := []string{path}
@@ -195,7 +195,7 @@ func readFile(file string) (out []*unstructured.Unstructured, err error) {
 		if err := yaml.Unmarshal(document, &o.Object); err != nil {
 			return nil, err
 		}
-		if len(o.Object) > 0 { // else it has only comments
+		if len(o.Object) > 0 { // a document may have only comments
 			out = append(out, o)
 		}
 	}

@@ -29,7 +29,7 @@ func TestCustomResourceIsServed(t *testing.T) {
 	widget := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Widget",
 		"metadata": map[string]any{"name": "w"}, "spec": map[string]any{"color": "red", "replicas": int64(9)}}}
 	if _, err := widgets.Create(t.Context(), widget, metav1.CreateOptions{}); err == nil || !strings.Contains(err.Error(), "replicas exceed max") {
-		t.Errorf("an invalid widget gets %v", err)
+		t.Errorf("creating an invalid widget: %v, want an error about replicas", err)
 	}
 }
 
@@ -57,7 +57,7 @@ func TestWebhookIsCalled(t *testing.T) {
 	}
 	c.Eventually("the webhook rejects the name", func(context.Context) error {
 		if err := create("forbidden"); err == nil || !strings.Contains(err.Error(), "this name is forbidden") {
-			return fmt.Errorf("create returns %w", err)
+			return fmt.Errorf("creating the forbidden name: %w", err)
 		}
 		return nil
 	})

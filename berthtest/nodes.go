@@ -16,16 +16,16 @@ import (
 type nodeAgent struct {
 	manifest *corev1.Node
 	stop     context.CancelFunc
-	ended    chan struct{} // closed when the agent has ended
+	stopped  chan struct{} // closed when the agent has stopped
 }
 
 // startAgent starts the agent of a node. The caller holds c.mu, unless the cluster is starting.
 func (c *Cluster) startAgent(manifest *corev1.Node) {
 	ctx, stop := context.WithCancel(c.group.Ctx)
-	a := &nodeAgent{manifest: manifest, stop: stop, ended: make(chan struct{})}
+	a := &nodeAgent{manifest: manifest, stop: stop, stopped: make(chan struct{})}
 	c.agents[manifest.Name] = a
 	c.group.Wg.Go(func() {
-		defer close(a.ended)
+		defer close(a.stopped)
 		defer stop()
 		err := rungroup.Run(ctx, func(p *rungroup.Group) error {
 			return c.nodes.Start(p, []*corev1.Node{manifest.DeepCopy()})
@@ -37,9 +37,9 @@ func (c *Cluster) startAgent(manifest *corev1.Node) {
 }
 
 // AddNode adds a node, as [Node] does, and waits until it accepts pods.
-func (c *Cluster) AddNode(name string, change ...NodeOption) {
+func (c *Cluster) AddNode(name string, opts ...NodeOption) {
 	c.t.Helper()
-	n, err := newNode(name, change)
+	n, err := newNode(name, opts)
 	if err != nil {
 		c.fatalf("%v", err)
 	}
@@ -50,7 +50,7 @@ func (c *Cluster) AddNode(name string, change ...NodeOption) {
 	}
 	c.mu.Unlock()
 	if exists {
-		c.fatalf("node %q: exists already", name)
+		c.fatalf("node %q: already exists", name)
 	}
 	c.waitUntilUsable(name)
 }
@@ -69,7 +69,7 @@ func (c *Cluster) RemoveNode(name string) {
 }
 
 // FailNode stops a node's heartbeats, as if the network of the machine failed. After [GracePeriod] the node is not
-// ready, and pods without own tolerations are evicted after [TolerationSeconds]. Their objects stay until the node
+// ready, and pods without their own tolerations are evicted after [TolerationSeconds]. Their objects stay until the node
 // recovers or is removed.
 func (c *Cluster) FailNode(name string) {
 	c.t.Helper()
@@ -91,7 +91,7 @@ func (c *Cluster) RecoverNode(name string) {
 func (c *Cluster) PressureNode(name string, condition corev1.NodeConditionType) {
 	c.t.Helper()
 	c.restart(name, func(n *corev1.Node) (err error) {
-		n.Annotations[usage.Annotation], err = usageUnder(condition, n.Status.Capacity)
+		n.Annotations[usage.Annotation], err = pressureUsage(condition, n.Status.Capacity)
 		return err
 	})
 	c.WaitForNode(name, condition, corev1.ConditionTrue)
@@ -109,8 +109,8 @@ func (c *Cluster) RelieveNode(name string) {
 // defaultDisk is the disk of a node without ephemeral-storage in its capacity.
 const defaultDisk = 100 << 30
 
-// usageUnder returns the usage annotation of a node under pressure.
-func usageUnder(condition corev1.NodeConditionType, capacity corev1.ResourceList) (string, error) {
+// pressureUsage returns the usage annotation of a node under pressure.
+func pressureUsage(condition corev1.NodeConditionType, capacity corev1.ResourceList) (string, error) {
 	switch condition {
 	case corev1.NodeMemoryPressure:
 		return fmt.Sprintf("memory=%d", capacity.Memory().Value()), nil
@@ -124,7 +124,7 @@ func usageUnder(condition corev1.NodeConditionType, capacity corev1.ResourceList
 	return "", fmt.Errorf("condition %q: must be %s or %s", condition, corev1.NodeMemoryPressure, corev1.NodeDiskPressure)
 }
 
-// stopAgent stops the agent of a node and blocks until it has ended.
+// stopAgent stops the agent of a node and blocks until it has stopped.
 func (c *Cluster) stopAgent(name string) {
 	c.t.Helper()
 	c.mu.Lock()
@@ -134,7 +134,7 @@ func (c *Cluster) stopAgent(name string) {
 		c.fatalf("node %q: must be a node of an option or of AddNode", name)
 	}
 	a.stop()
-	<-a.ended
+	<-a.stopped
 }
 
 // restart restarts the agent of a node with a changed manifest. Its pods continue.

@@ -20,10 +20,10 @@ func TestFailedNodeRecovers(t *testing.T) {
 	c.WaitForNode("n1", corev1.NodeReady, corev1.ConditionUnknown)
 	awaitReady(t, c, "web", 4, "n1")
 	c.RecoverNode("n1")
-	c.Eventually("pods of the failed node are gone", func(ctx context.Context) error {
+	c.Eventually("pods of the failed node are deleted", func(ctx context.Context) error {
 		list, err := c.Client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=n1"})
 		if err == nil && len(list.Items) > 0 {
-			err = errors.New(list.Items[0].Name + " is still there")
+			err = errors.New(list.Items[0].Name + " still exists")
 		}
 		return err
 	})
@@ -43,17 +43,17 @@ func TestNodeUnderPressureEvicts(t *testing.T) {
 	}
 }
 
-func TestNodesComeAndGo(t *testing.T) {
+func TestAddAndRemoveNode(t *testing.T) {
 	c := berthtest.Start(t, berthtest.Nodes(0))
-	c.AddNode("late", berthtest.Capacity(corev1.ResourceCPU, "2"))
+	c.AddNode("added", berthtest.Capacity(corev1.ResourceCPU, "2"))
 	deploy(t, c, "web", 1)
-	c.RemoveNode("late")
-	c.Eventually("node late is gone", func(ctx context.Context) error {
-		_, err := c.Client.CoreV1().Nodes().Get(ctx, "late", metav1.GetOptions{})
+	c.RemoveNode("added")
+	c.Eventually("node added is deleted", func(ctx context.Context) error {
+		_, err := c.Client.CoreV1().Nodes().Get(ctx, "added", metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
-		return errors.New("it exists")
+		return errors.New("the Node exists")
 	})
-	c.AddNode("late")
+	c.AddNode("added")
 }

@@ -16,7 +16,7 @@ import (
 const (
 	// GracePeriod is the time without heartbeats after which a node is lost; 50 s by default in Kubernetes.
 	GracePeriod = 5 * time.Second
-	// TolerationSeconds is how long pods without own tolerations stay on a node that is not ready or
+	// TolerationSeconds is how long pods without their own tolerations stay on a node that is not ready or
 	// unreachable; 300 by default in Kubernetes.
 	TolerationSeconds = 1
 	// PressureTransition is how long a node's pressure condition stays true after the pressure has ended; 5
@@ -55,15 +55,15 @@ func Nodes(count int) Option {
 }
 
 // Node adds a node with 8 CPU and 16 GiB of memory, unless [Capacity] changes them.
-func Node(name string, change ...NodeOption) Option {
+func Node(name string, opts ...NodeOption) Option {
 	return func(o *options) error {
 		o.nodesSet = true
-		n, err := newNode(name, change)
+		n, err := newNode(name, opts)
 		if err != nil {
 			return err
 		}
-		for _, other := range o.nodes {
-			if other.Name == name {
+		for _, existing := range o.nodes {
+			if existing.Name == name {
 				return fmt.Errorf("node %q: added twice", name)
 			}
 		}
@@ -134,13 +134,14 @@ func Capacity(name corev1.ResourceName, quantity string) NodeOption {
 	}
 }
 
-func newNode(name string, change []NodeOption) (*corev1.Node, error) {
+// newNode returns a node with the options.
+func newNode(name string, opts []NodeOption) (*corev1.Node, error) {
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
 		return nil, fmt.Errorf("node %q: %s", name, problems[0])
 	}
 	n := agent.NewNode(name, resource.MustParse("8"), resource.MustParse("16Gi"))
 	n.Labels, n.Annotations = map[string]string{}, map[string]string{}
-	for _, c := range change {
+	for _, c := range opts {
 		if err := c(n); err != nil {
 			return nil, fmt.Errorf("node %q: %w", name, err)
 		}
@@ -149,9 +150,9 @@ func newNode(name string, change []NodeOption) (*corev1.Node, error) {
 }
 
 // newOptions applies options to the defaults.
-func newOptions(change []Option) (*options, error) {
+func newOptions(opts []Option) (*options, error) {
 	o := &options{timeout: defaultTimeout}
-	for _, c := range change {
+	for _, c := range opts {
 		if err := c(o); err != nil {
 			return nil, err
 		}

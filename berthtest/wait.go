@@ -84,11 +84,11 @@ func (c *Cluster) poll(ctx context.Context, condition func(ctx context.Context) 
 			return nil
 		}
 		if ctx.Err() == nil || last == nil {
-			last = err // not the end of the context
+			last = err // not an error about the end of ctx
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%w (gave up after at most %v)", last, c.options.timeout)
+			return fmt.Errorf("%w (timed out after at most %v)", last, c.options.timeout)
 		case <-tick.C:
 		}
 	}

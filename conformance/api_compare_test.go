@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// newAPIResponse brings a response into the form of the recordings.
+// newAPIResponse converts a response to the form of the recordings.
 func newAPIResponse(code int, header http.Header, raw []byte, watch bool) apiResponse {
 	a := apiResponse{Code: code, RetryAfter: header.Get("Retry-After"), StatusLine: fmt.Sprintf("HTTP/1.1 %d %s", code, http.StatusText(code))}
 	for _, w := range header.Values("Warning") {
@@ -77,7 +77,7 @@ func statusOf(object map[string]any) *apiStatus {
 
 func asString(v any) string { s, _ := v.(string); return s }
 
-// normalizeObject removes what differs between any two servers.
+// normalizeObject removes the fields that differ between any two servers.
 func normalizeObject(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -113,34 +113,34 @@ func normalizeTable(table map[string]any) any {
 		columns = append(columns, c)
 	}
 	rows := []any{}
-	all, _ := table["rows"].([]any)
-	for _, row := range all {
+	tableRows, _ := table["rows"].([]any)
+	for _, row := range tableRows {
 		row, _ := row.(map[string]any)
 		rows = append(rows, row["cells"])
 	}
 	return map[string]any{"kind": "Table", "columnDefinitions": columns, "rows": rows}
 }
 
-// compare returns how a response differs from the recorded one.
-func (r *vectorReplay) compare(want, have apiResponse) []string {
+// compare returns the differences between a response and the recorded one.
+func (r *vectorReplay) compare(want, got apiResponse) []string {
 	var out []string
 	reportf := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	if want.Code != have.Code {
-		reportf("code is %d, want %d", have.Code, want.Code)
+	if want.Code != got.Code {
+		reportf("code is %d, want %d", got.Code, want.Code)
 	}
-	if want.Text != have.Text {
-		reportf("text is %q, want %q", have.Text, want.Text)
+	if want.Text != got.Text {
+		reportf("text is %q, want %q", got.Text, want.Text)
 	}
-	if want.StatusLine != "" && want.StatusLine != have.StatusLine {
-		reportf("status line is %q, want %q", have.StatusLine, want.StatusLine)
+	if want.StatusLine != "" && want.StatusLine != got.StatusLine {
+		reportf("status line is %q, want %q", got.StatusLine, want.StatusLine)
 	}
-	if want.RetryAfter != have.RetryAfter {
-		reportf("Retry-After is %q, want %q", have.RetryAfter, want.RetryAfter)
+	if want.RetryAfter != got.RetryAfter {
+		reportf("Retry-After is %q, want %q", got.RetryAfter, want.RetryAfter)
 	}
-	out = append(out, r.differences("warnings", toAny(want.Warnings), toAny(have.Warnings))...)
-	out = append(out, r.statusDifferences(want.Status, have.Status)...)
-	out = append(out, r.differences("object", want.Object, have.Object)...)
-	out = append(out, r.differences("events", anyOrNil(want.Events), anyOrNil(have.Events))...)
+	out = append(out, r.differences("warnings", toAny(want.Warnings), toAny(got.Warnings))...)
+	out = append(out, r.statusDifferences(want.Status, got.Status)...)
+	out = append(out, r.differences("object", want.Object, got.Object)...)
+	out = append(out, r.differences("events", anyOrNil(want.Events), anyOrNil(got.Events))...)
 	return out
 }
 
@@ -159,50 +159,50 @@ func anyOrNil(events []any) any {
 	return events
 }
 
-func (r *vectorReplay) statusDifferences(want, have *apiStatus) []string {
-	if (want == nil) != (have == nil) {
-		return []string{fmt.Sprintf("status is %s, want %s", compactJSON(have), compactJSON(want))}
+func (r *vectorReplay) statusDifferences(want, got *apiStatus) []string {
+	if (want == nil) != (got == nil) {
+		return []string{fmt.Sprintf("status is %s, want %s", compactJSON(got), compactJSON(want))}
 	}
 	if want == nil {
 		return nil
 	}
 	var out []string
-	reportf := func(field string, have, want any) {
-		out = append(out, fmt.Sprintf("status.%s is %v, want %v", field, have, want))
+	reportf := func(field string, got, want any) {
+		out = append(out, fmt.Sprintf("status.%s is %v, want %v", field, got, want))
 	}
-	if want.Reason != have.Reason || want.Status != have.Status || want.RetryAfterSeconds != have.RetryAfterSeconds {
-		reportf("reason, status, retryAfterSeconds", []any{have.Reason, have.Status, have.RetryAfterSeconds}, []any{want.Reason, want.Status, want.RetryAfterSeconds})
+	if want.Reason != got.Reason || want.Status != got.Status || want.RetryAfterSeconds != got.RetryAfterSeconds {
+		reportf("reason, status, retryAfterSeconds", []any{got.Reason, got.Status, got.RetryAfterSeconds}, []any{want.Reason, want.Status, want.RetryAfterSeconds})
 	}
 	for _, key := range []string{"name", "group", "kind", "uid"} {
-		if !r.matches(want.Details[key], have.Details[key]) {
-			reportf("details."+key, have.Details[key], want.Details[key])
+		if !r.matches(want.Details[key], got.Details[key]) {
+			reportf("details."+key, got.Details[key], want.Details[key])
 		}
 	}
-	if !r.matchesMessage(want.Message, have.Message) {
-		reportf("message", "\n      "+have.Message, "\n      "+want.Message)
+	if !r.matchesMessage(want.Message, got.Message) {
+		reportf("message", "\n      "+got.Message, "\n      "+want.Message)
 	}
-	return append(out, r.causeDifferences(want.Causes, have.Causes)...)
+	return append(out, r.causeDifferences(want.Causes, got.Causes)...)
 }
 
-func (r *vectorReplay) causeDifferences(want, have []apiCause) []string {
-	if len(want) != len(have) {
-		return []string{fmt.Sprintf("causes are\n      %s, want\n      %s", compactJSON(have), compactJSON(want))}
+func (r *vectorReplay) causeDifferences(want, got []apiCause) []string {
+	if len(want) != len(got) {
+		return []string{fmt.Sprintf("causes are\n      %s, want\n      %s", compactJSON(got), compactJSON(want))}
 	}
 	var out []string
 	for i := range want {
-		w, h := want[i], have[i]
-		if w.Reason != h.Reason || !r.matches(w.Field, h.Field) || !r.matchesMessage(w.Message, h.Message) {
-			out = append(out, fmt.Sprintf("cause %d is\n      %s, want\n      %s", i, compactJSON(h), compactJSON(w)))
+		w, g := want[i], got[i]
+		if w.Reason != g.Reason || !r.matches(w.Field, g.Field) || !r.matchesMessage(w.Message, g.Message) {
+			out = append(out, fmt.Sprintf("cause %d is\n      %s, want\n      %s", i, compactJSON(g), compactJSON(w)))
 		}
 	}
 	return out
 }
 
-// differences walks two JSON values and returns the paths that differ.
-func (r *vectorReplay) differences(path string, want, have any) []string {
+// differences compares two JSON values and returns the paths that differ.
+func (r *vectorReplay) differences(path string, want, got any) []string {
 	switch w := want.(type) {
 	case map[string]any:
-		h, ok := have.(map[string]any)
+		g, ok := got.(map[string]any)
 		if !ok {
 			break
 		}
@@ -210,50 +210,50 @@ func (r *vectorReplay) differences(path string, want, have any) []string {
 		for k := range w {
 			keys[r.expand(k)] = true
 		}
-		for k := range h {
+		for k := range g {
 			keys[k] = true
 		}
-		filled := map[string]any{}
+		expected := map[string]any{}
 		for k, v := range w {
-			filled[r.expand(k)] = v
+			expected[r.expand(k)] = v
 		}
 		var out []string
 		for _, k := range sortedKeys(keys) {
-			wv, inWant := filled[k]
-			hv, inHave := h[k]
+			wantValue, inWant := expected[k]
+			gotValue, inGot := g[k]
 			switch {
 			case !inWant:
-				out = append(out, fmt.Sprintf("%s.%s is %s, want it absent", path, k, compactJSON(hv)))
-			case !inHave:
-				out = append(out, fmt.Sprintf("%s.%s is absent, want %s", path, k, compactJSON(wv)))
+				out = append(out, fmt.Sprintf("%s.%s is %s, want it absent", path, k, compactJSON(gotValue)))
+			case !inGot:
+				out = append(out, fmt.Sprintf("%s.%s is absent, want %s", path, k, compactJSON(wantValue)))
 			default:
-				out = append(out, r.differences(path+"."+k, wv, hv)...)
+				out = append(out, r.differences(path+"."+k, wantValue, gotValue)...)
 			}
 		}
 		return out
 	case []any:
-		h, ok := have.([]any)
-		if !ok || len(h) != len(w) {
+		g, ok := got.([]any)
+		if !ok || len(g) != len(w) {
 			break
 		}
 		var out []string
 		for i := range w {
-			out = append(out, r.differences(fmt.Sprintf("%s[%d]", path, i), w[i], h[i])...)
+			out = append(out, r.differences(fmt.Sprintf("%s[%d]", path, i), w[i], g[i])...)
 		}
 		return out
 	case string:
-		if h, ok := have.(string); ok && (r.matches(w, h) || bothFixedAges(w, h)) {
+		if g, ok := got.(string); ok && (r.matches(w, g) || bothFixedAges(w, g)) {
 			return nil
 		}
-		if n, ok := have.(float64); ok && w == "$nodePort" && n >= 30000 && n <= 32767 {
+		if n, ok := got.(float64); ok && w == "$nodePort" && n >= 30000 && n <= 32767 {
 			return nil
 		}
 	default:
-		if reflect.DeepEqual(want, have) {
+		if reflect.DeepEqual(want, got) {
 			return nil
 		}
 	}
-	return []string{fmt.Sprintf("%s is %s, want %s", path, compactJSON(have), compactJSON(want))}
+	return []string{fmt.Sprintf("%s is %s, want %s", path, compactJSON(got), compactJSON(want))}
 }
 
 func sortedKeys(set map[string]bool) []string {
@@ -273,8 +273,8 @@ func compactJSON(v any) string {
 	return string(raw)
 }
 
-// placeholders maps the placeholders of a recording to what they match: values that the
-// server has made.
+// placeholders maps the placeholders of a recording to regular expressions of the values that
+// the server generates.
 var placeholders = map[string]string{
 	"$time":      `\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`,
 	"$uid":       `[0-9a-f]{8}-[0-9a-f-]{27}`,
@@ -293,25 +293,25 @@ var (
 )
 
 // bothFixedAges ignores ages of fixed dates, because they were recorded on another day.
-func bothFixedAges(want, have string) bool {
-	return oldAge.MatchString(want) && oldAge.MatchString(have)
+func bothFixedAges(want, got string) bool {
+	return oldAge.MatchString(want) && oldAge.MatchString(got)
 }
 
 // matches compares a text that may contain placeholders.
-func (r *vectorReplay) matches(want, have string) bool {
-	if want == have {
+func (r *vectorReplay) matches(want, got string) bool {
+	if want == got {
 		return true
 	}
 	var pattern strings.Builder
 	pattern.WriteString("^")
 	rest := want
 	for {
-		at := placeholder.FindStringIndex(rest)
-		if at == nil {
+		location := placeholder.FindStringIndex(rest)
+		if location == nil {
 			break
 		}
-		pattern.WriteString(regexp.QuoteMeta(rest[:at[0]]))
-		switch name := rest[at[0]:at[1]]; name {
+		pattern.WriteString(regexp.QuoteMeta(rest[:location[0]]))
+		switch name := rest[location[0]:location[1]]; name {
 		case "$ns":
 			pattern.WriteString(regexp.QuoteMeta(r.ns))
 		case "$u":
@@ -319,13 +319,13 @@ func (r *vectorReplay) matches(want, have string) bool {
 		default:
 			pattern.WriteString(placeholders[name])
 		}
-		rest = rest[at[1]:]
+		rest = rest[location[1]:]
 		if strings.HasSuffix(pattern.String(), placeholders["$diff"]) {
 			rest = "" // the rest is not compared
 		}
 	}
 	pattern.WriteString(regexp.QuoteMeta(rest) + "$")
-	matched, err := regexp.MatchString(pattern.String(), have)
+	matched, err := regexp.MatchString(pattern.String(), got)
 	return err == nil && matched
 }
 
@@ -338,22 +338,22 @@ var (
 	decoderText = regexp.MustCompile(`(json: cannot unmarshal|json parse error:)(?s:.*)`)
 )
 
-// matchesMessage compares two messages as far as two implementations can agree.
-func (r *vectorReplay) matchesMessage(want, have string) bool {
-	if at := internalValue.FindStringIndex(want); at != nil {
-		return r.matchesPrefix(want[:at[0]+len("Invalid value")], have)
+// matchesMessage compares two messages without the parts that only kube-apiserver can have.
+func (r *vectorReplay) matchesMessage(want, got string) bool {
+	if location := internalValue.FindStringIndex(want); location != nil {
+		return r.matchesPrefix(want[:location[0]+len("Invalid value")], got)
 	}
 	want = internalType.ReplaceAllString(want, "(v1.$2)")
 	for _, pattern := range []*regexp.Regexp{schemeLine, decoderText} {
-		want, have = pattern.ReplaceAllString(want, "*"), pattern.ReplaceAllString(have, "*")
+		want, got = pattern.ReplaceAllString(want, "*"), pattern.ReplaceAllString(got, "*")
 	}
-	return r.matches(want, have)
+	return r.matches(want, got)
 }
 
-// matchesPrefix reports whether have starts with want.
-func (r *vectorReplay) matchesPrefix(want, have string) bool {
-	for i := len(have); i >= 0; i-- {
-		if r.matches(want, have[:i]) {
+// matchesPrefix reports whether got starts with want.
+func (r *vectorReplay) matchesPrefix(want, got string) bool {
+	for i := len(got); i >= 0; i-- {
+		if r.matches(want, got[:i]) {
 			return true
 		}
 	}

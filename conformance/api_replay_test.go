@@ -22,14 +22,14 @@ type vectorReplay struct {
 	responses  []any
 }
 
-// replay makes a new namespace, sends the steps in order, compares the responses and
+// replay creates a namespace, sends the steps in order, compares the responses and
 // cleans up. It returns the differences.
 func (s *apiServer) replay(v apiVector) []string {
 	s.replays++
-	u := fmt.Sprintf("%06s", strconv.FormatInt(int64(s.replays), 36))
-	r := &vectorReplay{server: s, suffix: strings.ReplaceAll(u, " ", "0"), ns: "conf-" + strings.ReplaceAll(u, " ", "0")}
+	number := fmt.Sprintf("%06s", strconv.FormatInt(int64(s.replays), 36))
+	r := &vectorReplay{server: s, suffix: strings.ReplaceAll(number, " ", "0"), ns: "conf-" + strings.ReplaceAll(number, " ", "0")}
 	if code, _, body := r.send("POST", "/api/v1/namespaces", "application/json", nil, []byte(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"`+r.ns+`"}}`)); code != http.StatusCreated {
-		return []string{fmt.Sprintf("making namespace %s: %d %s", r.ns, code, body)}
+		return []string{fmt.Sprintf("creating namespace %s: %d %s", r.ns, code, body)}
 	}
 	defer r.cleanup(v.Cleanup)
 	var mismatches []string
@@ -38,8 +38,8 @@ func (s *apiServer) replay(v apiVector) []string {
 		if err != nil {
 			return append(mismatches, fmt.Sprintf("step %d: %v", i, err))
 		}
-		for _, c := range r.compare(step.Expect, response) {
-			mismatches = append(mismatches, fmt.Sprintf("step %d %s %s: %s", i, step.Method, step.Path, c))
+		for _, difference := range r.compare(step.Expect, response) {
+			mismatches = append(mismatches, fmt.Sprintf("step %d %s %s: %s", i, step.Method, step.Path, difference))
 		}
 	}
 	return mismatches
@@ -158,7 +158,7 @@ func lookup(value any, path []string) any {
 	return value
 }
 
-// cleanup deletes what the vector left outside its namespace.
+// cleanup deletes the namespace of the vector and the objects that the vector created outside of it.
 func (r *vectorReplay) cleanup(paths []string) {
 	for _, path := range append(paths, "/api/v1/namespaces/"+r.ns) {
 		path = r.expand(path)

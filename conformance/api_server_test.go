@@ -27,7 +27,7 @@ type apiServer struct {
 	client *http.Client
 	// etcd is set if the test may compact the store.
 	etcd *clientv3.Client
-	// replays counts the replayed vectors, which makes unique names.
+	// replays is the number of replayed vectors. Unique names contain it.
 	replays int
 }
 
@@ -52,7 +52,7 @@ func (s *servers) embedded(t *testing.T) *apiServer {
 	return s.embeddedServer
 }
 
-// compactable returns a server with an etcd of the test.
+// compactable returns a server with an external etcd, which the test may compact.
 func (s *servers) compactable(t *testing.T) *apiServer {
 	s.externalOnce.Do(func() {
 		endpoint, client := startEtcd(t)
@@ -65,8 +65,8 @@ func (s *servers) compactable(t *testing.T) *apiServer {
 	return s.externalServer
 }
 
-// processes are stopped after all tests, because a later subtest may use a process that an
-// earlier one has started.
+// processes has the functions that stop the started processes. They run after all tests,
+// because a later subtest may use a process that an earlier one has started.
 var processes struct {
 	sync.Mutex
 	stop []func()
@@ -121,7 +121,7 @@ func startServer(t *testing.T, binary string, extraArgs ...string) *apiServer {
 	return connect(t, filepath.Join(dir, "data", "kubeconfig"), exited)
 }
 
-// recordedConfig turns off what has no flag.
+// recordedConfig disables the differences that no flag disables.
 const recordedConfig = `apiVersion: berth.dev/v1alpha1
 kind: BerthConfiguration
 budgets: {severalMatch: refuse, recount: false, refundFailedEvictions: false, explainRefusals: false, forbidImpossible: false}
@@ -135,7 +135,7 @@ func connect(t *testing.T, kubeconfig string, exited <-chan error) *apiServer {
 	for time.Now().Before(deadline) {
 		select {
 		case err := <-exited:
-			t.Fatalf("berth server ended: %v", err)
+			t.Fatalf("berth server exited: %v", err)
 		case <-time.After(50 * time.Millisecond):
 		}
 		if server == nil {
@@ -157,7 +157,7 @@ func connect(t *testing.T, kubeconfig string, exited <-chan error) *apiServer {
 	return nil
 }
 
-// newAdminClient returns a client of the admin, which uses HTTP/1.1 and one connection. It
+// newAdminClient returns a client with the admin's credentials, which uses HTTP/1.1 and one connection. It
 // returns nil until the kubeconfig exists.
 func newAdminClient(kubeconfig string) *apiServer {
 	cfg, err := clientcmd.BuildConfigFromFlags("", kubeconfig)

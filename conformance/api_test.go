@@ -70,9 +70,9 @@ func TestAPI(t *testing.T) {
 	}
 	sort.Strings(names)
 	servers := newServers(t)
-	different := divergentIDs(t)
+	divergent := divergentIDs(t)
 	for _, name := range names {
-		t.Run(name, func(t *testing.T) { runFamily(t, name, families[name], servers, different) })
+		t.Run(name, func(t *testing.T) { runFamily(t, name, families[name], servers, divergent) })
 	}
 }
 
@@ -83,15 +83,15 @@ func runFamily(t *testing.T, name string, vectors []json.RawMessage, servers *se
 		if err := json.Unmarshal(raw, &v); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		on := servers.embedded(t)
+		server := servers.embedded(t)
 		if v.compacts() {
-			on = servers.compactable(t)
+			server = servers.compactable(t)
 		}
-		mismatches := on.replay(v)
+		mismatches := server.replay(v)
 		switch {
 		case divergentIDs[v.ID] && len(mismatches) == 0:
 			failed++
-			t.Errorf("%s (%s) is listed in docs/reference/differences.md, but agrees: remove it there", v.ID, v.Note)
+			t.Errorf("%s (%s) is listed in docs/reference/differences.md, but does not differ: remove it there", v.ID, v.Note)
 		case divergentIDs[v.ID]:
 			divergent++
 		case len(mismatches) > 0:

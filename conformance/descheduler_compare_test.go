@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/descheduling"
 )
 
-// mismatches returns what is wrong with the evictions. All expected evictions must be
+// mismatches returns the differences between the evictions and the expected ones. All expected evictions must be
 // among them. Other evictions are allowed only as far as the recorded descheduler varied
 // in its choice.
 func (e *deschedulerExpectation) mismatches(policy *descheduling.Policy, evictor *evictionRecorder, moves []descheduling.Move) (out []string) {
@@ -19,7 +19,7 @@ func (e *deschedulerExpectation) mismatches(policy *descheduling.Policy, evictor
 		nodes[m.Node.Name]++
 		owners[ownerOf(m.Pod)]++
 		if !slices.Contains(e.Evicted, got[i]) && !slices.Contains(e.Maybe, got[i]) {
-			reportf("%s is evicted by %s", got[i], m.Strategy)
+			reportf("%s is evicted by %s, want no eviction", got[i], m.Strategy)
 		}
 		if want, reported := e.Plugin[got[i]]; reported && want != m.Profile+"/"+m.Strategy {
 			reportf("%s is evicted by %s/%s, want %s", got[i], m.Profile, m.Strategy, want)
@@ -27,11 +27,11 @@ func (e *deschedulerExpectation) mismatches(policy *descheduling.Policy, evictor
 	}
 	for _, want := range e.Evicted {
 		if !slices.Contains(got, want) {
-			reportf("%s is not evicted", want)
+			reportf("%s is not evicted, want an eviction", want)
 		}
 	}
 	if e.Ordered && !slices.Equal(got, e.Evicted) {
-		reportf("order %v, want %v", got, e.Evicted)
+		reportf("got order %v, want %v", got, e.Evicted)
 	}
 	if !e.Count.contains(len(got)) {
 		reportf("%d evictions, want %v", len(got), e.Count)
@@ -42,18 +42,18 @@ func (e *deschedulerExpectation) mismatches(policy *descheduling.Policy, evictor
 	}
 	for _, want := range e.Attempted {
 		if !slices.Contains(evictor.attempted, want) {
-			reportf("the eviction of %s, which would be refused, is not requested", want)
+			reportf("the eviction of %s is not requested, want a request, which the API server refuses", want)
 		}
 	}
 	if e.Grace != nil && (policy.Grace == nil || *policy.Grace != *e.Grace) {
-		reportf("grace %v, want %d", policy.Grace, *e.Grace)
+		reportf("got grace period %v, want %d", policy.Grace, *e.Grace)
 	}
 	return out
 }
 
 func (b bounds) contains(n int) bool { return b.Min <= n && n <= b.Max }
 
-// outOfBounds returns which numbers are out of bounds. A number without bounds must be 0.
+// outOfBounds returns the numbers that are out of bounds. A number without bounds must be 0.
 func outOfBounds(kind string, want map[string]bounds, got map[string]int) (out []string) {
 	for name, b := range want {
 		if !b.contains(got[name]) {

@@ -18,7 +18,7 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// deschedulerVector is what one cycle of the Kubernetes descheduler did to a snapshot.
+// deschedulerVector has the evictions of one cycle of the Kubernetes descheduler on a snapshot.
 // testdata/descheduler describes the format.
 type deschedulerVector struct {
 	ID      string                 `json:"id"`
@@ -78,13 +78,13 @@ func runDeschedulerFamily(t *testing.T, family string, vectors []json.RawMessage
 	fmt.Printf("%s: %d passed, %d failed\n", family, passed, failed)
 }
 
-// differences runs the vector and returns what differs.
+// differences runs the vector and returns the differences.
 func (v *deschedulerVector) differences() []string {
-	refused := v.Expect.PolicyError + v.Expect.ProfileError
+	wantError := v.Expect.PolicyError + v.Expect.ProfileError
 	policy, err := readDeschedulerPolicy(v.Policy)
 	if err != nil {
-		if refused == "" {
-			return []string{"the policy is refused: " + err.Error()}
+		if wantError == "" {
+			return []string{"got a policy error, want none: " + err.Error()}
 		}
 		return nil
 	}
@@ -94,20 +94,20 @@ func (v *deschedulerVector) differences() []string {
 	}
 	evictor := &evictionRecorder{blocked: v.Blocked}
 	result := descheduling.RunPolicy(snapshot, policy, evictor)
-	if (refused != "") != (len(result.FailedProfiles) > 0) {
-		return []string{fmt.Sprintf("profiles that cannot run: %v, want %q", result.FailedProfiles, refused)}
+	if (wantError != "") != (len(result.FailedProfiles) > 0) {
+		return []string{fmt.Sprintf("got profiles that cannot run %v, want error %q", result.FailedProfiles, wantError)}
 	}
-	if refused != "" {
+	if wantError != "" {
 		return nil
 	}
 	return v.Expect.mismatches(policy, evictor, result.Moves)
 }
 
 func (v *deschedulerVector) snapshot() (*descheduling.Snapshot, error) {
-	decode := scheme.Codecs.UniversalDeserializer()
+	decoder := scheme.Codecs.UniversalDeserializer()
 	objects := make([]runtime.Object, len(v.Objects))
 	for i, raw := range v.Objects {
-		o, _, err := decode.Decode(raw, nil, nil)
+		o, _, err := decoder.Decode(raw, nil, nil)
 		if err != nil {
 			return nil, fmt.Errorf("objects[%d]: %w", i, err)
 		}
@@ -126,8 +126,8 @@ func readDeschedulerPolicy(raw json.RawMessage) (*descheduling.Policy, error) {
 	return &d.Policy, err
 }
 
-// evictionRecorder takes the place of the API server. It grants all evictions except those
-// of some pods.
+// evictionRecorder replaces the API server. It allows all evictions except those of blocked
+// pods.
 type evictionRecorder struct {
 	blocked   []string
 	attempted []string
@@ -135,9 +135,9 @@ type evictionRecorder struct {
 
 func (*evictionRecorder) ChoosesNodes() bool { return false }
 
-func (m *evictionRecorder) Move(_, _ string, c *descheduling.Candidate) (*descheduling.Node, bool) {
-	if slices.Contains(m.blocked, c.Pod.Key()) {
-		m.attempted = append(m.attempted, c.Pod.Key())
+func (r *evictionRecorder) Move(_, _ string, c *descheduling.Candidate) (*descheduling.Node, bool) {
+	if slices.Contains(r.blocked, c.Pod.Key()) {
+		r.attempted = append(r.attempted, c.Pod.Key())
 		return nil, false
 	}
 	return nil, true

@@ -46,11 +46,11 @@ type recordedFs struct {
 	InodesUsed int64 `json:"inodesUsed"`
 }
 
-// evictionReplay is a state machine with the fakes of the recordings.
+// evictionReplay runs a state machine on the pods and stats of a vector.
 type evictionReplay struct {
-	v           *evictionVector
-	m           *nodepressure.Machine
-	in          *conversion.Converter
+	vector      *evictionVector
+	machine     *nodepressure.Machine
+	converter   *conversion.Converter
 	active      []corev1.Pod
 	layoutKnown bool
 }
@@ -61,18 +61,18 @@ var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 func newEvictionReplay(v *evictionVector, thresholds []nodepressure.Threshold) *evictionReplay {
 	m := nodepressure.New(nodepressure.Config{Thresholds: thresholds, TransitionPeriod: v.Config.Transition.Duration, MaxPodGrace: v.Config.MaxPodGrace, LocalStorage: v.Config.LocalStorage,
 		Layout: nodepressure.Layout{DedicatedImageFs: v.Node.ImageFs, DedicatedContainerFs: v.Node.ContainerFs}})
-	return &evictionReplay{v: v, m: m, in: conversion.New(), active: slices.Clone(v.Pods)}
+	return &evictionReplay{vector: v, machine: m, converter: conversion.New(), active: slices.Clone(v.Pods)}
 }
 
 // run returns the events of each round in the form of the vectors.
 func (r *evictionReplay) run() (out []json.RawMessage) {
-	for i := range r.v.Rounds {
+	for i := range r.vector.Rounds {
 		round := map[string]any{}
-		if actions := r.round(&r.v.Rounds[i]); len(actions) > 0 {
+		if actions := r.round(&r.vector.Rounds[i]); len(actions) > 0 {
 			round["actions"] = actions
 		}
 		var names []string
-		for k, c := range r.m.Conditions() {
+		for k, c := range r.machine.Conditions() {
 			if c.True {
 				names = append(names, nodepressure.ConditionType(model.Pressure(k)))
 			}
@@ -96,7 +96,7 @@ func (r *evictionReplay) round(round *evictionRound) []map[string]any {
 		return nil
 	}
 	now := epoch.Add(time.Duration(round.T * float64(time.Second)))
-	effects, _ := r.m.Step(now, r.observe(round, now, nil))
+	effects, _ := r.machine.Step(now, r.observe(round, now, nil))
 	var out []map[string]any
 	for i := 0; i < len(effects); i++ {
 		switch e := effects[i].(type) {
@@ -109,7 +109,7 @@ func (r *evictionReplay) round(round *evictionRound) []map[string]any {
 			if e.Images {
 				out = append(out, map[string]any{"gc": "images"})
 			}
-			effects = append(effects, r.m.Reclaimed(now, r.observe(round, now, round.AfterReclaim))...)
+			effects = append(effects, r.machine.Reclaimed(now, r.observe(round, now, round.AfterReclaim))...)
 		case nodepressure.Evict:
 			out = append(out, map[string]any{"kill": killResult(&e)})
 			if !round.KillError {
@@ -126,53 +126,53 @@ func killResult(e *nodepressure.Evict) map[string]any {
 	if e.Condition {
 		out["conditions"] = []map[string]string{{"type": string(corev1.DisruptionTarget), "status": "True", "reason": nodepressure.ReasonTerminationByKubelet}}
 	}
-	notes := map[string]string{}
+	annotations := map[string]string{}
 	for _, a := range e.Annotations {
 		if a.Value != "" {
-			notes[a.Key] = a.Value
+			annotations[a.Key] = a.Value
 		}
 	}
-	if len(notes) > 0 {
-		out["eventAnnotations"] = notes
+	if len(annotations) > 0 {
+		out["eventAnnotations"] = annotations
 	}
 	return out
 }
 
-// observe returns the stats of a round, with some keys replaced.
+// observe returns the stats of a round. The stats in replaced take precedence.
 func (r *evictionReplay) observe(round *evictionRound, now time.Time, replaced map[string]nodeStat) *nodepressure.Observation {
 	o := &nodepressure.Observation{ReadFailed: round.SummaryError, CheckLimits: true}
-	at := now
+	statsTime := now
 	if s := round.StatsTime; s != nil {
-		if at = epoch.Add(time.Duration(*s * float64(time.Second))); *s < 0 {
-			at = time.Time{}
+		if statsTime = epoch.Add(time.Duration(*s * float64(time.Second))); *s < 0 {
+			statsTime = time.Time{}
 		}
 	}
 	stat := func(key string) nodeStat {
-		for _, from := range []map[string]nodeStat{replaced, round.Stats} {
-			if s, ok := from[key]; ok {
+		for _, stats := range []map[string]nodeStat{replaced, round.Stats} {
+			if s, ok := stats[key]; ok {
 				return s
 			}
 		}
-		return r.v.Stats[key]
+		return r.vector.Stats[key]
 	}
-	put := func(s nodepressure.Signal, available *int64, capacity int64) {
+	setSignal := func(s nodepressure.Signal, available *int64, capacity int64) {
 		if available != nil {
-			o.Signals[s] = nodepressure.Stat{Known: true, Available: *available, Capacity: capacity, Time: at}
+			o.Signals[s] = nodepressure.Stat{Known: true, Available: *available, Capacity: capacity, Time: statsTime}
 		}
 	}
 	for key, s := range map[string]nodepressure.Signal{"memory": nodepressure.MemoryAvailable, "podsMemory": nodepressure.AllocatableMemoryAvailable} {
 		if m := stat(key); m.Available != nil {
-			put(s, m.Available, *m.Available+m.WorkingSet)
+			setSignal(s, m.Available, *m.Available+m.WorkingSet)
 		}
 	}
 	for key, s := range map[string]nodepressure.Signal{"nodeFs": nodepressure.NodeFsAvailable, "imageFs": nodepressure.ImageFsAvailable, "containerFs": nodepressure.ContainerFsAvailable} {
 		f := stat(key)
-		put(s, f.Available, f.Capacity)
-		put(s+1, f.InodesFree, f.Inodes)
+		setSignal(s, f.Available, f.Capacity)
+		setSignal(s+1, f.InodesFree, f.Inodes)
 	}
 	if p := stat("pids"); p.Max != nil {
 		free := *p.Max - p.Running
-		put(nodepressure.PIDAvailable, &free, *p.Max)
+		setSignal(nodepressure.PIDAvailable, &free, *p.Max)
 	}
 	o.Pods = func() []nodepressure.Pod { return r.pods(round) }
 	return o
@@ -183,13 +183,13 @@ func (r *evictionReplay) pods(round *evictionRound) (out []nodepressure.Pod) {
 	for i := range r.active {
 		p := &r.active[i]
 		key := p.Namespace + "/" + p.Name
-		u, set := r.v.PodStats[key]
+		usage, known := r.vector.PodStats[key]
 		if current, replaced := round.PodStats[key]; replaced {
-			u, set = current, true
+			usage, known = current, true
 		}
-		q := nodepressure.Pod{Pod: r.in.Pod(p), EvictionSpec: conversion.PressureTerms(p)}
-		if set && !u.Missing {
-			q.Stats = u.stats()
+		q := nodepressure.Pod{Pod: r.converter.Pod(p), EvictionSpec: conversion.PressureTerms(p)}
+		if known && !usage.Missing {
+			q.Stats = usage.stats()
 		}
 		out = append(out, q)
 	}
@@ -228,9 +228,9 @@ func (f *recordedFs) stats() nodepressure.FsStats {
 // admit requests the admission of the pods of a round.
 func (r *evictionReplay) admit(round map[string]any) {
 	var names []string
-	for i := range r.v.AdmitPods {
-		p := &r.v.AdmitPods[i]
-		if ok, _, message := r.m.Admit(r.in.Pod(p), conversion.PressureTerms(p)); !ok {
+	for i := range r.vector.AdmitPods {
+		p := &r.vector.AdmitPods[i]
+		if ok, _, message := r.machine.Admit(r.converter.Pod(p), conversion.PressureTerms(p)); !ok {
 			names = append(names, p.Name)
 			round["rejectMessage"] = message
 		}

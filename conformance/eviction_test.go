@@ -15,7 +15,7 @@ import (
 	"github.com/berthproject/berth/internal/config"
 )
 
-// evictionVector is what one kubelet did, round by round. testdata/eviction describes the
+// evictionVector has the inputs and actions of one kubelet, round by round. testdata/eviction describes the
 // format.
 type evictionVector struct {
 	ID     string `json:"id"`
@@ -106,7 +106,7 @@ func (v *evictionVector) differences() []string {
 		v.ExpectAnyOf = append(v.ExpectAnyOf, *v.Expect)
 	}
 	if len(v.ExpectAnyOf) == 0 {
-		return []string{"the vector expects nothing"}
+		return []string{"the vector has no expected result"}
 	}
 	e := config.Eviction{Hard: v.Config.Hard, Soft: v.Config.Soft, SoftGracePeriod: v.Config.SoftGrace, MinimumReclaim: v.Config.MinimumReclaim}
 	thresholds, err := e.Thresholds(v.Config.Enforce)
@@ -128,7 +128,7 @@ func (v *evictionVector) differences() []string {
 // mismatches compares an expected result with the actual one.
 func (e *evictionExpectation) mismatches(v *evictionVector, thresholds []nodepressure.Threshold, err error, rounds []json.RawMessage) (out []string) {
 	if message := fmt.Sprint(err); err == nil && e.Error != "" || err != nil && message != e.Error {
-		return []string{fmt.Sprintf("parsed with error %v, want %q", err, e.Error)}
+		return []string{fmt.Sprintf("got error %v, want %q", err, e.Error)}
 	}
 	if len(v.Rounds) == 0 && err == nil {
 		out = append(out, sameThresholds("thresholds", thresholds, e.Thresholds)...)
@@ -138,7 +138,7 @@ func (e *evictionExpectation) mismatches(v *evictionVector, thresholds []nodepre
 		}
 	}
 	if len(e.Rounds) != len(rounds) {
-		return append(out, fmt.Sprintf("%d rounds, want %d", len(rounds), len(e.Rounds)))
+		return append(out, fmt.Sprintf("got %d rounds, want %d", len(rounds), len(e.Rounds)))
 	}
 	for i := range e.Rounds {
 		if got, want := canonical(rounds[i]), canonical(e.Rounds[i]); got != want {
@@ -165,16 +165,16 @@ func sameThresholds(kind string, thresholds []nodepressure.Threshold, want []jso
 	var got, expected []string
 	for _, t := range thresholds {
 		m := map[string]string{"signal": t.Signal.String(), "operator": "LessThan"}
-		put := func(quantity, share string, v nodepressure.Value) {
+		addValue := func(quantity, share string, v nodepressure.Value) {
 			if v.Percentage != 0 {
 				m[share] = fmt.Sprint(v.Percentage)
 			} else {
 				m[quantity] = v.Quantity.String()
 			}
 		}
-		put("quantity", "percentage", t.Value)
+		addValue("quantity", "percentage", t.Value)
 		if t.MinReclaim != nil {
-			put("minReclaimQuantity", "minReclaimPercentage", *t.MinReclaim)
+			addValue("minReclaimQuantity", "minReclaimPercentage", *t.MinReclaim)
 		}
 		if t.Grace > 0 {
 			m["gracePeriod"] = t.Grace.String()

@@ -24,10 +24,10 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// These tests compare single rules with the libraries that kube-scheduler builds them
-// from, on random input, which includes malformed input.
+// These tests compare single plugins with the libraries that the plugins of kube-scheduler
+// use, on random input, which includes malformed input.
 
-// randomObjects makes random objects from a few words, so that they often match.
+// randomObjects creates random objects from a few words, so that they often match.
 type randomObjects struct{ *rand.Rand }
 
 func (d randomObjects) pick(words ...string) string { return words[d.IntN(len(words))] }
@@ -100,12 +100,12 @@ func feasibleNodes(t *testing.T, plugin decision.Plugin, pod *corev1.Pod, numeri
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := conversion.New()
+	converter := conversion.New()
 	for _, n := range nodes {
 		objects = append(objects, n)
 	}
-	state, _, _ := in.Snapshot(objects)
-	record := placement.Evaluate(state, profile, seed, in.Pod(pod))
+	state, _, _ := converter.Snapshot(objects)
+	record := placement.Evaluate(state, profile, seed, converter.Pod(pod))
 	var out []string
 	for i := range record.Nodes {
 		if record.Nodes[i].Verdict.IsSuccess() {
@@ -227,8 +227,8 @@ func claimsMatch(t *testing.T, claims []*corev1.PersistentVolumeClaim, volumes [
 
 func TestVolumeMatchingAgreesWithLibrary(t *testing.T) {
 	d := randomObjects{rand.New(rand.NewPCG(3, 3))}
-	waiting := storagev1.VolumeBindingWaitForFirstConsumer
-	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "hand"}, Provisioner: volume.NotSupportedProvisioner, VolumeBindingMode: &waiting}
+	waitForConsumer := storagev1.VolumeBindingWaitForFirstConsumer
+	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "hand"}, Provisioner: volume.NotSupportedProvisioner, VolumeBindingMode: &waitForConsumer}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: "p"}}
 	for _, name := range []string{"c0", "c1"} {
 		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
@@ -238,11 +238,11 @@ func TestVolumeMatchingAgreesWithLibrary(t *testing.T) {
 	for round := range 5000 {
 		nodes, volumes, claims := d.nodes(), d.volumes(), d.claims()
 		objects := []runtime.Object{class}
-		var ofClass []*corev1.PersistentVolume
+		var classVolumes []*corev1.PersistentVolume
 		for _, v := range volumes {
 			objects = append(objects, v)
 			if v.Spec.StorageClassName == class.Name {
-				ofClass = append(ofClass, v)
+				classVolumes = append(classVolumes, v)
 			}
 		}
 		for _, c := range claims {
@@ -250,7 +250,7 @@ func TestVolumeMatchingAgreesWithLibrary(t *testing.T) {
 		}
 		var want []string
 		for _, n := range nodes {
-			if claimsMatch(t, claims, ofClass, n) {
+			if claimsMatch(t, claims, classVolumes, n) {
 				want = append(want, n.Name)
 				passed++
 			}
@@ -260,6 +260,6 @@ func TestVolumeMatchingAgreesWithLibrary(t *testing.T) {
 		}
 	}
 	if passed < 500 {
-		t.Errorf("only %d nodes passed: the test no longer covers enough cases", passed)
+		t.Errorf("%d nodes passed, want at least 500: the test no longer covers enough cases", passed)
 	}
 }

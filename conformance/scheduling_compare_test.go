@@ -38,7 +38,7 @@ type nodeResult struct {
 	Total    int64            `json:"total,omitempty"`
 }
 
-// newExpectation brings a decision record into the form of the recordings.
+// newExpectation converts a decision record to the form of the recordings.
 func newExpectation(r *decision.Record) *expectation {
 	e := &expectation{
 		Outcome: r.Outcome.String(), PreEnqueue: newRefusal(r.PreEnqueue), PreFilter: newRefusal(r.PreFilter),
@@ -79,7 +79,7 @@ func newRefusal(v *decision.Verdict) *refusal {
 	return out
 }
 
-// differences returns how a decision differs from the expected one. Lists are compared as
+// differences returns the differences between a decision and the expected one. Lists are compared as
 // sets. A missing score is 0.
 func (e *expectation) differences(got *expectation) []string {
 	var out []string
@@ -90,8 +90,8 @@ func (e *expectation) differences(got *expectation) []string {
 			out = append(out, fmt.Sprintf("%s: got %s, want %s", field, g, w))
 		}
 	}
-	e.normalise()
-	got.normalise()
+	e.normalize()
+	got.normalize()
 	compare("outcome", e.Outcome, got.Outcome)
 	if e.Outcome == "error" {
 		compare("error", e.Message, got.Message)
@@ -112,31 +112,31 @@ func (e *expectation) differences(got *expectation) []string {
 		delete(byName, want.Name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		out = append(out, fmt.Sprintf("node %s: got %+v, want nothing", name, *byName[name]))
+		out = append(out, fmt.Sprintf("node %s: got %+v, want no result", name, *byName[name]))
 	}
 	return out
 }
 
-// normalise makes equal what has the same meaning.
-func (e *expectation) normalise() {
-	set := func(list *[]string) {
+// normalize gives results with the same meaning the same form.
+func (e *expectation) normalize() {
+	sortSet := func(list *[]string) {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 		if len(*list) == 0 {
 			*list = nil
 		}
 	}
-	set(&e.PreFilterNodes)
-	set(&e.Top)
+	sortSet(&e.PreFilterNodes)
+	sortSet(&e.Top)
 	for _, r := range []*refusal{e.PreEnqueue, e.PreFilter} {
 		if r != nil {
-			set(&r.Reasons)
+			sortSet(&r.Reasons)
 		}
 	}
 	for i := range e.Nodes {
-		set(&e.Nodes[i].Reasons)
+		sortSet(&e.Nodes[i].Reasons)
 		// A device score is 0 on every node without claims, and is not recorded.
-		maps.DeleteFunc(e.Nodes[i].Scores, func(rule string, points int64) bool { return points == 0 || rule == "DynamicResources" })
+		maps.DeleteFunc(e.Nodes[i].Scores, func(plugin string, points int64) bool { return points == 0 || plugin == "DynamicResources" })
 		if len(e.Nodes[i].Scores) == 0 {
 			e.Nodes[i].Scores = nil
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// fastPathDifferences returns how the decision of the fast path differs from the record.
-// It decides three times, because the first decision scans and the later ones use a view.
+// fastPathDifferences returns the differences between the decisions of the fast path and the record.
+// It decides three times, because the first decision scans all nodes and the later ones use a view.
 func fastPathDifferences(state *cluster.State, profile *framework.Profile, pod *model.Pod, record *decision.Record) []string {
 	engine := fastpath.NewEngine(state, profile, seed)
 	want := *decision.Summarize(record, state.NumNodes())

@@ -19,7 +19,7 @@ import (
 // device claims.
 func TestSchedulingMessages(t *testing.T) {
 	families := loadFamilies(t, "scheduling")
-	different := divergentIDs(t)
+	divergent := divergentIDs(t)
 	for _, family := range slices.Sorted(maps.Keys(families)) {
 		passed := 0
 		for _, raw := range families[family] {
@@ -27,7 +27,7 @@ func TestSchedulingMessages(t *testing.T) {
 			if err := json.Unmarshal(raw, &v); err != nil {
 				t.Fatalf("%s: %v", family, err)
 			}
-			if v.Expect.Message == "" || different[v.ID] {
+			if v.Expect.Message == "" || divergent[v.ID] {
 				continue
 			}
 			if got, want := v.message(t), withoutDevices(v.Expect.Message); got != want {
@@ -40,7 +40,7 @@ func TestSchedulingMessages(t *testing.T) {
 	}
 }
 
-// message decides as the scheduling machine does and returns its summary.
+// message makes the decision of the vector and returns its message.
 func (v *schedulingVector) message(t *testing.T) string {
 	t.Helper()
 	configs, err := v.profiles()
@@ -56,12 +56,12 @@ func (v *schedulingVector) message(t *testing.T) string {
 	if err != nil {
 		t.Fatalf("%s: %v", v.ID, err)
 	}
-	var s decision.Summary
-	fastpath.NewEngine(state, profile, seed).Decide(pod, &s)
-	if v.Expect.Preemption != nil { // older vectors lack it
-		s.Preemption = preemption.NewPlanner(state, profile, seed, preemption.Options{}).Plan(pod, &s)
+	var summary decision.Summary
+	fastpath.NewEngine(state, profile, seed).Decide(pod, &summary)
+	if v.Expect.Preemption != nil { // older vectors have none
+		summary.Preemption = preemption.NewPlanner(state, profile, seed, preemption.Options{}).Plan(pod, &summary)
 	}
-	return explain.Message(&s)
+	return explain.Message(&summary)
 }
 
 // withoutDevices removes the two texts about device claims, which kube-scheduler also adds

@@ -10,7 +10,7 @@ import (
 )
 
 // TestSchedulingDetectsMissingPlugins checks that the comparison can fail: without any one
-// rule, some vector must differ.
+// plugin, at least one vector must differ.
 func TestSchedulingDetectsMissingPlugins(t *testing.T) {
 	if *vectorsDir != "" {
 		return // other vectors need not cover every plugin
@@ -26,23 +26,23 @@ func TestSchedulingDetectsMissingPlugins(t *testing.T) {
 	}
 	for _, plugin := range plugins {
 		if plugin == decision.GangScheduling {
-			continue // no vector has a group
+			continue // no vector has a pod group
 		}
 		if !slices.ContainsFunc(vectors, func(raw json.RawMessage) bool {
 			var v schedulingVector
 			return json.Unmarshal(raw, &v) == nil && len(v.run(plugin)) > 0
 		}) {
-			t.Errorf("all vectors pass without %s", plugin)
+			t.Errorf("all vectors pass without plugin %s, want a difference", plugin)
 		}
 	}
 }
 
 // withoutPlugin returns the profile without a plugin.
 func withoutPlugin(c framework.Config, plugin decision.Plugin) framework.Config {
-	drop := func(list []decision.Plugin) []decision.Plugin {
-		return slices.DeleteFunc(slices.Clone(list), func(r decision.Plugin) bool { return r == plugin })
+	remove := func(list []decision.Plugin) []decision.Plugin {
+		return slices.DeleteFunc(slices.Clone(list), func(p decision.Plugin) bool { return p == plugin })
 	}
-	c.PreEnqueue, c.PreFilter, c.Filter, c.PreScore = drop(c.PreEnqueue), drop(c.PreFilter), drop(c.Filter), drop(c.PreScore)
+	c.PreEnqueue, c.PreFilter, c.Filter, c.PreScore = remove(c.PreEnqueue), remove(c.PreFilter), remove(c.Filter), remove(c.PreScore)
 	c.Score = slices.DeleteFunc(slices.Clone(c.Score), func(w framework.WeightedPlugin) bool { return w.Plugin == plugin })
 	return c
 }

@@ -32,15 +32,15 @@ type candidateResult struct {
 	PDBViolations int      `json:"pdbViolations,omitempty"`
 }
 
-// preemptionDifferences compares preemption, with all options off, with what was recorded,
-// if anything was. It also compares the fast path with the reference evaluator, with all
+// preemptionDifferences compares preemption, with all options off, with the recorded
+// result, if there is one. It also compares the fast path with the reference evaluator, with all
 // options off and on.
 func (v *schedulingVector) preemptionDifferences(state *cluster.State, profile *framework.Profile, pod *model.Pod, record *decision.Record) []string {
 	if record.Outcome != decision.Infeasible {
 		return nil
 	}
 	var out []string
-	sum := decision.Summarize(record, state.NumNodes())
+	summary := decision.Summarize(record, state.NumNodes())
 	for _, o := range []preemption.Options{{}, preemption.Defaults()} {
 		want := preemption.Evaluate(state, profile, seed, o, pod, record)
 		if want.Preemption.Outcome == decision.PreemptionNominated { // the planner does not look at all nodes in this case
@@ -48,8 +48,8 @@ func (v *schedulingVector) preemptionDifferences(state *cluster.State, profile *
 		}
 		planner := preemption.NewPlanner(state, profile, seed, o)
 		for range 2 {
-			if got := planner.Plan(pod, sum); !reflect.DeepEqual(got, &want.Preemption) {
-				out = append(out, fmt.Sprintf("preemption's fast path with %+v: got %+v, want %+v", o, got, want.Preemption))
+			if got := planner.Plan(pod, summary); !reflect.DeepEqual(got, &want.Preemption) {
+				out = append(out, fmt.Sprintf("fast path of preemption with %+v: got %+v, want %+v", o, got, want.Preemption))
 			}
 		}
 	}
@@ -65,7 +65,7 @@ func (v *schedulingVector) preemptionDifferences(state *cluster.State, profile *
 	return out
 }
 
-// newPreemptionResult brings a result into the form of the recordings.
+// newPreemptionResult converts a result to the form of the recordings.
 func newPreemptionResult(r *preemption.Result) *preemptionResult {
 	p := &r.Preemption
 	t := &preemptionResult{Outcome: "none", Nominated: r.Nominees, Message: explain.Preemption(p), ClearsNomination: p.ClearNomination}

@@ -47,32 +47,32 @@ func TestScheduling(t *testing.T) {
 		skipWithoutVectors(t, "scheduling")
 	}
 	fmt.Println("scheduling: expect.message is compared by TestSchedulingMessages")
-	different := divergentIDs(t)
+	divergent := divergentIDs(t)
 	deliberate := 0
 	for _, family := range slices.Sorted(maps.Keys(families)) {
-		t.Run(family, func(t *testing.T) { deliberate += runSchedulingFamily(t, family, families[family], different) })
+		t.Run(family, func(t *testing.T) { deliberate += runSchedulingFamily(t, family, families[family], divergent) })
 	}
 	if deliberate > maxDeviceVectors {
 		t.Errorf("docs/reference/differences.md lists %d scheduling vectors as different, want at most %d", deliberate, maxDeviceVectors)
 	}
 }
 
-// runSchedulingFamily returns how many vectors differ deliberately.
+// runSchedulingFamily runs the vectors and returns how many differ deliberately.
 func runSchedulingFamily(t *testing.T, family string, vectors []json.RawMessage, divergentIDs map[string]bool) int {
-	passed, failed, deliberate, preempting := 0, 0, 0, 0
+	passed, failed, deliberate, withPreemption := 0, 0, 0, 0
 	for _, raw := range vectors {
 		var v schedulingVector
 		if err := json.Unmarshal(raw, &v); err != nil {
 			t.Fatalf("%s: %v", family, err)
 		}
 		if v.Expect.Preemption != nil {
-			preempting++
+			withPreemption++
 		}
 		mismatches := v.run(decision.NoPlugin)
 		switch {
 		case divergentIDs[v.ID] && len(mismatches) == 0:
 			failed++
-			t.Errorf("%s (%s) is listed in docs/reference/differences.md, but agrees: remove it there", v.ID, v.Note)
+			t.Errorf("%s (%s) is listed in docs/reference/differences.md, but does not differ: remove it there", v.ID, v.Note)
 		case divergentIDs[v.ID]:
 			deliberate++
 		case len(mismatches) > 0:
@@ -82,7 +82,7 @@ func runSchedulingFamily(t *testing.T, family string, vectors []json.RawMessage,
 			passed++
 		}
 	}
-	line := fmt.Sprintf("%s: %d passed, %d failed, preemption compared in %d", family, passed, failed, preempting)
+	line := fmt.Sprintf("%s: %d passed, %d failed, preemption compared in %d", family, passed, failed, withPreemption)
 	if deliberate > 0 {
 		line += fmt.Sprintf(" (%d differ on purpose, docs/reference/differences.md)", deliberate)
 	}
@@ -90,11 +90,11 @@ func runSchedulingFamily(t *testing.T, family string, vectors []json.RawMessage,
 	return deliberate
 }
 
-// The compared values do not depend on the seed.
+// seed is the seed of all decisions. The compared values do not depend on it.
 const seed = 7
 
-// run decides as the vector describes, optionally without one rule, and returns what
-// differs.
+// run makes the decision of the vector, optionally without one plugin, and returns the
+// differences.
 func (v *schedulingVector) run(without decision.Plugin) []string {
 	configs, err := v.profiles()
 	if err != nil {
@@ -136,21 +136,21 @@ func (v *schedulingVector) profiles() ([]framework.Config, error) {
 			return nil, err
 		}
 	}
-	for gate, on := range v.FeatureGates {
+	for gate, enabled := range v.FeatureGates {
 		if gate != "TaintTolerationComparisonOperators" {
 			return nil, fmt.Errorf("featureGates: %q: there is no option for it", gate)
 		}
 		for i := range k.Profiles {
-			k.Profiles[i].TaintTolerationComparison = on
+			k.Profiles[i].TaintTolerationComparison = enabled
 		}
 	}
 	return k.Profiles, nil
 }
 
 // cluster returns the state of the vector and its pod, as a scheduler with the profiles
-// sees them. A pod that is passed directly is not placed on the node that it names.
+// has them. A pod that is passed directly is not placed on the node that it names.
 func (v *schedulingVector) cluster(profiles []framework.Config) (*cluster.State, *model.Pod, error) {
-	in := conversion.New()
+	converter := conversion.New()
 	var objects []runtime.Object
 	var pod *model.Pod
 	for i, raw := range v.Objects {
@@ -163,7 +163,7 @@ func (v *schedulingVector) cluster(profiles []framework.Config) (*cluster.State,
 				p.UID = types.UID(p.Namespace + "/" + p.Name)
 			}
 			if p.Namespace+"/"+p.Name == v.Pod {
-				pod = in.Pod(p)
+				pod = converter.Pod(p)
 				if v.Direct {
 					continue
 				}
@@ -178,7 +178,7 @@ func (v *schedulingVector) cluster(profiles []framework.Config) (*cluster.State,
 	for _, p := range profiles {
 		schedulers = append(schedulers, p.Name)
 	}
-	state, _, ignored := in.Snapshot(objects, schedulers...)
+	state, _, ignored := converter.Snapshot(objects, schedulers...)
 	if ignored > 0 {
 		return nil, nil, fmt.Errorf("%d objects are of kinds that scheduling does not read", ignored)
 	}

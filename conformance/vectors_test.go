@@ -33,16 +33,16 @@ func hasSchema(schema string, keys map[string]json.RawMessage) bool {
 }
 
 // loadFamilies returns the vectors of one schema ("api", "scheduling", "eviction" or
-// "descheduler") by family, in file order. It reads testdata/<sub>/*.jsonl.gz or, with
-// -vectors DIR, every *.jsonl in DIR/<sub> and those in DIR that have this schema.
-func loadFamilies(t *testing.T, sub string) map[string][]json.RawMessage {
+// "descheduler") by family, in file order. It reads testdata/<schema>/*.jsonl.gz or, with
+// -vectors DIR, every *.jsonl in DIR/<schema> and those in DIR that have this schema.
+func loadFamilies(t *testing.T, schema string) map[string][]json.RawMessage {
 	t.Helper()
 	var files []string
 	if *vectorsDir == "" {
-		files = glob(t, filepath.Join("testdata", sub, "*.jsonl.gz"))
+		files = glob(t, filepath.Join("testdata", schema, "*.jsonl.gz"))
 	} else {
 		dir := vectorsPath(t)
-		files = append(glob(t, filepath.Join(dir, "*.jsonl")), glob(t, filepath.Join(dir, sub, "*.jsonl"))...)
+		files = append(glob(t, filepath.Join(dir, "*.jsonl")), glob(t, filepath.Join(dir, schema, "*.jsonl"))...)
 	}
 	families := map[string][]json.RawMessage{}
 	for _, file := range files {
@@ -51,7 +51,7 @@ func loadFamilies(t *testing.T, sub string) map[string][]json.RawMessage {
 			if err := json.Unmarshal(line, &keys); err != nil {
 				t.Fatalf("%s: %v", file, err)
 			}
-			if !hasSchema(sub, keys) {
+			if !hasSchema(schema, keys) {
 				break // the whole file has another schema
 			}
 			var family string
@@ -74,7 +74,7 @@ func vectorsPath(t *testing.T) string {
 		dir = filepath.Join("..", dir)
 	}
 	if len(glob(t, filepath.Join(dir, "*.jsonl")))+len(glob(t, filepath.Join(dir, "*", "*.jsonl"))) == 0 {
-		t.Fatalf("-vectors %s: no *.jsonl there", *vectorsDir)
+		t.Fatalf("-vectors %s: no *.jsonl in this folder", *vectorsDir)
 	}
 	return dir
 }
@@ -84,7 +84,7 @@ func vectorsPath(t *testing.T) string {
 func skipWithoutVectors(t *testing.T, schema string) {
 	t.Helper()
 	if *vectorsDir != "" {
-		t.Skipf("-vectors %s has none of the schema %q", *vectorsDir, schema)
+		t.Skipf("-vectors %s has no vectors of the schema %q", *vectorsDir, schema)
 	}
 	testkit.SkipOrFail(t, schema+" vectors", "conformance/testdata has none")
 }
@@ -114,9 +114,9 @@ func readLines(t *testing.T, file string) [][]byte {
 		}
 	}
 	var lines [][]byte
-	br := bufio.NewReaderSize(r, 1<<20)
+	reader := bufio.NewReaderSize(r, 1<<20)
 	for {
-		line, err := br.ReadBytes('\n')
+		line, err := reader.ReadBytes('\n')
 		if line = slices.Clone(line); len(strings.TrimSpace(string(line))) > 0 {
 			lines = append(lines, line)
 		}

@@ -24,7 +24,7 @@ const Label = "berth.dev/demo"
 // Taint repels other pods from the demo's nodes.
 var Taint = corev1.Taint{Key: Label, Effect: corev1.TaintEffectNoSchedule}
 
-// Options configure a demo.
+// Options configures a demo.
 type Options struct {
 	// Config is an administrator's connection.
 	Config *rest.Config
@@ -42,7 +42,7 @@ type Options struct {
 	// Acts are the names of the acts to run; empty means all.
 	Acts []string
 	Out  io.Writer
-	// Pause is called before each act but the first; may be nil.
+	// Pause is called before each act except the first. Optional.
 	Pause func(context.Context) error
 }
 
@@ -68,8 +68,8 @@ func ActNames() (out []string) {
 	return out
 }
 
-// Run runs the acts and then removes everything it created. An act that does not observe what it
-// should show is an error; the later acts still run.
+// Run runs the acts and then removes everything it created. If an act fails,
+// the later acts still run, and Run returns the errors of all.
 func Run(ctx context.Context, o Options) (err error) {
 	if err := o.check(); err != nil {
 		return err
@@ -82,17 +82,17 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	var failed []error
-	played := 0
+	count := 0
 	for i, a := range acts {
 		if len(o.Acts) > 0 && !slices.Contains(o.Acts, a.name) {
 			continue
 		}
-		if played > 0 && o.Pause != nil {
+		if count > 0 && o.Pause != nil {
 			if err := o.Pause(ctx); err != nil {
 				return errors.Join(append(failed, err)...)
 			}
 		}
-		played++
+		count++
 		s.printTitle(fmt.Sprintf("Act %d", i+1), a.title)
 		s.actStarted = time.Now()
 		if err := s.runAct(ctx, a); err != nil {
@@ -105,7 +105,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	s.printBlank()
 	if len(failed) == 0 {
-		s.print("%d of %d acts succeeded.", played, played)
+		s.print("%d of %d acts succeeded.", count, count)
 	}
 	return errors.Join(failed...)
 }
@@ -140,6 +140,7 @@ func Check(names []string) error {
 	return nil
 }
 
+// check validates the options.
 func (o *Options) check() error {
 	if err := Check(o.Acts); err != nil {
 		return err

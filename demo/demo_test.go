@@ -21,7 +21,7 @@ func TestOptions(t *testing.T) {
 	} {
 		o.Out = io.Discard
 		if err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
+			t.Errorf("Run: %v, want %q in the error", err, want)
 		}
 	}
 }
@@ -29,7 +29,7 @@ func TestOptions(t *testing.T) {
 func TestFormatDuration(t *testing.T) {
 	for d, want := range map[time.Duration]string{1500 * time.Microsecond: "1.5 ms", 38*time.Millisecond + 400: "38 ms", 2449 * time.Millisecond: "2.4 s"} {
 		if got := formatDuration(d); got != want {
-			t.Errorf("%v is %q, want %q", d, got, want)
+			t.Errorf("formatDuration(%v) = %q, want %q", d, got, want)
 		}
 	}
 }
@@ -46,44 +46,44 @@ func TestFailedActIsReported(t *testing.T) {
 		return r
 	}
 	if err := s.comparePreview(newResult(2, "n1", "n2"), newResult(2, "n1", "n2")); err != nil {
-		t.Errorf("as previewed: %v", err)
+		t.Errorf("comparePreview of equal results: %v", err)
 	}
-	for name, result := range map[string]*drain.Result{"elsewhere": newResult(2, "n1", "n3"), "in one round": newResult(1, "n1", "n2"), "one alone": newResult(2, "n1")} {
+	for name, result := range map[string]*drain.Result{"other node": newResult(2, "n1", "n3"), "other number of rounds": newResult(1, "n1", "n2"), "missing pod": newResult(2, "n1")} {
 		if s.comparePreview(newResult(2, "n1", "n2"), result) == nil {
-			t.Errorf("%s: no error", name)
+			t.Errorf("comparePreview with %s succeeded, want an error", name)
 		}
 	}
 }
 
 // The next act starts once the node has reported the pressure of this act and its end.
 func TestNodesAreResetBetweenActs(t *testing.T) {
-	at := time.Unix(1000, 0)
+	since := time.Unix(1000, 0)
 	for name, tc := range map[string]struct {
 		status corev1.ConditionStatus
 		since  time.Time
 		taints []corev1.Taint
 		want   string
 	}{
-		"not reported": {corev1.ConditionFalse, at.Add(-time.Minute), nil, "node n does not report DiskPressure yet"},
-		"lasts":        {corev1.ConditionTrue, at, nil, "node n has DiskPressure"},
-		"tainted":      {corev1.ConditionFalse, at.Add(time.Second), []corev1.Taint{{Key: corev1.TaintNodeDiskPressure}}, "node n has taint " + corev1.TaintNodeDiskPressure},
-		"over":         {corev1.ConditionFalse, at.Add(time.Second), []corev1.Taint{Taint}, ""},
+		"not reported": {corev1.ConditionFalse, since.Add(-time.Minute), nil, "node n does not report DiskPressure yet"},
+		"true":         {corev1.ConditionTrue, since, nil, "node n has DiskPressure"},
+		"tainted":      {corev1.ConditionFalse, since.Add(time.Second), []corev1.Taint{{Key: corev1.TaintNodeDiskPressure}}, "node n has taint " + corev1.TaintNodeDiskPressure},
+		"false":        {corev1.ConditionFalse, since.Add(time.Second), []corev1.Taint{Taint}, ""},
 	} {
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: corev1.NodeSpec{Taints: tc.taints}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{
 			{Type: corev1.NodeReady, Status: corev1.ConditionTrue},
 			{Type: corev1.NodeDiskPressure, Status: tc.status, LastTransitionTime: metav1.NewTime(tc.since)},
 		}}}
-		s := &session{Options: Options{Nodes: []string{"n"}}, client: fake.NewClientset(node), pressure: &nodePressure{node: "n", condition: corev1.NodeDiskPressure, since: at}}
+		s := &session{Options: Options{Nodes: []string{"n"}}, client: fake.NewClientset(node), pressure: &nodePressure{node: "n", condition: corev1.NodeDiskPressure, since: since}}
 		if got := s.blockedReason(t.Context()); got != tc.want {
-			t.Errorf("%s: %q, want %q", name, got, tc.want)
+			t.Errorf("%s: blockedReason = %q, want %q", name, got, tc.want)
 		}
 	}
 }
 
-// The watch records when pods reach a state, and which pods are deleted.
+// The tracker records the times at which pods reach a state, and the deletion of pods.
 func TestPodTracker(t *testing.T) {
 	client := fake.NewClientset()
-	c, err := watchPods(t.Context(), client)
+	tracker, err := watchPods(t.Context(), client)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,29 +98,29 @@ func TestPodTracker(t *testing.T) {
 	if _, err := pods.Update(t.Context(), p, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := c.waitReady(t.Context(), "web", 1)
+	got, err := tracker.waitReady(t.Context(), "web", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got[0].bound.IsZero() || got[0].ready.IsZero() || !got[0].failed.IsZero() {
-		t.Errorf("%+v", got[0])
+		t.Errorf("times %+v, want bound and ready, not failed", got[0])
 	}
-	s := &session{printer: printer{io.Discard}, pods: c}
+	s := &session{printer: printer{io.Discard}, pods: tracker}
 	if err := s.checkUnaffected(got); err != nil {
 		t.Error(err)
 	}
 	if err := pods.Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.waitFor(t.Context(), func() string {
-		if len(c.list("")) > 0 {
-			return "the image still exists"
+	if err := tracker.waitFor(t.Context(), func() string {
+		if len(tracker.list("")) > 0 {
+			return "pod a still exists"
 		}
 		return ""
 	}); err != nil {
 		t.Fatal(err)
 	}
 	if s.checkUnaffected(got) == nil {
-		t.Error("a deleted pod is not counted as affected")
+		t.Error("checkUnaffected succeeded after the deletion of a pod, want an error")
 	}
 }

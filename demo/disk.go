@@ -14,8 +14,8 @@ import (
 const (
 	// writeRate is the writer's rate in bytes per second.
 	writeRate = 40 * mib
-	// freedAtLeast distinguishes deleted images from noise.
-	freedAtLeast = 32 * mib
+	// minFreed is the increase of available space in bytes that indicates deleted images.
+	minFreed = 32 * mib
 )
 
 // diskPressure shows that a node under disk pressure deletes unused images first, and then evicts
@@ -93,8 +93,8 @@ func (s *session) createUnusedImage(ctx context.Context) (node string, err error
 			return fmt.Sprintf("node %s does not report image %s", node, s.LargeImage)
 		}
 		// Disk statistics are up to two seconds old.
-		if now, err := s.nodeStats(ctx, node); err != nil || before[node]-now.diskFree < freedAtLeast {
-			return fmt.Sprintf("%s of disk space are available on %s, as before the image came", formatBytes(now.diskFree), node)
+		if current, err := s.nodeStats(ctx, node); err != nil || before[node]-current.diskFree < minFreed {
+			return fmt.Sprintf("%s of disk space are available on %s, as before the image came", formatBytes(current.diskFree), node)
 		}
 		return ""
 	})
@@ -121,23 +121,23 @@ func (s *session) imageOn(ctx context.Context, node string) (*corev1.ContainerIm
 
 // awaitImageDeletion waits until the node has deleted unused images while the writer runs.
 func (s *session) awaitImageDeletion(ctx context.Context, pod *corev1.Pod, t *usageIncrease, start time.Time) error {
-	least, now := int64(1)<<62, nodeStats{}
-	var fault error
+	least, current := int64(1)<<62, nodeStats{}
+	var failure error
 	err := s.pods.waitFor(ctx, func() string {
 		if observed := s.pods.get(pod.UID); !observed.failed.IsZero() {
-			fault = fmt.Errorf("%s was evicted before the images were deleted: %s", pod.Name, observed.pod.Status.Message)
+			failure = fmt.Errorf("%s was evicted before the images were deleted: %s", pod.Name, observed.pod.Status.Message)
 			return ""
 		}
-		if now, fault = s.nodeStats(ctx, pod.Spec.NodeName); fault != nil || now.diskFree > least+freedAtLeast {
+		if current, failure = s.nodeStats(ctx, pod.Spec.NodeName); failure != nil || current.diskFree > least+minFreed {
 			return ""
 		}
-		least = min(least, now.diskFree)
-		return fmt.Sprintf("%s of disk space are available on %s, and were at least %s%s", formatBytes(now.diskFree), pod.Spec.NodeName, formatBytes(least), t.errorSuffix())
+		least = min(least, current.diskFree)
+		return fmt.Sprintf("%s of disk space are available on %s, and were at least %s%s", formatBytes(current.diskFree), pod.Spec.NodeName, formatBytes(least), t.errorSuffix())
 	})
-	if err := errors.Join(err, fault); err != nil {
+	if err := errors.Join(err, failure); err != nil {
 		return err
 	}
-	s.printIndented("%s later, with %s available, the node has deleted unused images: %s are available, and %s still runs.", formatDuration(time.Since(start)), formatBytes(least), formatBytes(now.diskFree), pod.Name)
+	s.printIndented("%s later, with %s available, the node has deleted unused images: %s are available, and %s still runs.", formatDuration(time.Since(start)), formatBytes(least), formatBytes(current.diskFree), pod.Name)
 	if !s.RunsProcesses {
 		return nil
 	}

@@ -112,16 +112,16 @@ func (s *session) showReaction(ctx context.Context, node string) error {
 	return nil
 }
 
-// checkUnaffected checks that pods kept running.
+// checkUnaffected returns an error if a pod restarted or is no longer running.
 func (s *session) checkUnaffected(pods []podTimes) error {
 	for _, p := range pods {
-		now := s.pods.get(p.pod.UID)
-		if !isReady(now.pod) || !now.removed.IsZero() {
-			return fmt.Errorf("%s, an unaffected pod, is %s %s now", p.pod.Name, now.pod.Status.Phase, now.pod.Status.Reason)
+		current := s.pods.get(p.pod.UID)
+		if !isReady(current.pod) || !current.removed.IsZero() {
+			return fmt.Errorf("pod %s must not be affected, but is %s %s", p.pod.Name, current.pod.Status.Phase, current.pod.Status.Reason)
 		}
-		for _, c := range now.pod.Status.ContainerStatuses {
+		for _, c := range current.pod.Status.ContainerStatuses {
 			if c.RestartCount > 0 {
-				return fmt.Errorf("%s, an unaffected pod, was restarted", p.pod.Name)
+				return fmt.Errorf("pod %s must not be affected, but was restarted", p.pod.Name)
 			}
 		}
 	}
@@ -130,14 +130,14 @@ func (s *session) checkUnaffected(pods []podTimes) error {
 
 // awaitReplacement waits for the replacement of an evicted pod.
 func (s *session) awaitReplacement(ctx context.Context, app string, pod *corev1.Pod, start time.Time) error {
-	next, err := s.pods.waitReady(ctx, app, 1)
+	replacements, err := s.pods.waitReady(ctx, app, 1)
 	if err != nil {
 		return err
 	}
-	to := next[0].pod.Spec.NodeName
-	if to == pod.Spec.NodeName {
-		return fmt.Errorf("the replacement %s was scheduled to %s, which had just evicted %s", next[0].pod.Name, to, pod.Name)
+	node := replacements[0].pod.Spec.NodeName
+	if node == pod.Spec.NodeName {
+		return fmt.Errorf("the replacement %s was scheduled to %s, which had just evicted %s", replacements[0].pod.Name, node, pod.Name)
 	}
-	s.printIndented("Its replacement %s was bound to %s after %s and Ready after %s.", next[0].pod.Name, to, formatDuration(next[0].bound.Sub(start)), formatDuration(next[0].ready.Sub(start)))
+	s.printIndented("Its replacement %s was bound to %s after %s and Ready after %s.", replacements[0].pod.Name, node, formatDuration(replacements[0].bound.Sub(start)), formatDuration(replacements[0].ready.Sub(start)))
 	return nil
 }

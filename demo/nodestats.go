@@ -25,23 +25,24 @@ type nodeStats struct {
 	diskFree, diskUsed int64
 }
 
-func (s *session) nodeStats(ctx context.Context, node string) (f nodeStats, err error) {
+// nodeStats reads the statistics of a node.
+func (s *session) nodeStats(ctx context.Context, node string) (out nodeStats, err error) {
 	data, err := s.getFromNode(ctx, node, "stats/summary")
 	if err != nil {
-		return f, err
+		return out, err
 	}
 	var summary stats.Summary
 	if err := json.Unmarshal(data, &summary); err != nil {
-		return f, fmt.Errorf("reading statistics of node %s: %w", node, err)
+		return out, fmt.Errorf("reading statistics of node %s: %w", node, err)
 	}
 	if m := summary.Node.Memory; m != nil && m.AvailableBytes != nil {
-		f.memoryFree = int64(*m.AvailableBytes)
+		out.memoryFree = int64(*m.AvailableBytes)
 	}
 	if d := summary.Node.Fs; d != nil && d.AvailableBytes != nil && d.CapacityBytes != nil {
-		f.diskFree = int64(*d.AvailableBytes)
-		f.diskUsed = int64(*d.CapacityBytes) - f.diskFree
+		out.diskFree = int64(*d.AvailableBytes)
+		out.diskUsed = int64(*d.CapacityBytes) - out.diskFree
 	}
-	return f, nil
+	return out, nil
 }
 
 // nodeMetric returns the sum of a metric of a node's agent over all labels.

@@ -106,12 +106,12 @@ func (s *session) createBudget(ctx context.Context, app string, maxUnavailable i
 		return err
 	}
 	return s.pods.waitFor(ctx, func() string {
-		now, err := budgets.Get(ctx, app, metav1.GetOptions{})
+		budget, err := budgets.Get(ctx, app, metav1.GetOptions{})
 		if err != nil {
 			return err.Error()
 		}
-		if now.Status.ObservedGeneration < now.Generation || now.Status.DisruptionsAllowed < maxUnavailable {
-			return fmt.Sprintf("budget %s allows %d", app, now.Status.DisruptionsAllowed)
+		if budget.Status.ObservedGeneration < budget.Generation || budget.Status.DisruptionsAllowed < maxUnavailable {
+			return fmt.Sprintf("budget %s allows %d", app, budget.Status.DisruptionsAllowed)
 		}
 		return ""
 	})

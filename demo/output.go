@@ -14,35 +14,35 @@ import (
 // printer prints for users.
 type printer struct{ w io.Writer }
 
-func (n printer) printTitle(label, title string) { fmt.Fprintf(n.w, "\n%s: %s\n", label, title) }
+func (p printer) printTitle(label, title string) { fmt.Fprintf(p.w, "\n%s: %s\n", label, title) }
 
-func (n printer) printBlank() { fmt.Fprintln(n.w) }
+func (p printer) printBlank() { fmt.Fprintln(p.w) }
 
 // print prints a line that does not belong to an act.
-func (n printer) print(format string, args ...any) { fmt.Fprintf(n.w, format+"\n", args...) }
+func (p printer) print(format string, args ...any) { fmt.Fprintf(p.w, format+"\n", args...) }
 
-func (n printer) printIndented(format string, args ...any) { n.print("  "+format, args...) }
+func (p printer) printIndented(format string, args ...any) { p.print("  "+format, args...) }
 
 // printBlock prints indented text.
-func (n printer) printBlock(text string) {
+func (p printer) printBlock(text string) {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimRight(line, " \n"); line == "" {
-			fmt.Fprintln(n.w)
+			fmt.Fprintln(p.w)
 		} else {
-			fmt.Fprintln(n.w, "      "+line)
+			fmt.Fprintln(p.w, "      "+line)
 		}
 	}
 }
 
 // printTable prints rows, the header first.
-func (n printer) printTable(rows ...[]string) {
+func (p printer) printTable(rows ...[]string) {
 	var text bytes.Buffer
 	t := tabwriter.NewWriter(&text, 0, 8, 2, ' ', 0)
 	for _, r := range rows {
 		fmt.Fprintln(t, strings.Join(r, "\t"))
 	}
 	_ = t.Flush()
-	n.printBlock(text.String())
+	p.printBlock(text.String())
 }
 
 // formatDuration formats a duration with suitable precision.

@@ -18,19 +18,19 @@ import (
 )
 
 const (
-	webs    = 6
-	webSize = 64 * mib
+	webReplicas = 6
+	webMemory   = 64 * mib
 )
 
 // placePods shows that pods are spread, and that the suggestion for a pod that fits no node makes
 // it schedulable.
 func placePods(ctx context.Context, s *session) error {
-	s.printIndented("A Deployment of %d pods that spread over the nodes (maxSkew 1), each listening at port 80:", webs)
+	s.printIndented("A Deployment of %d pods that spread over the nodes (maxSkew 1), each listening at port 80:", webReplicas)
 	start := time.Now()
-	if err := s.createDeployment(ctx, deployment{name: "web", replicas: webs, memory: webSize, usage: 16 * mib, spread: true, port: 80}); err != nil {
+	if err := s.createDeployment(ctx, deployment{name: "web", replicas: webReplicas, memory: webMemory, usage: 16 * mib, spread: true, port: 80}); err != nil {
 		return err
 	}
-	pods, err := s.pods.waitReady(ctx, "web", webs)
+	pods, err := s.pods.waitReady(ctx, "web", webReplicas)
 	if err != nil {
 		return err
 	}
@@ -66,18 +66,18 @@ func (s *session) showSpread(pods []podTimes) error {
 	return nil
 }
 
-// checkSamePort requests the same port of two pods on a node.
+// checkSamePort checks that two pods of a node serve the same port.
 func (s *session) checkSamePort(ctx context.Context, pods []podTimes) error {
 	sameNode := slices.DeleteFunc(slices.Clone(pods), func(p podTimes) bool { return p.pod.Spec.NodeName != pods[0].pod.Spec.NodeName })
 	if len(sameNode) < 2 {
 		return errors.New("no node has two of the pods")
 	}
 	for _, p := range sameNode[:2] {
-		response, err := s.client.CoreV1().Pods(Namespace).ProxyGet("http", p.pod.Name, "80", "/", nil).DoRaw(ctx)
+		body, err := s.client.CoreV1().Pods(Namespace).ProxyGet("http", p.pod.Name, "80", "/", nil).DoRaw(ctx)
 		if err != nil {
 			return err
 		}
-		name := strings.TrimSpace(string(response))
+		name := strings.TrimSpace(string(body))
 		s.printIndented("%s at http://%s:80/ answers: I am %s", p.pod.Spec.NodeName, p.pod.Status.PodIP, name)
 		if name != p.pod.Name {
 			return fmt.Errorf("%s answers in place of %s", name, p.pod.Name)
@@ -86,15 +86,15 @@ func (s *session) checkSamePort(ctx context.Context, pods []podTimes) error {
 	return nil
 }
 
-// showUnschedulable shows a pod that fits no node until others are deleted.
+// showUnschedulable shows a pod that fits no node until other pods are deleted.
 func (s *session) showUnschedulable(ctx context.Context) error {
-	room, err := s.allocatableMemory(ctx)
+	allocatable, err := s.allocatableMemory(ctx)
 	if err != nil {
 		return err
 	}
-	wants := room - webSize - webSize/2 // fits beside one web pod but not beside two
-	s.printIndented("Another pod requests %s; %s of each node's %s are requested already:", formatBytes(wants), formatBytes(webs/3*webSize), formatBytes(room))
-	if err := s.createDeployment(ctx, deployment{name: "large", replicas: 1, memory: wants, usage: 16 * mib}); err != nil {
+	request := allocatable - webMemory - webMemory/2 // fits next to one web pod but not next to two
+	s.printIndented("Another pod requests %s; %s of each node's %s are requested already:", formatBytes(request), formatBytes(webReplicas/3*webMemory), formatBytes(allocatable))
+	if err := s.createDeployment(ctx, deployment{name: "large", replicas: 1, memory: request, usage: 16 * mib}); err != nil {
 		return err
 	}
 	var large podTimes
@@ -103,7 +103,7 @@ func (s *session) showUnschedulable(ctx context.Context) error {
 			large = pods[0]
 			return ""
 		}
-		return "large was not tried"
+		return "the scheduler has not tried to schedule large"
 	}); err != nil {
 		return err
 	}
@@ -112,18 +112,18 @@ func (s *session) showUnschedulable(ctx context.Context) error {
 		return err
 	}
 	start := time.Now()
-	if err := s.scale(ctx, "web", webs/2); err != nil {
+	if err := s.scale(ctx, "web", webReplicas/2); err != nil {
 		return err
 	}
 	if _, err := s.pods.waitReady(ctx, "large", 1); err != nil {
 		return err
 	}
 	large = s.pods.get(large.pod.UID)
-	s.printIndented("web is scaled to %d: %s later large is bound to %s, %s later it is Ready.", webs/2, formatDuration(large.bound.Sub(start)), large.pod.Spec.NodeName, formatDuration(large.ready.Sub(start)))
+	s.printIndented("web is scaled to %d: %s later large is bound to %s, %s later it is Ready.", webReplicas/2, formatDuration(large.bound.Sub(start)), large.pod.Spec.NodeName, formatDuration(large.ready.Sub(start)))
 	return nil
 }
 
-// unschedulableMessage returns why a pod is unschedulable, or "".
+// unschedulableMessage returns the message of a pod's condition PodScheduled=False, or "".
 func unschedulableMessage(p *corev1.Pod) string {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
@@ -161,18 +161,18 @@ func (s *session) showExplanation(ctx context.Context, pod *corev1.Pod) error {
 	state.ExpireHolds(time.Now())
 	i := slices.IndexFunc(pods, func(p *model.Pod) bool { return p.UID == string(pod.UID) })
 	if i < 0 {
-		return fmt.Errorf("pod %s is gone", pod.Name)
+		return fmt.Errorf("pod %s does not exist", pod.Name)
 	}
 	for _, p := range s.Scheduler.Profiles {
 		if p.Name() == pods[i].Spec.SchedulerName {
-			return s.showAnswer(explain.ExplainPod(state, p, s.Scheduler.Seed, s.Scheduler.Preemption, pods[i]))
+			return s.printExplanation(explain.ExplainPod(state, p, s.Scheduler.Seed, s.Scheduler.Preemption, pods[i]))
 		}
 	}
 	return fmt.Errorf("pod %s: no profile %s", pod.Name, pods[i].Spec.SchedulerName)
 }
 
-// showAnswer prints an answer as berth explain does.
-func (s *session) showAnswer(a *explain.PodExplanation) error {
+// printExplanation prints an explanation as berth explain does.
+func (s *session) printExplanation(a *explain.PodExplanation) error {
 	var text strings.Builder
 	if err := a.Text(&text, false); err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 const (
 	// waitTimeout bounds every wait. It allows for loaded machines.
 	waitTimeout = 60 * time.Second
-	// pollInterval is the poll interval for what no watch reports.
+	// pollInterval is the interval of polls for objects without a watch.
 	pollInterval = 100 * time.Millisecond
 )
 
@@ -55,9 +55,10 @@ func watchPods(ctx context.Context, client kubernetes.Interface) (*podTracker, e
 	return c, nil
 }
 
+// observe records the state of a pod.
 func (c *podTracker) observe(object any, removed bool) {
-	if last, ok := object.(cache.DeletedFinalStateUnknown); ok {
-		object = last.Obj
+	if tombstone, ok := object.(cache.DeletedFinalStateUnknown); ok {
+		object = tombstone.Obj
 	}
 	pod, ok := object.(*corev1.Pod)
 	if !ok {
@@ -81,10 +82,10 @@ func (c *podTracker) observe(object any, removed bool) {
 	c.changed = make(chan struct{})
 }
 
-// setOnce sets at to now the first time that reached is true.
-func setOnce(at *time.Time, now time.Time, reached bool) {
-	if reached && at.IsZero() {
-		*at = now
+// setOnce sets t to now the first time that reached is true.
+func setOnce(t *time.Time, now time.Time, reached bool) {
+	if reached && t.IsZero() {
+		*t = now
 	}
 }
 
@@ -117,28 +118,29 @@ func (c *podTracker) get(uid types.UID) podTimes {
 	return podTimes{pod: &corev1.Pod{}}
 }
 
+// nextChange returns a channel that is closed at the next change of a pod.
 func (c *podTracker) nextChange() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.changed
 }
 
-// waitFor waits until missing returns "". It is called after each change of a pod and
-// periodically.
-func (c *podTracker) waitFor(ctx context.Context, missing func() string) error {
+// waitFor waits until blocker returns "", and calls it after each change of a pod and periodically.
+// Otherwise blocker returns what prevents the end of the wait.
+func (c *podTracker) waitFor(ctx context.Context, blocker func() string) error {
 	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
 		next := c.nextChange()
-		reason := missing()
+		reason := blocker()
 		if reason == "" {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("not within %s: %s", formatDuration(waitTimeout), reason)
+			return fmt.Errorf("timed out after %s: %s", formatDuration(waitTimeout), reason)
 		case <-next:
 		case <-tick.C:
 		}
@@ -164,13 +166,13 @@ func (c *podTracker) waitReady(ctx context.Context, app string, n int) (out []po
 }
 
 // latest returns the latest of the pods' times.
-func latest(pods []podTimes, timeOf func(podTimes) time.Time) (at time.Time) {
+func latest(pods []podTimes, timeOf func(podTimes) time.Time) (last time.Time) {
 	for _, p := range pods {
-		if t := timeOf(p); t.After(at) {
-			at = t
+		if t := timeOf(p); t.After(last) {
+			last = t
 		}
 	}
-	return at
+	return last
 }
 
 // waitUntilOlder waits until all pods are more than a second old, as records identify

@@ -9,16 +9,16 @@ import (
 
 // preemptPods shows that a pod of higher priority preempts a pod whose budget allows it.
 func preemptPods(ctx context.Context, s *session) error {
-	room, err := s.allocatableMemory(ctx)
+	allocatable, err := s.allocatableMemory(ctx)
 	if err != nil {
 		return err
 	}
-	part := room * 3 / 10
+	request := allocatable * 3 / 10
 	// Each node gets a ledger pod and two batch pods, which leaves a tenth of its memory.
-	if err := s.createDeployment(ctx, deployment{name: "ledger", replicas: 3, memory: part, usage: 16 * mib, spread: true}); err != nil {
+	if err := s.createDeployment(ctx, deployment{name: "ledger", replicas: 3, memory: request, usage: 16 * mib, spread: true}); err != nil {
 		return err
 	}
-	if err := s.createDeployment(ctx, deployment{name: "batch", replicas: 6, memory: part, usage: 16 * mib, spread: true}); err != nil {
+	if err := s.createDeployment(ctx, deployment{name: "batch", replicas: 6, memory: request, usage: 16 * mib, spread: true}); err != nil {
 		return err
 	}
 	ledger, err := s.pods.waitReady(ctx, "ledger", 3)
@@ -35,10 +35,10 @@ func preemptPods(ctx context.Context, s *session) error {
 	if err := s.pods.waitUntilOlder(ctx); err != nil {
 		return err
 	}
-	s.printIndented("3 pods of ledger, whose budget allows no disruption, and 6 of batch request %s each: %s of %s on each node.", formatBytes(part), formatBytes(3*part), formatBytes(room))
-	s.printIndented("urgent, of priority %d where theirs is %d, requests %s and fits nowhere.", highPriority, lowPriority, formatBytes(part))
+	s.printIndented("3 pods of ledger, whose budget allows no disruption, and 6 of batch request %s each: %s of %s on each node.", formatBytes(request), formatBytes(3*request), formatBytes(allocatable))
+	s.printIndented("urgent, of priority %d where theirs is %d, requests %s and fits nowhere.", highPriority, lowPriority, formatBytes(request))
 	start := time.Now()
-	if err := s.createDeployment(ctx, deployment{name: "urgent", replicas: 1, memory: part, usage: 16 * mib, priority: highClass}); err != nil {
+	if err := s.createDeployment(ctx, deployment{name: "urgent", replicas: 1, memory: request, usage: 16 * mib, priority: highClass}); err != nil {
 		return err
 	}
 	urgent, err := s.pods.waitReady(ctx, "urgent", 1)
@@ -48,9 +48,9 @@ func preemptPods(ctx context.Context, s *session) error {
 	u := urgent[0]
 	var victims []string
 	for _, p := range batch {
-		if now := s.pods.get(p.pod.UID); !now.deleted.IsZero() {
+		if current := s.pods.get(p.pod.UID); !current.deleted.IsZero() {
 			victims = append(victims, p.pod.Name)
-			s.printIndented("%s later %s on %s is being deleted,", formatDuration(now.deleted.Sub(start)), p.pod.Name, p.pod.Spec.NodeName)
+			s.printIndented("%s later %s on %s is being deleted,", formatDuration(current.deleted.Sub(start)), p.pod.Name, p.pod.Spec.NodeName)
 			if p.pod.Spec.NodeName != u.pod.Spec.NodeName {
 				return fmt.Errorf("urgent was bound to %s", u.pod.Spec.NodeName)
 			}
@@ -77,7 +77,7 @@ func (s *session) showPendingReplacement(ctx context.Context) error {
 				return ""
 			}
 		}
-		return "the victim's replacement was not tried"
+		return "the scheduler has not tried to schedule the replacement"
 	}); err != nil {
 		return err
 	}

@@ -23,14 +23,14 @@ func (s *session) showRecords(ctx context.Context, n int) error {
 		}
 		f := history.Filter{Since: s.actStarted}
 		list = f.Apply(all)
-		done := 0
+		complete := 0
 		for _, d := range list {
 			if d.Replacement != nil {
-				done++
+				complete++
 			}
 		}
-		if done < n {
-			return fmt.Sprintf("%d of %d displacements have a complete record", done, n)
+		if complete < n {
+			return fmt.Sprintf("%d of %d displacements have a complete record", complete, n)
 		}
 		return ""
 	}); err != nil {

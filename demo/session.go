@@ -57,7 +57,7 @@ func newSession(ctx context.Context, o Options) (*session, error) {
 	if s.holds, err = v1alpha1.NewClient(o.Config); err != nil {
 		return nil, err
 	}
-	if err := s.removeLeftovers(ctx); err != nil {
+	if err := s.removePrevious(ctx); err != nil {
 		return nil, err
 	}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}
@@ -70,8 +70,8 @@ func newSession(ctx context.Context, o Options) (*session, error) {
 			return s, err
 		}
 	}
-	watching, end := context.WithCancel(context.WithoutCancel(ctx))
-	s.stopWatch = end
+	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.stopWatch = stop
 	if s.pods, err = watchPods(watching, s.client); err != nil {
 		return s, err
 	}
@@ -83,8 +83,8 @@ func newSession(ctx context.Context, o Options) (*session, error) {
 	})
 }
 
-// removeLeftovers removes the objects of a killed demo.
-func (s *session) removeLeftovers(ctx context.Context) error {
+// removePrevious removes the objects of an earlier demo that was killed.
+func (s *session) removePrevious(ctx context.Context) error {
 	_, err := s.client.CoreV1().Namespaces().Get(ctx, Namespace, metav1.GetOptions{})
 	if err == nil {
 		s.print("An earlier demo was killed. Removing its objects (namespace %s) first.", Namespace)
@@ -94,7 +94,7 @@ func (s *session) removeLeftovers(ctx context.Context) error {
 	return s.removeAll(ctx)
 }
 
-// removeAll deletes the namespace and the priority classes and waits until they do not exist any more.
+// removeAll deletes the namespace and the priority classes and waits until the namespace is deleted.
 func (s *session) removeAll(ctx context.Context) error {
 	namespaces := s.client.CoreV1().Namespaces()
 	errs := []error{ignoreNotFound(namespaces.Delete(ctx, Namespace, metav1.DeleteOptions{}))}
@@ -110,7 +110,7 @@ func (s *session) removeAll(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			tick.Stop()
-			return errors.Join(append(errs, fmt.Errorf("namespace %s is not gone yet: %w", Namespace, ctx.Err()))...)
+			return errors.Join(append(errs, fmt.Errorf("namespace %s still exists: %w", Namespace, ctx.Err()))...)
 		case <-tick.C:
 		}
 	}
@@ -153,7 +153,7 @@ func (s *session) clearAct(ctx context.Context) error {
 	})
 }
 
-// blockedReason returns which node is not ready for the next act, or "".
+// blockedReason returns the reason for which a node is not ready for the next act, or "".
 func (s *session) blockedReason(ctx context.Context) string {
 	for _, name := range s.Nodes {
 		n, err := s.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})

@@ -22,7 +22,7 @@ type usageIncrease struct {
 	stop context.CancelFunc
 }
 
-// errorSuffix returns why the increase failed, to append to a message.
+// errorSuffix returns the error of the increase as the end of a message, or "".
 func (t *usageIncrease) errorSuffix() string {
 	if f := t.err.Load(); f != nil {
 		return "; " + *f
@@ -31,15 +31,15 @@ func (t *usageIncrease) errorSuffix() string {
 }
 
 // increaseUsage increases the usage of one pod but not of its replacement: by a command in a
-// real container, or by the usage script of a simulated one. uses returns the script from the
-// pod's age on.
-func (s *session) increaseUsage(ctx context.Context, pod *corev1.Pod, command []string, uses func(age time.Duration) string) (*usageIncrease, error) {
+// real container, or by the usage script of a simulated one. script returns the
+// usage script for a pod of the given age.
+func (s *session) increaseUsage(ctx context.Context, pod *corev1.Pod, command []string, script func(age time.Duration) string) (*usageIncrease, error) {
 	ctx, stop := context.WithCancel(ctx)
 	t := &usageIncrease{stop: stop}
 	if s.RunsProcesses {
 		go func() {
 			if err := s.exec(ctx, pod.Name, command); err != nil && ctx.Err() == nil {
-				message := fmt.Sprintf("the command in %s ended: %v", pod.Name, err)
+				message := fmt.Sprintf("the command in %s failed: %v", pod.Name, err)
 				t.err.Store(&message)
 			}
 		}()
@@ -49,7 +49,7 @@ func (s *session) increaseUsage(ctx context.Context, pod *corev1.Pod, command []
 	if c := pod.Status.ContainerStatuses; len(c) > 0 && c[0].State.Running != nil {
 		age = max(time.Since(c[0].State.Running.StartedAt.Time), 0)
 	}
-	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, usage.Annotation, uses(age.Truncate(time.Millisecond)))
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, usage.Annotation, script(age.Truncate(time.Millisecond)))
 	_, err := s.client.CoreV1().Pods(Namespace).Patch(ctx, pod.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	return t, err
 }

@@ -39,7 +39,7 @@ func metricsReference(t *testing.T) map[string][]string {
 		series[m[1]+"_bucket"] = append(slices.Clone(labels), "le")
 	}
 	if len(series) < 40 {
-		t.Fatalf("found only %d time series: the parser is broken", len(series))
+		t.Fatalf("found %d time series, want at least 40: the parser is broken", len(series))
 	}
 	return series
 }
@@ -49,8 +49,8 @@ var (
 	byLabels   = regexp.MustCompile(`\bby \(([a-z_, ]+)\)`)
 )
 
-// notSeries are words with an underscore in queries that name no time series.
-var notSeries = []string{"histogram_quantile", "__rate_interval", "rate_interval"}
+// otherWords are words with an underscore in queries that are no names of time series.
+var otherWords = []string{"histogram_quantile", "__rate_interval", "rate_interval"}
 
 // TestDashboardMetricsExist checks that the metrics reference lists each metric of the dashboard, with the labels that
 // its queries group by.
@@ -59,14 +59,14 @@ func TestDashboardMetricsExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var d dashboard
-	if err := json.Unmarshal(data, &d); err != nil {
+	var board dashboard
+	if err := json.Unmarshal(data, &board); err != nil {
 		t.Fatal(err)
 	}
 	reference, ids := metricsReference(t), map[int]bool{}
-	for _, p := range d.Panels {
+	for _, p := range board.Panels {
 		if ids[p.ID] || len(p.Targets) == 0 {
-			t.Errorf("panel %q: has id %d and %d queries: must have a unique id and a query", p.Title, p.ID, len(p.Targets))
+			t.Errorf("panel %q has id %d and %d queries, want a unique id and at least one query", p.Title, p.ID, len(p.Targets))
 		}
 		ids[p.ID] = true
 		for _, target := range p.Targets {
@@ -86,22 +86,22 @@ func checkQuery(t *testing.T, reference map[string][]string, panel, query string
 		}
 	}
 	for _, name := range seriesName.FindAllString(byLabels.ReplaceAllString(query, ""), -1) {
-		if slices.Contains(notSeries, name) {
+		if slices.Contains(otherWords, name) {
 			continue
 		}
 		found = true
-		has, ok := reference[name]
+		metricLabels, ok := reference[name]
 		if !ok {
 			t.Errorf("panel %q: docs/reference/metrics.md does not list %s", panel, name)
 		}
-		labels = append(labels, has...)
+		labels = append(labels, metricLabels...)
 	}
 	if !found {
-		t.Errorf("panel %q: the query %q has no metric", panel, query)
+		t.Errorf("panel %q: query %q has no metric", panel, query)
 	}
 	for _, label := range grouped {
 		if !slices.Contains(labels, label) {
-			t.Errorf("panel %q: the query %q groups by %q: its metric has the labels %q", panel, query, label, labels)
+			t.Errorf("panel %q: query %q groups by %q, want one of its metric's labels %q", panel, query, label, labels)
 		}
 	}
 }

@@ -21,7 +21,7 @@ const (
 	maxUpstreams    = 3
 	// reloadInterval is how often the file of the name servers is checked for changes.
 	reloadInterval = 5 * time.Second
-	// probeSuffix ends the names of loop probes.
+	// probeSuffix is the suffix of the names of loop probes.
 	probeSuffix = ".loop-probe.berth.invalid."
 )
 
@@ -32,7 +32,7 @@ var errNoUpstream = errors.New("no upstream name server")
 type forwarder struct {
 	file string
 	port string // of the name servers
-	// isOwn reports whether an address is the server's.
+	// isOwn reports whether an address is one of the server.
 	isOwn func(netip.AddrPort) bool
 	log   klog.Logger
 
@@ -40,7 +40,7 @@ type forwarder struct {
 	checked time.Time
 	changed time.Time // modification time of the file
 	servers []netip.AddrPort
-	probes  map[string]netip.AddrPort // names of probes, with the name server that was sent each
+	probes  map[string]netip.AddrPort // by name, the name server to which a probe was sent
 }
 
 // upstreams returns the name servers, after reading a changed file.
@@ -97,17 +97,17 @@ func (f *forwarder) probe(name string, server netip.AddrPort) {
 	_, _, _ = c.Exchange(m, server.String())
 }
 
-// isProbe reports whether the name is a probe. If this server sent the probe, the name server that
-// received it forwards to this server and is no longer used.
+// isProbe reports whether the name is a probe. If this server sent the probe, isProbe removes the
+// name server that received it, because that name server forwards to this server.
 func (f *forwarder) isProbe(name string) bool {
 	if !strings.HasSuffix(name, probeSuffix) {
 		return false
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if server, sent := f.probes[name]; sent {
+	if server, ok := f.probes[name]; ok {
 		f.servers = slices.DeleteFunc(slices.Clone(f.servers), func(s netip.AddrPort) bool { return s == server })
-		f.log.Info("A name server forwards to cluster DNS; it is not used", "nameserver", server, "file", f.file)
+		f.log.Info("A name server forwards to cluster DNS and is no longer used", "nameserver", server, "file", f.file)
 	}
 	return true
 }
@@ -138,6 +138,7 @@ func (f *forwarder) exchange(query *dns.Msg, network string) (*dns.Msg, error) {
 	return nil, err
 }
 
+// sameQuestion reports whether b answers the question of a.
 func sameQuestion(a, b *dns.Msg) bool {
 	return len(b.Question) == 1 && strings.EqualFold(a.Question[0].Name, b.Question[0].Name) && a.Question[0].Qtype == b.Question[0].Qtype
 }

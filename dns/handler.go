@@ -25,13 +25,13 @@ type handler struct {
 
 // ServeDNS implements dns.Handler.
 func (h *handler) ServeDNS(w dns.ResponseWriter, query *dns.Msg) {
-	from := addressOf(w.RemoteAddr())
-	if !h.queries.start(from) {
-		return // the client repeats the query
+	client := addressOf(w.RemoteAddr())
+	if !h.queries.start(client) {
+		return // the client retries
 	}
-	defer h.queries.end(from)
+	defer h.queries.end(client)
 	network := w.LocalAddr().Network()
-	reply := h.answer(query, from, network)
+	reply := h.answer(query, client, network)
 	opt := query.IsEdns0()
 	size := dns.MinMsgSize
 	reply.Extra = withoutOPT(reply.Extra)
@@ -49,10 +49,11 @@ func (h *handler) ServeDNS(w dns.ResponseWriter, query *dns.Msg) {
 	reply.Compress = true
 	reply.Truncate(size)
 	if err := w.WriteMsg(reply); err != nil {
-		h.log.V(2).Info("Failed to answer a DNS query", "client", from, "err", err.Error())
+		h.log.V(2).Info("Failed to answer a DNS query", "client", client, "err", err.Error())
 	}
 }
 
+// withoutOPT returns the records without OPT records.
 func withoutOPT(records []dns.RR) (out []dns.RR) {
 	for _, r := range records {
 		if r.Header().Rrtype != dns.TypeOPT {
@@ -63,7 +64,7 @@ func withoutOPT(records []dns.RR) (out []dns.RR) {
 }
 
 // answer returns the reply to a query.
-func (h *handler) answer(query *dns.Msg, from netip.Addr, network string) *dns.Msg {
+func (h *handler) answer(query *dns.Msg, client netip.Addr, network string) *dns.Msg {
 	reply := new(dns.Msg).SetReply(query)
 	reply.RecursionAvailable = true
 	fail := func(rcode int) *dns.Msg {
@@ -79,14 +80,14 @@ func (h *handler) answer(query *dns.Msg, from netip.Addr, network string) *dns.M
 	q := query.Question[0]
 	name := strings.ToLower(q.Name)
 	switch {
-	case !isPrivate(from) && !h.zone.store.hasNode(from):
+	case !isPrivate(client) && !h.zone.store.hasNode(client):
 		return fail(dns.RcodeRefused)
 	case q.Qtype == dns.TypeAXFR || q.Qtype == dns.TypeIXFR || q.Qclass != dns.ClassINET:
 		return fail(dns.RcodeRefused)
 	case h.forward.isProbe(name):
 		return fail(dns.RcodeNameError)
 	case h.zone.contains(name):
-		return h.answerZone(reply, q, from, network)
+		return h.answerZone(reply, q, client, network)
 	}
 	if q.Qtype == dns.TypePTR {
 		if r, ok := h.zone.pointer(q.Name); ok {
@@ -94,14 +95,14 @@ func (h *handler) answer(query *dns.Msg, from netip.Addr, network string) *dns.M
 			return reply
 		}
 	}
-	if other := h.recurse(query, from, network); other != nil {
-		return other
+	if forwarded := h.recurse(query, client, network); forwarded != nil {
+		return forwarded
 	}
 	return fail(dns.RcodeServerFailure)
 }
 
 // answerZone answers from the zone and follows aliases.
-func (h *handler) answerZone(reply *dns.Msg, q dns.Question, from netip.Addr, network string) *dns.Msg {
+func (h *handler) answerZone(reply *dns.Msg, q dns.Question, client netip.Addr, network string) *dns.Msg {
 	reply.Authoritative = true
 	r := h.zone.resolve(q.Name, q.Qtype)
 	reply.Answer, reply.Extra = r.answers, r.extra
@@ -112,12 +113,12 @@ func (h *handler) answerZone(reply *dns.Msg, q dns.Question, from netip.Addr, ne
 		if !h.zone.contains(strings.ToLower(r.alias)) {
 			aliasQuery := new(dns.Msg).SetQuestion(r.alias, q.Qtype)
 			aliasQuery.SetEdns0(maxUDPSize, false)
-			other := h.recurse(aliasQuery, from, network)
-			if other == nil {
+			forwarded := h.recurse(aliasQuery, client, network)
+			if forwarded == nil {
 				reply.Rcode = dns.RcodeServerFailure
 				return reply
 			}
-			reply.Answer, reply.Rcode = append(reply.Answer, other.Answer...), other.Rcode
+			reply.Answer, reply.Rcode = append(reply.Answer, forwarded.Answer...), forwarded.Rcode
 			return reply
 		}
 		r = h.zone.resolve(r.alias, q.Qtype)
@@ -131,11 +132,11 @@ func (h *handler) answerZone(reply *dns.Msg, q dns.Question, from netip.Addr, ne
 }
 
 // recurse forwards a query; it returns nil if no name server answers.
-func (h *handler) recurse(query *dns.Msg, from netip.Addr, network string) *dns.Msg {
-	if !h.forwarded.start(from) {
+func (h *handler) recurse(query *dns.Msg, client netip.Addr, network string) *dns.Msg {
+	if !h.forwarded.start(client) {
 		return nil
 	}
-	defer h.forwarded.end(from)
+	defer h.forwarded.end(client)
 	reply, err := h.forward.exchange(query, network)
 	if err != nil {
 		h.log.V(2).Info("Failed to forward a DNS query", "name", query.Question[0].Name, "err", err.Error())

@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// Limits of work in progress. A pod that sends more gets no answer, which affects only that pod.
+// Limits of work in progress. Queries above the limits of a client are dropped, which affects only
+// that client.
 const (
 	maxQueries, maxQueriesPerClient         = 4096, 256
 	maxForwarded, maxForwardedPerClient     = 1024, 64
@@ -25,7 +26,8 @@ func newLimiter(total, perClient int) *limiter {
 	return &limiter{total: total, perClient: perClient, active: map[netip.Addr]int{}}
 }
 
-// start reports whether the client may start another piece of work, which ends with end.
+// start reports whether the client may start another query or connection. If so, the caller must
+// call end.
 func (l *limiter) start(client netip.Addr) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -37,6 +39,7 @@ func (l *limiter) start(client netip.Addr) bool {
 	return true
 }
 
+// end ends a query or connection.
 func (l *limiter) end(client netip.Addr) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,9 +62,9 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		from := addressOf(c.RemoteAddr())
-		if l.limit.start(from) {
-			return &limitedConn{Conn: c, end: sync.OnceFunc(func() { l.limit.end(from) })}, nil
+		client := addressOf(c.RemoteAddr())
+		if l.limit.start(client) {
+			return &limitedConn{Conn: c, end: sync.OnceFunc(func() { l.limit.end(client) })}, nil
 		}
 		_ = c.Close()
 	}
@@ -93,7 +96,7 @@ func addressOf(a net.Addr) netip.Addr {
 // carrierGradeNAT is shared address space, which clusters also use for pods.
 var carrierGradeNAT = netip.MustParsePrefix("100.64.0.0/10")
 
-// isPrivate reports whether an address is from a network without a route on the Internet.
+// isPrivate reports whether an address is not routed on the Internet.
 func isPrivate(a netip.Addr) bool {
 	return a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || carrierGradeNAT.Contains(a)
 }

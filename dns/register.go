@@ -89,6 +89,7 @@ func Publish(ctx context.Context, client kubernetes.Interface, address netip.Add
 	return nil
 }
 
+// newSlice returns the EndpointSlice with the address.
 func newSlice(address netip.AddrPort) *discoveryv1.EndpointSlice {
 	family := discoveryv1.AddressTypeIPv4
 	if address.Addr().Is6() {
@@ -134,7 +135,7 @@ func machineAddress() (a netip.Addr, ok bool) {
 	if c, err := net.Dial("udp", "192.0.2.1:9"); err == nil { // UDP: no packet is sent
 		a := c.LocalAddr().(*net.UDPAddr).AddrPort().Addr().Unmap()
 		_ = c.Close()
-		if usable(a) {
+		if isEndpointAddress(a) {
 			return a, true
 		}
 	}
@@ -144,7 +145,7 @@ func machineAddress() (a netip.Addr, ok bool) {
 	}
 	for _, ip4 := range []bool{true, false} {
 		for _, addr := range addrs {
-			if p, err := netip.ParsePrefix(addr.String()); err == nil && usable(p.Addr()) && p.Addr().Is4() == ip4 {
+			if p, err := netip.ParsePrefix(addr.String()); err == nil && isEndpointAddress(p.Addr()) && p.Addr().Is4() == ip4 {
 				return p.Addr(), true
 			}
 		}
@@ -152,7 +153,7 @@ func machineAddress() (a netip.Addr, ok bool) {
 	return netip.Addr{}, false
 }
 
-// usable reports whether an endpoint may have the address.
-func usable(a netip.Addr) bool {
+// isEndpointAddress reports whether an endpoint may have the address.
+func isEndpointAddress(a netip.Addr) bool {
 	return a.IsGlobalUnicast() && !a.IsLoopback() && !a.IsLinkLocalUnicast()
 }

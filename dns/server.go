@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,20 +34,20 @@ type Options struct {
 	Log klog.Logger
 }
 
-// Listener is an open address of a server: the same port for UDP and TCP.
+// Listener listens for UDP and TCP at the same address and port.
 type Listener struct {
 	udp net.PacketConn
 	tcp net.Listener
 }
 
-// Listen opens an address at the preferred port or, if it is taken, at another.
+// Listen opens an address at the preferred port or, if it is in use, at another port.
 func Listen(address netip.Addr) (*Listener, error) {
 	l, err := listen(netip.AddrPortFrom(address, preferredPort))
 	for range 10 {
 		if err == nil {
 			return l, nil
 		}
-		l, err = listen(netip.AddrPortFrom(address, 0)) // the TCP port may be taken for UDP
+		l, err = listen(netip.AddrPortFrom(address, 0)) // the number of a free TCP port may be in use for UDP
 	}
 	return nil, fmt.Errorf("cluster DNS: %w", err)
 }
@@ -68,7 +69,7 @@ func listen(address netip.AddrPort) (*Listener, error) {
 // Address returns the address and port.
 func (l *Listener) Address() netip.AddrPort { return l.tcp.Addr().(*net.TCPAddr).AddrPort() }
 
-// Close closes the address.
+// Close closes both sockets.
 func (l *Listener) Close() error { return errors.Join(l.udp.Close(), l.tcp.Close()) }
 
 // Server answers DNS queries.
@@ -83,13 +84,8 @@ func NewServer(ctx context.Context, o Options) (*Server, error) {
 	}
 	return &Server{&handler{
 		zone: &zone{store: s, domain: dns.Fqdn(strings.ToLower(o.Domain))},
-		forward: &forwarder{file: o.ResolvConf, port: "53", log: o.Log, isOwn: func(at netip.AddrPort) bool {
-			for _, address := range o.Own {
-				if address == at.Addr() {
-					return true
-				}
-			}
-			return false
+		forward: &forwarder{file: o.ResolvConf, port: "53", log: o.Log, isOwn: func(address netip.AddrPort) bool {
+			return slices.Contains(o.Own, address.Addr())
 		}},
 		queries: newLimiter(maxQueries, maxQueriesPerClient), forwarded: newLimiter(maxForwarded, maxForwardedPerClient), log: o.Log,
 	}}, nil

@@ -19,15 +19,6 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-func canonicalAddress(t *testing.T, text string) netip.Addr {
-	t.Helper()
-	a, err := netip.ParseAddr(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
-}
-
 // serve starts the server at a loopback address.
 func serve(t *testing.T, s *Server) string {
 	t.Helper()
@@ -61,6 +52,7 @@ func upstream(t *testing.T, handler dns.HandlerFunc) string {
 	return fmt.Sprint(l.Address().Port())
 }
 
+// resolvConf returns a resolv.conf with the text.
 func resolvConf(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "resolv.conf")
@@ -70,6 +62,7 @@ func resolvConf(t *testing.T, text string) string {
 	return file
 }
 
+// exchange sends a query and returns the reply.
 func exchange(t *testing.T, network, address, name string, qtype uint16, change func(*dns.Msg)) *dns.Msg {
 	t.Helper()
 	m := new(dns.Msg).SetQuestion(name, qtype)
@@ -102,15 +95,15 @@ func TestForwarding(t *testing.T) {
 			t.Errorf("%s: %q, want %q", network, got, want)
 		}
 		if got := summary(exchange(t, network, address, "external.shop.svc.cluster.local.", dns.TypeA, nil).Answer); got != want+" | example.com." {
-			t.Errorf("alias over %s: %q", network, got)
+			t.Errorf("alias over %s: %q, want %s and the CNAME", network, got, want)
 		}
 	}
 	if got := summary(exchange(t, "udp", address, "1.2.0.192.in-addr.arpa.", dns.TypePTR, nil).Answer); got != "192.0.2.1" {
-		t.Errorf("an address outside the cluster is not forwarded: %q", got)
+		t.Errorf("PTR of an address outside of the cluster: %q, want 192.0.2.1 from the name server", got)
 	}
 }
 
-// A name server that forwards to cluster DNS is found and not used; neither is cluster DNS itself.
+// The forwarder does not use its own address, or a name server that forwards to cluster DNS.
 func TestForwardingLoop(t *testing.T) {
 	var clusterDNS atomic.Value // its address
 	var queries atomic.Int32
@@ -130,12 +123,12 @@ func TestForwardingLoop(t *testing.T) {
 	if got := f.upstreams(); len(got) != 1 {
 		t.Fatalf("name servers %v, want all except the server's own address", got)
 	}
-	for f.upstreams() != nil && len(f.upstreams()) > 0 { // until the probe arrives
+	for len(f.upstreams()) > 0 { // until the probe arrives
 		_ = exchange(t, "udp", clusterDNS.Load().(string), "web.shop.svc.cluster.local.", dns.TypeA, nil)
 	}
 	before := queries.Load()
 	if got := exchange(t, "udp", clusterDNS.Load().(string), "example.com.", dns.TypeA, nil); got.Rcode != dns.RcodeServerFailure || queries.Load() != before {
-		t.Errorf("%s after %d more queries to the looping name server", dns.RcodeToString[got.Rcode], queries.Load()-before)
+		t.Errorf("%s after %d more queries to the looping name server, want SERVFAIL after 0", dns.RcodeToString[got.Rcode], queries.Load()-before)
 	}
 }
 
@@ -161,18 +154,18 @@ func TestTruncation(t *testing.T) {
 		})
 		reply.Compress = true // as on the wire
 		if n := reply.Len(); n > limit || n < limit-100 || !reply.Truncated || (reply.IsEdns0() != nil) != (size > 0) {
-			t.Errorf("EDNS size %d: %d bytes, truncated %v, OPT %v", size, n, reply.Truncated, reply.IsEdns0())
+			t.Errorf("EDNS size %d: %d bytes, truncated %v, OPT %v, want about %d bytes, truncated", size, n, reply.Truncated, reply.IsEdns0(), limit)
 		}
 	}
 	if reply := exchange(t, "tcp", address, query, dns.TypeA, nil); len(reply.Answer) != 202 || reply.Truncated {
-		t.Errorf("TCP: %d answers, truncated %v", len(reply.Answer), reply.Truncated)
+		t.Errorf("TCP: %d answers, truncated %v, want 202, complete", len(reply.Answer), reply.Truncated)
 	}
 	if reply := exchange(t, "udp", address, query, dns.TypeA, func(m *dns.Msg) { m.SetEdns0(4096, false); m.IsEdns0().SetVersion(1) }); reply.Rcode != dns.RcodeBadVers {
-		t.Errorf("EDNS version 1: %s", dns.RcodeToString[reply.Rcode])
+		t.Errorf("EDNS version 1: %s, want BADVERS", dns.RcodeToString[reply.Rcode])
 	}
 }
 
-// One client cannot use up the queries and connections of all clients.
+// One client cannot exhaust the queries and connections of all clients.
 func TestLimits(t *testing.T) {
 	l := newLimiter(3, 2)
 	a, b, c := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2"), netip.MustParseAddr("10.0.0.3")
@@ -187,9 +180,9 @@ func TestLimits(t *testing.T) {
 		l.end(client)
 	}
 	if l.inProgress != 0 || len(l.active) != 0 || !l.start(c) {
-		t.Errorf("after the end: %d, %v", l.inProgress, l.active)
+		t.Errorf("after the ends: %d in progress, %v, want 0, and a new start", l.inProgress, l.active)
 	}
-	// A client that holds idle TCP connections gets no more of them; others do.
+	// A client at its limit of TCP connections gets no further one; other clients do.
 	s := testServer(t, "/nonexistent")
 	address := serve(t, s)
 	for range maxConnectionsPerClient {
@@ -199,13 +192,13 @@ func TestLimits(t *testing.T) {
 		}
 		defer func() { _ = idle.Close() }()
 	}
-	other := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
-	c1 := dns.Client{Net: "tcp", Dialer: &other}
-	if _, _, err := c1.Exchange(new(dns.Msg).SetQuestion("web.shop.svc.cluster.local.", dns.TypeA), address); err != nil {
-		t.Errorf("another client: %v", err)
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+	otherClient := dns.Client{Net: "tcp", Dialer: &dialer}
+	if _, _, err := otherClient.Exchange(new(dns.Msg).SetQuestion("web.shop.svc.cluster.local.", dns.TypeA), address); err != nil {
+		t.Errorf("query of another client: %v", err)
 	}
 	if _, _, err := (&dns.Client{Net: "tcp"}).Exchange(new(dns.Msg).SetQuestion("web.shop.svc.cluster.local.", dns.TypeA), address); err == nil {
-		t.Error("the client has more connections than the limit")
+		t.Error("query over a connection above the limit succeeded, want an error")
 	}
 }
 
@@ -229,7 +222,7 @@ func TestRegister(t *testing.T) {
 		}
 		s, err := client.DiscoveryV1().EndpointSlices(serviceNamespace).Get(ctx, sliceName, metav1.GetOptions{})
 		if err != nil || !strings.Contains(address, s.Endpoints[0].Addresses[0]) || len(s.Ports) != 2 {
-			t.Errorf("slice for %s: %v, %v", address, s, err)
+			t.Errorf("EndpointSlice for %s: %v, %v, want the address and 2 ports", address, s, err)
 		}
 	}
 	if err := Unregister(ctx, client); err != nil {
@@ -241,8 +234,8 @@ func TestRegister(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := Register(ctx, client, netip.MustParseAddr("10.96.0.10"))
-	if other, ok := err.(*OtherServerError); !ok || other.ClusterIP != "10.96.0.99" {
-		t.Errorf("Register next to another server: %v", err)
+	if foreign, ok := err.(*OtherServerError); !ok || foreign.ClusterIP != "10.96.0.99" {
+		t.Errorf("Register next to another server: %v, want a ForeignError with 10.96.0.99", err)
 	}
 	if err := Unregister(ctx, client); err != nil {
 		t.Fatal(err)

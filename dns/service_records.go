@@ -13,7 +13,7 @@ import (
 // target is an address of a Service with its ports.
 type target struct {
 	address netip.Addr
-	name    string // its name in DNS, below the Service's name; "" for the Service itself
+	name    string // label below the name of the Service; "" for the Service itself
 	ports   []port
 }
 
@@ -44,7 +44,7 @@ func (z *zone) service(owner string, kind uint16, prefix []string, name, namespa
 	case len(prefix) == 0:
 		match = func(p port) bool { return true }
 	case len(prefix) == 1:
-		targets = filter(targets, func(t target) bool { return t.name == prefix[0] || dashed(t.address) == prefix[0] })
+		targets = filter(targets, func(t target) bool { return t.name == prefix[0] || formatDashed(t.address) == prefix[0] })
 		match = func(p port) bool { return true }
 	case len(prefix) == 2 && strings.HasPrefix(prefix[0], "_") && strings.HasPrefix(prefix[1], "_"):
 		match = func(p port) bool { return "_"+p.name == prefix[0] && "_"+p.protocol == prefix[1] }
@@ -78,10 +78,10 @@ func externalName(owner string, kind uint16, prefix []string, s *corev1.Service)
 	if len(prefix) > 0 || s.Spec.ExternalName == "" {
 		return notFound
 	}
-	to := dns.Fqdn(s.Spec.ExternalName)
-	r := result{answers: []dns.RR{&dns.CNAME{Hdr: header(owner, dns.TypeCNAME), Target: to}}}
+	alias := dns.Fqdn(s.Spec.ExternalName)
+	r := result{answers: []dns.RR{&dns.CNAME{Hdr: header(owner, dns.TypeCNAME), Target: alias}}}
 	if kind != dns.TypeCNAME {
-		r.alias = to
+		r.alias = alias
 	}
 	return r
 }
@@ -101,7 +101,7 @@ func clusterIPs(s *corev1.Service) (out []target) {
 }
 
 // endpoints returns the ready endpoints of a Service. With publishNotReadyAddresses the
-// EndpointSlices call all endpoints ready.
+// EndpointSlices mark all endpoints as ready.
 func (z *zone) endpoints(namespace, name string) (out []target) {
 	index := map[netip.Addr]int{}
 	for _, slice := range z.store.slicesOf(namespace, name) {
@@ -111,11 +111,11 @@ func (z *zone) endpoints(namespace, name string) (out []target) {
 		var ports []port
 		for _, p := range slice.Ports {
 			if p.Port != nil && p.Protocol != nil {
-				number := port{protocol: strings.ToLower(string(*p.Protocol)), number: uint16(*p.Port)}
+				servicePort := port{protocol: strings.ToLower(string(*p.Protocol)), number: uint16(*p.Port)}
 				if p.Name != nil {
-					number.name = strings.ToLower(*p.Name)
+					servicePort.name = strings.ToLower(*p.Name)
 				}
-				ports = append(ports, number)
+				ports = append(ports, servicePort)
 			}
 		}
 		for i := range slice.Endpoints {
@@ -128,11 +128,11 @@ func (z *zone) endpoints(namespace, name string) (out []target) {
 				if err != nil {
 					continue
 				}
-				if i, seen := index[a]; seen {
-					out[i].ports = append(out[i].ports, ports...)
+				if j, ok := index[a]; ok {
+					out[j].ports = append(out[j].ports, ports...)
 					continue
 				}
-				t := target{address: a, name: dashed(a), ports: ports}
+				t := target{address: a, name: formatDashed(a), ports: ports}
 				if e.Hostname != nil && *e.Hostname != "" {
 					t.name = strings.ToLower(*e.Hostname)
 				}

@@ -47,18 +47,18 @@ func newStore(ctx context.Context, client kubernetes.Interface) (*store, error) 
 
 // strip removes the fields that the zone does not read, so that large clusters need little memory.
 func strip(object any) (any, error) {
-	name := func(m metav1.ObjectMeta) metav1.ObjectMeta {
+	meta := func(m metav1.ObjectMeta) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Name: m.Name, Namespace: m.Namespace, ResourceVersion: m.ResourceVersion, UID: m.UID}
 	}
 	switch o := object.(type) {
 	case *corev1.Pod:
-		return &corev1.Pod{ObjectMeta: name(o.ObjectMeta), Status: corev1.PodStatus{PodIPs: o.Status.PodIPs, Phase: o.Status.Phase}}, nil
+		return &corev1.Pod{ObjectMeta: meta(o.ObjectMeta), Status: corev1.PodStatus{PodIPs: o.Status.PodIPs, Phase: o.Status.Phase}}, nil
 	case *corev1.Node:
-		return &corev1.Node{ObjectMeta: name(o.ObjectMeta), Status: corev1.NodeStatus{Addresses: o.Status.Addresses}}, nil
+		return &corev1.Node{ObjectMeta: meta(o.ObjectMeta), Status: corev1.NodeStatus{Addresses: o.Status.Addresses}}, nil
 	case *corev1.Namespace:
-		return &corev1.Namespace{ObjectMeta: name(o.ObjectMeta)}, nil
+		return &corev1.Namespace{ObjectMeta: meta(o.ObjectMeta)}, nil
 	case *corev1.Service:
-		return &corev1.Service{ObjectMeta: name(o.ObjectMeta), Spec: o.Spec}, nil
+		return &corev1.Service{ObjectMeta: meta(o.ObjectMeta), Spec: o.Spec}, nil
 	case *discoveryv1.EndpointSlice:
 		o.ManagedFields, o.Annotations = nil, nil
 	}
@@ -92,7 +92,7 @@ func sliceService(object any) ([]string, error) {
 	return []string{s.Namespace + "/" + s.Labels[discoveryv1.LabelServiceName]}, nil
 }
 
-// podAddresses returns namespace/IP of a pod that has not ended.
+// podAddresses returns NAMESPACE/IP for the addresses of a pod that has not terminated.
 func podAddresses(object any) (out []string, err error) {
 	p, ok := object.(*corev1.Pod)
 	if !ok || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {

@@ -40,21 +40,21 @@ func (z *zone) contains(name string) bool {
 // resolve answers a query for a name of the domain. owner is the name as the client wrote it.
 func (z *zone) resolve(owner string, kind uint16) result {
 	name := strings.ToLower(owner)
-	rest := strings.TrimSuffix(strings.TrimSuffix(name, z.domain), ".")
-	if rest == "" {
+	relative := strings.TrimSuffix(strings.TrimSuffix(name, z.domain), ".")
+	if relative == "" {
 		return z.apex(owner, kind)
 	}
-	labels := strings.Split(rest, ".")
+	labels := strings.Split(relative, ".")
 	n := len(labels)
 	switch last := labels[n-1]; {
-	case rest == "dns-version":
+	case relative == "dns-version":
 		if kind == dns.TypeTXT {
 			return result{answers: []dns.RR{&dns.TXT{Hdr: header(owner, dns.TypeTXT), Txt: []string{specVersion}}}}
 		}
 		return result{}
-	case rest == "ns.dns":
+	case relative == "ns.dns":
 		return result{answers: z.nameServer(owner, kind)}
-	case rest == "dns", n == 1 && (last == "svc" || last == "pod"):
+	case relative == "dns", n == 1 && (last == "svc" || last == "pod"):
 		return result{}
 	case n == 2 && (last == "svc" || last == "pod"):
 		if z.store.hasNamespace(labels[0]) {
@@ -118,8 +118,8 @@ func parseDashed(text string) (netip.Addr, bool) {
 	return a, err == nil
 }
 
-// dashed is the inverse of parseDashed.
-func dashed(a netip.Addr) string {
+// formatDashed is the inverse of parseDashed.
+func formatDashed(a netip.Addr) string {
 	return strings.NewReplacer(".", "-", ":", "-").Replace(a.String())
 }
 

@@ -1,6 +1,7 @@
 package dns
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +15,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// objects are a Service of each kind.
+// objects returns a Service of each kind, with namespaces, endpoints, pods and a node.
 func objects() []runtime.Object {
 	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "shop", Name: name} }
 	service := func(name string, spec corev1.ServiceSpec) *corev1.Service {
@@ -42,12 +43,13 @@ func objects() []runtime.Object {
 		slice("idle", discoveryv1.AddressTypeIPv4, discoveryv1.Endpoint{Addresses: []string{"10.1.0.3"}, Conditions: discoveryv1.EndpointConditions{Ready: &notReady}}),
 		slice("web", discoveryv1.AddressTypeIPv4, discoveryv1.Endpoint{Addresses: []string{"10.1.0.9"}}),
 		&corev1.Pod{ObjectMeta: meta("p"), Status: corev1.PodStatus{PodIPs: []corev1.PodIP{{IP: "10.1.0.9"}, {IP: "fd01::9"}}}},
-		&corev1.Pod{ObjectMeta: meta("ended"), Status: corev1.PodStatus{Phase: corev1.PodSucceeded, PodIPs: []corev1.PodIP{{IP: "10.1.0.8"}}}},
+		&corev1.Pod{ObjectMeta: meta("terminated"), Status: corev1.PodStatus{Phase: corev1.PodSucceeded, PodIPs: []corev1.PodIP{{IP: "10.1.0.8"}}}},
 		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "203.0.113.9"}}}},
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: serviceNamespace, Name: ServiceName}, Spec: corev1.ServiceSpec{ClusterIP: "10.96.0.10", ClusterIPs: []string{"10.96.0.10"}}},
 	}
 }
 
+// testServer returns a server for objects.
 func testServer(t *testing.T, resolvConf string) *Server {
 	t.Helper()
 	s, err := NewServer(t.Context(), Options{Client: fake.NewClientset(objects()...), Domain: "Cluster.Local", ResolvConf: resolvConf, Log: klog.Background()})
@@ -119,11 +121,11 @@ func TestSpecification(t *testing.T) {
 			t.Errorf("%s: %q, authoritative %v, want %q", tc.query, got, reply.Authoritative, tc.want)
 		}
 		if negative := got == nx || got == none; negative != (len(reply.Ns) == 1 && reply.Ns[0].Header().Rrtype == dns.TypeSOA) {
-			t.Errorf("%s: authority section %v", tc.query, reply.Ns)
+			t.Errorf("%s: authority section %v, want an SOA record only in negative answers", tc.query, reply.Ns)
 		}
 		for _, r := range reply.Answer {
 			if r.Header().Ttl != ttl {
-				t.Errorf("%s: TTL %d", tc.query, r.Header().Ttl)
+				t.Errorf("%s: TTL %d, want %d", tc.query, r.Header().Ttl, ttl)
 			}
 		}
 	}
@@ -138,7 +140,7 @@ func TestAdditionalSection(t *testing.T) {
 	}
 }
 
-// Queries that are not for a resolver are refused.
+// Queries of public clients and unsupported queries are refused.
 func TestRefusals(t *testing.T) {
 	h := testServer(t, "/nonexistent").handler
 	question := func(change func(*dns.Msg)) *dns.Msg {
@@ -161,7 +163,7 @@ func TestRefusals(t *testing.T) {
 		"alias to itself": {"10.0.0.1", func(m *dns.Msg) { m.Question[0].Name = "loop.shop.svc.cluster.local." }, dns.RcodeSuccess},
 		"no name server":  {"10.0.0.1", func(m *dns.Msg) { m.Question[0].Name = "example.com." }, dns.RcodeServerFailure},
 	} {
-		if got := h.answer(question(tc.change), canonicalAddress(t, tc.from), "udp"); got.Rcode != tc.want || len(got.Answer) > maxAliases+1 {
+		if got := h.answer(question(tc.change), netip.MustParseAddr(tc.from), "udp"); got.Rcode != tc.want || len(got.Answer) > maxAliases+1 {
 			t.Errorf("%s: %s, want %s", name, dns.RcodeToString[got.Rcode], dns.RcodeToString[tc.want])
 		}
 	}

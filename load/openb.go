@@ -25,7 +25,7 @@ const (
 	GPU corev1.ResourceName = "nvidia.com/gpu"
 )
 
-// Assumptions are what the conversion adds to the trace.
+// Assumptions describe what the conversion adds to the trace.
 var Assumptions = []string{
 	"devices are whole: a share of a GPU (gpu_milli < 1000) takes one " + string(GPU),
 	"gpu_spec is a required node affinity on the label " + GPUModel,
@@ -58,14 +58,14 @@ func readCSV(file string, columns []string, row func(field func(column string) s
 		}
 	}
 	for {
-		rec, err := r.Read()
+		record, err := r.Read()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
-		if err := row(func(c string) string { return rec[index[c]] }); err != nil {
+		if err := row(func(c string) string { return record[index[c]] }); err != nil {
 			line, _ := r.FieldPos(0)
 			return fmt.Errorf("%s:%d: %w", file, line, err)
 		}
@@ -124,7 +124,7 @@ func ReadNodes(file string) ([]*corev1.Node, error) {
 // pods have no namespace.
 func ReadPods(file string, limit int) ([]*corev1.Pod, error) {
 	var out []*corev1.Pod
-	errLimit := errors.New("enough")
+	errLimit := errors.New("limit reached")
 	err := readCSV(file, []string{"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_spec", "qos"}, func(field func(string) string) error {
 		if limit > 0 && len(out) == limit {
 			return errLimit
@@ -156,6 +156,7 @@ func parseGPUModels(spec string) []string {
 	return slices.Compact(models)
 }
 
+// newPod returns a pod with the requests of a line.
 func newPod(name, qos string, models []string, cpuMilli, memMiB, gpus int64) *corev1.Pod {
 	requests := corev1.ResourceList{
 		corev1.ResourceCPU:    *resource.NewMilliQuantity(cpuMilli, resource.DecimalSI),

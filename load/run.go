@@ -19,10 +19,10 @@ type Options struct {
 	Client    kubernetes.Interface
 	Namespace string
 	Pods      []*corev1.Pod
-	Rate      float64 // pods per second; 0: unlimited
+	Rate      float64 // pods per second; 0 means unlimited
 	Workers   int     // concurrent requests; 0 means 32
 	Name      string  // name of the run, the value of RunLabel
-	// Settle ends the wait when nothing was scheduled or explained for this long.
+	// Settle ends the wait if no pod was scheduled or reported as unschedulable for this long.
 	Settle time.Duration
 	// Progress is called several times a second.
 	Progress func(Progress)
@@ -33,7 +33,7 @@ type Progress struct {
 	Created, Placed, Unschedulable, Total int
 }
 
-// Run creates the pods and waits until each is scheduled or has a reason why not.
+// Run creates the pods and waits until each is scheduled or reported as unschedulable.
 func Run(ctx context.Context, o Options) (*Summary, error) {
 	if o.Workers == 0 {
 		o.Workers = 32
@@ -93,20 +93,20 @@ func createPods(ctx context.Context, o Options, count *atomic.Int64) error {
 		})
 	}
 	start := time.Now()
-feed:
+sending:
 	for i, p := range o.Pods {
 		if o.Rate > 0 {
 			due := start.Add(time.Duration(float64(i) / o.Rate * float64(time.Second)))
 			select {
 			case <-time.After(time.Until(due)):
 			case <-ctx.Done():
-				break feed
+				break sending
 			}
 		}
 		select {
 		case work <- p:
 		case <-ctx.Done():
-			break feed
+			break sending
 		}
 	}
 	close(work)
@@ -124,8 +124,8 @@ func createPod(ctx context.Context, o Options, p *corev1.Pod) error {
 	p.Labels[RunLabel] = o.Name
 	for {
 		_, err := o.Client.CoreV1().Pods(o.Namespace).Create(ctx, p, metav1.CreateOptions{})
-		wait, busy := apierrors.SuggestsClientDelay(err)
-		if !busy && !apierrors.IsTooManyRequests(err) {
+		wait, ok := apierrors.SuggestsClientDelay(err)
+		if !ok && !apierrors.IsTooManyRequests(err) {
 			if err != nil {
 				return fmt.Errorf("creating pod %s/%s: %w", o.Namespace, p.Name, err)
 			}

@@ -20,15 +20,15 @@ type Summary struct {
 	Total         int           `json:"total"`
 	Placed        int           `json:"placed"`
 	Pending       int           `json:"pending"`
-	Unexplained   int           `json:"unexplained"` // pending without a reason
+	Unexplained   int           `json:"unexplained"` // pending without a message of the scheduler
 	CreateSeconds float64       `json:"createSeconds"`
-	Seconds       float64       `json:"seconds"` // until the last pod was scheduled or explained
+	Seconds       float64       `json:"seconds"` // until the last pod was scheduled or reported as unschedulable
 	Reasons       []Reason      `json:"reasons,omitempty"`
 	Utilization   []Utilization `json:"utilization"`
 	Assumptions   []string      `json:"assumptions"`
 }
 
-// Reason is why pods are pending.
+// Reason is a scheduler message about pending pods, with their number.
 type Reason struct {
 	Message string `json:"message"`
 	Pods    int    `json:"pods"`
@@ -42,16 +42,17 @@ type Utilization struct {
 	Percent     int64  `json:"percent"`
 }
 
-func (f *podWatcher) summary(ctx context.Context, o Options) (*Summary, error) {
-	f.mu.Lock()
-	s := &Summary{Run: o.Name, Total: len(o.Pods), Placed: len(f.placed), Assumptions: Assumptions}
+// summary returns the result of the run so far.
+func (w *podWatcher) summary(ctx context.Context, o Options) (*Summary, error) {
+	w.mu.Lock()
+	s := &Summary{Run: o.Name, Total: len(o.Pods), Placed: len(w.placed), Assumptions: Assumptions}
 	s.Pending = s.Total - s.Placed
-	s.Unexplained = s.Pending - len(f.unschedulable)
+	s.Unexplained = s.Pending - len(w.unschedulable)
 	count := map[string]int{}
-	for _, message := range f.unschedulable {
+	for _, message := range w.unschedulable {
 		count[message]++
 	}
-	f.mu.Unlock()
+	w.mu.Unlock()
 	for message, n := range count {
 		s.Reasons = append(s.Reasons, Reason{message, n})
 	}
@@ -61,6 +62,7 @@ func (f *podWatcher) summary(ctx context.Context, o Options) (*Summary, error) {
 	return s, err
 }
 
+// utilization returns the requests of all scheduled pods, relative to the nodes' allocatable.
 func utilization(ctx context.Context, o Options) ([]Utilization, error) {
 	nodes, err := o.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
@@ -85,19 +87,20 @@ func utilization(ctx context.Context, o Options) ([]Utilization, error) {
 	}
 	requested[corev1.ResourcePods] = *resource.NewQuantity(placed, resource.DecimalSI)
 	var out []Utilization
-	for name, h := range allocatable {
+	for name, total := range allocatable {
 		u := requested[name]
-		if h.IsZero() || u.IsZero() {
+		if total.IsZero() || u.IsZero() {
 			continue
 		}
-		out = append(out, Utilization{string(name), u.String(), h.String(), int64(100 * u.AsApproximateFloat64() / h.AsApproximateFloat64())})
+		out = append(out, Utilization{string(name), u.String(), total.String(), int64(100 * u.AsApproximateFloat64() / total.AsApproximateFloat64())})
 	}
 	slices.SortFunc(out, func(a, b Utilization) int { return cmp.Compare(a.Resource, b.Resource) })
 	return out, nil
 }
 
-func addResources(sum, add corev1.ResourceList) {
-	for name, q := range add {
+// addResources adds list to sum.
+func addResources(sum, list corev1.ResourceList) {
+	for name, q := range list {
 		total := sum[name]
 		total.Add(q)
 		sum[name] = total

@@ -17,11 +17,12 @@ type podWatcher struct {
 	mu            sync.Mutex
 	placed        map[string]bool   // by name
 	unschedulable map[string]string // name to reason
-	last          time.Time         // last change
+	lastChange    time.Time
 }
 
+// watchPods watches the pods of the run until ctx is done.
 func watchPods(ctx context.Context, o Options) (*podWatcher, error) {
-	f := &podWatcher{placed: map[string]bool{}, unschedulable: map[string]string{}, last: time.Now()}
+	w := &podWatcher{placed: map[string]bool{}, unschedulable: map[string]string{}, lastChange: time.Now()}
 	factory := informers.NewSharedInformerFactoryWithOptions(o.Client, 0, informers.WithNamespace(o.Namespace),
 		informers.WithTweakListOptions(func(l *metav1.ListOptions) { l.LabelSelector = RunLabel + "=" + o.Name }))
 	informer := factory.Core().V1().Pods().Informer()
@@ -39,7 +40,7 @@ func watchPods(ctx context.Context, o Options) (*podWatcher, error) {
 		return nil, err
 	}
 	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: f.observe, UpdateFunc: func(_, obj any) { f.observe(obj) },
+		AddFunc: w.observe, UpdateFunc: func(_, obj any) { w.observe(obj) },
 	}); err != nil {
 		return nil, err
 	}
@@ -47,38 +48,39 @@ func watchPods(ctx context.Context, o Options) (*podWatcher, error) {
 	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
 		return nil, fmt.Errorf("watching pods: %w", ctx.Err())
 	}
-	return f, nil
+	return w, nil
 }
 
-func (f *podWatcher) observe(obj any) {
+// observe records whether a pod is scheduled or unschedulable.
+func (w *podWatcher) observe(obj any) {
 	p, ok := obj.(*corev1.Pod)
 	if !ok {
 		return
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if p.Spec.NodeName != "" {
-		if !f.placed[p.Name] {
-			f.last = time.Now()
+		if !w.placed[p.Name] {
+			w.lastChange = time.Now()
 		}
-		f.placed[p.Name] = true
-		delete(f.unschedulable, p.Name)
+		w.placed[p.Name] = true
+		delete(w.unschedulable, p.Name)
 		return
 	}
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			if _, recorded := f.unschedulable[p.Name]; !recorded {
-				f.last = time.Now()
+			if _, ok := w.unschedulable[p.Name]; !ok {
+				w.lastChange = time.Now()
 			}
-			f.unschedulable[p.Name] = c.Message
+			w.unschedulable[p.Name] = c.Message
 		}
 	}
 }
 
 // progress returns the number of scheduled and unschedulable pods and the time since the last
 // change.
-func (f *podWatcher) progress() (scheduled, unschedulable int, idle time.Duration) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.placed), len(f.unschedulable), time.Since(f.last)
+func (w *podWatcher) progress() (scheduled, unschedulable int, idle time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.placed), len(w.unschedulable), time.Since(w.lastChange)
 }

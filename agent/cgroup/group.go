@@ -100,8 +100,8 @@ func (h *Host) WorkingSet(path string) (int64, error) {
 	return m.WorkingSet(), nil
 }
 
-// OOMKills returns the number of processes of the cgroup killed by the kernel's OOM killer, 0
-// if it cannot be read.
+// OOMKills returns the number of processes of the cgroup that the kernel's OOM killer killed, or
+// 0 if the counter cannot be read.
 func (h *Host) OOMKills(path string) int64 {
 	g, err := h.Open(path)
 	if err != nil {
@@ -115,7 +115,7 @@ func (h *Host) OOMKills(path string) int64 {
 	return n
 }
 
-// OOMKills returns the number of processes killed by the kernel's OOM killer. On v2 it includes
+// OOMKills returns the number of processes that the kernel's OOM killer killed. On v2 it includes
 // descendant cgroups.
 func (g *Group) OOMKills() (int64, error) {
 	text, err := g.oom.read(g.buf[:])
@@ -132,7 +132,7 @@ func (g *Group) OOMKills() (int64, error) {
 // Pids returns the number of processes and threads. The root has no count.
 func (g *Group) Pids() (int64, error) { return g.pids.number() }
 
-// PidLimit returns the limit of Pids, math.MaxInt64 if there is none.
+// PidLimit returns the limit of Pids, or Unlimited.
 func (g *Group) PidLimit() (int64, error) { return g.pidMax.number() }
 
 // HasPids reports whether Pids is available.

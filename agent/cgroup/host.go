@@ -99,7 +99,7 @@ func (h *Host) HasController(controller string) bool {
 	return err == nil && slices.Contains(strings.Fields(string(controllers)), controller)
 }
 
-// Dir returns the directory of the cgroup in the controller's hierarchy, "" if the controller
+// Dir returns the directory of the cgroup in the controller's hierarchy, or "" if the controller
 // is not mounted.
 func (h *Host) Dir(controller, path string) string {
 	root := h.unified
@@ -115,8 +115,8 @@ func (h *Host) Dir(controller, path string) string {
 // allDirs returns the directories of the cgroup in all hierarchies.
 func (h *Host) allDirs(path string) []string {
 	roots := map[string]bool{}
-	for _, at := range h.controllers {
-		roots[at] = true
+	for _, mountPoint := range h.controllers {
+		roots[mountPoint] = true
 	}
 	if h.unified != "" {
 		roots[h.unified] = true

@@ -31,17 +31,17 @@ func (h *Host) Kill(path string) error {
 		}
 	}
 	wasFrozen := h.isFrozen(path) // perhaps by an earlier or a concurrent Kill
-	sent := map[int]bool{os.Getpid(): true}
-	fresh, err := h.killListed(path, sent)
-	for rounds := 0; fresh > 0 && err == nil; rounds++ {
-		if fresh, err = h.killListed(path, sent); fresh > 0 && err == nil {
+	signaled := map[int]bool{os.Getpid(): true}
+	killed, err := h.killListed(path, signaled)
+	for rounds := 0; killed > 0 && err == nil; rounds++ {
+		if killed, err = h.killListed(path, signaled); killed > 0 && err == nil {
 			if rounds == maxFreezeRounds {
 				return fmt.Errorf("cgroup %s: processes still fork after %d rounds of SIGKILL", path, rounds)
 			}
-			fresh, err = h.killFrozen(path, sent)
+			killed, err = h.killFrozen(path, signaled)
 		}
 	}
-	if wasFrozen { // frozen processes do not exit
+	if wasFrozen {
 		err = errors.Join(err, ignoreRemoved(h.thawAt(h.Dir("freezer", path))))
 	}
 	return err
@@ -55,12 +55,12 @@ func (h *Host) Thaw(path string) error {
 	if root == "" {
 		return nil
 	}
-	err := filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(dir string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return ignoreRemoved(err)
 		}
-		if d.IsDir() && h.frozenAt(at) {
-			return ignoreRemoved(h.thawAt(at))
+		if d.IsDir() && h.frozenAt(dir) {
+			return ignoreRemoved(h.thawAt(dir))
 		}
 		return nil
 	})
@@ -95,36 +95,34 @@ func (h *Host) thawAt(dir string) error {
 // maxFreezeRounds bounds the rounds in which a frozen cgroup has new processes.
 const maxFreezeRounds = 50
 
-// killListed kills the listed processes that are not in sent, and returns their number.
-func (h *Host) killListed(path string, sent map[int]bool) (fresh int, err error) {
+// killListed kills the listed processes that are not in signaled, and returns their number.
+func (h *Host) killListed(path string, signaled map[int]bool) (killed int, err error) {
 	pids, err := h.Procs(path)
 	for _, pid := range pids {
-		if sent[pid] {
+		if signaled[pid] {
 			continue
 		}
-		sent[pid] = true
+		signaled[pid] = true
 		if err := unix.Kill(pid, unix.SIGKILL); err == nil {
-			fresh++
+			killed++
 		} else if !errors.Is(err, unix.ESRCH) {
-			return fresh, fmt.Errorf("cgroup %s: killing process %d: %w", path, pid, err)
+			return killed, fmt.Errorf("cgroup %s: killing process %d: %w", path, pid, err)
 		}
 	}
-	return fresh, err
+	return killed, err
 }
-
-// Freeze freezes the cgroup and returns a function that thaws it. It waits at most 20 ms; where the
-// kernel has no freezer it has no effect. Kill kills the frozen processes, and they exit when thawed.
-func (h *Host) Freeze(path string) (thaw func()) { return h.freeze(path) }
 
 // killFrozen calls killListed while the cgroup is frozen.
-func (h *Host) killFrozen(path string, sent map[int]bool) (int, error) {
-	thaw := h.freeze(path)
+func (h *Host) killFrozen(path string, signaled map[int]bool) (int, error) {
+	thaw := h.Freeze(path)
 	defer thaw()
-	return h.killListed(path, sent)
+	return h.killListed(path, signaled)
 }
 
-// freeze freezes the cgroup, waiting at most 20 ms, and returns a function that thaws it.
-func (h *Host) freeze(path string) (thaw func()) {
+// Freeze freezes the cgroup and returns a function that thaws it. It waits at most 20 ms. Without
+// a freezer in the kernel it has no effect. Frozen processes that Kill has signaled exit when they
+// are thawed.
+func (h *Host) Freeze(path string) (thaw func()) {
 	if h.Mode == V2 {
 		file := filepath.Join(h.unified, path, "cgroup.freeze")
 		_ = writeFile(file, "1")

@@ -42,22 +42,22 @@ func checkMemory(t *testing.T, h *cgroup.Host) {
 		return g.Memory(&m) == nil && m.Unreclaimable() >= allocated
 	})
 	if limit, err := g.Limit(); err != nil || limit != 256<<20 {
-		t.Errorf("limit %d, %v", limit, err)
+		t.Errorf("limit %d, %v, want 256 MiB", limit, err)
 	}
 	if c, err := g.Capacity(); err != nil || c != 256<<20 {
-		t.Errorf("capacity %d, %v", c, err)
+		t.Errorf("capacity %d, %v, want 256 MiB", c, err)
 	}
 	if n, err := g.PidLimit(); err != nil || n != 100 {
-		t.Errorf("pid limit %d, %v", n, err)
+		t.Errorf("pid limit %d, %v, want 100", n, err)
 	}
 	if n, err := g.Pids(); err != nil || n < 1 {
-		t.Errorf("pids %d, %v", n, err)
+		t.Errorf("pids %d, %v, want at least 1", n, err)
 	}
 	if n, err := g.CPU(); err != nil || n <= 0 {
-		t.Errorf("cpu %d, %v", n, err)
+		t.Errorf("CPU time %d ns, %v, want more than 0", n, err)
 	}
 	if n, err := g.OOMKills(); err != nil || n != 0 {
-		t.Errorf("oom kills %d, %v", n, err)
+		t.Errorf("OOM kills %d, %v, want 0", n, err)
 	}
 	var s cgroup.PSI
 	if g.HasPSI() {
@@ -83,10 +83,10 @@ func checkMachine(t *testing.T, h *cgroup.Host) {
 	}
 	total, err := g.Capacity()
 	if err != nil || total < 256<<20 {
-		t.Fatalf("capacity %d, %v", total, err)
+		t.Fatalf("capacity %d, %v, want at least 256 MiB", total, err)
 	}
 	if m.Usage <= 0 || m.Usage > total || m.Anon <= 0 {
-		t.Errorf("usage %d and anon %d of %d", m.Usage, m.Anon, total)
+		t.Errorf("usage %d and anonymous memory %d, want more than 0 and at most %d", m.Usage, m.Anon, total)
 	}
 }
 
@@ -116,7 +116,7 @@ func checkKillForkBomb(t *testing.T, h *cgroup.Host) {
 	}
 	var m cgroup.Memory
 	if err := g.Memory(&m); !errors.Is(err, cgroup.ErrRemoved) {
-		t.Errorf("read of a removed cgroup: %v", err)
+		t.Errorf("reading a removed cgroup: %v, want %v", err, cgroup.ErrRemoved)
 	}
 	if err := h.Kill(top); err != nil {
 		t.Errorf("killing a removed cgroup: %v", err)
@@ -137,7 +137,7 @@ func checkOOMKills(t *testing.T, h *cgroup.Host) {
 			t.Fatal(err)
 		}
 	}
-	// The process may be killed before its first output, which is therefore not awaited.
+	// Do not wait for output: the kernel may kill the process before it prints anything.
 	allocate(t, h, top+"/victim", 256<<20)
 	for name, want := range map[string]int64{"/victim": 1, "/sibling": 0} {
 		g, err := h.Open(top + name)
@@ -148,7 +148,7 @@ func checkOOMKills(t *testing.T, h *cgroup.Host) {
 		if want > 0 {
 			waitUntil(t, "the kernel has killed a process", func() bool { n, _ := g.OOMKills(); return n >= want })
 		} else if n, err := g.OOMKills(); err != nil || n != want {
-			t.Errorf("%s: %d kills, %v, want %d", name, n, err, want)
+			t.Errorf("%s: %d OOM kills, %v, want %d", name, n, err, want)
 		}
 	}
 }
@@ -159,7 +159,7 @@ func allocate(t *testing.T, h *cgroup.Host, path string, bytes int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := os.StartProcess("/bin/sh", []string{"sh", "-c", `read go; exec "$0" "$@"`, self(t), strconv.Itoa(bytes)}, &os.ProcAttr{
+	p, err := os.StartProcess("/bin/sh", []string{"sh", "-c", `read line; exec "$0" "$@"`, executable(t), strconv.Itoa(bytes)}, &os.ProcAttr{
 		Env: append(os.Environ(), "BERTH_CGROUP_TEST=hold"), Files: []*os.File{r, nil, nil},
 		Sys: &unix.SysProcAttr{Pdeathsig: unix.SIGKILL},
 	})
@@ -175,7 +175,7 @@ func allocate(t *testing.T, h *cgroup.Host, path string, bytes int) {
 	}
 }
 
-// waitUntil waits for ok to return true.
+// waitUntil waits at most 1 min for ok to return true.
 func waitUntil(t testing.TB, condition string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
@@ -185,7 +185,7 @@ func waitUntil(t testing.TB, condition string, ok func() bool) {
 	}
 }
 
-func TestReadsAllocateNothing(t *testing.T) {
+func TestReadsDoNotAllocate(t *testing.T) {
 	if testkit.Race {
 		t.Skip("the race detector allocates")
 	}
@@ -199,10 +199,10 @@ func TestReadsAllocateNothing(t *testing.T) {
 	var s cgroup.PSI
 	for name, read := range map[string]func(){
 		"usage": func() { _, _ = g.Usage() }, "memory": func() { _ = g.Memory(&m) }, "limit": func() { _, _ = g.Capacity() },
-		"pids": func() { _, _ = g.Pids() }, "oom": func() { _, _ = g.OOMKills() }, "cpu": func() { _, _ = g.CPU() }, "stall": func() { _ = g.PSI(&s) },
+		"pids": func() { _, _ = g.Pids() }, "oom": func() { _, _ = g.OOMKills() }, "cpu": func() { _, _ = g.CPU() }, "psi": func() { _ = g.PSI(&s) },
 	} {
 		if n := testing.AllocsPerRun(100, read); n > 0 {
-			t.Errorf("reading %s allocates %v times", name, n)
+			t.Errorf("reading %s allocates %v times, want 0", name, n)
 		}
 	}
 }
@@ -210,10 +210,10 @@ func TestReadsAllocateNothing(t *testing.T) {
 func TestRootIsNeverKilledOrRemoved(t *testing.T) {
 	h := host(t)
 	if err := h.Kill("/"); err == nil {
-		t.Error("Kill succeeded for /")
+		t.Error("Kill succeeded for /, want an error")
 	}
 	if err := h.Remove(context.Background(), "/"); err == nil {
-		t.Error("Remove succeeded for /")
+		t.Error("Remove succeeded for /, want an error")
 	}
 }
 

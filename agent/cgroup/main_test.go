@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// host skips the test if cgroups cannot be created.
+// host returns this machine's cgroups. It skips the test if they cannot be created.
 func host(t testing.TB) *cgroup.Host {
 	t.Helper()
 	h, err := cgroup.Detect()
@@ -54,7 +54,7 @@ func host(t testing.TB) *cgroup.Host {
 	return h
 }
 
-// hostV2 skips the test outside the virtual machine of make test-v2.
+// hostV2 is host for cgroup v2. It skips the test outside the virtual machine of make test-v2.
 func hostV2(t *testing.T) *cgroup.Host {
 	t.Helper()
 	if os.Getenv("BERTH_V2") == "" {
@@ -62,7 +62,7 @@ func hostV2(t *testing.T) *cgroup.Host {
 	}
 	h := host(t)
 	if h.Mode != cgroup.V2 {
-		t.Fatalf("mode %s, but BERTH_V2 is set", h.Mode)
+		t.Fatalf("mode %s with BERTH_V2, want %s", h.Mode, cgroup.V2)
 	}
 	return h
 }
@@ -90,8 +90,8 @@ func group(t testing.TB, h *cgroup.Host, l cgroup.Limits) string {
 // run starts this binary in the cgroup as the given helper, and waits for its first line.
 func run(t testing.TB, h *cgroup.Host, path, helper string, args ...string) *exec.Cmd {
 	t.Helper()
-	// A shell joins the cgroup and then executes the helper, so the helper never runs outside of it.
-	c := exec.Command("/bin/sh", append([]string{"-c", `read go; exec "$0" "$@"`, self(t)}, args...)...)
+	// The shell joins the cgroup before it executes the helper, so the helper never runs outside of it.
+	c := exec.Command("/bin/sh", append([]string{"-c", `read line; exec "$0" "$@"`, executable(t)}, args...)...)
 	c.Env = append(os.Environ(), "BERTH_CGROUP_TEST="+helper)
 	c.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}
 	in, err := c.StdinPipe()
@@ -118,7 +118,7 @@ func run(t testing.TB, h *cgroup.Host, path, helper string, args ...string) *exe
 	return c
 }
 
-func self(t testing.TB) string {
+func executable(t testing.TB) string {
 	t.Helper()
 	name, err := os.Executable()
 	if err != nil {

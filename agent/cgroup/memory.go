@@ -183,10 +183,10 @@ func (g *Group) machineMemory() (total, free int64, err error) {
 		for end < len(text) && text[end] != '\n' {
 			end++
 		}
-		if at := cutPrefix(text[:end], "MemTotal:"); at != nil {
-			total, _ = parseDigits(at)
-		} else if at := cutPrefix(text[:end], "MemFree:"); at != nil {
-			free, _ = parseDigits(at)
+		if value := cutPrefix(text[:end], "MemTotal:"); value != nil {
+			total, _ = parseDigits(value)
+		} else if value := cutPrefix(text[:end], "MemFree:"); value != nil {
+			free, _ = parseDigits(value)
 		}
 		if end >= len(text) {
 			break
@@ -199,7 +199,7 @@ func (g *Group) machineMemory() (total, free int64, err error) {
 	return total << 10, free << 10, nil
 }
 
-// cutPrefix returns text after prefix and blanks, nil if text does not have the prefix.
+// cutPrefix returns text without prefix and the blanks after it, or nil if text does not start with prefix.
 func cutPrefix(text []byte, prefix string) []byte {
 	if len(text) < len(prefix) || string(text[:len(prefix)]) != prefix {
 		return nil

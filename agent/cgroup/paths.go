@@ -10,8 +10,8 @@ import (
 // podsCgroupName is the name of the parent cgroup of all pods.
 const podsCgroupName = "berthpods"
 
-// PodsPath returns the parent cgroup of all pods of the node whose own cgroup is node; "/" is
-// the whole machine.
+// PodsPath returns the parent cgroup of all pods. node is the cgroup of the node; "/" is the whole
+// machine.
 func PodsPath(node string) string { return path.Join("/", node, podsCgroupName) }
 
 // PodPath returns the cgroup of a pod, as the kubelet's cgroupfs driver names it.

@@ -28,15 +28,15 @@ func (h *Host) JoinDirs(path string) []string { return h.createDirs(path) }
 // agent's PID namespace are omitted. A cgroup that does not exist has none.
 func (h *Host) Procs(path string) ([]int, error) {
 	var pids []int
-	err := filepath.WalkDir(h.Dir("memory", path), func(at string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(h.Dir("memory", path), func(dir string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return ignoreRemoved(err)
 		}
 		if !d.IsDir() {
 			return nil
 		}
-		list, err := os.ReadFile(filepath.Join(at, "cgroup.procs"))
-		for field := range strings.FieldsSeq(string(list)) {
+		text, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+		for field := range strings.FieldsSeq(string(text)) {
 			if pid, err := strconv.Atoi(field); err == nil && pid > 0 {
 				pids = append(pids, pid)
 			}

@@ -29,15 +29,15 @@ func (g *Group) PSI(s *PSI) error {
 			whole, rest := parseDigits(text[i+len("avg10="):])
 			s.SomeAvg10 = whole * 100
 			if len(rest) > 2 && rest[0] == '.' {
-				cents, _ := parseDigits(rest[1:3])
-				s.SomeAvg10 += cents
+				hundredths, _ := parseDigits(rest[1:3])
+				s.SomeAvg10 += hundredths
 			}
 		case cutPrefix(text[i:], "total=") != nil:
-			micro, _ := parseDigits(text[i+len("total="):])
+			microseconds, _ := parseDigits(text[i+len("total="):])
 			if some {
-				s.SomeTotal = time.Duration(micro) * time.Microsecond
+				s.SomeTotal = time.Duration(microseconds) * time.Microsecond
 			} else {
-				s.FullTotal = time.Duration(micro) * time.Microsecond
+				s.FullTotal = time.Duration(microseconds) * time.Microsecond
 			}
 		}
 	}

@@ -21,7 +21,7 @@ func recorded(t *testing.T) *cgroup.Host {
 		t.Fatal(err)
 	}
 	if h.Mode != cgroup.V2 {
-		t.Fatalf("mode %s", h.Mode)
+		t.Fatalf("mode %s, want %s", h.Mode, cgroup.V2)
 	}
 	return h
 }
@@ -53,7 +53,7 @@ func TestRecordedV2Node(t *testing.T) {
 	}
 	var s cgroup.PSI
 	if err := g.PSI(&s); err != nil || s != (cgroup.PSI{}) {
-		t.Errorf("stall %+v, %v", s, err)
+		t.Errorf("PSI %+v, %v, want zeros", s, err)
 	}
 }
 
@@ -70,13 +70,13 @@ func TestRecordedV2Machine(t *testing.T) {
 	}
 	// The root has no memory.current: usage is MemTotal - MemFree.
 	if m.Usage != (3055148-2865972)<<10 || m.Anon != 76894208 {
-		t.Errorf("memory %+v", m)
+		t.Errorf("memory %+v, want usage %d and anonymous memory 76894208", m, (3055148-2865972)<<10)
 	}
 	if c, err := g.Capacity(); err != nil || c != 3055148<<10 {
-		t.Errorf("capacity %d, %v", c, err)
+		t.Errorf("capacity %d, %v, want %d", c, err, 3055148<<10)
 	}
 	if g.HasPids() {
-		t.Error("the root counts processes")
+		t.Error("HasPids of the root is true, want false")
 	}
 }
 
@@ -84,7 +84,7 @@ func TestRecordedV2Pods(t *testing.T) {
 	h := recorded(t)
 	pods, err := h.Children(cgroup.PodsPath("/node"))
 	if err != nil || !slices.Equal(pods, []string{"/node/berthpods/podA"}) {
-		t.Errorf("%v, %v", pods, err)
+		t.Fatalf("pods %v, %v, want /node/berthpods/podA", pods, err)
 	}
 	g, err := h.Open(pods[0])
 	if err != nil {
@@ -93,13 +93,13 @@ func TestRecordedV2Pods(t *testing.T) {
 	defer g.Close()
 	var m cgroup.Memory
 	if err := g.Memory(&m); err != nil || m.Usage != 72859648 {
-		t.Errorf("memory %+v, %v", m, err)
+		t.Errorf("memory %+v, %v, want usage 72859648", m, err)
 	}
 	if limit, err := g.Limit(); err != nil || limit != cgroup.Unlimited {
-		t.Errorf("limit %d, %v", limit, err)
+		t.Errorf("limit %d, %v, want unlimited", limit, err)
 	}
 	if c, err := g.Capacity(); err != nil || c != 3055148<<10 {
-		t.Errorf("capacity %d, %v: the machine's, without a limit", c, err)
+		t.Errorf("capacity %d, %v, want %d, the machine's memory", c, err, 3055148<<10)
 	}
 }
 
@@ -132,30 +132,30 @@ func TestParseV2Stat(t *testing.T) {
 	var m cgroup.Memory
 	want := cgroup.Memory{Usage: 1000000, Anon: 1, File: 40, Unevictable: 8, Kernel: 100, Shmem: 2, Dirty: 3, Writeback: 4, InactiveFile: 5, ActiveFile: 6, Refaults: 7}
 	if err := g.Memory(&m); err != nil || m != want {
-		t.Errorf("memory %+v, %v", m, err)
+		t.Errorf("memory %+v, %v, want %+v", m, err, want)
 	}
 	if m.WorkingSet() != 999995 || m.Unreclaimable() != 3 {
-		t.Errorf("working set %d, unreclaimable %d", m.WorkingSet(), m.Unreclaimable())
+		t.Errorf("working set %d, unreclaimable %d, want 999995 and 3", m.WorkingSet(), m.Unreclaimable())
 	}
 	if m.Unaccounted() != 1000000-1-40-100 {
-		t.Errorf("unaccounted %d", m.Unaccounted())
+		t.Errorf("unaccounted %d, want %d", m.Unaccounted(), 1000000-1-40-100)
 	}
 	if m.WorkingCache() != 40-2-5-8 {
-		t.Errorf("page cache in the working set %d", m.WorkingCache())
+		t.Errorf("page cache in the working set %d, want %d", m.WorkingCache(), 40-2-5-8)
 	}
 	var s cgroup.PSI
 	if err := g.PSI(&s); err != nil || s != (cgroup.PSI{SomeAvg10: 1234, SomeTotal: 1500 * time.Millisecond, FullTotal: 250 * time.Microsecond}) {
-		t.Errorf("stall %+v, %v", s, err)
+		t.Errorf("PSI %+v, %v, want 12.34 %%, 1.5 s and 250 µs", s, err)
 	}
 	if n, err := g.OOMKills(); err != nil || n != 3 {
-		t.Errorf("oom kills %d, %v", n, err)
+		t.Errorf("OOM kills %d, %v, want 3", n, err)
 	}
 	if n, err := g.PidLimit(); err != nil || n != cgroup.Unlimited {
-		t.Errorf("pid limit %d, %v", n, err)
+		t.Errorf("pid limit %d, %v, want unlimited", n, err)
 	}
 }
 
-// The check removes everything that it creates.
+// CheckWritable removes everything that it creates.
 func TestCheckWritable(t *testing.T) {
 	root := t.TempDir()
 	if err := os.CopyFS(root, os.DirFS("testdata/v2")); err != nil {
@@ -172,16 +172,16 @@ func TestCheckWritable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := h.CheckWritable(); err == nil || !strings.Contains(err.Error(), "delegating the memory controller in "+dir) {
-		t.Errorf("without delegation: %v", err)
+		t.Errorf("CheckWritable without delegation: %v, want an error that names %s", err, dir)
 	}
 	if err := errors.Join(os.Remove(controllers), os.WriteFile(controllers, nil, 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.CheckWritable(); err != nil {
-		t.Errorf("with delegation: %v", err)
+		t.Errorf("CheckWritable with delegation: %v", err)
 	}
 	if after, _ := os.ReadDir(dir); len(after) != len(before)+1 {
-		t.Errorf("remaining: %v", after)
+		t.Errorf("entries after the check: %v, want the %d before it and cgroup.subtree_control", after, len(before))
 	}
 }
 
@@ -221,7 +221,7 @@ func TestSetV2Limits(t *testing.T) {
 			got += name + "=" + string(b) + "\n"
 		}
 		if got != want {
-			t.Errorf("got\n%swant\n%s", got, want)
+			t.Errorf("limits\n%swant\n%s", got, want)
 		}
 	}
 }

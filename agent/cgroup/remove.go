@@ -37,15 +37,15 @@ func (h *Host) Remove(ctx context.Context, path string) error {
 	}
 }
 
-// removeTree removes directories bottom-up.
+// removeTree removes root and its subdirectories, bottom-up.
 func removeTree(root string) error {
 	var dirs []string
-	err := filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(dir string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return ignoreRemoved(err)
 		}
 		if d.IsDir() {
-			dirs = append(dirs, at)
+			dirs = append(dirs, dir)
 		}
 		return nil
 	})

@@ -17,9 +17,9 @@ func TestV2Thaw(t *testing.T) { checkThaw(t, hostV2(t)) }
 
 // checkThaw checks that Thaw, Kill and Remove work on cgroups that a killed agent left frozen.
 func checkThaw(t *testing.T, h *cgroup.Host) {
-	file, on, off := filepath.Join(h.Dir("freezer", "/"), "freezer.state"), "FROZEN", "THAWED"
+	file, frozen, thawed := filepath.Join(h.Dir("freezer", "/"), "freezer.state"), "FROZEN", "THAWED"
 	if h.Mode == cgroup.V2 {
-		file, on, off = filepath.Join(h.Dir("memory", "/"), "cgroup.freeze"), "1", "0"
+		file, frozen, thawed = filepath.Join(h.Dir("memory", "/"), "cgroup.freeze"), "1", "0"
 	} else if h.Dir("freezer", "/") == "" {
 		testkit.SkipOrFail(t, "freezer", "the controller is not mounted")
 	}
@@ -31,16 +31,16 @@ func checkThaw(t *testing.T, h *cgroup.Host) {
 	run(t, h, pod, "hold", "4096")
 	state := filepath.Join(filepath.Dir(file), pod, filepath.Base(file))
 	freeze := func() {
-		if err := os.WriteFile(state, []byte(on), 0o644); err != nil {
+		if err := os.WriteFile(state, []byte(frozen), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		waitUntil(t, "it is frozen", func() bool { text, _ := os.ReadFile(state); return strings.TrimSpace(string(text)) == on })
+		waitUntil(t, "the cgroup is frozen", func() bool { text, _ := os.ReadFile(state); return strings.TrimSpace(string(text)) == frozen })
 	}
 	freeze()
 	if err := h.Thaw(top); err != nil {
 		t.Fatal(err)
 	}
-	waitUntil(t, "it is thawed", func() bool { text, _ := os.ReadFile(state); return strings.TrimSpace(string(text)) == off })
+	waitUntil(t, "the cgroup is thawed", func() bool { text, _ := os.ReadFile(state); return strings.TrimSpace(string(text)) == thawed })
 	freeze()
 	if err := h.Kill(pod); err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func checkThaw(t *testing.T, h *cgroup.Host) {
 
 // Kill thaws the cgroup itself if it was frozen, but not its descendants: a concurrent Kill may
 // have frozen those.
-func TestKillLeavesOthersFrozen(t *testing.T) {
+func TestKillKeepsDescendantsFrozen(t *testing.T) {
 	h := host(t)
 	if h.Mode == cgroup.V2 || h.Dir("freezer", "/") == "" {
 		testkit.SkipOrFail(t, "freezer", "the controller is not mounted")
@@ -76,7 +76,7 @@ func TestKillLeavesOthersFrozen(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(filepath.Join(filepath.Dir(state), "freezer.self_freezing")); err != nil || strings.TrimSpace(string(text)) != "1" {
-		t.Errorf("killing the pod thawed the container's cgroup: %q, %v", text, err)
+		t.Errorf("freezer.self_freezing of the container is %q (error %v) after killing the pod, want 1", text, err)
 	}
 	if err := h.Thaw(pod); err != nil {
 		t.Fatal(err)

@@ -93,14 +93,14 @@ func TestReport(t *testing.T) {
 		Node: "n1", Service: service, NodeFs: stats.NewDisk(root), ImageFs: stats.NewDisk(root), Root: root, LogRoot: logs, Volumes: fakeVolumes{}, PinnedImages: []string{"pause:1"},
 		Pods: func() []pods.Pod { return []pods.Pod{pod(logs)} },
 		Layers: fakeLayers{writable: 50 << 10, images: map[string][]cri.Layer{
-			a.Id: {{Key: "base", Bytes: 4000, Inodes: 4}, {Key: "own", Bytes: 6000, Inodes: 6}}, b.Id: {{Key: "base", Bytes: 4000, Inodes: 4}}}},
+			a.Id: {{Key: "base", Bytes: 4000, Inodes: 4}, {Key: "top", Bytes: 6000, Inodes: 6}}, b.Id: {{Key: "base", Bytes: 4000, Inodes: 4}}}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	report, err := r.Report(context.Background())
 	if err != nil || len(report.Unknown) > 0 {
-		t.Fatalf("%v, unknown %q", err, report.Unknown)
+		t.Fatalf("Report: %v, unknown %q", err, report.Unknown)
 	}
 	got := map[string]disk.Consumer{}
 	for _, c := range report.Consumers {
@@ -124,7 +124,7 @@ func TestReport(t *testing.T) {
 		delete(got, name)
 	}
 	if len(got) > 0 {
-		t.Errorf("unexpected consumers %v", got)
+		t.Errorf("got also consumers %v, want none", got)
 	}
 	if c := report.Consumers[0]; c.Kind != disk.Log || c.Bytes < 100<<10 {
 		t.Errorf("largest consumer %+v, want the log of 100 KiB", c)
@@ -155,11 +155,11 @@ func checkText(t *testing.T, report *disk.Report) {
 	}
 }
 
-// A failed measurement is reported; the others are unaffected.
-func TestUnmeasured(t *testing.T) {
+// A failed measurement is listed in Unknown and does not affect the others.
+func TestReportListsUnmeasuredParts(t *testing.T) {
 	service, root := fake.New("app:1"), t.TempDir()
 	o := disk.Options{Service: service, NodeFs: stats.NewDisk(root), ImageFs: stats.NewDisk("/proc"), Root: root, LogRoot: root, Volumes: fakeVolumes{},
-		Pods: func() []pods.Pod { return nil }, Layers: fakeLayers{fail: status.Error(codes.Unimplemented, "no layers here")}}
+		Pods: func() []pods.Pod { return nil }, Layers: fakeLayers{fail: status.Error(codes.Unimplemented, "layer sizes are not supported")}}
 	r, err := disk.New(o)
 	if err != nil {
 		t.Fatal(err)
@@ -167,25 +167,25 @@ func TestUnmeasured(t *testing.T) {
 	service.Fail("ListContainers", errors.New("unavailable"))
 	report, err := r.Report(context.Background())
 	if err != nil || len(report.Unknown) != 1 || !strings.Contains(report.Unknown[0], "unavailable") || len(report.FileSystems) != 2 {
-		t.Errorf("%+v, %v, want one unknown part and two file systems", report, err)
+		t.Errorf("Report = %+v, %v, want one unknown part and two file systems", report, err)
 	}
 	if report, err = r.Report(context.Background()); err != nil || len(report.Consumers) != 1 || report.Consumers[0].Bytes != 1<<20 || len(report.Unknown) != 1 {
-		t.Errorf("%+v, %v, want the image by its content, and that its layers are unknown", report, err)
+		t.Errorf("Report = %+v, %v, want the compressed size of the image, and its layers as unknown", report, err)
 	}
-	if stats := strings.Join(report.Unknown, "; "); stats != "images: unpacked layers: no layers here" {
-		t.Errorf("unknown is %q, want a plain message", stats)
+	if unknown := strings.Join(report.Unknown, "; "); unknown != "images: unpacked layers: layer sizes are not supported" {
+		t.Errorf("unknown %q, want the message of the status only", unknown)
 	}
 	o.NodeFs = stats.NewDisk("/nowhere")
 	if r, err = disk.New(o); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.Report(context.Background()); err == nil {
-		t.Error("missing file system: want an error")
+		t.Error("Report succeeded for a missing file system, want an error")
 	}
 }
 
-// With a real containerd, the parts add up to the used space.
-func TestOnRealDisk(t *testing.T) {
+// With containerd, the consumers add up to the used space.
+func TestReportOfContainerd(t *testing.T) {
 	root := container.Disk(t, 128<<20, 0)
 	r := container.StartContainerd(t, func(o *containerd.Options) { o.Dir = filepath.Join(root, "c") })
 	r.LoadWorkload(t)
@@ -203,18 +203,18 @@ func TestOnRealDisk(t *testing.T) {
 	}
 	report, err := reporter.Report(context.Background())
 	if err != nil || len(report.Unknown) > 0 || len(report.FileSystems) != 2 {
-		t.Fatalf("%+v, %v", report, err)
+		t.Fatalf("report %+v, %v, want two file systems and no unknown part", report, err)
 	}
 	for _, c := range report.Consumers {
 		switch {
 		case c.Kind == disk.WritableLayer && (c.Pod != "default/writer" || c.Bytes < 8<<20 || c.Bytes > 9<<20):
-			t.Errorf("the container uses %d bytes, want 8 Mi: %+v", c.Bytes, c)
+			t.Errorf("writable layer %+v, want 8 MiB of default/writer", c)
 		case c.Name == container.WorkloadName && (c.Users != 1 || c.Bytes < 8<<20):
-			t.Errorf("the image of %s: %+v, want both its programs, and packed", id, c)
+			t.Errorf("image of container %s: %+v, want one user and at least 8 MiB", id, c)
 		}
 	}
 	if f := report.FileSystems[1]; f.Other > f.Used/4 {
-		t.Errorf("%d bytes used, %d other: %+v", f.Used, f.Other, report.Consumers)
+		t.Errorf("%d bytes used, %d of them other, want at most a quarter; consumers %+v", f.Used, f.Other, report.Consumers)
 	}
 }
 
@@ -226,7 +226,7 @@ func TestWritableLayersFromRuntimeStats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"app", "dead"} {
+	for _, name := range []string{"app", "unmeasured"} {
 		id, err := service.CreateContainer(t.Context(), sandboxID, &criapi.ContainerConfig{Metadata: &criapi.ContainerMetadata{Name: name}, Image: &criapi.ImageSpec{Image: "app:1"}}, sandbox)
 		if err != nil {
 			t.Fatal(err)
@@ -237,7 +237,7 @@ func TestWritableLayersFromRuntimeStats(t *testing.T) {
 		}
 	}
 	r, err := disk.New(disk.Options{Service: service, NodeFs: stats.NewDisk(root), ImageFs: stats.NewDisk(root), Root: root, LogRoot: root, Volumes: fakeVolumes{},
-		Pods: func() []pods.Pod { return nil }, Layers: fakeLayers{fail: status.Error(codes.Unimplemented, "no layers here")}})
+		Pods: func() []pods.Pod { return nil }, Layers: fakeLayers{fail: status.Error(codes.Unimplemented, "layer sizes are not supported")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +248,7 @@ func TestWritableLayersFromRuntimeStats(t *testing.T) {
 	if !slices.ContainsFunc(report.Consumers, func(c disk.Consumer) bool { return c.Name == "app" && c.Bytes == 4711 }) {
 		t.Errorf("consumers %+v, want the writable layer of app", report.Consumers)
 	}
-	if stats := strings.Join(report.Unknown, "\n"); strings.Count(stats, "not reported by the runtime") < 1 || strings.Contains(stats, "nil") {
-		t.Errorf("unknown %q, want the writable layer of dead", stats)
+	if unknown := strings.Join(report.Unknown, "\n"); !strings.Contains(unknown, "not reported by the runtime") || strings.Contains(unknown, "nil") {
+		t.Errorf("unknown %q, want the writable layer of unmeasured without nil", unknown)
 	}
 }

@@ -17,7 +17,7 @@ import (
 
 // addImages adds the images with compressed content and unpacked layers.
 func (r *reportBuilder) addImages(ctx context.Context) error {
-	list, err := r.opts.Service.ListImages(ctx)
+	images, err := r.opts.Service.ListImages(ctx)
 	if err != nil {
 		return err
 	}
@@ -25,15 +25,15 @@ func (r *reportBuilder) addImages(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	layers, owners, err := r.imageLayers(ctx, list)
-	for _, i := range list {
+	layers, imageCount, err := r.imageLayers(ctx, images)
+	for _, i := range images {
 		c := Consumer{Kind: Image, FileSystem: r.imageFs, Name: imageName(i), Pinned: i.Pinned || r.isPinned(i)}
 		for _, name := range slices.Concat([]string{i.Id}, i.RepoTags, i.RepoDigests) {
 			c.Users += users[name]
 		}
 		whole, part := int64(0), int64(0)
 		for _, l := range layers[i.Id] {
-			n := owners[l.Key]
+			n := imageCount[l.Key]
 			whole, part = whole+l.Bytes, part+l.Bytes/n
 			c.Inodes += l.Inodes / n
 			if n > 1 {
@@ -51,27 +51,27 @@ func (r *reportBuilder) addImages(ctx context.Context) error {
 	return err
 }
 
-// imageLayers returns the layers of each image, and how many images use each layer.
-func (r *reportBuilder) imageLayers(ctx context.Context, list []*criapi.Image) (byImage map[string][]cri.Layer, owners map[string]int64, err error) {
-	byImage, owners = map[string][]cri.Layer{}, map[string]int64{}
+// imageLayers returns the layers of each image, and the number of images that use each layer.
+func (r *reportBuilder) imageLayers(ctx context.Context, images []*criapi.Image) (byImage map[string][]cri.Layer, imageCount map[string]int64, err error) {
+	byImage, imageCount = map[string][]cri.Layer{}, map[string]int64{}
 	if r.opts.Layers == nil {
-		return byImage, owners, nil
+		return byImage, imageCount, nil
 	}
 	var errs []error
-	for _, i := range list {
+	for _, i := range images {
 		layers, err := r.opts.Layers.ImageLayers(ctx, i.Id)
 		if status.Code(err) == codes.Unimplemented {
-			return byImage, owners, fmt.Errorf("unpacked layers: %s", status.Convert(err).Message())
+			return byImage, imageCount, fmt.Errorf("unpacked layers: %s", status.Convert(err).Message())
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("layers of %s: %w", imageName(i), err))
 		}
 		byImage[i.Id] = layers
 		for _, l := range layers {
-			owners[l.Key]++
+			imageCount[l.Key]++
 		}
 	}
-	return byImage, owners, errors.Join(errs...)
+	return byImage, imageCount, errors.Join(errs...)
 }
 
 // countUsers returns the number of containers by their image reference: ID, ref or name.

@@ -20,14 +20,14 @@ const (
 	ImageFs = "imagefs"
 )
 
-// Report lists what uses the disks of a node. Sizes are in bytes.
+// Report lists the consumers of the disks of a node. Sizes are in bytes.
 type Report struct {
 	Node        string       `json:"node"`
 	At          time.Time    `json:"time"`
 	FileSystems []FileSystem `json:"fileSystems"`
 	// Consumers are sorted by size, largest first.
 	Consumers []Consumer `json:"consumers"`
-	// Unknown lists what could not be measured, and why.
+	// Unknown lists the measurements that failed, with their errors.
 	Unknown []string `json:"unknown,omitempty"`
 }
 

@@ -5,20 +5,21 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
-// deletedSuffix ends the kernel's name of an open or mapped file without a directory entry.
+// deletedSuffix is the end of the kernel's name of an open or mapped file without a directory entry.
 const deletedSuffix = " (deleted)"
 
 // maxDeletedFiles bounds the memory of a measurement.
 const maxDeletedFiles = 1 << 20
 
 // MeasureDeleted returns the blocks and inodes of deleted files that the processes still have
-// open or mapped. No walk of a directory finds them. It counts files on overlayfs and on the
+// open or mapped; walking directories does not find them. It counts files on overlayfs and on the
 // given devices (st_dev), each once. It skips processes that exit, and stops when ctx ends.
 //
 // Files that are only in a message of a Unix socket are not found.
@@ -117,7 +118,8 @@ func trimZeros(addresses string) string {
 	return strings.TrimLeft(from, "0") + "-" + strings.TrimLeft(to, "0")
 }
 
-// count counts the file behind a link in /proc. It does not wait for a network file system.
+// count adds the file behind a link in /proc to the usage if the file is deleted. It does not
+// wait for a network file system.
 func (s *deletedScan) count(link string) {
 	var file unix.Statx_t
 	const mask = unix.STATX_TYPE | unix.STATX_NLINK | unix.STATX_INO | unix.STATX_BLOCKS
@@ -125,7 +127,7 @@ func (s *deletedScan) count(link string) {
 		return
 	}
 	id := fileID{unix.Mkdev(file.Dev_major, file.Dev_minor), file.Ino}
-	if s.seen[id] || len(s.seen) >= maxDeletedFiles || !s.counts(link, id.device) {
+	if s.seen[id] || len(s.seen) >= maxDeletedFiles || !s.onMeasuredDevice(link, id.device) {
 		return
 	}
 	s.seen[id] = true
@@ -133,12 +135,10 @@ func (s *deletedScan) count(link string) {
 	s.usage.Inodes++
 }
 
-// counts reports whether the file is on overlayfs or on one of the devices.
-func (s *deletedScan) counts(link string, device uint64) bool {
-	for _, d := range s.devices {
-		if d == device {
-			return true
-		}
+// onMeasuredDevice reports whether the file is on overlayfs or on one of the devices.
+func (s *deletedScan) onMeasuredDevice(link string, device uint64) bool {
+	if slices.Contains(s.devices, device) {
+		return true
 	}
 	var fs unix.Statfs_t
 	return unix.Statfs(link, &fs) == nil && fs.Type == unix.OVERLAYFS_SUPER_MAGIC

@@ -10,8 +10,8 @@ import (
 	"github.com/berthproject/berth/agent/diskusage"
 )
 
-// TestMeasureDeleted checks that deleted files count while a descriptor or a mapping keeps them,
-// and that files with a name, on tmpfs or on other devices do not.
+// TestMeasureDeleted checks that deleted files count while a descriptor or a mapping refers to
+// them, and that files with a name do not.
 func TestMeasureDeleted(t *testing.T) {
 	dir := t.TempDir()
 	device := func(path string) uint64 {
@@ -53,20 +53,20 @@ func TestMeasureDeleted(t *testing.T) {
 		}
 	}
 	if got := measure(); got.Inodes-before.Inodes != 2 || got.Bytes-before.Bytes < 5<<20 || got.Bytes-before.Bytes > 5<<20+64<<10 {
-		t.Errorf("%+v after %+v, want two files with 5 MiB more, without %s", got, before, named.Name())
+		t.Errorf("MeasureDeleted = %+v after %+v, want two files with 5 MiB more, without %s", got, before, named.Name())
 	}
 	if err := mapped.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if os.Geteuid() == 0 { // the kernel shows mapped files to privileged processes only
 		if got := measure(); got.Inodes-before.Inodes != 2 {
-			t.Errorf("%+v after %+v with one file mapped only", got, before)
+			t.Errorf("MeasureDeleted = %+v after %+v with one file only mapped, want two files more", got, before)
 		}
 	}
 	if err := unix.Munmap(pages); err != nil {
 		t.Fatal(err)
 	}
 	if got := measure(); got.Inodes-before.Inodes != 1 || got.Bytes-before.Bytes > 2<<20+64<<10 {
-		t.Errorf("%+v after %+v, want one file with 2 MiB more", got, before)
+		t.Errorf("MeasureDeleted = %+v after %+v, want one file with 2 MiB more", got, before)
 	}
 }

@@ -21,12 +21,12 @@ func Measure(dir string) (u Usage, err error) {
 	if err != nil {
 		return u, err
 	}
-	m := walker{hardLinked: map[uint64]bool{}}
-	m.push(&base{Root: root}, ".", 0)
-	for len(m.pending) > 0 {
-		m.visitNext()
+	w := walker{hardLinked: map[uint64]bool{}}
+	w.push(&base{Root: root}, ".", 0)
+	for len(w.pending) > 0 {
+		w.visitNext()
 	}
-	return m.usage, m.err
+	return w.usage, w.err
 }
 
 // MeasureFile returns the blocks of a file. A file that cannot be read counts as empty.
@@ -46,13 +46,13 @@ const readDirBatch = 1024
 type walker struct {
 	pending    []pendingDir    // directories to visit
 	hardLinked map[uint64]bool // inodes with several links that are already counted
-	device     uint64          // of the tree; 0: not known yet
+	device     uint64          // st_dev of the tree, 0 before the first directory
 	usage      Usage
 	err        error
 }
 
-// base is an open directory from which directories below it are opened. The last of them closes
-// it.
+// base is an open directory through which pending directories below it are opened. Its last user
+// closes it.
 type base struct {
 	*os.Root
 	uses int
@@ -75,29 +75,29 @@ type pendingDir struct {
 // without new bases the time for nested directories would be quadratic.
 const maxDepth = 32
 
-func (m *walker) push(from *base, path string, depth int) {
-	from.uses++
-	m.pending = append(m.pending, pendingDir{from, path, depth})
+func (w *walker) push(b *base, path string, depth int) {
+	b.uses++
+	w.pending = append(w.pending, pendingDir{b, path, depth})
 }
 
 // visitNext visits one pending directory.
-func (m *walker) visitNext() {
-	last := len(m.pending) - 1
-	next := m.pending[last]
-	m.pending = m.pending[:last]
-	m.visitDir(next)
+func (w *walker) visitNext() {
+	last := len(w.pending) - 1
+	next := w.pending[last]
+	w.pending = w.pending[:last]
+	w.visitDir(next)
 	next.base.release()
 }
 
-// rebase returns an equal pendingDir without depth, if dir is deep. dirInfo describes the directory,
-// which may have been replaced meanwhile.
-func (m *walker) rebase(dir pendingDir, dirInfo fs.FileInfo) pendingDir {
+// rebase returns the same directory with a new base if dir is deep. dirInfo describes the directory,
+// which may have been replaced in the meantime.
+func (w *walker) rebase(dir pendingDir, dirInfo fs.FileInfo) pendingDir {
 	if dir.depth < maxDepth {
 		return dir
 	}
 	root, err := dir.base.OpenRoot(dir.path)
 	if err != nil {
-		m.recordError(err)
+		w.recordError(err)
 		return dir
 	}
 	if info, err := root.Stat("."); err != nil || !os.SameFile(info, dirInfo) {
@@ -107,71 +107,71 @@ func (m *walker) rebase(dir pendingDir, dirInfo fs.FileInfo) pendingDir {
 	return pendingDir{base: &base{Root: root}, path: "."}
 }
 
-func (m *walker) recordError(err error) {
-	if m.err == nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, io.EOF) {
-		m.err = err
+func (w *walker) recordError(err error) {
+	if w.err == nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, io.EOF) {
+		w.err = err
 	}
 }
 
 // visitDir counts a directory and its files, unless it is on another file system.
-func (m *walker) visitDir(dir pendingDir) {
+func (w *walker) visitDir(dir pendingDir) {
 	f, err := dir.base.OpenFile(dir.path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		m.recordError(err)
+		w.recordError(err)
 		return
 	}
 	defer f.Close()
 	dirInfo, err := f.Stat()
 	if err != nil {
-		m.recordError(err)
+		w.recordError(err)
 		return
 	}
-	if !m.count(dirInfo) {
+	if !w.count(dirInfo) {
 		return
 	}
-	dir = m.rebase(dir, dirInfo)
-	dir.base.uses++ // also a new base without directories is closed
+	dir = w.rebase(dir, dirInfo)
+	dir.base.uses++ // release closes a new base that has no subdirectories
 	defer dir.base.release()
 	for {
 		entries, err := f.ReadDir(readDirBatch)
 		for _, e := range entries {
 			if e.IsDir() {
-				m.push(dir.base, path.Join(dir.path, e.Name()), dir.depth+1)
+				w.push(dir.base, path.Join(dir.path, e.Name()), dir.depth+1)
 				continue
 			}
 			info, err := e.Info()
 			if err != nil {
-				m.recordError(err)
+				w.recordError(err)
 				continue
 			}
-			m.count(info)
+			w.count(info)
 		}
 		if err != nil || len(entries) == 0 {
-			m.recordError(err)
+			w.recordError(err)
 			return
 		}
 	}
 }
 
-// count counts an inode and reports whether it is on the tree's file system.
-func (m *walker) count(info fs.FileInfo) bool {
+// count adds an inode to the usage and reports whether it is on the tree's file system.
+func (w *walker) count(info fs.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return false
 	}
-	if m.device == 0 {
-		m.device = uint64(s.Dev)
+	if w.device == 0 {
+		w.device = uint64(s.Dev)
 	}
-	if uint64(s.Dev) != m.device {
+	if uint64(s.Dev) != w.device {
 		return false
 	}
 	if s.Nlink > 1 && !info.IsDir() {
-		if m.hardLinked[s.Ino] {
+		if w.hardLinked[s.Ino] {
 			return true
 		}
-		m.hardLinked[s.Ino] = true
+		w.hardLinked[s.Ino] = true
 	}
-	m.usage.Bytes += s.Blocks * 512
-	m.usage.Inodes++
+	w.usage.Bytes += s.Blocks * 512
+	w.usage.Inodes++
 	return true
 }

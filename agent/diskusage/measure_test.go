@@ -18,24 +18,24 @@ func TestMeasure(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Mkdir(filepath.Join(dir, "below"), 0o700); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, "subdir"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	before, err := diskusage.Measure(dir)
 	if err != nil || before.Inodes != 2 {
-		t.Fatalf("%+v, %v, want 2 inodes", before, err)
+		t.Fatalf("Measure = %+v, %v, want 2 inodes", before, err)
 	}
-	write("below/file", 10_000)
-	for to, link := range map[string]func(string, string) error{"again": os.Link, "elsewhere": func(_, at string) error { return os.Symlink("/usr", at) }} {
-		if err := link(filepath.Join(dir, "below", "file"), filepath.Join(dir, to)); err != nil {
+	write("subdir/file", 10_000)
+	for name, link := range map[string]func(target, path string) error{"hardlink": os.Link, "symlink": func(_, path string) error { return os.Symlink("/usr", path) }} {
+		if err := link(filepath.Join(dir, "subdir", "file"), filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	after, err := diskusage.Measure(dir)
-	if grown := after.Bytes - before.Bytes; err != nil || after.Inodes != 4 || grown < 10_000 || grown > 40_000 {
-		t.Errorf("%+v, %v, want one file and one link more than %+v", after, err, before)
+	if growth := after.Bytes - before.Bytes; err != nil || after.Inodes != 4 || growth < 10_000 || growth > 40_000 {
+		t.Errorf("Measure = %+v, %v, want one file and one link more than %+v", after, err, before)
 	}
 	if u, err := diskusage.Measure(filepath.Join(dir, "none")); u != (diskusage.Usage{}) || !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("of a missing directory: %+v, %v", u, err)
+		t.Errorf("Measure of a missing directory: %+v, %v, want %v", u, err, fs.ErrNotExist)
 	}
 }

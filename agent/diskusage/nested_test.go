@@ -33,18 +33,18 @@ func TestNestedDirectories(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := walker{hardLinked: map[uint64]bool{}}
-	for m.push(&base{Root: root}, ".", 0); len(m.pending) > 0; m.visitNext() {
-		for _, p := range m.pending {
+	w := walker{hardLinked: map[uint64]bool{}}
+	for w.push(&base{Root: root}, ".", 0); len(w.pending) > 0; w.visitNext() {
+		for _, p := range w.pending {
 			if n := strings.Count(p.path, "/") + 1; n > maxDepth+1 {
 				t.Fatalf("a path has %d elements, want at most %d", n, maxDepth+1)
 			}
 		}
 	}
-	if m.err != nil || m.usage.Inodes != depth+1 {
-		t.Errorf("%d inodes, %v, want %d", m.usage.Inodes, m.err, depth+1)
+	if w.err != nil || w.usage.Inodes != depth+1 {
+		t.Errorf("got %d inodes (error %v), want %d", w.usage.Inodes, w.err, depth+1)
 	}
-	if got, err := Measure(dir); err != nil || got != m.usage {
-		t.Errorf("%v, %v, want %v", got, err, m.usage)
+	if got, err := Measure(dir); err != nil || got != w.usage {
+		t.Errorf("Measure = %v, %v, want %v", got, err, w.usage)
 	}
 }

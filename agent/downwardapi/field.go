@@ -50,8 +50,8 @@ func Field(pod *corev1.Pod, path string) (string, error) {
 // splitSubscript splits field['key'].
 func splitSubscript(path string) (field, key string, ok bool) {
 	field, rest, found := strings.Cut(path, "['")
-	key, end := strings.CutSuffix(rest, "']")
-	return field, key, found && end
+	key, closed := strings.CutSuffix(rest, "']")
+	return field, key, found && closed
 }
 
 func formatMap(m map[string]string) string {

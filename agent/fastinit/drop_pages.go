@@ -42,10 +42,10 @@ func DropFilePagesBy(piece uintptr) {
 		case len(fields) >= 6 && !bytes.HasSuffix(fields[0], []byte(":")):
 			from, to = readOnlyFileRange(fields)
 		case len(fields) == 3 && string(fields[0]) == "Anonymous:" && string(fields[1]) == "0" && from < to:
-			// Only mappings without private pages, which hold relocated addresses and would be lost.
+			// Mappings with private pages are skipped: these pages have relocated addresses, which would be lost.
 			madvise(from, to, syscall.MADV_DONTNEED)
-			for at := (from | (piece - 1)) + 1; at < to; at += 2 * piece {
-				madvise(at, min(at+piece, to), syscall.MADV_RANDOM)
+			for start := (from | (piece - 1)) + 1; start < to; start += 2 * piece {
+				madvise(start, min(start+piece, to), syscall.MADV_RANDOM)
 			}
 		}
 	}

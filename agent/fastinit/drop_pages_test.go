@@ -12,9 +12,9 @@ import (
 	"github.com/berthproject/berth/agent/fastinit"
 )
 
-// TestMain also runs the helper process.
+// TestMain also runs the helper process, which prints its file-backed memory before and after.
 func TestMain(m *testing.M) {
-	if os.Args[0] == "shedding" {
+	if os.Args[0] == "drop-pages" {
 		fastinit.DeferGC()
 		fmt.Println(fileMemory())
 		fastinit.DropFilePages()
@@ -37,10 +37,10 @@ func fileMemory() int {
 	return n
 }
 
-// The process keeps working with fewer resident file pages.
+// DropFilePages reduces the resident file pages, and the process keeps running.
 func TestDropFilePages(t *testing.T) {
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Args[0] = "shedding"
+	cmd.Args[0] = "drop-pages"
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -50,6 +50,6 @@ func TestDropFilePages(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	if after >= before {
-		t.Errorf("%d KiB of files before, %d after", before, after)
+		t.Errorf("file-backed memory is %d KiB before and %d KiB after, want less", before, after)
 	}
 }

@@ -15,6 +15,6 @@
 //
 //   - The guard and the kubelet never both evict for the same signal: Check fails while the
 //     kubelet evicts for memory or PIDs, or if its configuration cannot be read.
-//   - Pods of other nodes and terminated pods are never touched.
-//   - Writing an eviction is retried until it succeeds or the pod is gone.
+//   - Pods of other nodes and terminated pods are never changed.
+//   - Writing an eviction is retried until it succeeds or the pod is deleted.
 package guard

@@ -35,8 +35,8 @@ func (g *Guard) Evict(e agent.Eviction) {
 	}()
 }
 
-// writeEviction writes the eviction to the pod's status, but not to another pod of the same
-// name.
+// writeEviction writes the eviction to the pod's status. It does not change another pod of the
+// same name.
 func (g *Guard) writeEviction(p *corev1.Pod, e agent.Eviction) error {
 	patch, err := statusPatch(p, e)
 	if err != nil {
@@ -45,7 +45,7 @@ func (g *Guard) writeEviction(p *corev1.Pod, e agent.Eviction) error {
 	for pause := initialBackoff; ; pause = min(2*pause, maxBackoff) {
 		_, err := g.opts.Client.CoreV1().Pods(p.Namespace).Patch(g.ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 		switch {
-		case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err) && g.replaced(p):
+		case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err) && g.isDeleted(p):
 			return nil
 		case apierrors.IsInvalid(err), apierrors.IsForbidden(err):
 			return err
@@ -57,8 +57,8 @@ func (g *Guard) writeEviction(p *corev1.Pod, e agent.Eviction) error {
 	}
 }
 
-// replaced reports whether the pod is gone; another pod may have its name.
-func (g *Guard) replaced(p *corev1.Pod) bool {
+// isDeleted reports whether the pod was deleted. Another pod may have its name.
+func (g *Guard) isDeleted(p *corev1.Pod) bool {
 	current, err := g.opts.Client.CoreV1().Pods(p.Namespace).Get(g.ctx, p.Name, metav1.GetOptions{})
 	return apierrors.IsNotFound(err) || err == nil && current.UID != p.UID
 }
@@ -97,7 +97,7 @@ const freedThreshold = 1 << 20
 func (g *Guard) anonymousMemory(path string) int64 {
 	group, err := g.opts.Host.Open(path)
 	if err != nil {
-		return 0 // the cgroup is gone
+		return 0 // the cgroup was removed
 	}
 	defer group.Close()
 	var m cgroup.Memory

@@ -119,7 +119,7 @@ func isTerminated(p *corev1.Pod) bool {
 // Report implements pressure.Agent. It does nothing: the kubelet writes the node's conditions.
 func (g *Guard) Report(string) {}
 
-// setEvicting adds or removes a pod from those whose eviction is in progress.
+// setEvicting records whether the eviction of a pod is in progress.
 func (g *Guard) setEvicting(uid types.UID, evicting bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -130,7 +130,7 @@ func (g *Guard) setEvicting(uid types.UID, evicting bool) {
 	}
 }
 
-// pod returns the pod with the UID, nil if it is gone.
+// pod returns the pod with the UID, or nil if it terminated or was deleted.
 func (g *Guard) pod(uid types.UID) *corev1.Pod {
 	for _, p := range g.Pods("") {
 		if p.UID == uid {

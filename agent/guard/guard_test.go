@@ -69,8 +69,8 @@ func pod(name string) *corev1.Pod {
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, QOSClass: corev1.PodQOSBestEffort}}
 }
 
-// startProcess starts agent/testprogram in the pod's cgroup.
-func startProcess(t *testing.T, h *cgroup.Host, l Layout, p *corev1.Pod, args ...string) (ended chan error) {
+// startProcess starts agent/testprogram in the pod's cgroup. The channel receives its exit.
+func startProcess(t *testing.T, h *cgroup.Host, l Layout, p *corev1.Pod, args ...string) (exited chan error) {
 	t.Helper()
 	path := l.Pod(p.Status.QOSClass, p.UID)
 	if err := h.Create(path, cgroup.Limits{}); err != nil {
@@ -89,15 +89,15 @@ func startProcess(t *testing.T, h *cgroup.Host, l Layout, p *corev1.Pod, args ..
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	ended = make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	return ended
+	exited = make(chan error, 1)
+	go func() { exited <- cmd.Wait() }()
+	return exited
 }
 
 func TestGuardEvictsLargestPod(t *testing.T) {
 	h, root, l := machine(t)
-	hog, calm := pod("hog"), pod("calm")
-	client := fake.NewClientset(hog, calm)
+	large, small := pod("large"), pod("small")
+	client := fake.NewClientset(large, small)
 	g, err := New(Options{Node: "n1", Client: client, Host: h, Cgroup: root, Layout: l, Config: config.DefaultKubelet().Pressure, Log: klog.Background()})
 	if err != nil {
 		t.Fatal(err)
@@ -105,33 +105,33 @@ func TestGuardEvictsLargestPod(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- g.Run(ctx) }()
-	smallEnded := startProcess(t, h, l, calm, "-memory=10Mi")
-	largeEnded := startProcess(t, h, l, hog, "-memory=1Gi", "-memory-rate=200Mi")
-	_ = <-largeEnded
+	smallExited := startProcess(t, h, l, small, "-memory=10Mi")
+	largeExited := startProcess(t, h, l, large, "-memory=1Gi", "-memory-rate=200Mi")
+	_ = <-largeExited
 	for { // the kill may precede the status write
-		p, err := client.CoreV1().Pods("default").Get(t.Context(), "hog", metav1.GetOptions{})
+		p, err := client.CoreV1().Pods("default").Get(t.Context(), "large", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if p.Status.Phase == corev1.PodFailed {
 			if p.Status.Reason != "Evicted" || !strings.Contains(p.Status.Message, "low on resource: memory") ||
 				len(p.Status.Conditions) == 0 || p.Status.Conditions[0].Type != corev1.DisruptionTarget {
-				t.Errorf("status of the largest pod: %+v", p.Status)
+				t.Errorf("status of the largest pod %+v, want an eviction for memory", p.Status)
 			}
 			break
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	if p, err := client.CoreV1().Pods("default").Get(t.Context(), "calm", metav1.GetOptions{}); err != nil || p.Status.Phase != corev1.PodRunning {
-		t.Errorf("status of the other pod: %v, %v", p, err)
+	if p, err := client.CoreV1().Pods("default").Get(t.Context(), "small", metav1.GetOptions{}); err != nil || p.Status.Phase != corev1.PodRunning {
+		t.Errorf("small pod %v, %v, want it running", p, err)
 	}
 	select {
-	case err := <-smallEnded:
-		t.Errorf("the other pod terminated: %v", err)
+	case err := <-smallExited:
+		t.Errorf("the small pod terminated: %v", err)
 	default:
 	}
-	if oom, err := os.ReadFile(filepath.Join(h.Dir("memory", l.Pod(hog.Status.QOSClass, hog.UID)), "memory.oom_control")); err == nil && !strings.Contains(string(oom), "oom_kill 0") {
-		t.Errorf("the kernel OOM killer was faster: %s", oom)
+	if oom, err := os.ReadFile(filepath.Join(h.Dir("memory", l.Pod(large.Status.QOSClass, large.UID)), "memory.oom_control")); err == nil && !strings.Contains(string(oom), "oom_kill 0") {
+		t.Errorf("memory.oom_control %q, want no kill by the kernel", oom)
 	}
 	cancel()
 	if err := <-done; err != nil {
@@ -139,27 +139,26 @@ func TestGuardEvictsLargestPod(t *testing.T) {
 	}
 }
 
-func TestGuardNeedsPodsCgroup(t *testing.T) {
+func TestNewValidatesOptions(t *testing.T) {
 	h, root, l := machine(t)
 	c := config.DefaultKubelet().Pressure
 	o := Options{Node: "n1", Client: fake.NewClientset(), Host: h, Cgroup: root, Layout: l, Log: klog.Background()}
 	if _, err := New(o); err == nil || !strings.Contains(err.Error(), "no memory or PID threshold") {
-		t.Errorf("without thresholds: %v", err)
+		t.Errorf("New without thresholds: %v, want an error about thresholds", err)
 	}
 	o.Config, o.Layout.Root = c, root+"/nowhere"
 	if _, err := New(o); err == nil || !strings.Contains(err.Error(), "does not exist: check that a kubelet runs") {
-		t.Errorf("without pods: %v", err)
+		t.Errorf("New without a cgroup of pods: %v, want an error about the cgroup", err)
 	}
 }
 
-// A conflict is retried unless the name belongs to another pod. A terminated pod is not
-// changed.
+// A conflict is retried unless another pod has the name. A terminated pod is not changed.
 func TestWriteEviction(t *testing.T) {
-	old, same, terminated := pod("old"), pod("same"), pod("done")
+	deleted, current, terminated := pod("deleted"), pod("current"), pod("terminated")
 	terminated.Status.Phase = corev1.PodSucceeded
-	replacement := old.DeepCopy()
+	replacement := deleted.DeepCopy()
 	replacement.UID = "another"
-	client := fake.NewClientset(replacement, same, terminated)
+	client := fake.NewClientset(replacement, current, terminated)
 	var patched []string
 	client.PrependReactor("patch", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		name := a.(clienttesting.PatchAction).GetName()
@@ -170,7 +169,7 @@ func TestWriteEviction(t *testing.T) {
 	})
 	g := &Guard{opts: Options{Client: client, Log: klog.Background()}, ctx: t.Context(), evicting: map[types.UID]bool{},
 		pods: informers.NewSharedInformerFactory(client, 0).Core().V1().Pods().Informer()}
-	for _, p := range []*corev1.Pod{old, same} {
+	for _, p := range []*corev1.Pod{deleted, current} {
 		if err := g.writeEviction(p, agent.Eviction{Reason: "Evicted"}); err != nil {
 			t.Error(err)
 		}
@@ -181,7 +180,7 @@ func TestWriteEviction(t *testing.T) {
 	returned := make(chan struct{})
 	g.Evict(agent.Eviction{Pod: terminated.UID, Reason: "Evicted", Done: func() { close(returned) }})
 	<-returned
-	if got := strings.Join(patched, " "); got != "old same same" {
-		t.Errorf("patched %s", got)
+	if got := strings.Join(patched, " "); got != "deleted current current" {
+		t.Errorf("patched pods %q, want one attempt for deleted and two for current", got)
 	}
 }

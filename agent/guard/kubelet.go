@@ -26,7 +26,7 @@ type KubeletConfig struct {
 // ConflictError reports that the kubelet handles the guard's eviction signals itself.
 type ConflictError struct{ Message string }
 
-func (r *ConflictError) Error() string { return r.Message }
+func (e *ConflictError) Error() string { return e.Message }
 
 // ReadKubeletConfig reads the effective configuration of the node's kubelet (/configz).
 func ReadKubeletConfig(ctx context.Context, client kubernetes.Interface, node string) (*KubeletConfig, error) {

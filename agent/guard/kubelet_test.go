@@ -17,7 +17,7 @@ func readConfig(t *testing.T, code int, response string) (*KubeletConfig, error)
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/api/v1/nodes/n1/proxy/configz" {
-			t.Errorf("requested %s", r.URL.Path)
+			t.Errorf("request for %s, want configz of n1", r.URL.Path)
 		}
 		w.WriteHeader(code)
 		_, _ = w.Write([]byte(response))
@@ -35,12 +35,12 @@ func TestCheck(t *testing.T) {
 		config string
 		want   string // expected error; "" for none
 	}{
-		"defaults":           {`"evictionHard":{"memory.available":"100Mi","nodefs.available":"10%"}`, "evictionHard: memory.available<100Mi"},
-		"disks alone":        {`"evictionHard":{"nodefs.available":"10%","imagefs.available":"15%"}`, ""},
-		"switched off by 0%": {`"evictionHard":{"memory.available":"0%","pid.available":"0"}`, ""},
-		"nothing":            {`"evictionHard":{}`, ""},
-		"soft":               {`"evictionSoft":{"memory.available":"300Mi"}`, "evictionSoft: memory.available<300Mi"},
-		"processes":          {`"evictionHard":{"pid.available":"5%"}`, "evictionHard: pid.available<5%"},
+		"defaults":        {`"evictionHard":{"memory.available":"100Mi","nodefs.available":"10%"}`, "evictionHard: memory.available<100Mi"},
+		"disk thresholds": {`"evictionHard":{"nodefs.available":"10%","imagefs.available":"15%"}`, ""},
+		"disabled by 0%":  {`"evictionHard":{"memory.available":"0%","pid.available":"0"}`, ""},
+		"no thresholds":   {`"evictionHard":{}`, ""},
+		"soft":            {`"evictionSoft":{"memory.available":"300Mi"}`, "evictionSoft: memory.available<300Mi"},
+		"processes":       {`"evictionHard":{"pid.available":"5%"}`, "evictionHard: pid.available<5%"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k, err := readConfig(t, http.StatusOK, `{"kubeletconfig":{`+tc.config+`}}`)
@@ -48,22 +48,22 @@ func TestCheck(t *testing.T) {
 				t.Fatal(err)
 			}
 			err = k.Check("n1")
-			var refusal *ConflictError
-			if tc.want == "" && err != nil || tc.want != "" && (!errors.As(err, &refusal) || !strings.Contains(err.Error(), tc.want)) {
+			var conflict *ConflictError
+			if tc.want == "" && err != nil || tc.want != "" && (!errors.As(err, &conflict) || !strings.Contains(err.Error(), tc.want)) {
 				t.Errorf("Check: %v, want %q in it", err, tc.want)
 			}
 		})
 	}
 }
 
-func TestUnreachableKubeletIsAnError(t *testing.T) {
+func TestReadKubeletConfigFails(t *testing.T) {
 	for name, tc := range map[string]struct {
 		code     int
 		response string
 	}{
-		"forbidden": {http.StatusForbidden, `{"kind":"Status","status":"Failure","reason":"Forbidden","code":403}`},
-		"another":   {http.StatusOK, `{"berth.dev":{}}`},
-		"no JSON":   {http.StatusOK, `ok`},
+		"forbidden":         {http.StatusForbidden, `{"kind":"Status","status":"Failure","reason":"Forbidden","code":403}`},
+		"no kubelet config": {http.StatusOK, `{"berth.dev":{}}`},
+		"no JSON":           {http.StatusOK, `ok`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if k, err := readConfig(t, tc.code, tc.response); err == nil {

@@ -25,7 +25,7 @@ const (
 // ErrUnsupported means that the file system of the file cannot reserve blocks.
 var ErrUnsupported = errors.New("file system cannot reserve blocks")
 
-// RoundSize returns the size of the disk that Create makes for a requested size.
+// RoundSize returns the size of the disk that Create creates for a requested size.
 func RoundSize(size int64) int64 {
 	return max(size+blockSize-1, MinSize) / blockSize * blockSize
 }

@@ -1,9 +1,11 @@
-// Package loopdisk makes disks of a fixed size out of files: it reserves the blocks of a file,
+// Package loopdisk creates disks of a fixed size in files: it reserves the blocks of a file,
 // creates an ext4 file system in it without any installed program, and mounts it on a loop device.
 //
-//   - Reserved: all blocks of a file from Create are allocated, so writes to the file system cannot
-//     fill the disk that holds the file.
-//   - OneDevice: a file is on at most one loop device, because two would corrupt the file system.
+// Invariants:
+//
+//   - All blocks of a file from Create are allocated, so writes to the file system cannot fill the
+//     disk that holds the file.
+//   - A file is on at most one loop device, because two would corrupt the file system.
 //
 // Mount needs root and loop devices.
 package loopdisk

@@ -47,47 +47,47 @@ func TestCreate(t *testing.T) {
 			blocks := func() int64 {
 				var s unix.Stat_t
 				if err := unix.Stat(image, &s); err != nil || s.Size != mib<<20 {
-					t.Fatalf("size %d, %v", s.Size, err)
+					t.Fatalf("size %d, %v, want %d", s.Size, err, mib<<20)
 				}
 				return s.Blocks * 512
 			}
 			if before := blocks(); before < mib<<20 {
-				t.Errorf("%d bytes are reserved", before)
+				t.Errorf("%d bytes are reserved, want at least %d", before, mib<<20)
 			}
 			dir := mount(t, image)
 			if info, err := os.Stat(dir); err != nil || info.Mode() != os.ModeDir|0o777 {
-				t.Errorf("the root has mode %v, %v", info.Mode(), err)
+				t.Errorf("root directory %v, %v, want mode 0777", info, err)
 			}
 			f, err := os.Create(filepath.Join(dir, "file"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			n, piece := int64(0), make([]byte, 64<<10)
-			for err == nil && n <= mib<<20 {
-				var m int
-				m, err = f.Write(piece)
-				n += int64(m)
+			written, buffer := int64(0), make([]byte, 64<<10)
+			for err == nil && written <= mib<<20 {
+				var n int
+				n, err = f.Write(buffer)
+				written += int64(n)
 			}
 			_ = f.Close()
-			if !errors.Is(err, unix.ENOSPC) || n > mib<<20 || n < mib<<20*6/10 {
-				t.Errorf("wrote %d bytes, %v", n, err)
+			if !errors.Is(err, unix.ENOSPC) || written > mib<<20 || written < mib<<20*6/10 {
+				t.Errorf("wrote %d bytes, %v, want at least 60 %% of %d and then %v", written, err, mib<<20, unix.ENOSPC)
 			}
 			if err := unix.Unmount(dir, 0); err != nil {
 				t.Fatal(err)
 			}
 			if after := blocks(); after > mib<<20+64<<10 {
-				t.Errorf("%d bytes are in use", after)
+				t.Errorf("%d bytes are in use after the writes, want at most %d", after, mib<<20+64<<10)
 			}
 			if fsck, err := exec.LookPath("e2fsck"); err == nil {
 				if out, err := exec.Command(fsck, "-fn", image).CombinedOutput(); err != nil {
-					t.Errorf("%v: %s", err, out)
+					t.Errorf("e2fsck: %v: %s", err, out)
 				}
 			}
 		})
 	}
 }
 
-// TestMountTwice checks that a file that is mounted already is not put on a second loop device.
+// TestMountTwice checks that two mounts of a file share one loop device.
 func TestMountTwice(t *testing.T) {
 	image := filepath.Join(t.TempDir(), "disk")
 	if err := loopdisk.Create(image, 4<<20); err != nil {
@@ -98,6 +98,6 @@ func TestMountTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(filepath.Join(second, "file")); err != nil || string(text) != "text" {
-		t.Errorf("%q, %v", text, err)
+		t.Errorf("file in the second mount: %q, %v, want the text written to the first", text, err)
 	}
 }

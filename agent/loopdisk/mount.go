@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CheckRequirements returns why disks cannot be mounted, or nil.
+// CheckRequirements returns an error if this process cannot mount disks.
 func CheckRequirements() error {
 	if os.Geteuid() != 0 {
 		return errors.New("loop devices require root")
@@ -48,7 +48,7 @@ func Mount(image *os.File, dir string, flags uintptr) error {
 		return err
 	}
 	defer control.Close()
-	// Another process may take the free device first: retry.
+	// Retry if another process takes the free device first.
 	for range 50 {
 		index, err := unix.IoctlRetInt(int(control.Fd()), unix.LOOP_CTL_GET_FREE)
 		if err != nil {
@@ -86,11 +86,11 @@ func findDevice(image *os.File) (*os.File, error) {
 	if err := unix.Fstat(int(image.Fd()), &target); err != nil {
 		return nil, err
 	}
-	used, err := filepath.Glob("/sys/block/loop*/loop")
+	dirs, err := filepath.Glob("/sys/block/loop*/loop")
 	if err != nil {
 		return nil, err
 	}
-	for _, dir := range used {
+	for _, dir := range dirs {
 		name := filepath.Base(filepath.Dir(dir))
 		index, err := strconv.Atoi(strings.TrimPrefix(name, "loop"))
 		if err != nil {
@@ -100,7 +100,7 @@ func findDevice(image *os.File) (*os.File, error) {
 		if err != nil {
 			continue // released in the meantime
 		}
-		// An open device is not released.
+		// The kernel does not release an open device, so the status stays valid.
 		info, err := unix.IoctlLoopGetStatus64(int(device.Fd()))
 		if err == nil && info.Inode == target.Ino && info.Device == target.Dev {
 			return device, nil

@@ -1,3 +1,3 @@
-// Package mounts lists and unmounts mount points below a directory. It cleans up disks of
-// virtual nodes, pod volumes and what container runtimes leave behind.
+// Package mounts lists and unmounts mount points below a directory: disks of virtual nodes, pod
+// volumes, and mounts that container runtimes leave behind.
 package mounts

@@ -14,13 +14,13 @@ import (
 
 func TestMounts(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), `with a blank and a \`)
-	other := dir + " beside it"
-	for _, d := range []string{dir, other} {
+	sibling := dir + " sibling"
+	for _, d := range []string{dir, sibling} {
 		if err := os.Mkdir(d, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, d := range []string{other, dir, filepath.Join(dir, "below")} {
+	for _, d := range []string{sibling, dir, filepath.Join(dir, "below")} {
 		_ = os.Mkdir(d, 0o700)
 		if err := unix.Mount("tmpfs", d, "tmpfs", 0, ""); err != nil {
 			testkit.SkipOrFail(t, "root", "mounting a tmpfs: "+err.Error())
@@ -29,10 +29,10 @@ func TestMounts(t *testing.T) {
 	}
 	points, err := mounts.At(dir)
 	if err != nil || !slices.Equal(points, []string{dir, filepath.Join(dir, "below")}) {
-		t.Fatalf("mounted at %q, %v", points, err)
+		t.Fatalf("At = %q, %v, want the directory and the mount below it", points, err)
 	}
 	if below, err := mounts.Below(dir); err != nil || !slices.Equal(below, points[1:]) {
-		t.Errorf("mounted below %q, %v", below, err)
+		t.Errorf("Below = %q, %v, want %q", below, err, points[1:])
 	}
 	for range 2 { // the second call finds nothing to unmount
 		if err := mounts.Unmount(points, false); err != nil {
@@ -40,9 +40,9 @@ func TestMounts(t *testing.T) {
 		}
 	}
 	if remaining, err := mounts.At(dir); err != nil || len(remaining) > 0 {
-		t.Errorf("remaining %q, %v", remaining, err)
+		t.Errorf("mounts after Unmount %q, %v, want none", remaining, err)
 	}
-	if remaining, err := mounts.At(other); err != nil || len(remaining) != 1 {
-		t.Errorf("mounted beside it %q, %v", remaining, err)
+	if remaining, err := mounts.At(sibling); err != nil || len(remaining) != 1 {
+		t.Errorf("mounts of the sibling %q, %v, want 1", remaining, err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Unmount unmounts the points in reverse order. Points that are not mounted are no error. With
+// Unmount unmounts the points in reverse order. It ignores points that are not mounted. With
 // detach, busy mounts are detached and disappear when they are no longer used.
 func Unmount(points []string, detach bool) error {
 	flags := unix.UMOUNT_NOFOLLOW

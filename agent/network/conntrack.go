@@ -28,8 +28,8 @@ func (n *Network) deleteFlows(flows string, match flowMatcher) {
 	}
 }
 
-// flowsToPorts matches UDP flows to these host ports that were not subject to DNAT. TCP flows
-// are excluded: redirecting an established connection would break it.
+// flowsToPorts matches UDP flows to these ports of this host that were not subject to DNAT. TCP
+// flows are excluded: redirecting an established connection would break it.
 func flowsToPorts(ports []Port) flowMatcher {
 	return func(f *netlink.ConntrackFlow) bool {
 		return f.Forward.Protocol == unix.IPPROTO_UDP && f.Reverse.SrcIP.Equal(f.Forward.DstIP) && slices.ContainsFunc(ports, func(p Port) bool {
@@ -38,8 +38,7 @@ func flowsToPorts(ports []Port) flowMatcher {
 	}
 }
 
-// isLocalAddress reports whether the address belongs to this host. Forwarded flows of other
-// hosts keep their translation.
+// isLocalAddress reports whether the address belongs to this host.
 func isLocalAddress(ip net.IP) bool {
 	routes, err := netlink.RouteGet(ip)
 	return err == nil && len(routes) > 0 && routes[0].Type == unix.RTN_LOCAL
@@ -47,18 +46,18 @@ func isLocalAddress(ip net.IP) bool {
 
 // flowsToPods matches flows of any protocol redirected by DNAT to one of the addresses, but not
 // the pods' own flows or flows addressed to the pods directly.
-func flowsToPods(to []netip.Addr) flowMatcher {
+func flowsToPods(addresses []netip.Addr) flowMatcher {
 	return func(f *netlink.ConntrackFlow) bool {
 		addr, ok := netip.AddrFromSlice(f.Reverse.SrcIP)
-		return ok && slices.Contains(to, addr.Unmap()) && !f.Forward.DstIP.Equal(f.Reverse.SrcIP)
+		return ok && slices.Contains(addresses, addr.Unmap()) && !f.Forward.DstIP.Equal(f.Reverse.SrcIP)
 	}
 }
 
 // dnatDestinations returns the pod IPs in removed DNAT rules.
 func dnatDestinations(rules string) (out []netip.Addr) {
 	for line := range strings.Lines(rules) {
-		_, rest, _ := strings.Cut(line, "--to-destination ")
-		if addr, err := netip.ParseAddrPort(strings.TrimSpace(rest)); err == nil && !slices.Contains(out, addr.Addr()) {
+		_, destination, _ := strings.Cut(line, "--to-destination ")
+		if addr, err := netip.ParseAddrPort(strings.TrimSpace(destination)); err == nil && !slices.Contains(out, addr.Addr()) {
 			out = append(out, addr.Addr())
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// startUDPEcho answers all packets to UDP port 8080 of a namespace with word.
-func startUDPEcho(t *testing.T, ns *os.File, word string) {
+// startUDPServer answers all packets to UDP port 8080 of a namespace with answer.
+func startUDPServer(t *testing.T, ns *os.File, answer string) {
 	t.Helper()
 	var l *net.UDPConn
 	err := inNamespace(ns, func() (err error) {
@@ -29,12 +29,12 @@ func startUDPEcho(t *testing.T, ns *os.File, word string) {
 			if err != nil {
 				return
 			}
-			_, _ = l.WriteToUDPAddrPort([]byte(word), from)
+			_, _ = l.WriteToUDPAddrPort([]byte(answer), from)
 		}
 	}()
 }
 
-// A client that keeps sending from the same port follows the current rules.
+// Packets of a client that keeps sending from the same port follow the current rules.
 func TestDeleteFlows(t *testing.T) {
 	_, n := open(t)
 	if err := network.CheckPortMapping(); err != nil {
@@ -47,7 +47,7 @@ func TestDeleteFlows(t *testing.T) {
 	defer client.Close()
 	ports := []network.Port{{Protocol: "udp", Host: 20082, Container: 8080}}
 	if got := sendAndRead(t, client, 1); got != "" {
-		t.Errorf("sent %q without an answer", got)
+		t.Errorf("answer %q of an unmapped port, want none", got)
 	}
 	for _, id := range []string{"first", "second"} {
 		ns := namespace(t)
@@ -55,23 +55,24 @@ func TestDeleteFlows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		startUDPEcho(t, ns, id)
+		startUDPServer(t, ns, id)
 		if err := n.MapPorts(id, address, ports); err != nil {
 			t.Fatal(err)
 		}
 		if got := sendAndRead(t, client, 20); got != id {
-			t.Errorf("mapped to %s, the port answers %q", id, got)
+			t.Errorf("answer %q of the port, want %q of the mapped pod", got, id)
 		}
 		if err := n.UnmapPorts(id); err != nil {
 			t.Fatal(err)
 		}
 		if got := sendAndRead(t, client, 1); got != "" {
-			t.Errorf("after unmapping, the port answers %q", got)
+			t.Errorf("answer %q after unmapping, want none", got)
 		}
 	}
 }
 
-// sendAndRead sends a packet until there is an answer, at most the given number of times.
+// sendAndRead sends a packet until it reads an answer, at most the given number of times. It
+// returns "" without an answer.
 func sendAndRead(t *testing.T, c *net.UDPConn, times int) string {
 	t.Helper()
 	b := make([]byte, 16)

@@ -8,7 +8,7 @@
 // releases those of pods that no longer exist. IPs are assigned round-robin, so that a new pod
 // does not reuse an IP while clients still connect to its previous pod.
 //
-// MapPorts maps host ports to pods by iptables rules. The rules carry the bridge name and the
+// MapPorts maps host ports to pods by iptables rules. The rules have the bridge name and the
 // sandbox ID in a comment, by which they are removed. FindListener detects conflicts with other
 // programs. Further rules accept forwarded pod traffic, and deny pods access to the host's
 // loopback addresses, which route_localnet of a bridge with host ports would allow. When rules

@@ -11,8 +11,8 @@ import (
 )
 
 // FindListener returns the local address, such as "0.0.0.0:6443", of a socket that listens on
-// the host port, "" if there is none. Mapping such a port would cut off that program. Ports
-// mapped to pods are not found.
+// the host port, or "" if there is none. Mapping such a port would make that program
+// unreachable. Ports mapped to pods are not found.
 func FindListener(protocol string, address netip.Addr, port uint16) string {
 	return findListener("/proc/thread-self/net", protocol, address, port)
 }
@@ -58,17 +58,17 @@ func addressesOverlap(a, b netip.Addr) bool {
 // parseEndpoint parses an address of /proc/net such as "0100007F:1F90": little-endian words of
 // four bytes.
 func parseEndpoint(text string) (netip.AddrPort, bool) {
-	first, second, _ := strings.Cut(text, ":")
-	raw, err := hex.DecodeString(first)
+	address, port, _ := strings.Cut(text, ":")
+	raw, err := hex.DecodeString(address)
 	if err != nil || len(raw)%4 != 0 {
 		return netip.AddrPort{}, false
 	}
 	for i := 0; i < len(raw); i += 4 {
 		slices.Reverse(raw[i : i+4])
 	}
-	a, ok := netip.AddrFromSlice(raw)
-	port, err := strconv.ParseUint(second, 16, 16)
-	return netip.AddrPortFrom(a, uint16(port)), ok && err == nil
+	ip, ok := netip.AddrFromSlice(raw)
+	number, err := strconv.ParseUint(port, 16, 16)
+	return netip.AddrPortFrom(ip, uint16(number)), ok && err == nil
 }
 
 // String returns the port as written in errors.

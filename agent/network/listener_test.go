@@ -25,9 +25,9 @@ func TestFindListener(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		protocol, at string
-		port         uint16
-		want         string
+		protocol, address string
+		port              uint16
+		want              string
 	}{
 		{"tcp", "", 8080, "127.0.0.1:8080"},
 		{"tcp", "10.0.0.2", 8080, ""},
@@ -39,12 +39,12 @@ func TestFindListener(t *testing.T) {
 		{"tcp", "", 53, ""},
 		{"sctp", "", 53, ""},
 	} {
-		var at netip.Addr
-		if c.at != "" {
-			at = netip.MustParseAddr(c.at)
+		var address netip.Addr
+		if c.address != "" {
+			address = netip.MustParseAddr(c.address)
 		}
-		if got := findListener(dir, c.protocol, at, c.port); got != c.want {
-			t.Errorf("%s port %d at %q is in use by %q, want %q", c.protocol, c.port, c.at, got, c.want)
+		if got := findListener(dir, c.protocol, address, c.port); got != c.want {
+			t.Errorf("listener on %s port %d of address %q: %q, want %q", c.protocol, c.port, c.address, got, c.want)
 		}
 	}
 }

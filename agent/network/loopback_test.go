@@ -38,9 +38,9 @@ func TestProtectLoopback(t *testing.T) {
 	defer l.Close()
 	routeThroughNamespace(t, ns)
 	if err := dialFrom(ns, l.Addr().String(), 500*time.Millisecond); err == nil {
-		t.Error("the pod reaches a listener on the host's loopback address")
+		t.Error("the pod reaches a listener on the host's loopback address, want an error")
 	}
-	// A rule missing on an existing bridge is added.
+	// Open adds a rule that is missing on an existing bridge.
 	if err := network.RemoveRules(context.Background(), func(name, _ string) bool { return name == o.Bridge }); err != nil {
 		t.Fatal(err)
 	}
@@ -51,11 +51,11 @@ func TestProtectLoopback(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := dialFrom(ns, l.Addr().String(), 500*time.Millisecond); err == nil {
-		t.Error("after reopening, the pod reaches a listener on the host's loopback address")
+		t.Error("after reopening, the pod reaches a listener on the host's loopback address, want an error")
 	}
 }
 
-// inNamespace calls do in a network namespace.
+// inNamespace calls do in a network namespace, on a thread of its own.
 func inNamespace(ns *os.File, do func() error) error {
 	done := make(chan error)
 	go func() {

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	}
 	if os.Getenv(childEnv) != "" {
 		if lo, err := netlink.LinkByName("lo"); err != nil || netlink.LinkSetUp(lo) != nil {
-			fmt.Fprintln(os.Stderr, "network tests: the loopback device:", err)
+			fmt.Fprintln(os.Stderr, "network tests: setting up the loopback device:", err)
 			os.Exit(1)
 		}
 		os.Exit(m.Run())
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
 	err := c.Run()
 	if err != nil && c.ProcessState == nil {
-		fmt.Fprintln(os.Stderr, "network tests: a network namespace:", err)
+		fmt.Fprintln(os.Stderr, "network tests: creating a network namespace:", err)
 	}
 	if err != nil {
 		os.Exit(1)

@@ -24,15 +24,15 @@ const tablePrefix = "berth-pods-"
 // sourceAddressOffset is the offset of the source address in an IPv4 header.
 const sourceAddressOffset = 12
 
-// Masquerade gives packets from the pods of a network to other networks the machine's address.
-// The bridge may be managed by another program. RemoveRules removes the rule.
+// Masquerade replaces the source address of packets from pods to other networks with the machine's
+// address. The bridge may be managed by another program. RemoveRules removes the rule.
 func Masquerade(bridge string, prefix netip.Prefix) error {
 	c, err := nftables.New()
 	if err != nil {
 		return fmt.Errorf("masquerading %s: %w", prefix, err)
 	}
 	t := &nftables.Table{Family: nftables.TableFamilyIPv4, Name: tablePrefix + bridge}
-	c.AddTable(t) // a deletion fails if there is none
+	c.AddTable(t) // DelTable fails if the table does not exist
 	c.DelTable(t)
 	c.AddTable(t)
 	chain := c.AddChain(&nftables.Chain{Name: "postrouting", Table: t, Type: nftables.ChainTypeNAT, Hooknum: nftables.ChainHookPostrouting, Priority: nftables.ChainPriorityNATSource})
@@ -60,8 +60,8 @@ func deviceName(name string) []byte {
 	return b
 }
 
-// removeTables removes the nftables tables of the networks that isOwn selects.
-func removeTables(isOwn func(network, id string) bool) error {
+// removeTables removes the nftables tables of the networks that match selects.
+func removeTables(match func(network, id string) bool) error {
 	c, err := nftables.New()
 	if err != nil {
 		return fmt.Errorf("removing nftables tables: %w", err)
@@ -69,13 +69,13 @@ func removeTables(isOwn func(network, id string) bool) error {
 	tables, err := c.ListTablesOfFamily(nftables.TableFamilyIPv4)
 	if err != nil {
 		if !hasNetfilter() || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EPERM) {
-			return nil // the kernel has no nftables, or this process made none
+			return nil // the kernel has no nftables, or this process created no table
 		}
 		return fmt.Errorf("removing nftables tables: %w", err)
 	}
 	var errs []error
 	for _, t := range tables {
-		if bridge, ok := strings.CutPrefix(t.Name, tablePrefix); ok && isOwn(bridge, "") {
+		if bridge, ok := strings.CutPrefix(t.Name, tablePrefix); ok && match(bridge, "") {
 			c.DelTable(t)
 			if err := c.Flush(); err != nil && !errors.Is(err, unix.ENOENT) { // removed concurrently
 				errs = append(errs, fmt.Errorf("removing nftables table %s: %w", t.Name, err))

@@ -38,29 +38,30 @@ func openWithoutIptables(t *testing.T, index int) *network.Network {
 	return n
 }
 
-// listenIn returns the port of a listener in a network namespace, and the source addresses of its connections.
-func listenIn(t *testing.T, ns *os.File) (port int, from <-chan string) {
+// listenInNamespace starts a listener in a network namespace. It returns the port and the source
+// addresses of the connections.
+func listenInNamespace(t *testing.T, ns *os.File) (port int, sources <-chan string) {
 	t.Helper()
 	var l net.Listener
 	if err := inNamespace(ns, func() (err error) { l, err = net.Listen("tcp4", ":0"); return err }); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	sources := make(chan string, 10)
+	addresses := make(chan string, 10)
 	go func() {
 		for {
 			c, err := l.Accept()
 			if err != nil {
 				return
 			}
-			sources <- c.RemoteAddr().(*net.TCPAddr).IP.String()
+			addresses <- c.RemoteAddr().(*net.TCPAddr).IP.String()
 			_ = c.Close()
 		}
 	}()
-	return l.Addr().(*net.TCPAddr).Port, sources
+	return l.Addr().(*net.TCPAddr).Port, addresses
 }
 
-// Pods of two nodes on one machine without iptables reach each other by their own addresses.
+// Pods of two nodes on one machine without iptables reach each other and keep their source addresses.
 func TestPodsOfTwoNodes(t *testing.T) {
 	var namespaces []*os.File
 	var addresses []netip.Addr
@@ -73,12 +74,12 @@ func TestPodsOfTwoNodes(t *testing.T) {
 		namespaces, addresses = append(namespaces, ns), append(addresses, a)
 	}
 	for i := range 2 {
-		port, from := listenIn(t, namespaces[1-i])
+		port, sources := listenInNamespace(t, namespaces[1-i])
 		if err := dialFrom(namespaces[i], fmt.Sprintf("%s:%d", addresses[1-i], port), 10*time.Second); err != nil {
 			t.Fatalf("the pod of node %d does not reach the other: %v", i, err)
 		}
-		if got := <-from; got != addresses[i].String() {
-			t.Errorf("the pod of node %d has source address %s, want its own, %s", i, got, addresses[i])
+		if got := <-sources; got != addresses[i].String() {
+			t.Errorf("source address %s of the pod of node %d, want %s", got, i, addresses[i])
 		}
 	}
 }
@@ -95,7 +96,7 @@ func namespaceWithPath(t *testing.T) *os.File {
 
 var originalPath = os.Getenv("PATH")
 
-// Other machines see the address of this one.
+// Packets of pods to other machines have this machine's source address.
 func TestMasquerade(t *testing.T) {
 	otherMachine, ns := namespaceWithPath(t), namespaceWithPath(t)
 	attrs := netlink.NewLinkAttrs()
@@ -127,15 +128,15 @@ func TestMasquerade(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	port, from := listenIn(t, otherMachine)
+	port, sources := listenInNamespace(t, otherMachine)
 	if _, err := openWithoutIptables(t, 0).Attach("pod", ns); err != nil {
 		t.Fatal(err)
 	}
 	if err := dialFrom(ns, fmt.Sprintf("198.51.100.2:%d", port), 10*time.Second); err != nil {
 		t.Fatalf("the pod does not reach the other machine: %v", err)
 	}
-	if got := <-from; got != "198.51.100.1" {
-		t.Errorf("the source address is %s, want this machine's", got)
+	if got := <-sources; got != "198.51.100.1" {
+		t.Errorf("source address %s, want 198.51.100.1, this machine's", got)
 	}
 }
 

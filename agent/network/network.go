@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -55,7 +54,7 @@ func Open(o Options) (*Network, error) {
 		}
 	}
 	if err := ensureRules(o.Bridge, n.prefix); err != nil {
-		o.Log.Info("Pods may not reach other machines", "bridge", o.Bridge, "err", err.Error())
+		o.Log.Info("Failed to create iptables rules, pods may be unable to reach other machines", "bridge", o.Bridge, "err", err.Error())
 	}
 	return n, nil
 }
@@ -161,8 +160,8 @@ func (n *Network) withPrefixLength(a netip.Addr) *netlink.Addr {
 // vethName returns the name of the host's end of a pod's veth pair.
 func vethName(id string) string { return "be" + id[:min(len(id), 12)] }
 
-// Attach connects a network namespace, given by an open file, and returns its IP. id is the
-// owner.
+// Attach connects a network namespace, given by an open file, and returns its IP. id identifies
+// the owner of the IP.
 func (n *Network) Attach(id string, namespace *os.File) (netip.Addr, error) {
 	a, err := n.allocate(id)
 	if err == nil {
@@ -282,7 +281,7 @@ func (n *Network) assignments() (map[string]string, error) {
 // Sweep releases the IPs, devices and host ports of owners for which keep returns false.
 func (n *Network) Sweep(keep func(id string) bool) error {
 	if err := n.sweepPorts(keep); err != nil {
-		return err // keep the IPs to which mapped ports still lead
+		return err // do not release IPs to which ports are still mapped
 	}
 	assigned, err := n.assignments()
 	errs := []error{err}
@@ -341,7 +340,7 @@ const ipForwardFile = "/proc/sys/net/ipv4/ip_forward"
 // this machine nor other machines.
 func enableForwarding() error {
 	text, err := os.ReadFile(ipForwardFile)
-	if err == nil && strings.TrimSpace(string(text)) == strconv.Itoa(1) {
+	if err == nil && strings.TrimSpace(string(text)) == "1" {
 		return nil
 	}
 	return os.WriteFile(ipForwardFile, []byte("1"), 0o644)

@@ -31,10 +31,10 @@ func open(t *testing.T) (network.Options, *network.Network) {
 			t.Error(err)
 		}
 		if _, err := net.InterfaceByName(o.Bridge); err == nil {
-			t.Errorf("bridge %s remains", o.Bridge)
+			t.Errorf("bridge %s still exists", o.Bridge)
 		}
 		if rules, err := exec.Command("iptables-save").Output(); err == nil && strings.Contains(string(rules), o.Bridge) {
-			t.Errorf("rules remain: %s", rules)
+			t.Errorf("rules still exist: %s", rules)
 		}
 	})
 	n, err := network.Open(o)
@@ -64,7 +64,7 @@ func namespace(t *testing.T) *os.File {
 func TestAddresses(t *testing.T) {
 	o, n := open(t)
 	if reopened, err := network.Open(o); err != nil || reopened == nil {
-		t.Fatalf("reopened: %v", err)
+		t.Fatalf("Open of an existing network: %v", err)
 	}
 	ns := namespace(t)
 	a, err := n.Attach("one-with-a-long-id", ns)
@@ -87,13 +87,13 @@ func TestAddresses(t *testing.T) {
 		_, last = n.Attach(fmt.Sprintf("more%d", i), namespace(t))
 	}
 	if last == nil || !strings.Contains(last.Error(), "no free IP in 198.51.100.0/29") {
-		t.Errorf("one pod too many: %v, want an error about a full range", last)
+		t.Errorf("Attach without a free IP: %v, want an error about a full range", last)
 	}
 	if err := n.Sweep(func(id string) bool { return id == "two" }); err != nil {
 		t.Fatal(err)
 	}
 	if remaining, err := os.ReadDir(o.Dir); err != nil || len(remaining) != 1 || remaining[0].Name() != "198.51.100.3" {
-		t.Errorf("after Sweep: %v, %v are assigned, want only 198.51.100.3", remaining, err)
+		t.Errorf("assigned IPs after Sweep %v, %v, want only 198.51.100.3", remaining, err)
 	}
 	for range 2 {
 		if err := n.Detach("two"); err != nil {
@@ -102,8 +102,9 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// A network that is opened with another range assigns IPs in it, and keeps the address for pods of the earlier range.
-func TestNewRange(t *testing.T) {
+// After a change of the range, Attach uses the new range. The bridge keeps its old address while pods use the
+// old range.
+func TestRangeChange(t *testing.T) {
 	o, n := open(t)
 	if _, err := n.Attach("old", namespace(t)); err != nil {
 		t.Fatal(err)
@@ -134,7 +135,7 @@ func TestNewRange(t *testing.T) {
 		t.Errorf("attached: %v, %v, want 198.51.100.130", a, err)
 	}
 	if got, want := addresses(), []string{"198.51.100.1/29", "198.51.100.129/29"}; !slices.Equal(got, want) {
-		t.Errorf("the bridge has %v, want %v", got, want)
+		t.Errorf("bridge addresses %v, want %v", got, want)
 	}
 	if err := n.Detach("old"); err != nil {
 		t.Fatal(err)
@@ -143,7 +144,7 @@ func TestNewRange(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, want := addresses(), []string{"198.51.100.129/29"}; !slices.Equal(got, want) {
-		t.Errorf("without pods the bridge has %v, want %v", got, want)
+		t.Errorf("bridge addresses without pods in the old range %v, want %v", got, want)
 	}
 }
 
@@ -156,25 +157,25 @@ func TestAttachWithoutNamespace(t *testing.T) {
 	}
 	defer null.Close()
 	if _, err := n.Attach("unattached", null); err == nil {
-		t.Error("a file that is not a namespace was attached")
+		t.Error("Attach succeeded for a file that is not a namespace, want an error")
 	}
 	if remaining, err := os.ReadDir(o.Dir); err != nil || len(remaining) != 0 {
-		t.Errorf("%v, %v are assigned", remaining, err)
+		t.Errorf("assigned IPs %v, %v, want none", remaining, err)
 	}
 }
 
 func TestInvalidOptions(t *testing.T) {
 	if _, err := network.Open(network.Options{Dir: t.TempDir(), CIDR: "nonsense", Bridge: "b"}); err == nil || !strings.Contains(err.Error(), `CIDR "nonsense"`) {
-		t.Errorf("%v, want an error about the CIDR", err)
+		t.Errorf("Open with an invalid CIDR: %v, want an error about it", err)
 	}
 	if os.Geteuid() != 0 {
 		return
 	}
 	_, err := network.Open(network.Options{Dir: t.TempDir(), CIDR: "198.51.100.0/29", Bridge: "lo"})
 	if err == nil || !strings.Contains(err.Error(), "not a bridge") {
-		t.Errorf("%v, want an error about the device", err)
+		t.Errorf("Open with an existing device: %v, want an error about it", err)
 	}
 	if addrs, err := net.InterfaceAddrs(); err != nil || len(addrs) == 0 || addrs[0].String() != "127.0.0.1/8" {
-		t.Errorf("the existing device lost its address: %v, %v", addrs, err)
+		t.Errorf("addresses of the existing device %v, %v, want 127.0.0.1/8", addrs, err)
 	}
 }

@@ -19,7 +19,7 @@ type Port struct {
 	Address netip.Addr
 }
 
-// ErrPortMapped means that the host port is mapped to a pod already, perhaps of another node on
+// ErrPortMapped means that the host port is already mapped to a pod, perhaps of another node on
 // the same machine.
 var ErrPortMapped = errors.New("already mapped to a pod")
 
@@ -34,7 +34,7 @@ func CheckPortMapping() error {
 }
 
 // MapPorts atomically maps host ports to an attached pod. UnmapPorts removes the mapping.
-func (n *Network) MapPorts(id string, to netip.Addr, ports []Port) error {
+func (n *Network) MapPorts(id string, address netip.Addr, ports []Port) error {
 	if err := CheckPortMapping(); err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (n *Network) MapPorts(id string, to netip.Addr, ports []Port) error {
 		return fmt.Errorf("network %s: host ports: %w", n.opts.Bridge, err)
 	}
 	cmd := exec.Command("iptables-restore", "--noflush", "-w", "10")
-	cmd.Stdin = strings.NewReader(n.portRules(id, to, ports))
+	cmd.Stdin = strings.NewReader(n.portRules(id, address, ports))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("network %s: host ports: iptables-restore: %w: %s", n.opts.Bridge, err, strings.TrimSpace(string(out)))
 	}
@@ -70,7 +70,7 @@ func (n *Network) MapPorts(id string, to netip.Addr, ports []Port) error {
 // portRules returns the input of iptables-restore. Packets from the host to itself and from a
 // pod to its own host port are masqueraded, because the pod cannot answer a loopback address or
 // itself.
-func (n *Network) portRules(id string, to netip.Addr, ports []Port) string {
+func (n *Network) portRules(id string, address netip.Addr, ports []Port) string {
 	var b strings.Builder
 	b.WriteString("*nat\n")
 	comment := fmt.Sprintf(`-m comment --comment "name: \"%s\" id: \"%s\""`, n.opts.Bridge, id)
@@ -80,17 +80,17 @@ func (n *Network) portRules(id string, to netip.Addr, ports []Port) string {
 			destination += " -d " + p.Address.String()
 		}
 		for _, chain := range []string{"PREROUTING", "OUTPUT"} {
-			fmt.Fprintf(&b, "-I %s -p %s %s --dport %d %s -j DNAT --to-destination %s:%d\n", chain, p.Protocol, destination, p.Host, comment, to, p.Container)
+			fmt.Fprintf(&b, "-I %s -p %s %s --dport %d %s -j DNAT --to-destination %s:%d\n", chain, p.Protocol, destination, p.Host, comment, address, p.Container)
 		}
-		for _, from := range []string{"127.0.0.0/8", to.String()} {
-			fmt.Fprintf(&b, "-I POSTROUTING -s %s -d %s -p %s --dport %d %s -j MASQUERADE\n", from, to, p.Protocol, p.Container, comment)
+		for _, source := range []string{"127.0.0.0/8", address.String()} {
+			fmt.Fprintf(&b, "-I POSTROUTING -s %s -d %s -p %s --dport %d %s -j MASQUERADE\n", source, address, p.Protocol, p.Container, comment)
 		}
 	}
 	b.WriteString("COMMIT\n")
 	return b.String()
 }
 
-// mappedTo returns the network of the pod to which the port is mapped, "" if it is not mapped.
+// mappedTo returns the network of the pod to which the port is mapped, or "" if it is not mapped.
 func (p Port) mappedTo(rules string) string {
 	for line := range strings.Lines(rules) {
 		rule, ok := strings.CutPrefix(line, "-A PREROUTING ")
@@ -115,8 +115,8 @@ func (n *Network) UnmapPorts(id string) error {
 	return n.unmapPorts(func(owner string) bool { return owner == id })
 }
 
-func (n *Network) unmapPorts(selects func(id string) bool) error {
-	removed, err := removeRules(context.Background(), "nat", func(network, id string) bool { return network == n.opts.Bridge && id != "" && selects(id) })
+func (n *Network) unmapPorts(match func(id string) bool) error {
+	removed, err := removeRules(context.Background(), "nat", func(network, id string) bool { return network == n.opts.Bridge && id != "" && match(id) })
 	if pods := dnatDestinations(removed); len(pods) > 0 {
 		n.deleteFlows("through a removed host port", flowsToPods(pods))
 	}

@@ -7,34 +7,23 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"runtime"
 	"strings"
 	"testing"
-
-	"github.com/vishvananda/netns"
 
 	"github.com/berthproject/berth/agent/network"
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// startTCPServer answers connections in a namespace with word.
-func startTCPServer(t *testing.T, ns *os.File, word string) {
+// startTCPServer answers connections to TCP port 8080 of a namespace with answer.
+func startTCPServer(t *testing.T, ns *os.File, answer string) {
 	t.Helper()
-	listening := make(chan net.Listener)
-	go func() {
-		runtime.LockOSThread() // the thread ends with the goroutine
-		var l net.Listener
-		var err error
-		if err = netns.Set(netns.NsHandle(ns.Fd())); err != nil {
-			t.Error(err)
-		} else if l, err = net.Listen("tcp4", ":8080"); err != nil {
-			t.Error(err)
-		}
-		listening <- l
-	}()
-	l := <-listening
-	if l == nil {
-		t.FailNow()
+	var l net.Listener
+	err := inNamespace(ns, func() (err error) {
+		l, err = net.Listen("tcp4", ":8080")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
@@ -43,7 +32,7 @@ func startTCPServer(t *testing.T, ns *os.File, word string) {
 			if err != nil {
 				return
 			}
-			_, _ = io.WriteString(c, word)
+			_, _ = io.WriteString(c, answer)
 			_ = c.Close()
 		}
 	}()
@@ -70,32 +59,32 @@ func TestHostPort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	startTCPServer(t, ns, "here")
+	startTCPServer(t, ns, "pod")
 	const port = 20083
 	l, err := net.Listen("tcp4", "127.0.0.1:20083")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if listener := network.FindListener("tcp", netip.Addr{}, port); listener != l.Addr().String() {
-		t.Errorf("port %d is in use by %q, want %s", port, listener, l.Addr())
+		t.Errorf("listener on port %d %q, want %s", port, listener, l.Addr())
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if listener := network.FindListener("tcp", netip.Addr{}, port); listener != "" {
-		t.Errorf("port %d is in use by %q, want none", port, listener)
+		t.Errorf("listener on port %d %q, want none", port, listener)
 	}
 	ports := []network.Port{{Protocol: "tcp", Host: port, Container: 8080}}
 	if err := n.MapPorts("mapped", address, ports); err != nil {
 		t.Fatal(err)
 	}
 	for _, host := range []string{"127.0.0.1", "198.51.100.1"} {
-		if got, err := dialAndRead(fmt.Sprintf("%s:%d", host, port)); err != nil || got != "here" {
-			t.Errorf("port %d of %s answers %q, %v", port, host, got, err)
+		if got, err := dialAndRead(fmt.Sprintf("%s:%d", host, port)); err != nil || got != "pod" {
+			t.Errorf("answer of %s:%d %q, %v, want \"pod\"", host, port, got, err)
 		}
 	}
 	if err := n.MapPorts("other", address, ports); !errors.Is(err, network.ErrPortMapped) || !strings.Contains(err.Error(), o.Bridge) {
-		t.Errorf("mapping the same port again: %v, want an error", err)
+		t.Errorf("mapping the same port again: %v, want %v with the bridge", err, network.ErrPortMapped)
 	}
 	for range 2 {
 		if err := n.UnmapPorts("mapped"); err != nil {
@@ -103,7 +92,7 @@ func TestHostPort(t *testing.T) {
 		}
 	}
 	if got, err := dialAndRead(fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
-		t.Errorf("the unmapped port answers %q", got)
+		t.Errorf("answer of the unmapped port %q, want an error", got)
 	}
 	// Sweep removes the mappings of a killed agent.
 	if err := n.MapPorts("orphan", address, ports); err != nil {
@@ -115,6 +104,6 @@ func TestHostPort(t *testing.T) {
 		t.Error(err)
 	}
 	if got, err := dialAndRead(fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
-		t.Errorf("the port answers %q after Sweep", got)
+		t.Errorf("answer of the port after Sweep %q, want an error", got)
 	}
 }

@@ -12,20 +12,20 @@ import (
 // maxRemoveAttempts bounds retries when other programs change rules concurrently.
 const maxRemoveAttempts = 5
 
-// RemoveRules removes the firewall rules of the networks that isOwn selects, whether created by
-// this package or by CNI plugins, and their per-pod chains. id is the sandbox ID, "" for rules
-// of a whole network.
-func RemoveRules(ctx context.Context, isOwn func(network, id string) bool) error {
-	errs := []error{removeTables(isOwn)}
+// RemoveRules removes the firewall rules of the networks that match selects, whether created by
+// this package or by CNI plugins, and their per-pod chains. id is the sandbox ID, or "" for
+// rules of a whole network.
+func RemoveRules(ctx context.Context, match func(network, id string) bool) error {
+	errs := []error{removeTables(match)}
 	for _, table := range []string{"nat", "filter"} {
-		_, err := removeRules(ctx, table, isOwn)
+		_, err := removeRules(ctx, table, match)
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
-// removeRules returns the input given to iptables-restore.
-func removeRules(ctx context.Context, table string, isOwn func(network, id string) bool) (input string, err error) {
+// removeRules removes the rules of one table and returns the input given to iptables-restore.
+func removeRules(ctx context.Context, table string, match func(network, id string) bool) (input string, err error) {
 	for range maxRemoveAttempts {
 		saved, cmdErr := exec.CommandContext(ctx, "iptables-save", "-t", table).Output()
 		if errors.Is(cmdErr, exec.ErrNotFound) || cmdErr != nil && !hasNetfilter() {
@@ -35,7 +35,7 @@ func removeRules(ctx context.Context, table string, isOwn func(network, id strin
 			err = fmt.Errorf("removing iptables rules of table %s: iptables-save: %w%s", table, cmdErr, stderrOf(cmdErr))
 			continue
 		}
-		input = removalInput(table, string(saved), isOwn)
+		input = removalInput(table, string(saved), match)
 		if input == "" {
 			return "", nil
 		}
@@ -66,15 +66,15 @@ func stderrOf(err error) string {
 }
 
 // removalInput returns the input of iptables-restore that removes the rules and the per-pod
-// chains of CNI plugins, "" if there are none.
-func removalInput(table, rules string, isOwn func(network, id string) bool) string {
-	var deletions, flush, remove strings.Builder
+// chains of CNI plugins, or "" if there are none.
+func removalInput(table, rules string, match func(network, id string) bool) string {
+	var deletions, flushes, chainDeletions strings.Builder
 	seen := map[string]bool{}
 	for line := range strings.Lines(rules) {
 		line = strings.TrimSpace(line)
 		rule, isRule := strings.CutPrefix(line, "-A ")
 		network, id := ruleOwner(line)
-		if !isRule || network == "" || !isOwn(network, id) {
+		if !isRule || network == "" || !match(network, id) {
 			continue
 		}
 		chain, _, _ := strings.Cut(rule, " ")
@@ -86,14 +86,14 @@ func removalInput(table, rules string, isOwn func(network, id string) bool) stri
 		fmt.Fprintf(&deletions, "-D %s\n", rule)
 		if !seen[target] && !isSharedChain(target) {
 			seen[target] = true
-			fmt.Fprintf(&flush, "-F %s\n", target)
-			fmt.Fprintf(&remove, "-X %s\n", target)
+			fmt.Fprintf(&flushes, "-F %s\n", target)
+			fmt.Fprintf(&chainDeletions, "-X %s\n", target)
 		}
 	}
 	if deletions.Len() == 0 {
 		return ""
 	}
-	return "*" + table + "\n" + deletions.String() + flush.String() + remove.String() + "COMMIT\n"
+	return "*" + table + "\n" + deletions.String() + flushes.String() + chainDeletions.String() + "COMMIT\n"
 }
 
 // ruleOwner parses the comment of a rule.

@@ -15,7 +15,8 @@ type rule struct {
 	args         []string
 }
 
-// masqueradeRule gives packets from pods to other networks the node's IP.
+// masqueradeRule replaces the source address of packets from pods to other networks with the node's
+// IP.
 func masqueradeRule(bridge string, prefix netip.Prefix) rule {
 	return rule{table: "nat", chain: "POSTROUTING", args: append([]string{"-s", prefix.String(), "!", "-o", bridge}, append(commentArgs(bridge, ""), "-j", "MASQUERADE")...)}
 }
@@ -54,19 +55,19 @@ var errNoIptables = errors.New("iptables is not on PATH")
 
 // ensureRules adds the missing rules for traffic between pods and other networks. The forward
 // rules are needed if the default policy of iptables is DROP, which Docker sets when it starts,
-// perhaps later. An iptables rule masquerades if the kernel has no nftables, but then also packets
-// to pods of other nodes on this machine.
+// perhaps later. If the kernel has no nftables, an iptables rule masquerades. It also masquerades
+// packets to pods of other nodes on this machine.
 func ensureRules(bridge string, prefix netip.Prefix) error {
 	err := Masquerade(bridge, prefix)
 	if _, lookErr := exec.LookPath("iptables"); lookErr != nil {
 		return err
 	}
-	// The loopback rule is renewed for a bridge that had host ports before.
+	// The bridge may have host ports of an earlier agent, which require the loopback rule.
 	rules := append(forwardRules(bridge), loopbackRule(bridge))
 	var errs []error
 	if err != nil {
 		rules = append(rules, masqueradeRule(bridge, prefix))
-	} else { // of an earlier version
+	} else { // an earlier version created it
 		errs = append(errs, masqueradeRule(bridge, prefix).remove())
 	}
 	for _, r := range rules {

@@ -26,7 +26,7 @@ func fakeIptables(t *testing.T, status string, programs ...string) (calls func()
 	return func() string { text, _ := os.ReadFile(dir + "/calls"); return string(text) }
 }
 
-// If rules cannot be read, they are not treated as removed.
+// RemoveRules returns an error if it cannot read the rules.
 func TestUnreadableRules(t *testing.T) {
 	selectAll := func(string, string) bool { return true }
 	fakeIptables(t, "1", "iptables-save", "iptables-restore")
@@ -34,7 +34,7 @@ func TestUnreadableRules(t *testing.T) {
 		testkit.SkipOrFail(t, "netfilter", "the kernel has no firewall")
 	}
 	if err := network.RemoveRules(context.Background(), selectAll); err == nil || !strings.Contains(err.Error(), "iptables-save") || !strings.Contains(err.Error(), "refused") {
-		t.Errorf("%v, want the error of iptables-save", err)
+		t.Errorf("RemoveRules: %v, want the error of iptables-save", err)
 	}
 	t.Setenv("PATH", t.TempDir())
 	if err := network.RemoveRules(context.Background(), selectAll); err != nil {
@@ -54,13 +54,13 @@ func TestForwardRules(t *testing.T) {
 	}
 	for _, rule := range []string{"-A FORWARD -i ", "-A FORWARD -o "} {
 		if strings.Count(string(out), rule+o.Bridge) != 1 {
-			t.Errorf("not one rule %q in:\n%s", rule+o.Bridge, out)
+			t.Errorf("want one rule %q in:\n%s", rule+o.Bridge, out)
 		}
 	}
 }
 
-// A rule whose existence is unknown is not added again; the other rules are.
-func TestUnknownRules(t *testing.T) {
+// Open does not add rules if it cannot find out whether they exist.
+func TestUnknownRulesAreNotAdded(t *testing.T) {
 	open(t)
 	t.Run("busy", func(t *testing.T) {
 		calls := fakeIptables(t, "4", "iptables")
@@ -77,7 +77,7 @@ func TestUnknownRules(t *testing.T) {
 	})
 }
 
-// TearDown keeps the last assigned IP and respects the context's deadline.
+// TearDown keeps the last assigned IP. It returns an error if its context is canceled.
 func TestTearDown(t *testing.T) {
 	o, n := open(t)
 	ctx := context.Background()
@@ -92,13 +92,13 @@ func TestTearDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	if second, err := n.Attach("two", namespace(t)); err != nil || second != first.Next() {
-		t.Errorf("after TearDown: assigned %v, %v, want %v", second, err, first.Next())
+		t.Errorf("IP after TearDown %v, %v, want %v", second, err, first.Next())
 	}
 	if network.CheckPortMapping() == nil {
 		canceled, cancel := context.WithCancel(ctx)
 		cancel()
 		if err := network.TearDown(canceled, o); err == nil {
-			t.Error("rules were removed after the deadline")
+			t.Error("TearDown with a canceled context succeeded, want an error")
 		}
 	}
 }

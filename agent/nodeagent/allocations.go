@@ -19,7 +19,7 @@ const allocationsFile = "allocated_pods_state"
 // allocationStore is the agent.AllocationStore in an agent's directory.
 type allocationStore struct{ root string }
 
-// Load returns the stored allocations, none if there is no file.
+// Load returns the stored allocations, or nil if there is no file.
 func (s allocationStore) Load() (allocations map[types.UID]agent.Allocation, err error) {
 	text, err := os.ReadFile(filepath.Join(s.root, allocationsFile))
 	if errors.Is(err, os.ErrNotExist) {

@@ -33,7 +33,7 @@ import (
 // dialTimeout bounds the wait for the container runtime's socket.
 const dialTimeout = 30 * time.Second
 
-// build creates all parts of the node.
+// build creates the parts of the node in the order of their dependencies.
 func (n *node) build(ctx context.Context) (err error) {
 	o := &n.opts
 	if err := os.MkdirAll(o.Root, 0o750); err != nil {
@@ -133,7 +133,7 @@ func (n *node) newAgent() error {
 	o := &n.opts
 	metrics := agent.NewMetrics()
 	n.registry.MustRegister(metrics)
-	var fault error
+	var runnerErr error
 	a, err := agent.New(agent.Options{
 		Client: n.client, Nodes: []*corev1.Node{n.object}, StatusWriters: o.Nodes.StatusWriters,
 		LeaseRenewal: time.Duration(o.Nodes.LeaseRenewalSeconds) * time.Second, StatusInterval: o.Kubelet.NodeStatusReport,
@@ -141,19 +141,19 @@ func (n *node) newAgent() error {
 		AllowedUnsafeSysctls: o.Kubelet.AllowedUnsafeSysctls, MaxContainerRestartPeriod: o.Kubelet.MaxRestartDelay, Shutdown: shutdownClasses(o.Kubelet.Shutdown),
 		Log: o.Log, Events: n.events, NodeEvents: n.events, Metrics: metrics,
 		Runtime: func(report func(runtime.Report)) runtime.Runtime {
-			fault = n.newRunner(report)
+			runnerErr = n.newRunner(report)
 			return n.runner
 		},
 	})
 	n.agent = a
-	if fault != nil {
-		return fault
+	if runnerErr != nil {
+		return runnerErr
 	}
 	return err
 }
 
-// pressureFor returns the eviction manager. A fresh node does not restore the conditions in the
-// API.
+// pressureFor returns the eviction manager. For a fresh node it hides the method that restores the
+// conditions of the API.
 func (n *node) pressureFor(string) agent.PressureManager {
 	if n.opts.Fresh {
 		return struct{ agent.PressureManager }{n.pressure}
@@ -164,9 +164,9 @@ func (n *node) pressureFor(string) agent.PressureManager {
 // newRunner creates the runner of pods with image puller and prober.
 func (n *node) newRunner(report func(runtime.Report)) (err error) {
 	o, k := &n.opts, &n.opts.Kubelet
-	pulls := image.NewMetrics()
-	n.registry.MustRegister(pulls)
-	n.puller = image.New(image.Options{Service: n.runtime, RecordEvent: n.recordEvent, Metrics: pulls, MaxParallelPulls: parallelPulls(k), OnChange: n.imagePulled,
+	metrics := image.NewMetrics()
+	n.registry.MustRegister(metrics)
+	n.puller = image.New(image.Options{Service: n.runtime, RecordEvent: n.recordEvent, Metrics: metrics, MaxParallelPulls: parallelPulls(k), OnChange: n.imagePulled,
 		Secret: func(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
 			return n.client.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
 		}})

@@ -3,6 +3,7 @@
 package nodeagent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/fnv"
@@ -32,14 +33,12 @@ var (
 
 // setDefaults fills empty fields.
 func (e *Embedded) setDefaults(o *Options) {
-	for field, value := range map[*string]string{&e.Dir: filepath.Join(o.Root, "runtime"), &e.Images: filepath.Join(o.Root, "images"), &e.Bridge: defaultBridge(o.Root)} {
-		if *field == "" {
-			*field = value
-		}
-	}
+	e.Dir = cmp.Or(e.Dir, filepath.Join(o.Root, "runtime"))
+	e.Images = cmp.Or(e.Images, filepath.Join(o.Root, "images"))
+	e.Bridge = cmp.Or(e.Bridge, defaultBridge(o.Root))
 }
 
-// defaultBridge returns the bridge of the agent with the directory.
+// defaultBridge returns the name of the bridge of the agent whose directory is root.
 func defaultBridge(root string) string { return fmt.Sprintf("berth-%08x", hash(root)) }
 
 func hash(text string) uint32 {

@@ -60,8 +60,8 @@ func imageGCPolicy(c config.ImageCollection) gc.Policy {
 	return p
 }
 
-// podFinished reports whether the API server has the pod in a terminal phase. It is false until
-// the node's pods are known.
+// podFinished reports whether the API server has the pod in a terminal phase. It returns false
+// until the agent has listed its pods.
 func (n *node) podFinished(uid types.UID) bool {
 	return slices.ContainsFunc(n.boundPods(), func(p *corev1.Pod) bool {
 		return p.UID == uid && (p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed)
@@ -75,7 +75,7 @@ func (n *node) ballastFile() string {
 	if n.imageFs != n.nodeFs {
 		if separate, err := onDifferentFilesystems(n.opts.Root, n.imageFs.Dir()); err == nil && separate {
 			dir = filepath.Dir(n.imageFs.Dir())
-			if above, err := onDifferentFilesystems(dir, n.imageFs.Dir()); err == nil && above { // dir is on another file system: the images' directory is the mount point
+			if isMountPoint, err := onDifferentFilesystems(dir, n.imageFs.Dir()); err == nil && isMountPoint {
 				dir = n.imageFs.Dir()
 			}
 		}

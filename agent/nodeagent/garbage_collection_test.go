@@ -20,7 +20,8 @@ import (
 	"github.com/berthproject/berth/agent/runtime/simulated"
 )
 
-// Dead containers of a running pod are kept, also by an agent that has not received its pods yet.
+// podFinished reports true only for pods with a final phase, and only once the agent has listed its
+// pods.
 func TestPodFinished(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pod := func(name string, phase corev1.PodPhase) *corev1.Pod {
@@ -29,7 +30,7 @@ func TestPodFinished(t *testing.T) {
 				Spec:   corev1.PodSpec{NodeName: "n", RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c"}}},
 				Status: corev1.PodStatus{Phase: phase, StartTime: &start}}
 		}
-		running, failed := pod("runs", corev1.PodRunning), pod("done", corev1.PodFailed)
+		running, failed := pod("running", corev1.PodRunning), pod("failed", corev1.PodFailed)
 		a, err := agent.New(agent.Options{Client: fake.NewClientset(running, failed), Log: klog.Background(),
 			Nodes:   []*corev1.Node{agent.NewNode("n", resource.MustParse("8"), resource.MustParse("16Gi"))},
 			Runtime: func(report func(runtime.Report)) runtime.Runtime { return simulated.New(report) }})
@@ -37,17 +38,17 @@ func TestPodFinished(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := &node{opts: Options{Name: "n"}, agent: a}
-		if n.podFinished("runs") || n.podFinished("done") {
-			t.Error("a pod counts as finished before the pods are listed")
+		if n.podFinished("running") || n.podFinished("failed") {
+			t.Error("podFinished is true before the agent has listed its pods, want false")
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() { ended <- a.Run(ctx) }()
+		stopped := make(chan error)
+		go func() { stopped <- a.Run(ctx) }()
 		time.Sleep(time.Second)
-		if n.podFinished("runs") || !n.podFinished("done") || n.podFinished("unknown") {
-			t.Errorf("finished: runs %v, done %v, unknown %v; want only done", n.podFinished("runs"), n.podFinished("done"), n.podFinished("unknown"))
+		if n.podFinished("running") || !n.podFinished("failed") || n.podFinished("unknown") {
+			t.Errorf("podFinished: running %v, failed %v, unknown %v, want true only for failed", n.podFinished("running"), n.podFinished("failed"), n.podFinished("unknown"))
 		}
 		cancel()
-		t.Log(<-ended)
+		t.Log(<-stopped)
 	})
 }

@@ -23,18 +23,18 @@ type runtimeHealth struct {
 	err error
 }
 
-// ready returns why the node cannot run pods, or nil.
+// ready returns an error if the container runtime cannot run pods.
 func (h *runtimeHealth) ready(string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.err
 }
 
-// watch polls the runtime's status until ctx ends and calls changed after each change.
-func (h *runtimeHealth) watch(ctx context.Context, check func(context.Context) (*criapi.RuntimeStatus, error), changed func()) {
+// watch polls the runtime's status until ctx ends and calls onChange after each change.
+func (h *runtimeHealth) watch(ctx context.Context, readStatus func(context.Context) (*criapi.RuntimeStatus, error), onChange func()) {
 	for tick := time.NewTicker(healthInterval); ; {
-		if h.check(ctx, check) {
-			changed()
+		if h.check(ctx, readStatus) {
+			onChange()
 		}
 		select {
 		case <-ctx.Done():
@@ -45,11 +45,11 @@ func (h *runtimeHealth) watch(ctx context.Context, check func(context.Context) (
 	}
 }
 
-// check reads the status once and reports whether it has changed.
-func (h *runtimeHealth) check(ctx context.Context, call func(context.Context) (*criapi.RuntimeStatus, error)) bool {
+// check reads the status once and reports whether the health has changed.
+func (h *runtimeHealth) check(ctx context.Context, readStatus func(context.Context) (*criapi.RuntimeStatus, error)) bool {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	s, err := call(ctx)
+	s, err := readStatus(ctx)
 	if err != nil {
 		err = fmt.Errorf("container runtime is down: %w", err)
 	} else {
@@ -57,7 +57,7 @@ func (h *runtimeHealth) check(ctx context.Context, call func(context.Context) (*
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	same := fmt.Sprint(h.err) == fmt.Sprint(err)
+	changed := fmt.Sprint(h.err) != fmt.Sprint(err)
 	h.err = err
-	return !same
+	return changed
 }

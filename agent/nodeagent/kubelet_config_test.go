@@ -68,30 +68,30 @@ func TestPodsLimits(t *testing.T) {
 	}
 }
 
-func TestKubeletSettings(t *testing.T) {
+func TestKubeletConversions(t *testing.T) {
 	for fields, want := range map[string][]shutdown.Class{
 		``: nil,
 		`,"shutdownGracePeriod":"30s","shutdownGracePeriodCriticalPods":"10s"`:                {{Priority: 0, Grace: 20 * time.Second}, {Priority: shutdown.CriticalPriority, Grace: 10 * time.Second}},
 		`,"shutdownGracePeriodByPodPriority":[{"priority":5,"shutdownGracePeriodSeconds":7}]`: {{Priority: 5, Grace: 7 * time.Second}},
 	} {
 		if got := shutdownClasses(kubelet(t, fields).Shutdown); !slices.Equal(got, want) {
-			t.Errorf("shutdown with %s: %v, want %v", fields, got, want)
+			t.Errorf("shutdown classes with %q: %v, want %v", fields, got, want)
 		}
 	}
 	for fields, want := range map[string]int{``: 1, `,"serializeImagePulls":false`: -1, `,"serializeImagePulls":false,"maxParallelImagePulls":3`: 3} {
 		if got := parallelPulls(kubelet(t, fields)); got != want {
-			t.Errorf("pulls at once with %s: %d, want %d", fields, got, want)
+			t.Errorf("parallel pulls with %q: %d, want %d", fields, got, want)
 		}
 	}
 	if got := maxPods(kubelet(t, `,"maxPods":7`)); got != 7 {
-		t.Errorf("pods with maxPods 7: %d", got)
+		t.Errorf("maximum number of pods %d, want 7", got)
 	}
 	if got := pidsLimit(kubelet(t, ``)); got != 0 {
-		t.Errorf("processes of a pod without a limit: %d", got)
+		t.Errorf("processes per pod %d, want 0 for unlimited", got)
 	}
 }
 
-func TestReadiness(t *testing.T) {
+func TestRuntimeHealth(t *testing.T) {
 	var h runtimeHealth
 	response := func(network bool, err error) func(context.Context) (*criapi.RuntimeStatus, error) {
 		return func(context.Context) (*criapi.RuntimeStatus, error) {
@@ -127,7 +127,7 @@ func TestFieldPath(t *testing.T) {
 		EphemeralContainers: []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "c"}}}}}
 	for name, want := range map[string]string{"": "", "a": "spec.initContainers{a}", "b": "spec.containers{b}", "c": "spec.ephemeralContainers{c}"} {
 		if got := fieldPath(pod, name); got != want {
-			t.Errorf("container %q is at %q, want %q", name, got, want)
+			t.Errorf("field path of container %q: %q, want %q", name, got, want)
 		}
 	}
 }

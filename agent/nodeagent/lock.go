@@ -34,7 +34,7 @@ func lock(root string) (unlock func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
-// saveRuntime records in the directory which runtime runs the pods.
+// saveRuntime saves in the agent's directory which runtime runs the pods.
 func (o *Options) saveRuntime() error {
 	file := filepath.Join(o.Root, criEndpointFile)
 	if o.Embedded == nil {
@@ -54,18 +54,18 @@ const cgroupLockTimeout = 3 * time.Second
 func lockCgroup(host *cgroup.Host, group string) (unlock func(), err error) {
 	dir := host.Dir("memory", group)
 	if dir == "" {
-		return func() {}, nil // cgroups without limits: later steps report it
+		return func() {}, nil // the memory controller is not mounted, which later steps report
 	}
 	f, err := os.Open(dir)
 	if errors.Is(err, os.ErrNotExist) {
-		return func() {}, nil // later steps report it
+		return func() {}, nil // the cgroup does not exist, which later steps report
 	}
 	if err != nil {
 		return nil, err
 	}
-	for end := time.Now().Add(cgroupLockTimeout); ; time.Sleep(cgroupLockTimeout / 30) {
+	for deadline := time.Now().Add(cgroupLockTimeout); ; time.Sleep(cgroupLockTimeout / 30) {
 		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if !errors.Is(err, unix.EWOULDBLOCK) || time.Now().After(end) {
+		if !errors.Is(err, unix.EWOULDBLOCK) || time.Now().After(deadline) {
 			break
 		}
 	}

@@ -23,11 +23,11 @@ func TestDirectoryLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := lock(root); err == nil || !strings.Contains(err.Error(), root) || !strings.Contains(err.Error(), "in use by another agent") {
-		t.Errorf("second agent: %v", err)
+		t.Errorf("lock of a second agent: %v, want an error that it is in use", err)
 	}
 	unlock()
 	if unlock, err = lock(root); err != nil {
-		t.Errorf("next agent: %v", err)
+		t.Errorf("lock after the unlock: %v", err)
 	} else {
 		unlock()
 	}
@@ -43,7 +43,7 @@ func TestSavedName(t *testing.T) {
 			}
 		}
 		if saved := SavedName(root); saved != name {
-			t.Errorf("saved: %q, want %q", saved, name)
+			t.Errorf("SavedName = %q, want %q", saved, name)
 		}
 	}
 }
@@ -63,11 +63,11 @@ func TestCgroupLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := lockCgroup(host, group); err == nil || !strings.Contains(err.Error(), group) || !strings.Contains(err.Error(), "by another agent") {
-		t.Errorf("second agent: %v", err)
+		t.Errorf("lock of a second agent: %v, want an error that it is in use", err)
 	}
 	unlock()
 	if unlock, err = lockCgroup(host, group); err != nil {
-		t.Errorf("next agent: %v", err)
+		t.Errorf("lock after the unlock: %v", err)
 	} else {
 		unlock()
 	}
@@ -93,22 +93,22 @@ func TestCheckAllocatable(t *testing.T) {
 func TestUsedRuntime(t *testing.T) {
 	root := t.TempDir()
 	if UsedCRI(root) || UsedEmbedded(root) {
-		t.Error("a new directory has pods")
+		t.Error("UsedCRI or UsedEmbedded of a new directory is true, want false")
 	}
 	if err := (&Options{Root: root, Endpoint: "unix:///x"}).saveRuntime(); err != nil || !UsedCRI(root) {
-		t.Errorf("after a CRI runtime: %v", err)
+		t.Errorf("UsedCRI after a CRI runtime: %v, %v, want true", UsedCRI(root), err)
 	}
 	for range 2 {
 		if err := (&Options{Root: root, Embedded: &Embedded{}}).saveRuntime(); err != nil || UsedCRI(root) {
-			t.Errorf("after the embedded runtime: %v", err)
+			t.Errorf("UsedCRI after the embedded runtime: %v, %v, want false", UsedCRI(root), err)
 		}
 	}
 	if err := os.MkdirAll(filepath.Join(root, "runtime", "sandboxes", "s"), 0o700); err != nil || !UsedEmbedded(root) {
-		t.Errorf("with a sandbox of the embedded runtime: %v", err)
+		t.Errorf("UsedEmbedded with a sandbox: %v, %v, want true", UsedEmbedded(root), err)
 	}
 }
 
-// TestSaveNameIsAtomic checks that a full disk keeps the previous name.
+// TestSaveNameIsAtomic checks that saveName keeps the previous name if the disk is full.
 func TestSaveNameIsAtomic(t *testing.T) {
 	root := t.TempDir()
 	if err := saveName(root, "first"); err != nil {
@@ -118,9 +118,9 @@ func TestSaveNameIsAtomic(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := saveName(root, "second"); err == nil || SavedName(root) != "first" {
-		t.Errorf("the saved name is %q: %v", SavedName(root), err)
+		t.Errorf("saved name %q with error %v, want first and an error", SavedName(root), err)
 	}
 	if err := saveName(root, "second"); err != nil || SavedName(root) != "second" {
-		t.Errorf("after freeing space it is named %q: %v", SavedName(root), err)
+		t.Errorf("saved name %q, %v, want second", SavedName(root), err)
 	}
 }

@@ -38,11 +38,11 @@ type Options struct {
 	Taints []corev1.Taint
 	// Address is the node's internal IP. The default is the machine's address.
 	Address string
-	// PodCIDR is the range of pod addresses to register the node with, "" if the cluster allocates
-	// one.
+	// PodCIDR is the range of pod addresses to register the node with, or "" if the cluster
+	// allocates one.
 	PodCIDR string
 	// PodCIDRTimeout is how long the node waits for a range, if its network needs one, until it
-	// chooses one itself; 0: it does not wait; negative: forever.
+	// chooses one itself. 0 means that it does not wait, negative that it waits without limit.
 	PodCIDRTimeout time.Duration
 	// Port is the port of the node's server; 0 picks any.
 	Port int
@@ -58,9 +58,9 @@ type Options struct {
 	// ends. Optional.
 	AwaitEndpoints func(ctx context.Context, addresses []string)
 	// OnStart is called once with a description of how the node runs. Optional.
-	OnStart func(words string)
+	OnStart func(message string)
 	// OnWait is called if the node waits for a range, with the reason. Optional.
-	OnWait func(words string)
+	OnWait func(message string)
 	// OnStop is called once after a regular stop with the number of pods that keep running. Optional.
 	OnStop func(pods int)
 	// Nodes configures the agent.

@@ -30,11 +30,11 @@ const (
 	waitNotice = 3 * time.Second
 )
 
-// managesNetwork reports whether the pods' network is the agent's and needs the node's range. The
+// managesNetwork reports whether the agent creates the pods' network, which needs the node's range. The
 // network of a container runtime that runs already is configured elsewhere.
 func (o *Options) managesNetwork() bool { return o.Embedded != nil || o.startRuntime != nil }
 
-// networkPodCIDR returns the range of the pods' network, "" if the network is not the agent's.
+// networkPodCIDR returns the range of the pods' network, or "" if the agent does not create it.
 func (n *node) networkPodCIDR() string {
 	if !n.opts.managesNetwork() {
 		return ""
@@ -50,7 +50,7 @@ func (o *Options) savedPodCIDR() string { return filepath.Join(o.Root, "pod-cidr
 func (n *node) setPodCIDR(ctx context.Context) error {
 	o := &n.opts
 	if !o.managesNetwork() {
-		setSpec(n.object, o.PodCIDR)
+		setSpecPodCIDR(n.object, o.PodCIDR)
 		return nil
 	}
 	cidr, err := n.findPodCIDR(ctx)
@@ -95,7 +95,7 @@ func (n *node) findPodCIDR(ctx context.Context) (string, error) {
 	defer cancel()
 	existing, err := n.client.CoreV1().Nodes().Get(readCtx, o.Name, metav1.GetOptions{})
 	saved, _ := os.ReadFile(o.savedPodCIDR())
-	last := strings.TrimSpace(string(saved))
+	savedCIDR := strings.TrimSpace(string(saved))
 	switch {
 	case err == nil && existing.Spec.PodCIDR != "" && o.PodCIDR != "" && o.PodCIDR != existing.Spec.PodCIDR:
 		return "", fmt.Errorf("--pod-cidr %s: the Node has spec.podCIDR %s, which cannot change: remove the flag, or delete the Node", o.PodCIDR, existing.Spec.PodCIDR)
@@ -103,9 +103,9 @@ func (n *node) findPodCIDR(ctx context.Context) (string, error) {
 		return existing.Spec.PodCIDR, nil
 	case o.PodCIDR != "":
 		return n.usePodCIDR(ctx, o.PodCIDR, err)
-	case err != nil && !apierrors.IsNotFound(err) && last != "":
-		o.Log.Info("Failed to read the node; its pods keep the range of the last start", "node", o.Name, "podCIDR", last, "err", err.Error())
-		return last, nil
+	case err != nil && !apierrors.IsNotFound(err) && savedCIDR != "":
+		o.Log.Info("Failed to read the node; its pods keep the range of the last start", "node", o.Name, "podCIDR", savedCIDR, "err", err.Error())
+		return savedCIDR, nil
 	case o.PodCIDRTimeout == 0:
 		return n.chooseLocal(ctx, err)
 	}
@@ -124,14 +124,14 @@ func (n *node) chooseLocal(ctx context.Context, readErr error) (string, error) {
 // usePodCIDR returns cidr, a range that no controller allocated. readErr is the error of reading
 // the Node; if it is nil, the Node exists and usePodCIDR sets its range.
 func (n *node) usePodCIDR(ctx context.Context, cidr string, readErr error) (string, error) {
-	setSpec(n.object, cidr)
+	setSpecPodCIDR(n.object, cidr)
 	if readErr != nil {
 		return cidr, nil // the node registers with it
 	}
 	return cidr, agent.SetPodCIDR(ctx, n.client.CoreV1().Nodes().Patch, n.opts.Name, cidr)
 }
 
-func setSpec(n *corev1.Node, cidr string) {
+func setSpecPodCIDR(n *corev1.Node, cidr string) {
 	if n.Spec.PodCIDR = cidr; cidr != "" {
 		n.Spec.PodCIDRs = []string{cidr}
 	}
@@ -141,7 +141,7 @@ func setSpec(n *corev1.Node, cidr string) {
 // allocates, or after the timeout a local one.
 func (n *node) awaitPodCIDR(ctx context.Context) (string, error) {
 	o := &n.opts
-	start, reported, notified := time.Now(), time.Time{}, false
+	start, lastReport, notified := time.Now(), time.Time{}, false
 	var firstResponse time.Time // first response of the API server
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -158,8 +158,8 @@ func (n *node) awaitPodCIDR(ctx context.Context) (string, error) {
 			o.Log.Info("The cluster allocates no podCIDR; the node chooses one", "node", o.Name, "timeout", o.PodCIDRTimeout)
 			return n.chooseLocal(ctx, err)
 		}
-		if time.Since(reported) > healthInterval {
-			reported = time.Now()
+		if time.Since(lastReport) > healthInterval {
+			lastReport = time.Now()
 			if err := n.reportWaiting(ctx, existing, err); err != nil && ctx.Err() == nil {
 				o.Log.Error(err, "Failed to register the node, retrying", "node", o.Name)
 			}

@@ -35,12 +35,12 @@ func waitingNode(t *testing.T, o Options, objects ...runtime.Object) (*node, *fa
 
 func nodeWithRange(cidr string) *corev1.Node {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
-	setSpec(n, cidr)
+	setSpecPodCIDR(n, cidr)
 	return n
 }
 
 // The node registers as not ready and uses the range that a controller sets later.
-func TestWaitsForPodCIDR(t *testing.T) {
+func TestNodeWaitsForPodCIDR(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		notice := ""
 		n, api := waitingNode(t, Options{PodCIDRTimeout: -1, OnWait: func(message string) { notice = message }})
@@ -53,19 +53,19 @@ func TestWaitsForPodCIDR(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c := node.Status.Conditions; len(c) != 1 || c[0].Type != corev1.NodeReady || c[0].Status != corev1.ConditionFalse || c[0].Message != agent.NoPodCIDRMessage || time.Since(c[0].LastHeartbeatTime.Time) > time.Minute {
-			t.Errorf("conditions %+v", c)
+			t.Errorf("conditions %+v, want Ready=False with a recent heartbeat", c)
 		}
 		if !strings.Contains(notice, "--pod-cidr") {
-			t.Errorf("notice %q", notice)
+			t.Errorf("notice %q, want --pod-cidr in it", notice)
 		}
 		if err := agent.SetPodCIDR(t.Context(), api.CoreV1().Nodes().Patch, "n1", "198.18.4.0/24"); err != nil {
 			t.Fatal(err)
 		}
 		if err := <-done; err != nil || n.opts.PodCIDR != "198.18.4.0/24" || n.object.Spec.PodCIDR != "" {
-			t.Errorf("range %q, manifest %q, %v", n.opts.PodCIDR, n.object.Spec.PodCIDR, err)
+			t.Errorf("range %q, spec.podCIDR to register with %q, %v, want 198.18.4.0/24 and none", n.opts.PodCIDR, n.object.Spec.PodCIDR, err)
 		}
 		if saved, err := os.ReadFile(n.opts.savedPodCIDR()); err != nil || string(saved) != "198.18.4.0/24\n" {
-			t.Errorf("saved %q, %v", saved, err)
+			t.Errorf("saved range %q, %v, want 198.18.4.0/24", saved, err)
 		}
 	})
 }
@@ -78,11 +78,11 @@ func TestFindPodCIDR(t *testing.T) {
 		unreachable         bool
 		want, wantErr, spec string // range, error, and spec.podCIDR to register with
 	}{
-		"of the Node":                {options: Options{PodCIDRTimeout: -1}, objects: []runtime.Object{nodeWithRange("198.18.1.0/24")}, saved: "198.18.9.0/24", want: "198.18.1.0/24"},
-		"of the flag":                {options: Options{PodCIDR: "198.18.2.0/24", PodCIDRTimeout: -1}, want: "198.18.2.0/24", spec: "198.18.2.0/24"},
-		"of the flag, Node exists":   {options: Options{PodCIDR: "198.18.2.0/24", PodCIDRTimeout: -1}, objects: []runtime.Object{nodeWithRange("")}, want: "198.18.2.0/24", spec: "198.18.2.0/24"},
-		"of the flag and the Node":   {options: Options{PodCIDR: "198.18.2.0/24"}, objects: []runtime.Object{nodeWithRange("198.18.1.0/24")}, wantErr: "--pod-cidr 198.18.2.0/24: the Node has spec.podCIDR 198.18.1.0/24, which cannot change"},
-		"of the last start":          {options: Options{PodCIDRTimeout: -1}, saved: "198.18.9.0/24", unreachable: true, want: "198.18.9.0/24"},
+		"from the Node":              {options: Options{PodCIDRTimeout: -1}, objects: []runtime.Object{nodeWithRange("198.18.1.0/24")}, saved: "198.18.9.0/24", want: "198.18.1.0/24"},
+		"from the flag":              {options: Options{PodCIDR: "198.18.2.0/24", PodCIDRTimeout: -1}, want: "198.18.2.0/24", spec: "198.18.2.0/24"},
+		"from the flag, Node exists": {options: Options{PodCIDR: "198.18.2.0/24", PodCIDRTimeout: -1}, objects: []runtime.Object{nodeWithRange("")}, want: "198.18.2.0/24", spec: "198.18.2.0/24"},
+		"from the flag and the Node": {options: Options{PodCIDR: "198.18.2.0/24"}, objects: []runtime.Object{nodeWithRange("198.18.1.0/24")}, wantErr: "--pod-cidr 198.18.2.0/24: the Node has spec.podCIDR 198.18.1.0/24, which cannot change"},
+		"from the last start":        {options: Options{PodCIDRTimeout: -1}, saved: "198.18.9.0/24", unreachable: true, want: "198.18.9.0/24"},
 		"not allocated":              {saved: "198.18.9.0/24", want: "198.18.9.0/24", spec: "198.18.9.0/24"},
 		"not allocated in time":      {options: Options{PodCIDRTimeout: time.Second}, saved: "198.18.9.0/24", want: "198.18.9.0/24", spec: "198.18.9.0/24"},
 		"IPv6":                       {objects: []runtime.Object{nodeWithRange("fd00::/64")}, wantErr: `spec.podCIDR "fd00::/64": must be an IPv4 CIDR`},
@@ -103,15 +103,15 @@ func TestFindPodCIDR(t *testing.T) {
 				err := n.setPodCIDR(t.Context())
 				if tc.wantErr != "" {
 					if err == nil || !strings.Contains(err.Error(), tc.wantErr) {
-						t.Errorf("%v, want %q", err, tc.wantErr)
+						t.Errorf("setPodCIDR: %v, want %q in the error", err, tc.wantErr)
 					}
 					return
 				}
 				if err != nil || n.opts.PodCIDR != tc.want || n.object.Spec.PodCIDR != tc.spec {
-					t.Errorf("range %q, manifest %q, %v, want %q and %q", n.opts.PodCIDR, n.object.Spec.PodCIDR, err, tc.want, tc.spec)
+					t.Errorf("range %q, spec.podCIDR to register with %q, %v, want %q and %q", n.opts.PodCIDR, n.object.Spec.PodCIDR, err, tc.want, tc.spec)
 				}
 				if node, err := api.CoreV1().Nodes().Get(context.Background(), "n1", metav1.GetOptions{}); err == nil && node.Spec.PodCIDR != tc.want {
-					t.Errorf("the Node has %q, want %q", node.Spec.PodCIDR, tc.want)
+					t.Errorf("spec.podCIDR of the Node %q, want %q", node.Spec.PodCIDR, tc.want)
 				}
 			})
 		})
@@ -126,6 +126,6 @@ func TestRangeAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	if a := n.object.Status.Addresses; len(a) != 2 || a[1].Address != "198.18.1.1" {
-		t.Errorf("addresses %v", a)
+		t.Errorf("addresses %v, want the internal IP 198.18.1.1", a)
 	}
 }

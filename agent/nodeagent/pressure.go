@@ -32,7 +32,7 @@ func (n *node) newPressure(ctx context.Context) (err error) {
 	if enforced {
 		n.events.Event(n.nodeRef(), corev1.EventTypeNormal, "NodeAllocatableEnforced", "Updated Node Allocatable limit across pods")
 	}
-	if err := n.host.Thaw(pods.PodsCgroup(o.Cgroup)); err != nil { // a killed agent may have left it frozen
+	if err := n.host.Thaw(pods.PodsCgroup(o.Cgroup)); err != nil { // a killed agent may have left cgroups frozen
 		return fmt.Errorf("node %s: %w", o.Name, err)
 	}
 	n.stats = stats.NewPods(stats.Options{Host: n.host, Volumes: n.volumes, Containers: n.runtime,
@@ -81,11 +81,11 @@ func (n *node) findFilesystems(ctx context.Context) (layout nodepressure.Layout,
 	}
 	n.containerFs = n.imageFs
 	if dir := mountpoint(info.GetContainerFilesystems()); dir != "" && layout.DedicatedImageFs {
-		other, err := onDifferentFilesystems(n.opts.Root, dir)
+		separate, err := onDifferentFilesystems(n.opts.Root, dir)
 		if err != nil {
 			return layout, fmt.Errorf("node %s: %w", n.opts.Name, err)
 		}
-		if !other { // writable layers are with the pods' other files, apart from the images
+		if !separate { // writable layers are with the pods' other files, apart from the images
 			layout.DedicatedContainerFs, n.containerFs = true, n.nodeFs
 		}
 	}
@@ -132,11 +132,11 @@ func (n *node) reserveConfig() nodepressure.DiskReserveConfig {
 	return r
 }
 
-// minDiskReserve is what must stay free when the capacity of a claim is reserved.
+// minDiskReserve is the space in bytes that must stay free when the capacity of a claim is reserved.
 const minDiskReserve = 1 << 30
 
-// diskReserve returns how much of a file system with this capacity must stay free when the capacity
-// of a claim is reserved on it: enough that the claim itself causes no disk pressure.
+// diskReserve returns how many bytes of a file system with this capacity must stay free when the
+// capacity of a claim is reserved on it, so that the claim itself causes no disk pressure.
 func (o *Options) diskReserve(capacity int64) int64 {
 	reserve := int64(minDiskReserve)
 	for _, t := range o.Kubelet.Pressure.Thresholds {

@@ -48,12 +48,13 @@ type node struct {
 	pressure *pressure.Manager
 	health   runtimeHealth
 	started  time.Time
-	// nodeFs is the file system of the agent's directory, imageFs that of images. They may be equal.
+	// nodeFs is the file system of the agent's directory, imageFs that of images, containerFs that of
+	// writable layers. They may be equal.
 	nodeFs, imageFs, containerFs *stats.Disk
 	collector                    *gc.Collector
 	disk                         *disk.Reporter
 	lastImages                   atomic.Pointer[[]corev1.ContainerImage]
-	closers                      []func() // undo build, in reverse order
+	closers                      []func() // undo build; called in reverse order
 }
 
 // Run runs the node until ctx ends. Pods keep running.
@@ -100,17 +101,17 @@ func (n *node) runParts(parent context.Context, server func(context.Context) err
 	runPart := func(run func(context.Context) error) {
 		wg.Go(func() { cancel(run(ctx)) })
 	}
-	runQuiet := func(run func(context.Context)) {
+	runWithoutError := func(run func(context.Context)) {
 		runPart(func(ctx context.Context) error { run(ctx); return nil })
 	}
-	runQuiet(n.runner.Run)
-	runQuiet(n.prober.Run)
-	runQuiet(n.volumes.Run)
-	runQuiet(n.collector.Run)
-	runQuiet(func(ctx context.Context) {
+	runWithoutError(n.runner.Run)
+	runWithoutError(n.prober.Run)
+	runWithoutError(n.volumes.Run)
+	runWithoutError(n.collector.Run)
+	runWithoutError(func(ctx context.Context) {
 		n.health.watch(ctx, n.runtime.Status, func() { n.agent.Report(n.opts.Name) })
 	})
-	runQuiet(n.watchAddresses)
+	runWithoutError(n.watchAddresses)
 	runPart(func(ctx context.Context) error { return n.pressure.Run(ctx, n.agent) })
 	runPart(server)
 	runPart(n.agent.Run)

@@ -20,8 +20,8 @@ import (
 	"github.com/berthproject/berth/internal/config"
 )
 
-// A machine shutdown waits for the pods; a stop of the agent alone does not.
-func TestShutdownStopsPodsFirst(t *testing.T) {
+// During a machine shutdown the agent terminates its pods before it stops. Otherwise it leaves them running.
+func TestShutdownTerminatesPods(t *testing.T) {
 	for name, tc := range map[string]struct {
 		shuttingDown bool
 		total        time.Duration
@@ -44,23 +44,23 @@ func TestShutdownStopsPodsFirst(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				outer, end := context.WithCancel(t.Context())
-				ctx, cancel := n.shutdownContext(outer, func() bool { return tc.shuttingDown })
+				parent, stop := context.WithCancel(t.Context())
+				ctx, cancel := n.shutdownContext(parent, func() bool { return tc.shuttingDown })
 				defer cancel(nil)
 				done := make(chan error)
 				go func() { done <- n.agent.Run(ctx) }()
 				time.Sleep(5 * time.Second)
-				end()
+				stop()
 				start := time.Now()
 				if err := <-done; err != nil {
 					t.Error(err)
 				}
 				if elapsed := time.Since(start); elapsed < tc.duration || elapsed > tc.duration+5*time.Second {
-					t.Errorf("took %v, want about %v", elapsed, tc.duration)
+					t.Errorf("shutdown took %v, want about %v", elapsed, tc.duration)
 				}
 				p, err := api.CoreV1().Pods("d").Get(t.Context(), "p", metav1.GetOptions{})
 				if err != nil || p.Status.Phase != tc.phase {
-					t.Errorf("%v; the pod is %s %s", err, p.Status.Phase, p.Status.Reason)
+					t.Errorf("pod %s (%s), %v, want %s", p.Status.Phase, p.Status.Reason, err, tc.phase)
 				}
 			})
 		})

@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// Admit returns why the node rejects the pod now, or nil.
+// Admit returns the reason for which the node rejects the pod now, or nil.
 func (s *Manager) Admit(pod *corev1.Pod) *agent.Rejection {
 	p, terms := s.converter.Pod(pod), conversion.PressureTerms(pod)
 	s.mu.Lock()

@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure"
 )
 
-// How often the pods' disk usage is measured: if pods have limits, and otherwise.
+// Intervals of the measurement of the pods' disk usage.
 const (
 	measureIntervalWithLimits = 10 * time.Second
 	measureInterval           = time.Minute
@@ -53,9 +53,9 @@ func (s *Manager) collectGarbage(ctx context.Context, wg *sync.WaitGroup, e node
 // measurement.
 func (s *Manager) diskUsageFresh(now time.Time) bool {
 	s.mu.Lock()
-	done := s.measurements
+	completed := s.measurements
 	s.mu.Unlock()
-	if at := s.opts.Stats.Measured(); done > s.requiredMeasurements && now.Sub(at) < maxDiskUsageAge {
+	if measuredAt := s.opts.Stats.Measured(); completed > s.requiredMeasurements && now.Sub(measuredAt) < maxDiskUsageAge {
 		return true
 	}
 	s.measureNow = true
@@ -107,11 +107,11 @@ func (s *Manager) startBackgroundTasks(ctx context.Context, wg *sync.WaitGroup, 
 	}
 	wg.Go(func() {
 		start := time.Now()
-		list := s.agent.Pods(s.opts.Node)
-		s.opts.Stats.Prepare(list)
-		s.hasDiskLimits.Store(anyDiskLimits(list))
+		pods := s.agent.Pods(s.opts.Node)
+		s.opts.Stats.Prepare(pods)
+		s.hasDiskLimits.Store(anyDiskLimits(pods))
 		if measure {
-			s.logError("pods' disks", s.opts.Stats.Measure(ctx, list))
+			s.logError("pods' disks", s.opts.Stats.Measure(ctx, pods))
 		}
 		s.mu.Lock()
 		s.measuring = false
@@ -141,8 +141,8 @@ func (s *Manager) availableBytes() int64 {
 }
 
 // anyDiskLimits reports whether a pod has, or may have, a limit on local storage.
-func anyDiskLimits(list []*corev1.Pod) bool {
-	for _, p := range list {
+func anyDiskLimits(pods []*corev1.Pod) bool {
+	for _, p := range pods {
 		for i := range p.Spec.Volumes {
 			v := &p.Spec.Volumes[i]
 			if v.EmptyDir != nil && v.EmptyDir.SizeLimit != nil || v.PersistentVolumeClaim != nil || v.Ephemeral != nil {

@@ -31,28 +31,28 @@ var cacheWorkloads = map[string]func(file string) []string{
 func TestPageCacheDoesNotEvict(t *testing.T) {
 	for _, name := range []string{"dirty", "hot"} {
 		if n := evictions(t, name, nodepressure.AllOptions(), 1); n > 0 {
-			t.Errorf("%s page cache: %d evictions", name, n)
+			t.Errorf("%s page cache: %d evictions, want 0", name, n)
 		}
 	}
 }
 
-// TestActivePageCacheEvicts disables the option: the kubelet's calculation applies.
+// TestActivePageCacheEvicts checks the kubelet's calculation, which applies without the option.
 func TestActivePageCacheEvicts(t *testing.T) {
 	if n := evictions(t, "permanently hot", nodepressure.Options{}, 1); n == 0 {
-		t.Error("no eviction, where the kubelet's working set is above the threshold")
+		t.Error("0 evictions, want 1: the kubelet's working set is above the threshold")
 	}
 }
 
-// TestSoakPageCache runs each workload fifty times and logs what the kubelet would do.
+// TestSoakPageCache runs each workload fifty times and logs how often the kubelet would evict it.
 func TestSoakPageCache(t *testing.T) {
 	const runs = 50
 	if os.Getenv("BERTH_SOAK") == "" {
-		t.Skip("for make soak")
+		t.Skip("runs only in make soak")
 	}
 	for _, name := range []string{"dirty", "hot"} {
 		n := evictions(t, name, nodepressure.AllOptions(), runs)
 		if n > 0 {
-			t.Errorf("%s page cache: %d evictions in %d runs", name, n, runs)
+			t.Errorf("%s page cache: %d evictions in %d runs, want 0", name, n, runs)
 		}
 		t.Logf("soak: %s page cache: %d evictions in %d runs with confirmation", name, n, runs)
 	}
@@ -63,6 +63,7 @@ func TestSoakPageCache(t *testing.T) {
 	}
 }
 
+// evictions returns the number of evictions in the given number of runs.
 func evictions(t *testing.T, name string, o nodepressure.Options, runs int) (evicted int) {
 	t.Helper()
 	for range runs {
@@ -91,7 +92,7 @@ func runPageCachePod(t *testing.T, name string, o nodepressure.Options) int {
 	case err = <-result:
 	case <-p.Exited():
 	case <-time.After(time.Minute):
-		t.Fatal("not done within a minute")
+		t.Fatal("timed out after 1 min: the pod writes its file")
 	}
 	if len(n.Evicted()) == 0 && err != nil {
 		t.Error(err)

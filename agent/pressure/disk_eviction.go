@@ -25,7 +25,7 @@ func usesDisk(cause string) bool {
 
 // evictForDisk evicts a pod that uses disk space. Since it was selected it may have written much
 // more, so it is measured again for the message, in the background. A pod that is killed without a
-// grace period is frozen meanwhile. When the pod has terminated, its data is deleted.
+// grace period is frozen in the meantime. When the pod has terminated, its data is deleted.
 func (s *Manager) evictForDisk(ctx context.Context, wg *sync.WaitGroup, now time.Time, e nodepressure.Evict) {
 	pod := s.observedPod(types.UID(e.Pod.UID))
 	if pod == nil {

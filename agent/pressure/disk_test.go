@@ -57,7 +57,7 @@ func newScratch(t *testing.T) *scratch {
 func (s *scratch) Usage(uid types.UID) ([]volume.Usage, error) {
 	dir := string(uid)
 	if strings.HasPrefix(dir, "writer-") {
-		dir = "growing" // its process writes to this directory because it does not know the pod's UID
+		dir = "growing" // the arguments of its process cannot contain the pod's UID
 	}
 	u := stats.MeasureDir(filepath.Join(s.dir, dir))
 	return []volume.Usage{{Name: "data", Local: true, Bytes: u.Bytes, Inodes: u.Inodes}}, nil
@@ -93,7 +93,7 @@ func (s *scratch) collected() []string {
 	return append([]string(nil), s.calls...)
 }
 
-// fill writes up to n bytes, until the file system is full.
+// fill appends up to the given number of bytes to the owner's file, until the file system is full.
 func (s *scratch) fill(t *testing.T, owner string, bytes int) {
 	t.Helper()
 	dir := filepath.Join(s.dir, owner)
@@ -106,15 +106,15 @@ func (s *scratch) fill(t *testing.T, owner string, bytes int) {
 	}
 	defer f.Close()
 	block := make([]byte, 64<<10)
-	for done := 0; done < bytes; done += len(block) {
+	for written := 0; written < bytes; written += len(block) {
 		if _, err := f.Write(block); err != nil {
 			return // full
 		}
 	}
 }
 
-// inodes creates up to n files, until the file system is full.
-func (s *scratch) inodes(t *testing.T, owner string, n int) {
+// createFiles creates up to n files, until the file system is full.
+func (s *scratch) createFiles(t *testing.T, owner string, n int) {
 	t.Helper()
 	dir := filepath.Join(s.dir, owner, "many")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -151,7 +151,8 @@ func watchDisk(t *testing.T, s *scratch) *pressure.Manager {
 	return m
 }
 
-func idle(t *testing.T, s *scratch, name string) *fixtures.Pod {
+// startIdlePod starts a pod that only waits.
+func startIdlePod(t *testing.T, s *scratch, name string) *fixtures.Pod {
 	t.Helper()
 	p := start(t, s.Node, fixtures.Spec{Name: name, Args: []string{"-memory=1Mi"}})
 	if err := p.WaitForLine("memory done"); err != nil {
@@ -165,27 +166,27 @@ func idle(t *testing.T, s *scratch, name string) *fixtures.Pod {
 func TestDiskPressure(t *testing.T) {
 	t.Parallel() // mostly waiting
 	s := newScratch(t)
-	small, large := idle(t, s, "small"), idle(t, s, "large")
+	small, large := startIdlePod(t, s, "small"), startIdlePod(t, s, "large")
 	s.fill(t, string(small.Object.UID), 4*mi)
 	s.fill(t, string(large.Object.UID), 12*mi)
 	m := watchDisk(t, s)
 	if r := m.Admit(small.Object); r != nil {
-		t.Fatalf("rejected although space is available: %+v", r)
+		t.Fatalf("Admit with available space: %+v, want nil", r)
 	}
 	// 20 of 32 MiB are in use. 28 MiB exceed the threshold only together with the garbage.
 	s.fill(t, string(large.Object.UID), 8*mi)
 	waitUntil(t, "garbage is collected", func() bool { return len(s.collected()) > 0 })
 	if calls := s.collected(); calls[0] != "containers true, images true, 0 pods evicted before" {
-		t.Errorf("%q", calls[0])
+		t.Errorf("first garbage collection: %q, want of containers and images before any eviction", calls[0])
 	}
-	waitUntil(t, "the pressure is over", func() bool { return condition(m, "DiskPressure") == "False" })
+	waitUntil(t, "DiskPressure is False", func() bool { return condition(m, "DiskPressure") == "False" })
 	if names := s.EvictedNames(); len(names) > 0 {
-		t.Fatalf("%v were evicted although garbage collection freed enough", names)
+		t.Fatalf("evicted %v, want none: garbage collection frees enough", names)
 	}
 	s.fill(t, string(large.Object.UID), 64*mi) // until the disk is full
 	waitUntil(t, "pods are rejected", func() bool { return m.Admit(small.Object) != nil })
 	if taints := m.Taints(); condition(m, "OutOfDisk") == "True" && (len(taints) != 1 || taints[0].Effect != corev1.TaintEffectNoSchedule) {
-		t.Errorf("taints %v", taints)
+		t.Errorf("taints %v, want one with NoSchedule", taints)
 	}
 	<-large.Exited()
 	waitUntil(t, "the pod is evicted", func() bool { return len(s.EvictedNames()) > 0 })
@@ -194,7 +195,7 @@ func TestDiskPressure(t *testing.T) {
 		return m.Admit(small.Object) == nil && condition(m, "DiskPressure") == "False" && condition(m, "OutOfDisk") == "False" && len(m.Taints()) == 0
 	})
 	if names := s.EvictedNames(); len(names) != 1 || names[0] != "large" {
-		t.Errorf("%v were evicted instead of only the large one", names)
+		t.Errorf("evicted %v, want only large", names)
 	}
 }
 
@@ -203,28 +204,28 @@ func TestDiskPressure(t *testing.T) {
 func TestInodePressure(t *testing.T) {
 	t.Parallel()
 	s := newScratch(t)
-	bytes, inodes := idle(t, s, "bytes"), idle(t, s, "inodes")
+	bytes, inodes := startIdlePod(t, s, "bytes"), startIdlePod(t, s, "inodes")
 	s.fill(t, string(bytes.Object.UID), 16*mi)
 	m := watchDisk(t, s)
-	s.inodes(t, string(inodes.Object.UID), 2000)
+	s.createFiles(t, string(inodes.Object.UID), 2000)
 	<-inodes.Exited()
 	waitUntil(t, "the pod is evicted", func() bool { return len(s.EvictedNames()) > 0 })
 	s.Pods("")
-	waitUntil(t, "the pressure is over", func() bool { return condition(m, "DiskPressure") == "False" })
+	waitUntil(t, "DiskPressure is False", func() bool { return condition(m, "DiskPressure") == "False" })
 	if names := s.EvictedNames(); len(names) != 1 || names[0] != "inodes" {
-		t.Errorf("%v were evicted instead of only the one with the inodes", names)
+		t.Errorf("evicted %v, want only inodes", names)
 	}
 }
 
 // TestSoakDiskEvictionMessage evicts a pod that keeps writing while garbage is collected. The usage
-// in the message must be what the pod has written in the end, within 5 %.
+// in the message must be within 5 % of what the pod has written when it exits.
 func TestSoakDiskEvictionMessage(t *testing.T) {
 	t.Parallel()
-	rounds := 1
+	runs := 1
 	if os.Getenv("BERTH_SOAK") != "" {
-		rounds = 10
+		runs = 10
 	}
-	for range rounds {
+	for range runs {
 		testDiskEvictionMessage(t)
 	}
 }
@@ -250,17 +251,17 @@ func testDiskEvictionMessage(t *testing.T) {
 	writer := start(t, s.Node, fixtures.Spec{Name: "writer", Args: []string{"-write=31Mi", "-write-rate=5Mi", "-write-to=" + data, "-after=1h"}})
 	<-writer.Exited()
 	waitUntil(t, "the eviction is reported", func() bool { return len(s.Evicted()) > 0 })
-	wrote := stats.MeasureDir(filepath.Join(s.dir, "growing")).Bytes
+	written := stats.MeasureDir(filepath.Join(s.dir, "growing")).Bytes
 	message := s.Evicted()[0].Message
 	match := regexp.MustCompile(`Volume data was using (\w+)\.`).FindStringSubmatch(message)
 	if match == nil {
-		t.Fatalf("message %q", message)
+		t.Fatalf("message %q, want the usage of volume data in it", message)
 	}
 	used := resource.MustParse(match[1])
-	if n := used.Value(); n < wrote*95/100 || n > wrote*105/100 {
-		t.Errorf("message %q, but %d bytes were written", message, wrote)
+	if n := used.Value(); n < written*95/100 || n > written*105/100 {
+		t.Errorf("message %q, want usage within 5 %% of %d bytes", message, written)
 	}
 	if uid := <-purged; uid != writer.Object.UID {
-		t.Errorf("purged %s", uid)
+		t.Errorf("purged pod %s, want %s", uid, writer.Object.UID)
 	}
 }

@@ -17,6 +17,7 @@ import (
 // evicted: the kubelet's monitoring period.
 const repeatInterval = 10 * time.Second
 
+// execute performs an effect of the machine.
 func (s *Manager) execute(ctx context.Context, wg *sync.WaitGroup, now time.Time, e nodepressure.Effect) {
 	switch e := e.(type) {
 	case nodepressure.Evict:
@@ -64,8 +65,8 @@ func (s *Manager) evict(now time.Time, e *nodepressure.Evict) {
 
 // isHard reports whether the manager kills the pod itself.
 func isHard(e *nodepressure.Evict) bool {
-	_, signal := nodepressure.ParseSignal(e.Cause)
-	return e.Grace <= maxHardGraceSeconds && signal
+	_, isSignal := nodepressure.ParseSignal(e.Cause)
+	return e.Grace <= maxHardGraceSeconds && isSignal
 }
 
 // setTerminating records that a pod is being evicted.
@@ -79,7 +80,7 @@ func (s *Manager) setTerminating(pod types.UID, now time.Time, e *nodepressure.E
 	s.terminating[pod] = termination{deadline: deadline}
 }
 
-// kill kills the cgroup of a terminating pod. killStragglers kills processes that enter it later.
+// kill kills the cgroup of a terminating pod. killLateProcesses kills processes that enter it later.
 func (s *Manager) kill(pod *corev1.Pod, decided time.Time) error {
 	cgroup := s.opts.Stats.Cgroup(pod)
 	err := s.opts.Host.Kill(cgroup)
@@ -98,11 +99,11 @@ func (s *Manager) kill(pod *corev1.Pod, decided time.Time) error {
 	return err
 }
 
-// reportEviction reports an eviction in the log, in metrics and as an event. err is why the pod's
-// cgroup could not be killed.
+// reportEviction reports an eviction in the log, in metrics and as an event. err is the
+// error of killing the pod's cgroup, or nil.
 func (s *Manager) reportEviction(pod *corev1.Pod, decided time.Time, e *nodepressure.Evict, err error) {
 	if err != nil { // the agent still stops it through the runtime
-		s.opts.Log.Error(err, "Evicted pod's cgroup could not be killed", "pod", e.Pod.Namespace+"/"+e.Pod.Name)
+		s.opts.Log.Error(err, "Failed to kill the cgroup of an evicted pod", "pod", e.Pod.Namespace+"/"+e.Pod.Name)
 	}
 	s.opts.Metrics.evictions.WithLabelValues(e.Cause).Inc()
 	s.opts.Metrics.statsAge.WithLabelValues(e.Cause).Observe(time.Since(decided).Seconds())
@@ -110,7 +111,7 @@ func (s *Manager) reportEviction(pod *corev1.Pod, decided time.Time, e *nodepres
 	RecordEviction(s.opts.Events, pod, e)
 }
 
-// podTerminated is called when no process of an evicted pod is left.
+// podTerminated is called when no process of an evicted pod exists any more.
 func (s *Manager) podTerminated(uid types.UID) {
 	s.mu.Lock()
 	delete(s.terminating, uid)
@@ -128,9 +129,9 @@ func (s *Manager) observedPod(uid types.UID) *corev1.Pod {
 	return nil
 }
 
-// killStragglers kills processes that entered the cgroups of killed pods: containers that were
+// killLateProcesses kills processes that entered the cgroups of killed pods: containers that were
 // just starting.
-func (s *Manager) killStragglers(now time.Time) {
+func (s *Manager) killLateProcesses(now time.Time) {
 	s.mu.Lock()
 	if now.Sub(s.lastKilled) < 200*time.Millisecond {
 		s.mu.Unlock()

@@ -117,7 +117,7 @@ func (s *Manager) fsSpace(f nodepressure.Filesystem) (nodepressure.FsSpace, erro
 func (s *Manager) Run(ctx context.Context, a Agent) error {
 	s.agent = a
 	var wg sync.WaitGroup
-	defer s.close()
+	defer s.Close()
 	defer wg.Wait()
 	stop := context.AfterFunc(ctx, s.watch.wake)
 	defer stop()
@@ -142,13 +142,11 @@ func (s *Manager) Run(ctx context.Context, a Agent) error {
 	return nil
 }
 
-func (s *Manager) close() {
+// Close closes the files that New opened. Call it only if Run is not called.
+func (s *Manager) Close() {
 	s.watch.close()
 	s.nodeStats.Close()
 }
-
-// Close closes what New opened if Run is not called.
-func (s *Manager) Close() { s.close() }
 
 // Describe describes how memory is monitored.
 func (s *Manager) Describe() string {

@@ -36,7 +36,7 @@ func TestEvictionMetrics(t *testing.T) {
 	n := fixtures.NewForTest(t, 256*mi, 600)
 	m := pressure.NewMetrics()
 	if v := metricValue(t, m, "kubelet_evictions", "memory.available"); v != 0 {
-		t.Errorf("%v evictions before there was one", v)
+		t.Errorf("%v evictions at the start, want 0", v)
 	}
 	watch(t, n, hardThreshold(100*mi), func(o *pressure.Options) { o.Metrics = m })
 	hog := start(t, n, fixtures.Spec{Name: "hog", Args: []string{"-memory=4Gi", "-memory-rate=400Mi"}})
@@ -47,10 +47,10 @@ func TestEvictionMetrics(t *testing.T) {
 		"berth_pressure_syncs_total": "alarm", "berth_pressure_looks_total": "alarm", "berth_pressure_available": "memory.available",
 	} {
 		if v := metricValue(t, m, name, label); v <= 0 {
-			t.Errorf("%s of %q is %v", name, label, v)
+			t.Errorf("metric %s of %q is %v, want more than 0", name, label, v)
 		}
 	}
 	if v := metricValue(t, m, "kubelet_evictions", "pid.available"); v != 0 {
-		t.Errorf("%v evictions for processes", v)
+		t.Errorf("%v evictions for pid.available, want 0", v)
 	}
 }

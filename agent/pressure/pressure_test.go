@@ -37,7 +37,7 @@ func newManager(t *testing.T, n *fixtures.Node, c nodepressure.Config, change fu
 	return newManagerWithAgent(t, n, n, c, change)
 }
 
-// newManagerWithAgent is newManager with another agent than the node itself.
+// newManagerWithAgent is newManager with agent a in place of the node.
 func newManagerWithAgent(t *testing.T, n *fixtures.Node, a pressure.Agent, c nodepressure.Config, change func(*pressure.Options)) (s *pressure.Manager, stop func()) {
 	t.Helper()
 	log, _ := ktesting.NewTestContext(t)
@@ -68,11 +68,11 @@ func watch(t *testing.T, n *fixtures.Node, c nodepressure.Config, change func(*p
 	return s
 }
 
-// onV2 skips the test except in the virtual machine of make test-v2.
-func onV2(t *testing.T) {
+// requireV2 skips the test except in the virtual machine of make test-v2.
+func requireV2(t *testing.T) {
 	t.Helper()
 	if os.Getenv("BERTH_V2") == "" {
-		t.Skip("for the machine that make test-v2 starts")
+		t.Skip("runs only in the virtual machine of make test-v2")
 	}
 }
 
@@ -88,9 +88,9 @@ func start(t *testing.T, n *fixtures.Node, s fixtures.Spec) *fixtures.Pod {
 // waitUntil waits until ok returns true.
 func waitUntil(t *testing.T, condition string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(3 * time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within 3 minutes: %s", condition)
+	for deadline := time.Now().Add(3 * time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("timed out after 3 min: %s", condition)
 		}
 	}
 }
@@ -99,7 +99,7 @@ func waitUntil(t *testing.T, condition string, ok func() bool) {
 // kernel's OOM killer acts.
 func TestMemoryHogIsEvicted(t *testing.T) { testMemoryHog(t, fixtures.NewForTest(t, 512*mi, 1000)) }
 func TestV2MemoryHogIsEvicted(t *testing.T) {
-	onV2(t)
+	requireV2(t)
 	testMemoryHog(t, fixtures.NewForTest(t, 512*mi, 1000))
 }
 
@@ -120,14 +120,14 @@ func testMemoryHog(t *testing.T, n *fixtures.Node) {
 	}
 	defer g.Close()
 	if kills, err := g.OOMKills(); err != nil || kills != 0 {
-		t.Errorf("%d kills by the kernel, %v", kills, err)
+		t.Errorf("%d OOM kills by the kernel, %v, want 0", kills, err)
 	}
 	if names := n.EvictedNames(); len(names) != 1 || names[0] != "hog" {
-		t.Errorf("%v were evicted instead of only the hog", names)
+		t.Errorf("evicted %v, want only hog", names)
 	}
 	e := n.Evicted()[0]
 	if !e.Immediate || e.Reason != "Evicted" || e.Condition == nil {
-		t.Errorf("eviction %+v", e)
+		t.Errorf("eviction %+v, want an immediate one with reason Evicted and a condition", e)
 	}
 	t.Log(s.Describe())
 	t.Log(e.Message)

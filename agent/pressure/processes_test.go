@@ -16,7 +16,7 @@ import (
 
 // TestForkBombIsEvicted checks that only the pod that starts all processes is evicted.
 func TestForkBombIsEvicted(t *testing.T)   { testForkBomb(t) }
-func TestV2ForkBombIsEvicted(t *testing.T) { onV2(t); testForkBomb(t) }
+func TestV2ForkBombIsEvicted(t *testing.T) { requireV2(t); testForkBomb(t) }
 
 func testForkBomb(t *testing.T) {
 	n := fixtures.NewForTest(t, 512*mi, 600)
@@ -37,7 +37,7 @@ func testForkBomb(t *testing.T) {
 	<-bomb.Exited()
 	waitUntil(t, "the eviction is reported", func() bool { return len(n.Evicted()) > 0 })
 	if names := n.EvictedNames(); len(names) != 1 || names[0] != "bomb" {
-		t.Errorf("%v were evicted instead of only the fork bomb", names)
+		t.Errorf("evicted %v, want only bomb", names)
 	}
 	waitUntil(t, "the node has free process IDs again", func() bool {
 		pids, err := n.Host.Procs(n.Cgroup(bomb.Object))
@@ -46,17 +46,17 @@ func testForkBomb(t *testing.T) {
 	for _, p := range idle {
 		select {
 		case <-p.Exited():
-			t.Errorf("%s was deleted as well", p.Object.Name)
+			t.Errorf("pod %s exited, want it running", p.Object.Name)
 		default:
 		}
 	}
 	if c := condition(s, "PIDPressure"); c != "True" {
-		t.Errorf("PIDPressure is %s", c)
+		t.Errorf("PIDPressure is %s, want True", c)
 	}
 	pod := idle[0].Object.DeepCopy()
 	pod.UID = "new"
 	if r := s.Admit(pod); r == nil || r.Reason != "Evicted" {
-		t.Errorf("pod admitted under pressure: %+v", r)
+		t.Errorf("Admit under PID pressure: %+v, want a rejection with reason Evicted", r)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestSynchronizeDoesNotAllocate(t *testing.T) {
 	defer s.Close()
 	l := s.Manual(n)
 	if allocs := testing.AllocsPerRun(200, func() { l.Synchronize() }); allocs > 0 {
-		t.Errorf("a step allocates %v times", allocs)
+		t.Errorf("a step allocates %v times, want 0", allocs)
 	}
 }
 

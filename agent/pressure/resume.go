@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// RestoreConditions restores the conditions that the API has of the node. A pressure condition
+// RestoreConditions restores the node's conditions from the API. A pressure condition
 // lasts for its transition period from now on, OutOfDisk since its last transition. The kubelet
 // does not restore conditions, so evicted pods return to the node.
 func (s *Manager) RestoreConditions(conditions []corev1.NodeCondition) {

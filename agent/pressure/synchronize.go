@@ -34,7 +34,7 @@ func (s *Manager) synchronize(ctx context.Context, wg *sync.WaitGroup, now time.
 	if outOfDisk {
 		s.reportOutOfDisk()
 	}
-	s.killStragglers(now)
+	s.killLateProcesses(now)
 	s.moveAlarm(now)
 	s.startBackgroundTasks(ctx, wg, now)
 	return s.nextInterval(now, wake)

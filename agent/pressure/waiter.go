@@ -81,8 +81,8 @@ func (w *waiter) wait(d time.Duration) (trigger string, err error) {
 	if w.fds[1].Revents == 0 || w.alarm == nil {
 		return trigger, nil
 	}
-	if early := minAlarmInterval - time.Since(w.lastAlarm); early > 0 {
-		time.Sleep(early)
+	if remaining := minAlarmInterval - time.Since(w.lastAlarm); remaining > 0 {
+		time.Sleep(remaining)
 	}
 	w.lastAlarm = time.Now()
 	return byAlarm, w.alarm.Acknowledge()

@@ -21,7 +21,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-func portOf(t *testing.T, server string) (string, int) {
+// hostAndPort returns the host and the port of a server's URL.
+func hostAndPort(t *testing.T, server string) (string, int) {
 	t.Helper()
 	u, err := url.Parse(server)
 	if err != nil {
@@ -45,16 +46,16 @@ func TestHTTP(t *testing.T) {
 		}
 		w.WriteHeader(code)
 	})
-	mux.HandleFunc("/here", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/500", http.StatusFound) })
-	mux.HandleFunc("/round", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/round", http.StatusFound) })
-	mux.HandleFunc("/away", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("/redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/500", http.StatusFound) })
+	mux.HandleFunc("/loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/loop", http.StatusFound) })
+	mux.HandleFunc("/external", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "http://example.invalid/", http.StatusFound)
 	})
 	plain, secure := httptest.NewServer(mux), httptest.NewTLSServer(mux)
 	defer plain.Close()
 	defer secure.Close()
-	host, port := portOf(t, plain.URL)
-	_, tls := portOf(t, secure.URL)
+	host, port := hostAndPort(t, plain.URL)
+	_, tls := hostAndPort(t, secure.URL)
 	c := &corev1.Container{Name: "main", Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: int32(port)}}}
 	for name, tc := range map[string]struct {
 		action corev1.HTTPGetAction
@@ -68,9 +69,9 @@ func TestHTTP(t *testing.T) {
 		"named port":               {corev1.HTTPGetAction{Path: "/", Port: intstr.FromString("web")}, success, ""},
 		"unknown name":             {corev1.HTTPGetAction{Path: "/", Port: intstr.FromString("x")}, unknown, `couldn't find port: "x" is not a port of container "main"`},
 		"invalid number":           {corev1.HTTPGetAction{Path: "/", Port: intstr.FromInt(70000)}, unknown, "invalid port number: 70000; must be from 1 to 65535"},
-		"redirect followed":        {corev1.HTTPGetAction{Path: "/here", Port: intstr.FromInt(port)}, failure, "statuscode: 500"},
-		"redirect loop":            {corev1.HTTPGetAction{Path: "/round", Port: intstr.FromInt(port)}, failure, "stopped after 10 redirects"},
-		"redirect to another host": {corev1.HTTPGetAction{Path: "/away", Port: intstr.FromInt(port)}, success, "Probe terminated redirects"},
+		"redirect followed":        {corev1.HTTPGetAction{Path: "/redirect", Port: intstr.FromInt(port)}, failure, "statuscode: 500"},
+		"redirect loop":            {corev1.HTTPGetAction{Path: "/loop", Port: intstr.FromInt(port)}, failure, "stopped after 10 redirects"},
+		"redirect to another host": {corev1.HTTPGetAction{Path: "/external", Port: intstr.FromInt(port)}, success, "Probe terminated redirects"},
 		"https":                    {corev1.HTTPGetAction{Path: "/200", Port: intstr.FromInt(tls), Scheme: corev1.URISchemeHTTPS}, success, ""},
 		"plain to https":           {corev1.HTTPGetAction{Path: "/200", Port: intstr.FromInt(tls)}, failure, "statuscode: 400"},
 		"connection refused":       {corev1.HTTPGetAction{Path: "/200", Port: intstr.FromInt(1)}, failure, "connection refused"},
@@ -85,7 +86,7 @@ func TestHTTP(t *testing.T) {
 		t.Error("HTTPGet failed for a working server")
 	}
 	if received.Host != "shop" || len(received.Header["X-A"]) != 2 || received.URL.RawQuery != "a=b" || received.Header.Get("User-Agent") != userAgent || received.Header.Get("Accept") != "*/*" {
-		t.Errorf("the server received %v, %v", received.Host, received.Header)
+		t.Errorf("the server received host %q, query %q and headers %v, want those of the action and the defaults", received.Host, received.URL.RawQuery, received.Header)
 	}
 }
 
@@ -99,14 +100,14 @@ func TestTCP(t *testing.T) {
 	spec := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt(port)}}}
 	tgt := &Target{Container: &corev1.Container{Name: "main"}, Address: "127.0.0.1"}
 	if r := p.runProbe(t.Context(), tgt, spec); r.outcome != success {
-		t.Errorf("open port: %+v", r)
+		t.Errorf("open port: %+v, want success", r)
 	}
 	_ = l.Close()
 	if r := p.runProbe(t.Context(), tgt, spec); r.outcome != failure || !strings.Contains(r.message, "connection refused") {
-		t.Errorf("closed port: %+v", r)
+		t.Errorf("closed port: %+v, want a refused connection", r)
 	}
 	if r := p.runProbe(t.Context(), tgt, &corev1.Probe{}); r.outcome != unknown || !strings.Contains(r.message, "missing probe handler") {
-		t.Errorf("no handler: %+v", r)
+		t.Errorf("no handler: %+v, want an unknown result", r)
 	}
 }
 
@@ -124,7 +125,7 @@ func TestGRPC(t *testing.T) {
 	}
 	h := health.NewServer()
 	h.SetServingStatus("unhealthy", healthpb.HealthCheckResponse_NOT_SERVING)
-	healthy, bare := serve(func(s *grpc.Server) { healthpb.RegisterHealthServer(s, h) }), serve(func(*grpc.Server) {})
+	healthy, withoutHealth := serve(func(s *grpc.Server) { healthpb.RegisterHealthServer(s, h) }), serve(func(*grpc.Server) {})
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections but does not respond
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +139,7 @@ func TestGRPC(t *testing.T) {
 		"serving":            {healthy, "", ""},
 		"not serving":        {healthy, "unhealthy", `service unhealthy (responded with "NOT_SERVING")`},
 		"unknown":            {healthy, "other", "error: health rpc failed: "},
-		"no protocol":        {bare, "", "error: this server does not implement the grpc health protocol (grpc.health.v1.Health)"},
+		"no protocol":        {withoutHealth, "", "error: this server does not implement the grpc health protocol (grpc.health.v1.Health)"},
 		"connection refused": {1, "", `timeout: failed to connect service "127.0.0.1:1" within 200ms`},
 		"no response":        {silent.Addr().(*net.TCPAddr).Port, "", "timeout: "},
 	} {
@@ -167,8 +168,8 @@ func TestExec(t *testing.T) {
 		want   result
 	}{
 		"0":                 {want: result{success, ""}},
-		"chatty":            {output: "fine", want: result{success, ""}},
-		"1":                 {code: 1, output: "no", want: result{failure, "no"}},
+		"with output":       {output: "fine", want: result{success, ""}},
+		"1":                 {code: 1, output: "not ready", want: result{failure, "not ready"}},
 		"long":              {code: 1, output: strings.Repeat("x", 20<<10), want: result{failure, strings.Repeat("x", 10<<10)}},
 		"timeout":           {err: context.DeadlineExceeded, want: result{failure, `command timed out: "check the state" timed out after 3s`}},
 		"runtime's timeout": {err: status.Error(codes.DeadlineExceeded, "x"), want: result{failure, `command timed out: "check the state" timed out after 3s`}},
@@ -176,7 +177,7 @@ func TestExec(t *testing.T) {
 	} {
 		p := New(Options{Exec: func(_ context.Context, id string, command []string, timeout time.Duration) (int, string, error) {
 			if id != "c1" || len(command) != 3 || timeout != 3*time.Second {
-				t.Errorf("%s received command %v with timeout %v", id, command, timeout)
+				t.Errorf("Exec(%q, %q, %v), want container c1, 3 words and 3 s", id, command, timeout)
 			}
 			return tc.code, tc.output, tc.err
 		}})

@@ -39,7 +39,7 @@ func probeHTTP(ctx context.Context, action *corev1.HTTPGetAction, container *cor
 	if err != nil {
 		return result{unknown, err.Error()}
 	}
-	client := &http.Client{Transport: httpTransport, CheckRedirect: sameHost}
+	client := &http.Client{Transport: httpTransport, CheckRedirect: checkRedirect}
 	response, err := client.Do(request)
 	if err != nil {
 		return result{failure, err.Error()} // connection failed
@@ -57,8 +57,8 @@ func probeHTTP(ctx context.Context, action *corev1.HTTPGetAction, container *cor
 	return result{success, ""}
 }
 
-// sameHost stops at redirects to another host, which is not the subject of the probe.
-func sameHost(request *http.Request, via []*http.Request) error {
+// checkRedirect does not follow redirects to another host, which the probe does not check.
+func checkRedirect(request *http.Request, via []*http.Request) error {
 	if request.URL.Hostname() != via[0].URL.Hostname() {
 		return http.ErrUseLastResponse
 	}
@@ -77,18 +77,18 @@ func newRequest(ctx context.Context, action *corev1.HTTPGetAction, container *co
 	if host == "" {
 		host = address
 	}
-	path, err := url.Parse(action.Path)
+	target, err := url.Parse(action.Path)
 	if err != nil { // use the path literally
-		path = &url.URL{Path: action.Path}
+		target = &url.URL{Path: action.Path}
 	}
-	path.Scheme, path.Host = "http", net.JoinHostPort(host, strconv.Itoa(port))
+	target.Scheme, target.Host = "http", net.JoinHostPort(host, strconv.Itoa(port))
 	if action.Scheme != "" {
-		path.Scheme = strings.ToLower(string(action.Scheme))
+		target.Scheme = strings.ToLower(string(action.Scheme))
 	}
-	if !strings.HasPrefix(path.Path, "/") {
-		path.Path = "/" + path.Path
+	if !strings.HasPrefix(target.Path, "/") {
+		target.Path = "/" + target.Path
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, path.String(), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -159,7 +159,7 @@ func (p *Prober) doProbe(ctx context.Context, w *worker) {
 	}
 }
 
-// record records a result and returns what to report, nil if the probe was stopped. The caller
+// record records a result and returns what to report, or nil if the probe was stopped. The caller
 // reports it without holding mu, because Report may take locks that callers of Start and Stop
 // hold.
 func (p *Prober) record(w *worker, r result) *verdict {
@@ -168,14 +168,14 @@ func (p *Prober) record(w *worker, r result) *verdict {
 	if w.stopped {
 		return nil
 	}
-	s := &verdict{result: r}
-	s.changed, s.ok = w.observe(r)
-	if s.changed && w.isFinal(s.ok) {
+	v := &verdict{result: r}
+	v.changed, v.ok = w.observe(r)
+	if v.changed && w.isFinal(v.ok) {
 		delete(p.probes, key{w.target.Pod.UID, w.target.Container.Name, w.target.Probe})
 	} else {
-		s.continues = true
+		v.continues = true
 	}
-	return s
+	return v
 }
 
 // verdict is the consequence of a result.
@@ -187,15 +187,15 @@ type verdict struct {
 
 // report reports a verdict and then schedules the next probe, so that verdicts of a probe
 // arrive in order.
-func (p *Prober) report(w *worker, s *verdict) {
+func (p *Prober) report(w *worker, v *verdict) {
 	p.reportMu.Lock()
-	p.recordEvent(w, s.result)
-	if s.changed {
+	p.recordEvent(w, v.result)
+	if v.changed {
 		p.opts.Report(Result{Pod: w.target.Pod.UID, Container: w.target.Container.Name, Probe: w.target.Probe,
-			Attempt: w.target.Attempt, OK: s.ok, Message: s.message})
+			Attempt: w.target.Attempt, OK: v.ok, Message: v.message})
 	}
 	p.reportMu.Unlock()
-	if !s.continues {
+	if !v.continues {
 		return
 	}
 	p.mu.Lock()

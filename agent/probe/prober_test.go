@@ -108,25 +108,25 @@ func TestThresholds(t *testing.T) {
 			case '?':
 				return result{unknown, "no runtime"}
 			}
-			return result{failure, "no"}
+			return result{failure, "not ready"}
 		}
 		b.Start(target(podlifecycle.Readiness, corev1.Probe{PeriodSeconds: 1, SuccessThreshold: 2, FailureThreshold: 3}))
 		b.advance(time.Duration(len(script)) * time.Second)
 		b.stop()
 		checkEqual(t, "reported", b.reported, "1s Readiness main#1 true", "8s Readiness main#1 false", "10s Readiness main#1 true", "14s Readiness main#1 false")
-		if n := len(b.events); n < 9 || b.events[0] != "Warning main Unhealthy: Readiness probe failed: no" ||
+		if n := len(b.events); n < 9 || b.events[0] != "Warning main Unhealthy: Readiness probe failed: not ready" ||
 			!slices.Contains(b.events, "Warning main Unhealthy: Readiness probe errored and resulted in unknown state: no runtime") {
-			t.Errorf("%d events: %v", n, b.events)
+			t.Errorf("%d events %v, want at least 9 with failures and an error", n, b.events)
 		}
 	})
 }
 
 func TestFinalVerdictStopsProbe(t *testing.T) {
 	for name, tc := range map[string]struct {
-		probe    podlifecycle.Probes
-		fails    bool
-		requests int
-		reports  []string
+		probe   podlifecycle.Probes
+		fails   bool
+		runs    int
+		reports []string
 	}{
 		"startup passed":  {podlifecycle.Startup, false, 1, []string{"0s Startup main#1 true"}},
 		"startup failed":  {podlifecycle.Startup, true, 3, []string{"2s Startup main#1 false"}},
@@ -138,7 +138,7 @@ func TestFinalVerdictStopsProbe(t *testing.T) {
 				b := newFixture(t)
 				b.resultOf = func(podlifecycle.Probes, int) result {
 					if tc.fails {
-						return result{failure, "no"}
+						return result{failure, "not ready"}
 					}
 					return result{}
 				}
@@ -146,8 +146,8 @@ func TestFinalVerdictStopsProbe(t *testing.T) {
 				b.advance(10 * time.Second)
 				b.stop()
 				checkEqual(t, "reported", b.reported, tc.reports...)
-				if len(b.probed) != tc.requests {
-					t.Errorf("%d requests, want %d: %v", len(b.probed), tc.requests, b.probed)
+				if len(b.probed) != tc.runs {
+					t.Errorf("%d probes, want %d: %v", len(b.probed), tc.runs, b.probed)
 				}
 			})
 		})
@@ -174,7 +174,7 @@ func TestNoConcurrentProbes(t *testing.T) {
 	})
 }
 
-func TestStopped(t *testing.T) {
+func TestStopEndsProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFixture(t)
 		b.duration = 500 * time.Millisecond
@@ -188,7 +188,7 @@ func TestStopped(t *testing.T) {
 		b.advance(100 * time.Millisecond)
 		restarted := target(podlifecycle.Readiness, corev1.Probe{PeriodSeconds: 1})
 		restarted.Attempt = 2
-		b.Start(restarted) // the container restarted meanwhile
+		b.Start(restarted) // the container has restarted
 		b.advance(900 * time.Millisecond)
 		checkEqual(t, "reported", b.reported, "10.7s Readiness main#2 true")
 		b.Stop("u", "main", podlifecycle.Readiness)
@@ -197,21 +197,21 @@ func TestStopped(t *testing.T) {
 		before := len(b.probed)
 		b.advance(time.Minute)
 		if len(b.probed) != before || len(b.probes)+len(b.queue) != 0 {
-			t.Errorf("%d requests after the end, %d probes remain", len(b.probed)-before, len(b.probes))
+			t.Errorf("%d probes ran after Stop and %d remain, want 0", len(b.probed)-before, len(b.probes))
 		}
 		b.stop()
 	})
 }
 
 // Probes of containers that started before the agent are spread over a period.
-func TestRestartSpreads(t *testing.T) {
+func TestProbesAreSpreadAfterRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFixture(t)
 		seconds := map[string]int{}
 		for i := range 100 {
-			old := target(podlifecycle.Liveness, corev1.Probe{PeriodSeconds: 10})
-			old.Pod.UID, old.Started = types.UID(fmt.Sprint("pod-", i)), b.start.Add(-time.Hour)
-			b.Start(old)
+			started := target(podlifecycle.Liveness, corev1.Probe{PeriodSeconds: 10})
+			started.Pod.UID, started.Started = types.UID(fmt.Sprint("pod-", i)), b.start.Add(-time.Hour)
+			b.Start(started)
 		}
 		b.advance(10 * time.Second)
 		b.stop()
@@ -220,7 +220,7 @@ func TestRestartSpreads(t *testing.T) {
 			seconds[d.Truncate(time.Second).String()]++
 		}
 		if len(b.probed) < 100 || len(seconds) < 10 || slices.Max([]int{seconds["0s"], seconds["5s"], seconds["9s"]}) > 30 {
-			t.Errorf("%d requests, by second: %v", len(b.probed), seconds)
+			t.Errorf("%d probes, by second %v, want at least 100, spread over 10 s", len(b.probed), seconds)
 		}
 	})
 }
@@ -243,7 +243,7 @@ func TestReportMayTakeCallerLocks(t *testing.T) {
 		}
 		b.stop()
 		if reports == 0 {
-			t.Error("no report")
+			t.Error("0 reports, want at least 1")
 		}
 	})
 }
@@ -264,9 +264,9 @@ func TestShutdownIsNotAFailure(t *testing.T) {
 func TestContainerWithoutProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFixture(t)
-		wrong := target(podlifecycle.Liveness, corev1.Probe{})
-		wrong.Probe = podlifecycle.Startup
-		b.Start(wrong)
+		missing := target(podlifecycle.Liveness, corev1.Probe{})
+		missing.Probe = podlifecycle.Startup
+		b.Start(missing)
 		b.advance(time.Minute)
 		b.stop()
 		checkEqual(t, "probed", b.probed)

@@ -19,12 +19,12 @@ type worker struct {
 	due     time.Time
 	index   int  // in the heap
 	queued  bool // in the heap, not being probed
-	stopped bool // stopped or replaced: results are dropped
+	stopped bool // stopped or replaced: results are ignored
 
-	resultRun int  // number of equal results in a row
-	lastOK    bool // last result
-	verdict   bool // last reported verdict
-	reported  bool // a verdict was reported
+	equalResults int  // number of equal results in a row
+	lastOK       bool // last result
+	verdict      bool // last reported verdict
+	reported     bool // a verdict was reported
 }
 
 // observe adds a result and reports whether the verdict changed.
@@ -33,17 +33,17 @@ func (w *worker) observe(r result) (report, ok bool) {
 		return false, false
 	}
 	ok = r.outcome == success
-	if w.resultRun == 0 || w.lastOK != ok {
-		w.resultRun, w.lastOK = 0, ok
+	if w.equalResults == 0 || w.lastOK != ok {
+		w.equalResults, w.lastOK = 0, ok
 	}
-	w.resultRun++
+	w.equalResults++
 	threshold := w.spec.FailureThreshold
 	if ok {
 		threshold = w.spec.SuccessThreshold
 	} else if threshold <= 0 {
 		threshold = 3
 	}
-	if w.resultRun < int(threshold) || w.reported && w.verdict == ok {
+	if w.equalResults < int(threshold) || w.reported && w.verdict == ok {
 		return false, ok
 	}
 	w.verdict, w.reported = ok, true
@@ -55,13 +55,13 @@ func (w *worker) isFinal(ok bool) bool {
 	return w.target.Probe == podlifecycle.Startup || w.target.Probe == podlifecycle.Liveness && !ok
 }
 
-// firstProbe returns the time of the first probe: after the initial delay, or now if that is
-// over. Containers older than the agent get a time within one period.
+// firstProbe returns the time of the first probe: after the initial delay, or now if that
+// has passed. Containers older than the agent get a time within one period.
 func (w *worker) firstProbe(startTime, now time.Time) time.Time {
-	at := w.target.Started.Add(time.Duration(w.spec.InitialDelaySeconds) * time.Second)
+	first := w.target.Started.Add(time.Duration(w.spec.InitialDelaySeconds) * time.Second)
 	switch {
-	case at.After(now):
-		return at
+	case first.After(now):
+		return first
 	case w.target.Started.Before(startTime):
 		h := fnv.New64a()
 		_, _ = h.Write([]byte(w.target.Pod.UID))
@@ -73,13 +73,13 @@ func (w *worker) firstProbe(startTime, now time.Time) time.Time {
 // nextTick returns the first tick after now.
 func nextTick(tick time.Time, period time.Duration, now time.Time) time.Time {
 	tick = tick.Add(period)
-	if late := now.Sub(tick); late > 0 {
-		tick = tick.Add((late + period - 1) / period * period)
+	if delay := now.Sub(tick); delay > 0 {
+		tick = tick.Add((delay + period - 1) / period * period)
 	}
 	return tick
 }
 
-// probeSpec returns the container's probe, nil if there is none.
+// probeSpec returns the container's probe, or nil if there is none.
 func probeSpec(c *corev1.Container, probe podlifecycle.Probes) *corev1.Probe {
 	switch probe {
 	case podlifecycle.Startup:
@@ -103,20 +103,20 @@ func secondsOr(n int32, defaultSeconds int) time.Duration {
 // workerHeap is a heap of queued workers by due time.
 type workerHeap []*worker
 
-func (t workerHeap) Len() int           { return len(t) }
-func (t workerHeap) Less(i, j int) bool { return t[i].due.Before(t[j].due) }
-func (t workerHeap) Swap(i, j int)      { t[i], t[j] = t[j], t[i]; t[i].index, t[j].index = i, j }
+func (h workerHeap) Len() int           { return len(h) }
+func (h workerHeap) Less(i, j int) bool { return h[i].due.Before(h[j].due) }
+func (h workerHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i]; h[i].index, h[j].index = i, j }
 
-func (t *workerHeap) Push(x any) {
+func (h *workerHeap) Push(x any) {
 	w := x.(*worker)
-	w.index, w.queued = len(*t), true
-	*t = append(*t, w)
+	w.index, w.queued = len(*h), true
+	*h = append(*h, w)
 }
 
-func (t *workerHeap) Pop() any {
-	old := *t
+func (h *workerHeap) Pop() any {
+	old := *h
 	w := old[len(old)-1]
 	old[len(old)-1] = nil
-	*t, w.queued = old[:len(old)-1], false
+	*h, w.queued = old[:len(old)-1], false
 	return w
 }

@@ -128,7 +128,7 @@ func (r *Renewal) Start(ctx context.Context) {
 	}()
 }
 
-// Serving returns the current serving certificate, or nil if fallback must be used.
+// Serving returns the current serving certificate, or nil if the fallback certificate must be used.
 func (r *Renewal) Serving() *tls.Certificate {
 	if r.serving == nil {
 		return nil

@@ -5,6 +5,6 @@ import "testing"
 // Agents on one machine have the same address, so their requests for serving certificates have the node name only.
 func TestServingTemplate(t *testing.T) {
 	if r := servingTemplate("n1"); r.Subject.CommonName != "system:node:n1" || len(r.IPAddresses) > 0 || len(r.DNSNames) != 1 || r.DNSNames[0] != "n1" {
-		t.Errorf("the request of %v has the names %v and addresses %v, want n1", r.Subject, r.DNSNames, r.IPAddresses)
+		t.Errorf("request for %v with DNS names %v and addresses %v, want only DNS name n1", r.Subject, r.DNSNames, r.IPAddresses)
 	}
 }

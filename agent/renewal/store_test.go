@@ -48,14 +48,14 @@ func TestStoredCredentialIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	marked := slices.Concat(data, []byte("stored first\n"))
-	if err := os.WriteFile(store.CurrentPath(), marked, 0o600); err != nil {
+	modified := slices.Concat(data, []byte("stored first\n"))
+	if err := os.WriteFile(store.CurrentPath(), modified, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if store, err = openStore(dir, "kubelet-client", config); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := os.ReadFile(store.CurrentPath()); err != nil || !bytes.Equal(got, marked) {
-		t.Errorf("the credential is stored again (%v)", err)
+	if got, err := os.ReadFile(store.CurrentPath()); err != nil || !bytes.Equal(got, modified) {
+		t.Errorf("stored credential %q, %v, want it unchanged", got, err)
 	}
 }

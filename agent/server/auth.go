@@ -47,7 +47,7 @@ func newAuthenticator(o Options) (authenticator.Request, error) {
 // node.
 type nodeAttributes struct{ verb, subresource, node string }
 
-// requiredAttributes returns the attributes of which a client must be authorized for one.
+// requiredAttributes returns the attributes of a request. A client must be authorized for one of them.
 func requiredAttributes(r *http.Request, path string, n *Node) []nodeAttributes {
 	verb := map[string]string{http.MethodGet: "get", http.MethodHead: "get", http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch", http.MethodDelete: "delete"}[r.Method]
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
@@ -77,18 +77,18 @@ func newAuthorizer(client kubernetes.Interface) *authorizer {
 }
 
 // authorizeAny reports whether the requester is authorized for any of attrs.
-func (v *authorizer) authorizeAny(ctx context.Context, requester user.Info, attrs []nodeAttributes) (bool, error) {
-	for _, r := range attrs {
-		if allowed, err := v.authorize(ctx, requester, r); allowed || err != nil {
+func (a *authorizer) authorizeAny(ctx context.Context, requester user.Info, attrs []nodeAttributes) (bool, error) {
+	for _, attr := range attrs {
+		if allowed, err := a.authorize(ctx, requester, attr); allowed || err != nil {
 			return allowed, err
 		}
 	}
 	return false, nil
 }
 
-func (v *authorizer) authorize(ctx context.Context, requester user.Info, r nodeAttributes) (bool, error) {
-	key := fmt.Sprintf("%q %q %q %q %v", requester.GetName(), requester.GetUID(), requester.GetGroups(), requester.GetExtra(), r)
-	if allowed, ok := v.cache.Get(key); ok {
+func (a *authorizer) authorize(ctx context.Context, requester user.Info, attr nodeAttributes) (bool, error) {
+	key := fmt.Sprintf("%q %q %q %q %v", requester.GetName(), requester.GetUID(), requester.GetGroups(), requester.GetExtra(), attr)
+	if allowed, ok := a.cache.Get(key); ok {
 		return allowed.(bool), nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
@@ -97,10 +97,10 @@ func (v *authorizer) authorize(ctx context.Context, requester user.Info, r nodeA
 	for k, values := range requester.GetExtra() {
 		extra[k] = values
 	}
-	review, err := v.client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+	review, err := a.client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
 		Spec: authorizationv1.SubjectAccessReviewSpec{
 			User: requester.GetName(), UID: requester.GetUID(), Groups: requester.GetGroups(), Extra: extra,
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: r.verb, Version: "v1", Resource: "nodes", Subresource: r.subresource, Name: r.node},
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: attr.verb, Version: "v1", Resource: "nodes", Subresource: attr.subresource, Name: attr.node},
 		}}, metav1.CreateOptions{})
 	if err != nil {
 		return false, err
@@ -109,6 +109,6 @@ func (v *authorizer) authorize(ctx context.Context, requester user.Info, r nodeA
 	if review.Status.Allowed {
 		ttl = allowedCacheTTL
 	}
-	v.cache.Add(key, review.Status.Allowed, ttl)
+	a.cache.Add(key, review.Status.Allowed, ttl)
 	return review.Status.Allowed, nil
 }

@@ -44,7 +44,7 @@ func TestPathsMatchAuthorizedAttributes(t *testing.T) {
 		w := httptest.NewRecorder()
 		s.mux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "https://node"+path, nil))
 		if w.Code < 300 || w.Code >= 500 {
-			t.Errorf("%s: status %d", path, w.Code)
+			t.Errorf("%s: status %d, want a redirect or a client error", path, w.Code)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // ServingCertificate returns the certificate to serve with: the agent's credential (PEM) if it
-// is valid for servers, as those of `berth credentials` are, else a self-signed one. API
+// is valid for servers, as those of `berth credentials` are, otherwise a self-signed one. API
 // servers accept the latter only if they have no CA for kubelets configured. Both PEMs may be
 // empty.
 func ServingCertificate(node string, certPEM, keyPEM []byte) (tls.Certificate, error) {

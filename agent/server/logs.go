@@ -58,8 +58,8 @@ func (s *Server) logs(w http.ResponseWriter, r *http.Request, n *Node) {
 	}
 }
 
-// hasTerminated reports whether a container will write no more. An unreachable runtime may come
-// back.
+// hasTerminated reports whether a container will write no more. An unreachable runtime may
+// recover.
 func hasTerminated(ctx context.Context, n *Node, id string) bool {
 	c, err := n.Runtime.ContainerStatus(ctx, id)
 	if err != nil {
@@ -93,7 +93,7 @@ func findLog(ctx context.Context, n *Node, p *corev1.Pod, name string, previous 
 	return attempts[0].Id, c.LogPath, nil
 }
 
-// waitingState returns the state of a waiting container, nil for others.
+// waitingState returns the state of a waiting container, or nil.
 func waitingState(p *corev1.Pod, name string) *corev1.ContainerStateWaiting {
 	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses, p.Status.EphemeralContainerStatuses) {
 		if c.Name == name {
@@ -119,7 +119,7 @@ func waitingReason(p *corev1.Pod, name string) string {
 // logRequest parses the query of a log request.
 func logRequest(query url.Values, now time.Time) (q logfile.Request, previous bool, err error) {
 	q = logfile.All()
-	number := func(name string, minimum int64) (int64, bool) {
+	parseNumber := func(name string, minimum int64) (int64, bool) {
 		if !query.Has(name) || err != nil {
 			return 0, false
 		}
@@ -129,7 +129,7 @@ func logRequest(query url.Values, now time.Time) (q logfile.Request, previous bo
 		}
 		return v, true
 	}
-	boolean := func(name string) bool {
+	parseBool := func(name string) bool {
 		if !query.Has(name) || err != nil {
 			return false
 		}
@@ -139,12 +139,12 @@ func logRequest(query url.Values, now time.Time) (q logfile.Request, previous bo
 		}
 		return v
 	}
-	q.Follow, q.Timestamps, previous = boolean("follow"), boolean("timestamps"), boolean("previous")
-	if v, ok := number("tailLines", 0); ok {
+	q.Follow, q.Timestamps, previous = parseBool("follow"), parseBool("timestamps"), parseBool("previous")
+	if v, ok := parseNumber("tailLines", 0); ok {
 		q.Tail = v
 	}
-	q.Limit, _ = number("limitBytes", 1)
-	if v, ok := number("sinceSeconds", 1); ok {
+	q.Limit, _ = parseNumber("limitBytes", 1)
+	if v, ok := parseNumber("sinceSeconds", 1); ok {
 		q.Since = now.Add(-time.Duration(v) * time.Second)
 	}
 	if text := query.Get("sinceTime"); text != "" && err == nil {

@@ -27,7 +27,7 @@ type statusError struct {
 	message string
 }
 
-func (r statusError) Error() string { return r.message }
+func (e statusError) Error() string { return e.message }
 
 func newStatusError(code int, format string, args ...any) error {
 	return statusError{code, fmt.Sprintf(format, args...)}
@@ -36,8 +36,8 @@ func newStatusError(code int, format string, args ...any) error {
 // writeError sends an error as the response.
 func writeError(w http.ResponseWriter, err error) {
 	code := http.StatusInternalServerError
-	if r := (statusError{}); errors.As(err, &r) {
-		code = r.code
+	if e := (statusError{}); errors.As(err, &e) {
+		code = e.code
 	} else if status.Code(err) == codes.NotFound {
 		code = http.StatusNotFound
 	}

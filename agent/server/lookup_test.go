@@ -23,7 +23,7 @@ func TestSimulatedPodLimits(t *testing.T) {
 		r.SetPathValue("namespace", "default")
 		r.SetPathValue("pod", "simulated")
 		if request(w, r, n); w.Code != http.StatusBadRequest || !strings.HasSuffix(w.Body.String(), `on node "s1" is simulated: `+want) {
-			t.Errorf("%d %s, want %q", w.Code, w.Body, want)
+			t.Errorf("status %d, %q, want 400 with %q", w.Code, w.Body, want)
 		}
 	}
 }

@@ -25,17 +25,17 @@ var (
 )
 
 // Describe implements prometheus.Collector.
-func (f resourceCollector) Describe(ch chan<- *prometheus.Desc) {
+func (r resourceCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{nodeCPU, nodeMemory, podCPU, podMemory, containerCPU, containerMemory, containerStartTime, scrapeFailed} {
 		ch <- d
 	}
 }
 
 // Collect implements prometheus.Collector.
-func (f resourceCollector) Collect(ch chan<- prometheus.Metric) {
-	sendCPU(ch, nodeCPU, f.Node.CPU)
-	sendMemory(ch, nodeMemory, f.Node.Memory)
-	for _, p := range f.Pods {
+func (r resourceCollector) Collect(ch chan<- prometheus.Metric) {
+	sendCPU(ch, nodeCPU, r.Node.CPU)
+	sendMemory(ch, nodeMemory, r.Node.Memory)
+	for _, p := range r.Pods {
 		sendCPU(ch, podCPU, p.CPU, p.PodRef.Namespace, p.PodRef.Name)
 		sendMemory(ch, podMemory, p.Memory, p.PodRef.Namespace, p.PodRef.Name)
 		for _, c := range p.Containers {

@@ -17,7 +17,7 @@ type handler func(w http.ResponseWriter, r *http.Request, n *Node)
 
 // registerRoutes registers all handlers.
 func (s *Server) registerRoutes() {
-	for pattern, a := range map[string]handler{
+	for pattern, h := range map[string]handler{
 		"GET /healthz": func(w http.ResponseWriter, _ *http.Request, _ *Node) { fmt.Fprint(w, "ok") },
 		"GET /pods":    pods,
 		"GET /containerLogs/{namespace}/{pod}/{container}": s.logs,
@@ -37,7 +37,7 @@ func (s *Server) registerRoutes() {
 			method, path = "", method
 		}
 		s.mux.HandleFunc(strings.TrimSpace(method+" /nodes/{node}"+path), func(w http.ResponseWriter, r *http.Request) {
-			a(w, r, s.nodes[r.PathValue("node")])
+			h(w, r, s.nodes[r.PathValue("node")])
 		})
 	}
 }
@@ -54,14 +54,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeError(w, newStatusError(http.StatusNotFound, "%s: this agent serves several nodes, use /nodes/NAME/...", r.URL.Path))
 		return
 	}
-	rights := requiredAttributes(r, path, n)
-	switch allowed, err := s.authz.authorizeAny(r.Context(), requester.User, rights); {
+	attrs := requiredAttributes(r, path, n)
+	switch allowed, err := s.authz.authorizeAny(r.Context(), requester.User, attrs); {
 	case err != nil:
-		s.opts.Log.Error(err, "Failed to review access", "user", requester.User.GetName(), "attributes", rights)
+		s.opts.Log.Error(err, "Failed to review access", "user", requester.User.GetName(), "attributes", attrs)
 		writeError(w, newStatusError(http.StatusInternalServerError, "reviewing access of user %q: %v", requester.User.GetName(), err))
 		return
 	case !allowed:
-		last := rights[len(rights)-1]
+		last := attrs[len(attrs)-1]
 		writeError(w, newStatusError(http.StatusForbidden, "Forbidden (user=%s, verb=%s, resource=nodes, subresource=%s, node=%s)", requester.User.GetName(), last.verb, last.subresource, last.node))
 		return
 	}

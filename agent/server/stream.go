@@ -12,6 +12,7 @@ import (
 // streams are the streams of an exec or attach request.
 type streams struct{ in, out, err, tty bool }
 
+// streamsOf parses the query of an exec or attach request.
 func streamsOf(query url.Values) (streams, error) {
 	enabled := func(name string) bool {
 		v, err := strconv.ParseBool(query.Get(name))
@@ -29,24 +30,25 @@ func streamsOf(query url.Values) (streams, error) {
 
 // exec serves /exec/NAMESPACE/POD/CONTAINER.
 func (s *Server) exec(w http.ResponseWriter, r *http.Request, n *Node) {
-	s.stream(w, r, n, func(id string, _ bool, want streams) (string, error) {
+	s.stream(w, r, n, func(id string, _ bool, requested streams) (string, error) {
 		command := r.URL.Query()["command"]
 		if len(command) == 0 {
 			return "", newStatusError(http.StatusBadRequest, "you must specify a command")
 		}
-		return n.Runtime.Exec(r.Context(), &cri.ExecRequest{ContainerId: id, Cmd: command, Tty: want.tty, Stdin: want.in, Stdout: want.out, Stderr: want.err})
+		return n.Runtime.Exec(r.Context(), &cri.ExecRequest{ContainerId: id, Cmd: command, Tty: requested.tty, Stdin: requested.in, Stdout: requested.out, Stderr: requested.err})
 	})
 }
 
 // attach serves /attach/NAMESPACE/POD/CONTAINER.
 func (s *Server) attach(w http.ResponseWriter, r *http.Request, n *Node) {
-	s.stream(w, r, n, func(id string, tty bool, want streams) (string, error) {
-		return n.Runtime.Attach(r.Context(), &cri.AttachRequest{ContainerId: id, Tty: tty, Stdin: want.in, Stdout: want.out, Stderr: want.err && !tty})
+	s.stream(w, r, n, func(id string, tty bool, requested streams) (string, error) {
+		return n.Runtime.Attach(r.Context(), &cri.AttachRequest{ContainerId: id, Tty: tty, Stdin: requested.in, Stdout: requested.out, Stderr: requested.err && !tty})
 	})
 }
 
-// stream finds the container and proxies the connection to the runtime's streaming server.
-func (s *Server) stream(w http.ResponseWriter, r *http.Request, n *Node, check func(id string, tty bool, want streams) (string, error)) {
+// stream finds the container and proxies the connection to the runtime's streaming server. open
+// returns the URL of the stream.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, n *Node, open func(id string, tty bool, requested streams) (string, error)) {
 	location, err := func() (string, error) {
 		p, err := findPod(r, n, "exec and attach are not supported")
 		if err != nil {
@@ -56,7 +58,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, n *Node, check f
 		if err != nil {
 			return "", err
 		}
-		want, err := streamsOf(r.URL.Query())
+		requested, err := streamsOf(r.URL.Query())
 		if err != nil {
 			return "", err
 		}
@@ -64,7 +66,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, n *Node, check f
 		if err != nil {
 			return "", err
 		}
-		return check(id, tty, want)
+		return open(id, tty, requested)
 	}()
 	s.proxyStream(w, r, location, err)
 }

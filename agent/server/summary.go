@@ -9,14 +9,14 @@ import (
 	stats "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 )
 
-// summary serves /stats/summary, and its CPU and memory alone with only_cpu_and_memory=true.
+// summary serves /stats/summary. With only_cpu_and_memory=true it serves only CPU and memory.
 func (s *Server) summary(w http.ResponseWriter, r *http.Request, n *Node) {
 	sum, err := getSummary(r, n)
 	if err != nil {
 		writeError(w, err)
 		return
 	}
-	if only, err := strconv.ParseBool(r.URL.Query().Get("only_cpu_and_memory")); err == nil && only {
+	if cpuAndMemory, err := strconv.ParseBool(r.URL.Query().Get("only_cpu_and_memory")); err == nil && cpuAndMemory {
 		sum = cpuAndMemoryOnly(sum)
 	}
 	writeJSON(w, sum)

@@ -53,12 +53,12 @@ func (s *staleFlows) MatchConntrackFlow(f *netlink.ConntrackFlow) bool {
 	if f.Forward.Protocol != unix.IPPROTO_UDP {
 		return false
 	}
-	to, from := addrPort(f.Forward.DstIP, f.Forward.DstPort), addrPort(f.Reverse.SrcIP, f.Reverse.SrcPort)
-	if valid, ok := s.endpoints[to]; ok {
-		return !slices.Contains(valid, from)
+	service, endpoint := addrPort(f.Forward.DstIP, f.Forward.DstPort), addrPort(f.Reverse.SrcIP, f.Reverse.SrcPort)
+	if valid, ok := s.endpoints[service]; ok {
+		return !slices.Contains(valid, endpoint)
 	}
-	valid, ok := s.nodePorts[to.Port()]
-	return ok && !slices.Contains(valid, from) && isLocal(f.Forward.DstIP)
+	valid, ok := s.nodePorts[service.Port()]
+	return ok && !slices.Contains(valid, endpoint) && isLocal(f.Forward.DstIP)
 }
 
 func addrPort(ip net.IP, port uint16) netip.AddrPort {
@@ -72,7 +72,7 @@ func isLocal(ip net.IP) bool {
 	return err == nil && len(routes) > 0 && routes[0].Type == unix.RTN_LOCAL
 }
 
-// delete deletes the flows. Errors are only logged, because flows expire without packets.
+// delete deletes the flows. It only logs errors, because the kernel removes flows without packets.
 func (s *staleFlows) delete(f family, log klog.Logger) {
 	if s.empty() {
 		return

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Check returns why this machine cannot run the proxy, or nil.
+// Check returns an error if this machine cannot run the proxy.
 func Check() error {
 	if _, err := generation(); err != nil {
 		if errors.Is(err, unix.EPERM) {
@@ -21,7 +21,7 @@ func Check() error {
 		}
 		return fmt.Errorf("the kernel has no nftables (CONFIG_NF_TABLES): %w", err)
 	}
-	// A transaction that is removed again shows that NAT and maps are supported.
+	// A transaction that creates and deletes a table shows whether NAT and maps are supported.
 	conn, err := connect()
 	if err != nil {
 		return err
@@ -68,8 +68,9 @@ func DetectOtherProxy() string {
 	return ""
 }
 
-// prepareKernel enables forwarding, and passing of bridged packets to the tables: the reply of a
-// pod to another pod of its bridge must be translated back. It reports whether the latter works.
+// prepareKernel enables forwarding and passes bridged packets to the tables: the reply of a pod to
+// another pod of its bridge must be translated back. It reports whether
+// bridged packets pass the tables.
 func prepareKernel() (bridged bool) {
 	for _, file := range []string{"ipv4/ip_forward", "ipv6/conf/all/forwarding"} {
 		writeSysctl(file)
@@ -82,7 +83,7 @@ func prepareKernel() (bridged bool) {
 	return writeSysctl(bridge)
 }
 
-// writeSysctl sets a setting of the network to 1 and reports whether it is.
+// writeSysctl sets a network sysctl to 1 and reports whether it is 1.
 func writeSysctl(name string) bool {
 	file := "/proc/sys/net/" + name
 	if text, err := os.ReadFile(file); err == nil && strings.TrimSpace(string(text)) == "1" {

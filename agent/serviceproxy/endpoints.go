@@ -19,7 +19,7 @@ type endpoint struct {
 	zones, nodes       []string
 }
 
-// location lists the nodes that run on this machine and has their zone.
+// location has the nodes that run on this machine, and their zone.
 type location struct {
 	nodes map[string]bool
 	zone  string
@@ -61,7 +61,7 @@ func newEndpoint(e *discoveryv1.Endpoint, port uint16, family discoveryv1.Addres
 	if len(e.Addresses) == 0 {
 		return endpoint{}, false
 	}
-	// Consumers use the first address only; the API defines no meaning for the others.
+	// The API defines a meaning only for the first address.
 	a, err := netip.ParseAddr(e.Addresses[0])
 	if err != nil || a.Is4() != (family == discoveryv1.AddressTypeIPv4) {
 		return endpoint{}, false
@@ -80,9 +80,9 @@ func newEndpoint(e *discoveryv1.Endpoint, port uint16, family discoveryv1.Addres
 	return out, true
 }
 
-// usable returns the ready endpoints. If there are none, it returns those that are terminating but
+// usableEndpoints returns the ready endpoints. If there are none, it returns those that are terminating but
 // still serving, so that the last pods of a Service do not refuse connections.
-func usable(list []endpoint) []endpoint {
+func usableEndpoints(list []endpoint) []endpoint {
 	if ready := filter(list, func(e endpoint) bool { return e.ready }); len(ready) > 0 {
 		return ready
 	}
@@ -91,17 +91,17 @@ func usable(list []endpoint) []endpoint {
 
 // clusterEndpoints returns the endpoints for the policy Cluster.
 func clusterEndpoints(list []endpoint, loc location) []netip.AddrPort {
-	return addresses(hinted(usable(list), loc))
+	return addresses(preferHinted(usableEndpoints(list), loc))
 }
 
 // localEndpoints returns the endpoints for the policy Local.
 func localEndpoints(list []endpoint) []netip.AddrPort {
-	return addresses(usable(filter(list, func(e endpoint) bool { return e.local })))
+	return addresses(usableEndpoints(filter(list, func(e endpoint) bool { return e.local })))
 }
 
-// hinted returns the endpoints whose hints name this machine. If an endpoint has no hints, or no
+// preferHinted returns the endpoints whose hints name this machine. If an endpoint has no hints, or no
 // endpoint is for this machine, it returns all.
-func hinted(list []endpoint, loc location) []endpoint {
+func preferHinted(list []endpoint, loc location) []endpoint {
 	if !slices.ContainsFunc(list, func(e endpoint) bool { return len(e.nodes) == 0 }) {
 		byNode := filter(list, func(e endpoint) bool {
 			return slices.ContainsFunc(e.nodes, func(n string) bool { return loc.nodes[n] })
@@ -136,10 +136,10 @@ func filter(list []endpoint, keep func(endpoint) bool) (out []endpoint) {
 	return out
 }
 
-// deref returns *p, or the default if p is nil.
-func deref[T any](p *T, def T) T {
+// deref returns *p, or defaultValue if p is nil.
+func deref[T any](p *T, defaultValue T) T {
 	if p == nil {
-		return def
+		return defaultValue
 	}
 	return *p
 }

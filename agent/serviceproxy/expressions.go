@@ -22,8 +22,8 @@ const (
 	reg4 = unix.NFT_REG_4
 )
 
-// after returns the register that follows an address in the given register (of 16 bytes).
-func (f family) after(register uint32) uint32 {
+// registerAfter returns the register that follows an address in the given register (of 16 bytes).
+func (f family) registerAfter(register uint32) uint32 {
 	const first4 = unix.NFT_REG32_00 // registers of 4 bytes
 	words := uint32(4)
 	if f.ip4() {
@@ -107,10 +107,10 @@ func (f family) notLoopback() []expr.Any {
 
 // dnat redirects the connection to the endpoint in reg2 and the register after it.
 func (f family) dnat() expr.Any {
-	return &expr.NAT{Type: expr.NATTypeDestNAT, Family: uint32(f), RegAddrMin: reg2, RegProtoMin: f.after(reg2)}
+	return &expr.NAT{Type: expr.NATTypeDestNAT, Family: uint32(f), RegAddrMin: reg2, RegProtoMin: f.registerAfter(reg2)}
 }
 
-// loadID loads the identifier of a chain. The rest of the last of the four words is free.
+// loadID loads the identifier of a chain, which has three words.
 func loadID(register uint32, chain string) expr.Any {
 	return &expr.Immediate{Register: register, Data: []byte(chainID(chain))}
 }
@@ -159,7 +159,8 @@ func (w *writer) expressions(r rule) []expr.Any {
 	return append(w.choose(r), f.dnat())
 }
 
-// reuse sends a known client to its endpoint, if the chain still has it, and extends the entry.
+// reuse redirects a client with an affinity entry to its endpoint, if the chain still has the
+// endpoint, and extends the entry.
 func (w *writer) reuse(r rule) []expr.Any {
 	const id = unix.NFT_REG32_01 // the three words before reg2, so that the key of memberSet is contiguous
 	f := w.source.family
@@ -182,10 +183,10 @@ var fixedChains = []struct {
 	hook     *nftables.ChainHook
 	priority *nftables.ChainPriority
 }{
-	{preroutingTo, nftables.ChainHookPrerouting, nftables.ChainPriorityNATDest},
-	{outputTo, nftables.ChainHookOutput, nftables.ChainPriorityNATDest},
-	{masqueradeTo, nftables.ChainHookPostrouting, nftables.ChainPriorityNATSource},
-	{servicesName, nil, nil}, {rejectChain, nil, nil}, {dropChain, nil, nil},
+	{preroutingChain, nftables.ChainHookPrerouting, nftables.ChainPriorityNATDest},
+	{outputChain, nftables.ChainHookOutput, nftables.ChainPriorityNATDest},
+	{masqueradeChain, nftables.ChainHookPostrouting, nftables.ChainPriorityNATSource},
+	{servicesChain, nil, nil}, {rejectChain, nil, nil}, {dropChain, nil, nil},
 }
 
 // fixedRules returns the rules that every table has.
@@ -195,29 +196,29 @@ func (w *writer) fixedRules() []fixedRule {
 	if !f.ip4() {
 		reject.Code = 4
 	}
-	dnated := bitSet(&expr.Ct{Key: expr.CtKeySTATUS, Register: reg1}, 1<<5)
+	translated := bitSet(&expr.Ct{Key: expr.CtKeySTATUS, Register: reg1}, 1<<5)
 	fullyRandom := &expr.Masq{FullyRandom: true}
 	clusterIP := []expr.Any{f.destination(reg1), lookup(w.sets[clusterIPSet], reg1)}
 	notFromPods := lookup(w.sets[podCIDRSet], reg1)
 	notFromPods.Invert = true
 	rules := []fixedRule{
-		{preroutingTo, "jump services", []expr.Any{jump(expr.VerdictJump, servicesName)}},
-		{outputTo, "jump services", []expr.Any{jump(expr.VerdictJump, servicesName)}},
+		{preroutingChain, "jump services", []expr.Any{jump(expr.VerdictJump, servicesChain)}},
+		{outputChain, "jump services", []expr.Any{jump(expr.VerdictJump, servicesChain)}},
 	}
 	if len(w.source.podCIDRs) > 0 {
-		rules = append(rules, fixedRule{servicesName, "cluster IP, not from pods, mark for masquerade", slices.Concat(clusterIP, []expr.Any{f.source(reg1), notFromPods}, setMark())})
+		rules = append(rules, fixedRule{servicesChain, "cluster IP, not from pods, mark for masquerade", slices.Concat(clusterIP, []expr.Any{f.source(reg1), notFromPods}, setMark())})
 	}
 	rules = append(rules,
-		fixedRule{servicesName, "chain of the Service IP", slices.Concat([]expr.Any{f.destination(reg1)}, protocolAndPort(f.after(reg1)), []expr.Any{verdictMap(w.sets[serviceIPMap], reg1)})},
-		fixedRule{servicesName, "cluster IP, other port, reject", slices.Concat(clusterIP, []expr.Any{reject})},
-		fixedRule{servicesName, "chain of the node port", slices.Concat(localAddress(false), f.notLoopback(), protocolAndPort(unix.NFT_REG32_00), []expr.Any{verdictMap(w.sets[nodePortMap], reg1)})},
+		fixedRule{servicesChain, "chain of the Service IP", slices.Concat([]expr.Any{f.destination(reg1)}, protocolAndPort(f.registerAfter(reg1)), []expr.Any{verdictMap(w.sets[serviceIPMap], reg1)})},
+		fixedRule{servicesChain, "cluster IP, other port, reject", slices.Concat(clusterIP, []expr.Any{reject})},
+		fixedRule{servicesChain, "chain of the node port", slices.Concat(localAddress(false), f.notLoopback(), protocolAndPort(unix.NFT_REG32_00), []expr.Any{verdictMap(w.sets[nodePortMap], reg1)})},
 		fixedRule{rejectChain, "reject", []expr.Any{reject}},
 		fixedRule{dropChain, "drop", []expr.Any{jump(expr.VerdictDrop, "")}},
-		fixedRule{masqueradeTo, "marked, masquerade", append(bitSet(&expr.Meta{Key: expr.MetaKeyMARK, Register: reg1}, masqueradeMark), fullyRandom)},
-		fixedRule{masqueradeTo, "hairpin, masquerade", slices.Concat(dnated, []expr.Any{f.source(reg1), f.destination(f.after(reg1)), lookup(w.sets[hairpinSet], reg1), fullyRandom})},
+		fixedRule{masqueradeChain, "marked, masquerade", append(bitSet(&expr.Meta{Key: expr.MetaKeyMARK, Register: reg1}, masqueradeMark), fullyRandom)},
+		fixedRule{masqueradeChain, "hairpin, masquerade", slices.Concat(translated, []expr.Any{f.source(reg1), f.destination(f.registerAfter(reg1)), lookup(w.sets[hairpinSet], reg1), fullyRandom})},
 	)
 	if w.source.masqueradePods {
-		rules = append(rules, fixedRule{masqueradeTo, "pod to pod, masquerade", slices.Concat(dnated, []expr.Any{f.source(reg1), lookup(w.sets[podCIDRSet], reg1),
+		rules = append(rules, fixedRule{masqueradeChain, "pod to pod, masquerade", slices.Concat(translated, []expr.Any{f.source(reg1), lookup(w.sets[podCIDRSet], reg1),
 			f.destination(reg1), lookup(w.sets[podCIDRSet], reg1), fullyRandom})})
 	}
 	return rules

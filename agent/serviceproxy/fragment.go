@@ -23,7 +23,7 @@ type element struct{ set, key string }
 type fragment struct {
 	chains   map[string][]rule
 	elements map[element]string // value: the chain, the endpoint in endpointMap, "" in sets
-	// rank of each element: a cluster IP has precedence over an external IP of another Service.
+	// external has the elements of external IPs. A cluster IP of another Service has precedence.
 	external map[element]bool
 	affinity map[string]bool // names of affinity maps
 	udp      []udpPort
@@ -97,36 +97,36 @@ type portBuilder struct {
 func (b *portBuilder) build(clusterIP netip.Addr, ip4 bool) {
 	s := b.service
 	internal := b.distribution("cluster", b.cluster)
-	used := b.cluster
+	endpoints := b.cluster
 	if deref(s.Spec.InternalTrafficPolicy, corev1.ServiceInternalTrafficPolicyCluster) == corev1.ServiceInternalTrafficPolicyLocal {
-		internal, used = b.localDistribution(), b.local
+		internal, endpoints = b.localDistribution(), b.local
 	}
-	b.add(clusterIP, internal, false, used)
+	b.add(clusterIP, internal, false, endpoints)
 
 	externals := externalAddresses(s, ip4)
 	balancers := loadBalancerAddresses(s, ip4)
 	if len(externals)+len(balancers) == 0 && b.port.NodePort == 0 {
 		return
 	}
-	used = b.cluster
+	endpoints = b.cluster
 	if s.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal {
-		used = b.local
+		endpoints = b.local
 	}
 	entry := b.externalEntry()
 	for _, a := range externals {
-		b.add(a, entry, true, used)
+		b.add(a, entry, true, endpoints)
 	}
 	for _, a := range balancers {
-		b.add(a, b.restricted(entry, ip4), true, used)
+		b.add(a, b.restrictSources(entry, ip4), true, endpoints)
 	}
 	if b.port.NodePort != 0 {
 		b.elements[element{nodePortMap, nodePortKey(b.protocol, uint16(b.port.NodePort))}] = entry
-		b.addUDP(netip.Addr{}, uint16(b.port.NodePort), used)
+		b.addUDP(netip.Addr{}, uint16(b.port.NodePort), endpoints)
 	}
 }
 
-// add enters an address of the Service with the chain that handles it.
-func (b *portBuilder) add(a netip.Addr, chain string, external bool, used []netip.AddrPort) {
+// add adds an address of the Service with the chain that handles it.
+func (b *portBuilder) add(a netip.Addr, chain string, external bool, endpoints []netip.AddrPort) {
 	e := element{serviceIPMap, serviceIPKey(a, b.protocol, uint16(b.port.Port))}
 	if _, exists := b.elements[e]; exists {
 		return
@@ -135,45 +135,45 @@ func (b *portBuilder) add(a netip.Addr, chain string, external bool, used []neti
 	if external {
 		b.external[e] = true
 	}
-	b.addUDP(a, uint16(b.port.Port), used)
+	b.addUDP(a, uint16(b.port.Port), endpoints)
 }
 
-func (b *portBuilder) addUDP(a netip.Addr, port uint16, used []netip.AddrPort) {
+func (b *portBuilder) addUDP(a netip.Addr, port uint16, endpoints []netip.AddrPort) {
 	if b.protocol == unix.IPPROTO_UDP {
-		b.udp = append(b.udp, udpPort{a, port, used})
+		b.udp = append(b.udp, udpPort{a, port, endpoints})
 	}
 }
 
-// distribution returns the chain that chooses one of the endpoints, and adds it.
-func (b *portBuilder) distribution(kind string, to []netip.AddrPort) string {
-	if len(to) == 0 {
+// distribution adds a chain that chooses one of the endpoints, and returns its name.
+func (b *portBuilder) distribution(kind string, endpoints []netip.AddrPort) string {
+	if len(endpoints) == 0 {
 		return rejectChain
 	}
 	name := kind + "-" + b.name
 	if _, exists := b.chains[name]; exists {
 		return name
 	}
-	for i, e := range to {
+	for i, e := range endpoints {
 		b.routed[e.Addr()] = true
 		b.elements[element{endpointMap, endpointKey(name, i)}] = encodeEndpoint(e)
 	}
-	choose := rule{action: actDistribute, chain: name, count: len(to)}
+	distribute := rule{action: actDistribute, chain: name, count: len(endpoints)}
 	if b.service.Spec.SessionAffinity != corev1.ServiceAffinityClientIP {
-		b.chains[name] = []rule{choose}
+		b.chains[name] = []rule{distribute}
 		return name
 	}
-	for _, e := range to {
+	for _, e := range endpoints {
 		b.elements[element{memberSet, chainID(name) + encodeEndpoint(e)}] = ""
 	}
 	m := "clients-" + name
 	b.affinity[m] = true
 	timeout := affinityTimeout(b.service)
 	// If the map is full, the second rule does not apply, and the client has no affinity.
-	b.chains[name] = []rule{{action: actReuse, chain: name, affinity: m, timeout: timeout}, {action: actRemember, chain: name, count: len(to), affinity: m, timeout: timeout}, choose}
+	b.chains[name] = []rule{{action: actReuse, chain: name, affinity: m, timeout: timeout}, {action: actRemember, chain: name, count: len(endpoints), affinity: m, timeout: timeout}, distribute}
 	return name
 }
 
-// localDistribution returns the chain for the policy Local. Without local endpoints packets are
+// localDistribution returns the name of the chain for the policy Local. Without local endpoints packets are
 // dropped, so that the client tries another node.
 func (b *portBuilder) localDistribution() string {
 	if len(b.local) == 0 && len(b.cluster) > 0 {
@@ -182,7 +182,7 @@ func (b *portBuilder) localDistribution() string {
 	return b.distribution("local", b.local)
 }
 
-// externalEntry returns the chain for node ports and external addresses, and adds it.
+// externalEntry adds the chain for node ports and external addresses, and returns its name.
 func (b *portBuilder) externalEntry() string {
 	cluster := b.distribution("cluster", b.cluster)
 	if cluster == rejectChain {
@@ -198,26 +198,27 @@ func (b *portBuilder) externalEntry() string {
 	return name
 }
 
-// restricted returns the chain that admits loadBalancerSourceRanges to entry, or entry.
-func (b *portBuilder) restricted(entry string, ip4 bool) string {
+// restrictSources adds a chain that admits only loadBalancerSourceRanges to entry, and returns its
+// name. Without ranges it returns entry.
+func (b *portBuilder) restrictSources(entry string, ip4 bool) string {
 	if len(b.service.Spec.LoadBalancerSourceRanges) == 0 {
 		return entry
 	}
-	var from []netip.Prefix
+	var prefixes []netip.Prefix
 	for _, text := range b.service.Spec.LoadBalancerSourceRanges {
 		if p, err := netip.ParsePrefix(strings.TrimSpace(text)); err == nil && p.Addr().Is4() == ip4 {
-			from = append(from, p.Masked())
+			prefixes = append(prefixes, p.Masked())
 		}
 	}
 	name := "sources-" + b.name
 	b.chains[name] = []rule{{action: actDrop}}
-	if from = withoutOverlaps(from); len(from) > 0 {
-		b.chains[name] = []rule{{action: actGotoFrom, prefixes: from, chain: entry}, {action: actDrop}}
+	if prefixes = withoutOverlaps(prefixes); len(prefixes) > 0 {
+		b.chains[name] = []rule{{action: actGotoFrom, prefixes: prefixes, chain: entry}, {action: actDrop}}
 	}
 	return name
 }
 
-// withoutOverlaps removes prefixes that others contain, because an interval set refuses them.
+// withoutOverlaps removes prefixes that other prefixes contain, because an interval set rejects overlaps.
 func withoutOverlaps(list []netip.Prefix) (out []netip.Prefix) {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b netip.Prefix) int {

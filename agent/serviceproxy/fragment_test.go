@@ -102,9 +102,9 @@ node port: external-default/web/tcp/80`},
 
 func TestIPv6Fragment(t *testing.T) {
 	s := service(func(s *corev1.Service) { s.Spec.ClusterIPs = []string{"10.96.7.7", "fd00::7"} })
-	six := slice(corev1.ProtocolTCP, endpointOn("n1", netip.MustParseAddr("fd01::1"), "ready"))
-	six[0].AddressType = discoveryv1.AddressTypeIPv6
-	list := append(slice(corev1.ProtocolTCP, endpointOn("n1", netip.MustParseAddr("10.1.0.1"), "ready")), six...)
+	ipv6Slices := slice(corev1.ProtocolTCP, endpointOn("n1", netip.MustParseAddr("fd01::1"), "ready"))
+	ipv6Slices[0].AddressType = discoveryv1.AddressTypeIPv6
+	list := append(slice(corev1.ProtocolTCP, endpointOn("n1", netip.MustParseAddr("10.1.0.1"), "ready")), ipv6Slices...)
 	want := "cluster-default/web/tcp/80 1: dnat to one of 1 endpoints of cluster-default/web/tcp/80\ncluster-default/web/tcp/80 endpoint 0: fd01::1\nfd00::7: cluster-default/web/tcp/80"
 	if got := newFragment(s, list, discoveryv1.AddressTypeIPv6, testLocation).text(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -127,16 +127,16 @@ func TestHints(t *testing.T) {
 		list []endpoint
 		want int
 	}{
-		"zone":           {[]endpoint{addr(1, "z1", ""), addr(2, "z2", "")}, 1},
-		"node":           {[]endpoint{addr(1, "z1", "n2"), addr(2, "z1", "n1"), addr(3, "z1", "n3")}, 1},
-		"other node":     {[]endpoint{addr(1, "z1", "n2"), addr(2, "z2", "n3")}, 1},
-		"missing hint":   {[]endpoint{addr(1, "z1", ""), addr(2, "", "")}, 2},
-		"no endpoint":    {[]endpoint{addr(1, "z2", ""), addr(2, "z3", "")}, 2},
-		"without hints":  {[]endpoint{addr(1, "", ""), addr(2, "", "")}, 2},
-		"not ready ones": {[]endpoint{addr(1, "z1", ""), {addr: addr(9, "", "").addr}}, 1},
+		"zone":          {[]endpoint{addr(1, "z1", ""), addr(2, "z2", "")}, 1},
+		"node":          {[]endpoint{addr(1, "z1", "n2"), addr(2, "z1", "n1"), addr(3, "z1", "n3")}, 1},
+		"other node":    {[]endpoint{addr(1, "z1", "n2"), addr(2, "z2", "n3")}, 1},
+		"missing hint":  {[]endpoint{addr(1, "z1", ""), addr(2, "", "")}, 2},
+		"no endpoint":   {[]endpoint{addr(1, "z2", ""), addr(2, "z3", "")}, 2},
+		"without hints": {[]endpoint{addr(1, "", ""), addr(2, "", "")}, 2},
+		"not ready":     {[]endpoint{addr(1, "z1", ""), {addr: addr(9, "", "").addr}}, 1},
 	} {
 		if got := clusterEndpoints(tc.list, testLocation); len(got) != tc.want {
-			t.Errorf("%s: %v, want %d", name, got, tc.want)
+			t.Errorf("%s: endpoints %v, want %d", name, got, tc.want)
 		}
 	}
 }
@@ -152,13 +152,13 @@ func TestHealthCheck(t *testing.T) {
 	} {
 		port, local := healthPort(s, list, testLocation)
 		if port != 32000 || local != want {
-			t.Errorf("port %d, %d local endpoints, want %d", port, local, want)
+			t.Errorf("port %d, %d local endpoints, want 32000 and %d", port, local, want)
 		}
 		w := httptest.NewRecorder()
 		(&healthServer{service: "default/web", local: local}).ServeHTTP(w, nil)
 		var body struct{ LocalEndpoints int }
 		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil || body.LocalEndpoints != want || (w.Code == http.StatusOK) != (want > 0) {
-			t.Errorf("%d local endpoints: status %d, %s, %v", want, w.Code, w.Body, err)
+			t.Errorf("response with %d local endpoints: status %d, %s, %v, want their number, and 200 if there are any", want, w.Code, w.Body, err)
 		}
 	}
 }
@@ -166,12 +166,12 @@ func TestHealthCheck(t *testing.T) {
 func TestIntervals(t *testing.T) {
 	got := withoutOverlaps([]netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.0/24")})
 	if fmt.Sprint(got) != "[10.0.0.0/8 192.0.2.0/24]" {
-		t.Errorf("prefixes %v", got)
+		t.Errorf("prefixes %v, want [10.0.0.0/8 192.0.2.0/24]", got)
 	}
 	if e := intervals(got); len(e) != 4 || netip.AddrFrom4([4]byte(e[1].Key)).String() != "11.0.0.0" {
-		t.Errorf("intervals %v", e)
+		t.Errorf("intervals %v, want 4, of which the first ends at 11.0.0.0", e)
 	}
 	if e := intervals([]netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}); len(e) != 1 {
-		t.Errorf("intervals of all addresses: %v", e)
+		t.Errorf("intervals of all addresses %v, want 1", e)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// IPv6 endpoints on the machine itself, with and without session affinity.
+// A Service reaches IPv6 endpoints on the machine itself, with and without session affinity.
 func TestIPv6(t *testing.T) {
 	newMachine(t) // checks the requirements
 	r := newTestRuleset()
@@ -83,6 +83,6 @@ func TestIPv6(t *testing.T) {
 		}
 	}
 	if changed, err := r.isModified(); changed || err != nil {
-		t.Errorf("untouched tables: %v, %v", changed, err)
+		t.Errorf("isModified of unchanged tables: %v, %v, want false", changed, err)
 	}
 }

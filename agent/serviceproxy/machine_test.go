@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/nftables/expr"
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
 	corev1 "k8s.io/api/core/v1"
@@ -40,10 +39,11 @@ type testPod struct {
 	ns   netns.NsHandle
 }
 
+// newMachine skips the test without root or nftables.
 func newMachine(t *testing.T) *machine {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		testkit.SkipOrFail(t, "root", "network namespaces")
+		testkit.SkipOrFail(t, "root", "creating network namespaces requires root")
 	}
 	if err := Check(); err != nil {
 		testkit.SkipOrFail(t, "nftables", err.Error())
@@ -67,8 +67,8 @@ func newMachine(t *testing.T) *machine {
 	return &machine{t: t, net: n, pods: map[string]*testPod{}}
 }
 
-// inside runs f in the namespace of a pod.
-func (p *testPod) inside(f func() error) error {
+// runInside runs f in the namespace of a pod.
+func (p *testPod) runInside(f func() error) error {
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
@@ -81,8 +81,8 @@ func (p *testPod) inside(f func() error) error {
 	return <-done
 }
 
-// pod starts a pod that responds to TCP and UDP at 8080 with its name and the client's address.
-func (m *machine) pod(name string) *testPod {
+// startPod starts a pod that responds to TCP and UDP at 8080 with its name and the client's address.
+func (m *machine) startPod(name string) *testPod {
 	m.t.Helper()
 	created := make(chan netns.NsHandle, 1)
 	go func() {
@@ -103,7 +103,7 @@ func (m *machine) pod(name string) *testPod {
 	m.t.Cleanup(func() { _ = m.net.Detach(name) })
 	var l net.Listener
 	var u *net.UDPConn
-	if err := p.inside(func() (err error) {
+	if err := p.runInside(func() (err error) {
 		if l, err = net.Listen("tcp4", ":8080"); err == nil {
 			u, err = net.ListenUDP("udp4", &net.UDPAddr{Port: 8080})
 		}
@@ -157,7 +157,7 @@ func (m *machine) requestWithin(p *testPod, address string, timeout time.Duratio
 	if p == nil {
 		return response, f()
 	}
-	err = p.inside(f)
+	err = p.runInside(f)
 	return response, err
 }
 
@@ -185,6 +185,7 @@ func endpointOn(node string, ip netip.Addr, state string) discoveryv1.Endpoint {
 	return discoveryv1.Endpoint{Addresses: []string{ip.String()}, NodeName: &node, Conditions: discoveryv1.EndpointConditions{Ready: &ready, Serving: &serving, Terminating: &terminating}}
 }
 
+// commit commits r and fails the test on an error.
 func (m *machine) commit(r *ruleset) {
 	m.t.Helper()
 	if err := r.commit(); err != nil {
@@ -216,8 +217,5 @@ func (m *machine) countResponses(client *testPod, address string, n int) map[str
 	return out
 }
 
-type exprAny = expr.Any
-
-const verdictDrop = expr.VerdictDrop
-
+// newLog returns a logger that writes to the test's output.
 func newLog(t *testing.T) klog.Logger { return ktesting.NewLogger(t, ktesting.NewConfig()) }

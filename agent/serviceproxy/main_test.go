@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	}
 	if os.Getenv(childEnv) != "" {
 		if lo, err := netlink.LinkByName("lo"); err != nil || netlink.LinkSetUp(lo) != nil {
-			fmt.Fprintln(os.Stderr, "service proxy tests: the loopback device:", err)
+			fmt.Fprintln(os.Stderr, "service proxy tests: setting up the loopback device:", err)
 			os.Exit(1)
 		}
 		os.Exit(m.Run())
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
 	if err := c.Run(); err != nil {
 		if c.ProcessState == nil {
-			fmt.Fprintln(os.Stderr, "service proxy tests: a network namespace:", err)
+			fmt.Fprintln(os.Stderr, "service proxy tests: creating a network namespace:", err)
 		}
 		os.Exit(1)
 	}

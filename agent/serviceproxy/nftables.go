@@ -59,7 +59,7 @@ func (f family) memberType() nftables.SetDatatype {
 	return nftables.MustConcatSetType(nftables.TypeInteger, nftables.TypeInteger, nftables.TypeInteger, f.addressType(), nftables.TypeInetService)
 }
 
-// connect opens a connection to nftables whose operations cannot block for long.
+// connect opens a connection to nftables whose operations time out.
 func connect() (*nftables.Conn, error) {
 	return nftables.New(nftables.WithSockOptions(
 		func(c *netlink.Conn) error { return c.SetWriteBuffer(socketBuffer) },
@@ -94,13 +94,13 @@ func newWriter(conn *nftables.Conn, t *table) *writer {
 	return w
 }
 
-func (w *writer) check(err error) {
+func (w *writer) recordError(err error) {
 	if err != nil {
 		w.errs = append(w.errs, err)
 	}
 }
 
-// write adds everything that differs to the transaction, or the whole table if it is to be replaced.
+// write adds all differences to the transaction, or the whole table if it must be replaced.
 func (w *writer) write() (update, error) {
 	if w.source.rebuild {
 		w.replace()
@@ -120,7 +120,7 @@ func (w *writer) replace() {
 	w.conn.DelTable(w.table)
 	w.conn.AddTable(w.table)
 	for _, name := range slices.Sorted(maps.Keys(w.sets)) {
-		w.check(w.conn.AddSet(w.sets[name], nil))
+		w.recordError(w.conn.AddSet(w.sets[name], nil))
 	}
 	c := w.source.desired()
 	for m := range c.affinity {
@@ -177,7 +177,7 @@ func (w *writer) chain(name string) *nftables.Chain {
 }
 
 func (w *writer) addAffinity(name string) {
-	w.check(w.conn.AddSet(&nftables.Set{Table: w.table, Name: name, IsMap: true, HasTimeout: true, Dynamic: true, Size: maxAffinityClients,
+	w.recordError(w.conn.AddSet(&nftables.Set{Table: w.table, Name: name, IsMap: true, HasTimeout: true, Dynamic: true, Size: maxAffinityClients,
 		KeyType: w.source.family.addressType(), DataType: w.source.family.endpointType()}, nil))
 }
 
@@ -191,6 +191,7 @@ func (w *writer) addElements(keys map[string][]string, values map[element]string
 // batchElements is the number of elements per message: the length of an attribute has 16 bits.
 const batchElements = 100
 
+// eachBatch calls apply for the elements of a set, in batches.
 func (w *writer) eachBatch(set string, keys []string, values map[element]string, apply func(*nftables.Set, []nftables.SetElement) error) {
 	slices.Sort(keys)
 	for batch := range slices.Chunk(keys, batchElements) {
@@ -206,13 +207,13 @@ func (w *writer) eachBatch(set string, keys []string, values map[element]string,
 			}
 			elements = append(elements, v)
 		}
-		w.check(apply(w.sets[set], elements))
+		w.recordError(apply(w.sets[set], elements))
 	}
 }
 
 func (w *writer) addPodCIDRs() {
 	if len(w.source.podCIDRs) > 0 {
-		w.check(w.conn.SetAddElements(w.sets[podCIDRSet], intervals(w.source.podCIDRs)))
+		w.recordError(w.conn.SetAddElements(w.sets[podCIDRSet], intervals(w.source.podCIDRs)))
 	}
 }
 
@@ -257,7 +258,7 @@ func fingerprint(text string) []byte {
 // anonymousSet adds a set that belongs to one rule. vals may be those of a map.
 func (w *writer) anonymousSet(s *nftables.Set, vals []nftables.SetElement) *nftables.Set {
 	s.Table, s.Anonymous, s.Constant = w.table, true, true
-	w.check(w.conn.AddSet(s, vals))
+	w.recordError(w.conn.AddSet(s, vals))
 	return s
 }
 
@@ -269,7 +270,7 @@ func Remove() error {
 			return fmt.Errorf("removing the nftables table %s: %w", tableName, err)
 		}
 		t := &nftables.Table{Name: tableName, Family: nftables.TableFamily(f)}
-		conn.AddTable(t) // so that the removal never fails
+		conn.AddTable(t) // DelTable fails if the table does not exist
 		conn.DelTable(t)
 		if err := conn.Flush(); err != nil && !errors.Is(err, unix.EOPNOTSUPP) && !errors.Is(err, unix.EAFNOSUPPORT) && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("removing the nftables table %s: %w", tableName, err)

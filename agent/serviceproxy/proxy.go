@@ -109,16 +109,16 @@ func (p *Proxy) loop(ctx context.Context) {
 // machine. It returns false if ctx ends first.
 func (p *Proxy) waitForOtherProxy(ctx context.Context) bool {
 	for waiting := false; ; waiting = true {
-		other := DetectOtherProxy()
-		if other == "" {
+		found := DetectOtherProxy()
+		if found == "" {
 			if waiting {
-				p.opts.Log.Info("The other service proxy is gone; routing Services again")
+				p.opts.Log.Info("The other service proxy has removed its rules; routing Services again")
 				p.rules.replaceTables()
 			}
 			return true
 		}
 		if !waiting {
-			p.opts.Log.Info("Another service proxy runs on this machine; removing the rules of this one", "found", other)
+			p.opts.Log.Info("Another service proxy runs on this machine; removing the rules of this one", "found", found)
 			if err := Remove(); err != nil {
 				p.opts.Log.Error(err, "Failed to remove the rules")
 			}
@@ -159,18 +159,18 @@ func (p *Proxy) sync() error {
 	}
 	for key := range keys {
 		service, list := p.lookUp(key)
-		before := make([]*fragment, len(p.rules.tables))
+		previous := make([]*fragment, len(p.rules.tables))
 		for i, t := range p.rules.tables {
-			before[i] = t.fragments[key]
+			previous[i] = t.fragments[key]
 		}
 		p.rules.set(key, service, list)
 		for i, t := range p.rules.tables {
-			now := t.fragments[key]
-			if now == nil {
-				now = emptyFragment()
+			current := t.fragments[key]
+			if current == nil {
+				current = emptyFragment()
 			}
-			p.stale[i].add(before[i], now)
-			p.routes.replace(before[i], now)
+			p.stale[i].add(previous[i], current)
+			p.routes.replace(previous[i], current)
 		}
 		port, local := healthPort(service, list, p.rules.loc)
 		p.health.set(key, port, local)
@@ -186,7 +186,7 @@ func (p *Proxy) sync() error {
 	return nil
 }
 
-// lookUp returns a Service, nil if the proxy does not handle it, with its EndpointSlices.
+// lookUp returns a Service with its EndpointSlices, or nil if the proxy does not handle the Service.
 func (p *Proxy) lookUp(key string) (*corev1.Service, []*discoveryv1.EndpointSlice) {
 	object, exists, err := p.services.GetByKey(key)
 	if err != nil || !exists {

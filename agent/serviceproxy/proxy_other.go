@@ -10,7 +10,7 @@ import (
 // Proxy routes the traffic of Services on this machine. Only Linux has nftables.
 type Proxy struct{}
 
-// Check returns why this machine cannot run the proxy.
+// Check returns an error.
 func Check() error { return errors.New("the service proxy requires Linux") }
 
 // DetectOtherProxy returns "".

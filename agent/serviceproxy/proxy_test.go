@@ -31,7 +31,7 @@ func (m *machine) runProxy(client *fake.Clientset, change func(*Options)) (p *Pr
 	}
 }
 
-// eventually waits for a state that the proxy reaches by itself.
+// eventually waits at most 10 s until reached returns true.
 func (m *machine) eventually(condition string, reached func() bool) {
 	m.t.Helper()
 	for range 200 {
@@ -40,7 +40,7 @@ func (m *machine) eventually(condition string, reached func() bool) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	m.t.Fatalf("not reached in time: %s", condition)
+	m.t.Fatalf("timed out after 10 s: %s", condition)
 }
 
 func hasTable(t *testing.T, name string) bool {
@@ -61,10 +61,10 @@ func hasTable(t *testing.T, name string) bool {
 	return false
 }
 
-// The proxy follows the API, lets a second proxy wait, and removes its tables at the end.
+// The proxy applies changes of the API and removes its tables when it ends. A second proxy waits until then.
 func TestProxy(t *testing.T) {
 	m := newMachine(t)
-	pod, a, b := m.pod("client"), m.pod("a"), m.pod("b")
+	pod, a, b := m.startPod("client"), m.startPod("a"), m.startPod("b")
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Spec: corev1.NodeSpec{PodCIDR: "198.51.100.0/26"}}
 	client := fake.NewClientset(node, service(nil), slice(corev1.ProtocolTCP, endpointOn("n1", a.ip, "ready"))[0])
 	p, stop := m.runProxy(client, nil)
@@ -74,7 +74,7 @@ func TestProxy(t *testing.T) {
 	m.eventually("the Service works", respondsFrom("a"))
 	_, stopSecond := m.runProxy(client, nil)
 	if !Running() {
-		t.Error("no proxy is running")
+		t.Error("Running is false while a proxy runs, want true")
 	}
 	slices := client.DiscoveryV1().EndpointSlices("default")
 	update := func(eps ...discoveryv1.Endpoint) {
@@ -86,7 +86,7 @@ func TestProxy(t *testing.T) {
 	update(endpointOn("n1", a.ip, "serving"), endpointOn("n1", b.ip, "ready"))
 	p.AwaitUnrouted(t.Context(), []string{a.ip.String()})
 	if got := m.countResponses(pod, "10.96.7.7:80", 10); got["b"] != 10 {
-		t.Errorf("after AwaitUnrouted: %v, want only b", got)
+		t.Errorf("responses after AwaitUnrouted %v, want only b", got)
 	}
 	if err := client.CoreV1().Services("default").Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestProxy(t *testing.T) {
 	m.eventually("the second proxy takes over", func() bool { return Running() && hasTable(t, tableName) })
 	stopSecond()
 	if hasTable(t, tableName) || Running() {
-		t.Error("the proxy has not removed its table, or still runs")
+		t.Error("hasTable or Running is true after the last proxy has stopped, want false")
 	}
 }
 
@@ -110,7 +110,7 @@ func TestKeepRules(t *testing.T) {
 	}
 	stop()
 	if !hasTable(t, tableName) {
-		t.Error("the table does not exist")
+		t.Error("the table does not exist after a run with KeepRules, want it")
 	}
 	if err := RemoveUnused(); err != nil || hasTable(t, tableName) {
 		t.Errorf("RemoveUnused did not remove the table: %v", err)
@@ -121,7 +121,7 @@ func TestKeepRules(t *testing.T) {
 func TestDetectOtherProxy(t *testing.T) {
 	m := newMachine(t)
 	if found := DetectOtherProxy(); found != "" {
-		t.Errorf("found %q on a machine without one", found)
+		t.Errorf("ForeignProxy = %q without another proxy, want \"\"", found)
 	}
 	for _, tc := range []struct{ table, chain, want string }{
 		{"kube-proxy", "services", "nftables table kube-proxy"},
@@ -137,7 +137,7 @@ func TestDetectOtherProxy(t *testing.T) {
 			t.Fatal(err)
 		}
 		if found := DetectOtherProxy(); found != tc.want {
-			t.Errorf("found %q, want %q", found, tc.want)
+			t.Errorf("ForeignProxy = %q, want %q", found, tc.want)
 		}
 		conn.DelTable(table)
 		if err := conn.Flush(); err != nil {

@@ -29,7 +29,7 @@ func TestAwaitUnrouted(t *testing.T) {
 	}()
 	p.routes.replace(before, after)
 	if used, _ := p.routes.uses([]netip.Addr{a}); !used {
-		t.Error("the endpoint is reported as removed before the kernel has the change")
+		t.Error("uses is false before apply, want true")
 	}
 	p.routes.apply()
 	<-done
@@ -39,6 +39,6 @@ func TestAwaitUnrouted(t *testing.T) {
 	p.routes.replace(after, emptyFragment())
 	p.routes.apply()
 	if len(p.routes.inUse) != 0 {
-		t.Errorf("after the Service's deletion: %v", p.routes.inUse)
+		t.Errorf("addresses in use after the deletion of the Service: %v, want none", p.routes.inUse)
 	}
 }

@@ -21,8 +21,8 @@ const (
 	actGotoFrom                   // continue in chain if the source is in prefixes
 	actDrop
 	actDistribute // choose an endpoint at random
-	actReuse      // the endpoint that the affinity map has for the client
-	actRemember   // choose an endpoint at random and enter it in the affinity map
+	actReuse      // use the endpoint that the affinity map has for the client
+	actRemember   // choose an endpoint at random and add it to the affinity map
 )
 
 // rule is a rule in a chain of a Service. Rules with equal texts are equal.
@@ -47,7 +47,7 @@ func (r rule) String() string {
 	case actFromMachine:
 		return "saddr type local, mark for masquerade, goto " + r.chain
 	case actGotoFrom:
-		return "saddr { " + joined(r.prefixes) + " } goto " + r.chain
+		return "saddr { " + join(r.prefixes) + " } goto " + r.chain
 	case actDrop:
 		return "drop"
 	case actReuse:
@@ -58,7 +58,7 @@ func (r rule) String() string {
 	return fmt.Sprintf("dnat to one of %d endpoints of %s", r.count, r.chain)
 }
 
-func joined[T fmt.Stringer](list []T) string {
+func join[T fmt.Stringer](list []T) string {
 	words := make([]string, len(list))
 	for i, v := range list {
 		words[i] = v.String()
@@ -74,17 +74,17 @@ func equalRules(a, b []rule) bool {
 const (
 	tableName = "berth-proxy"
 
-	serviceIPMap = "service-ips"   // IP, protocol, port to chain
-	nodePortMap  = "node-ports"    // protocol, port to chain
-	clusterIPSet = "cluster-ips"   // all cluster IPs
-	endpointMap  = "endpoints"     // chain, number to endpoint
-	memberSet    = "members"       // chain, endpoint: of Services with session affinity
-	hairpinSet   = "hairpin"       // endpoint, endpoint: connections of an endpoint to itself
-	podCIDRSet   = "local-pods"    // pod CIDRs of the nodes of this machine
-	rejectChain  = "reject"        // a Service without endpoints
-	dropChain    = "drop"          // the policy Local without local endpoints
-	servicesName = "services"      // looks up the Service of a packet
-	masqueradeTo = "masquerade"    // postrouting
-	preroutingTo = "to-services"   // prerouting
-	outputTo     = "host-services" // output
+	serviceIPMap    = "service-ips"   // IP, protocol, port to chain
+	nodePortMap     = "node-ports"    // protocol, port to chain
+	clusterIPSet    = "cluster-ips"   // all cluster IPs
+	endpointMap     = "endpoints"     // chain, number to endpoint
+	memberSet       = "members"       // chain, endpoint: of Services with session affinity
+	hairpinSet      = "hairpin"       // endpoint, endpoint: connections of an endpoint to itself
+	podCIDRSet      = "local-pods"    // pod CIDRs of the nodes of this machine
+	rejectChain     = "reject"        // a Service without endpoints
+	dropChain       = "drop"          // the policy Local without local endpoints
+	servicesChain   = "services"      // looks up the Service of a packet
+	masqueradeChain = "masquerade"    // postrouting
+	preroutingChain = "to-services"   // prerouting
+	outputChain     = "host-services" // output
 )

@@ -32,7 +32,7 @@ func newRuleset(masqueradePods bool) *ruleset {
 	return r
 }
 
-// set replaces the rules of a Service. service may be nil: it was deleted.
+// set replaces the rules of a Service. A nil service removes them.
 func (r *ruleset) set(key string, service *corev1.Service, slices []*discoveryv1.EndpointSlice) {
 	for _, t := range r.tables {
 		f := emptyFragment()
@@ -93,9 +93,9 @@ func (r *ruleset) commit() error {
 		return fmt.Errorf("writing nftables table %s: %w", tableName, err)
 	}
 	for i, t := range r.tables {
-		t.committed(updates[i])
+		t.recordCommit(updates[i])
 	}
-	// If another program's transaction came between, the generation stays behind, and verify runs.
+	// After a transaction of another program r.generation keeps its value, so that isModified verifies the tables.
 	if r.generation == before || r.generation == 0 {
 		r.generation = before + 1
 	}

@@ -71,7 +71,7 @@ func BenchmarkServices(b *testing.B) {
 // A transaction with many Services fits into the socket's buffers.
 func TestManyServices(t *testing.T) {
 	m := newMachine(t)
-	client, a := m.pod("client"), m.pod("a")
+	client, a := m.startPod("client"), m.startPod("a")
 	r := newTestRuleset()
 	for i := range 2000 {
 		r.set(numberedService(i))

@@ -11,8 +11,8 @@ import (
 // external IP and port.
 type claims map[string]string
 
-// winner returns the chain of the element. The names of claims start with their rank, so that a
-// Service that only lists another's cluster IP as an external IP never wins.
+// winner returns the chain of the element. The names of claims start with their rank: a cluster IP
+// has precedence over an external IP.
 func (c claims) winner() (chain string, ok bool) {
 	first := ""
 	for name := range c {
@@ -23,7 +23,7 @@ func (c claims) winner() (chain string, ok bool) {
 	return c[first], first != ""
 }
 
-// table holds the content that a table should have, the content that it has, and what differs.
+// table has the desired content of a table, its content in the kernel, and their differences.
 type table struct {
 	family family
 	// fragments by Service.
@@ -94,6 +94,7 @@ func (t *table) set(service string, f *fragment) {
 	}
 }
 
+// claimName returns the name of a Service's claim. Names of cluster IPs precede those of external IPs.
 func claimName(service string, external bool) string {
 	if external {
 		return "1 " + service
@@ -202,8 +203,8 @@ func (t *table) changes() update {
 	return u
 }
 
-// committed records that the update is in the kernel.
-func (t *table) committed(u update) {
+// recordCommit records that the update is in the kernel.
+func (t *table) recordCommit(u update) {
 	if t.rebuild {
 		t.applied, t.rebuild = t.desired(), false
 		t.clearChanges()

@@ -9,13 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/nftables/expr"
 	corev1 "k8s.io/api/core/v1"
 )
 
 // A pod, the machine and an endpoint itself reach the Service; other ports are refused at once.
 func TestClusterIP(t *testing.T) {
 	m := newMachine(t)
-	client, a, b := m.pod("client"), m.pod("a"), m.pod("b")
+	client, a, b := m.startPod("client"), m.startPod("a"), m.startPod("b")
 	r := newTestRuleset()
 	r.set("default/web", service(nil), slice(corev1.ProtocolTCP, endpointOn("n1", a.ip, "ready"), endpointOn("n1", b.ip, "ready")))
 	m.commit(r)
@@ -27,10 +28,10 @@ func TestClusterIP(t *testing.T) {
 		t.Errorf("response %q, %v: want the client's address %s", text, err, client.ip)
 	}
 	if got := m.countResponses(nil, "10.96.7.7:80", 10); got["a"]+got["b"] != 10 {
-		t.Errorf("from the machine: %v", got)
+		t.Errorf("responses to the machine %v, want 10 from a and b", got)
 	}
 	if got := m.countResponses(a, "10.96.7.7:80", 20); got["a"] == 0 || got["a"]+got["b"] != 20 {
-		t.Errorf("from an endpoint: %v, want responses from itself, too", got)
+		t.Errorf("responses to endpoint a %v, want 20 from a and b", got)
 	}
 	for _, p := range []*testPod{client, nil} {
 		m.checkRefused(p, "10.96.7.7:81")
@@ -43,12 +44,12 @@ func TestClusterIP(t *testing.T) {
 	r.set("default/web", service(nil), slice(corev1.ProtocolTCP, endpointOn("n1", a.ip, "serving"), endpointOn("n1", b.ip, "terminated")))
 	m.commit(r)
 	if got := m.countResponses(client, "10.96.7.7:80", 10); got["a"] != 10 {
-		t.Errorf("with one terminating endpoint: %v, want a", got)
+		t.Errorf("responses with one terminating endpoint %v, want 10 from a", got)
 	}
 	r.set("default/web", nil, nil)
 	m.commit(r)
 	if c := r.tables[0].applied; len(c.chains)+len(c.elements) != 0 {
-		t.Errorf("after the deletion: %v", c)
+		t.Errorf("applied content after the deletion %v, want none", c)
 	}
 	m.checkApplied(r)
 }
@@ -74,7 +75,7 @@ func (m *machine) checkApplied(r *ruleset) {
 	m.t.Helper()
 	for _, table := range r.tables {
 		if same, err := table.verify(); err != nil || !same {
-			m.t.Errorf("table of family %d differs from what was applied: %v", table.family, err)
+			m.t.Errorf("verify of family %d: %v, %v, want true", table.family, same, err)
 		}
 	}
 }
@@ -82,7 +83,7 @@ func (m *machine) checkApplied(r *ruleset) {
 // Node ports, external IPs and load balancer IPs follow externalTrafficPolicy.
 func TestExternalTraffic(t *testing.T) {
 	m := newMachine(t)
-	client, a, b := m.pod("client"), m.pod("a"), m.pod("b")
+	client, a, b := m.startPod("client"), m.startPod("a"), m.startPod("b")
 	local := func(s *corev1.Service) {
 		s.Spec.Type, s.Spec.Ports[0].NodePort = corev1.ServiceTypeLoadBalancer, 30080
 		s.Spec.ExternalIPs = []string{"203.0.113.5"}
@@ -100,7 +101,7 @@ func TestExternalTraffic(t *testing.T) {
 	m.commit(r)
 	for _, addr := range []string{"198.51.100.1:30080", "203.0.113.5:80", "203.0.113.6:80"} {
 		if got := m.countResponses(client, addr, 20); got["a"] == 0 || got["b"] == 0 || got["a"]+got["b"] != 20 {
-			t.Errorf("policy Cluster, %s: %v", addr, got)
+			t.Errorf("policy Cluster, responses of %s %v, want 20 from a and b", addr, got)
 		}
 	}
 	m.checkApplied(r)
@@ -134,7 +135,7 @@ func TestExternalTraffic(t *testing.T) {
 // internalTrafficPolicy Local uses the endpoints of this machine only.
 func TestInternalTrafficPolicy(t *testing.T) {
 	m := newMachine(t)
-	client, a, b := m.pod("client"), m.pod("a"), m.pod("b")
+	client, a, b := m.startPod("client"), m.startPod("a"), m.startPod("b")
 	s := service(func(s *corev1.Service) {
 		local := corev1.ServiceInternalTrafficPolicyLocal
 		s.Spec.InternalTrafficPolicy = &local
@@ -153,11 +154,11 @@ func TestInternalTrafficPolicy(t *testing.T) {
 // A client keeps its endpoint until the endpoint is removed, and then keeps the new one.
 func TestSessionAffinity(t *testing.T) {
 	m := newMachine(t)
-	client, other := m.pod("client"), m.pod("other")
-	pods := []*testPod{m.pod("a"), m.pod("b"), m.pod("c")}
+	client, other := m.startPod("client"), m.startPod("other")
+	pods := []*testPod{m.startPod("a"), m.startPod("b"), m.startPod("c")}
 	s := service(func(s *corev1.Service) { s.Spec.SessionAffinity = corev1.ServiceAffinityClientIP })
 	r := newTestRuleset()
-	without := func(name string) {
+	setEndpointsExcept := func(name string) {
 		list := slice(corev1.ProtocolTCP)
 		for _, p := range pods {
 			if p.name != name {
@@ -179,17 +180,17 @@ func TestSessionAffinity(t *testing.T) {
 		t.Errorf("responses: %v, want 10 of one pod", got)
 		return ""
 	}
-	without("")
+	setEndpointsExcept("")
 	first := onlyPod(client)
 	onlyPod(other)
-	without(first)
+	setEndpointsExcept(first)
 	second := onlyPod(client)
 	if second == first {
-		t.Errorf("%s responds after its removal", first)
+		t.Errorf("response of %s after its removal, want another pod", first)
 	}
-	without("")
+	setEndpointsExcept("")
 	if third := onlyPod(client); third != second {
-		t.Errorf("the client moved from %s to %s although %s still exists", second, third, second)
+		t.Errorf("response of %s, want %s, which the client used before", third, second)
 	}
 	r.set("default/web", nil, nil)
 	m.commit(r)
@@ -199,10 +200,10 @@ func TestSessionAffinity(t *testing.T) {
 // A UDP client that keeps sending from one port follows the endpoints.
 func TestUDP(t *testing.T) {
 	m := newMachine(t)
-	client, a, b := m.pod("client"), m.pod("a"), m.pod("b")
+	client, a, b := m.startPod("client"), m.startPod("a"), m.startPod("b")
 	s := service(func(s *corev1.Service) { s.Spec.Ports[0].Protocol = corev1.ProtocolUDP })
 	r := newTestRuleset()
-	use := func(p *testPod) {
+	setEndpoint := func(p *testPod) {
 		before := r.tables[0].fragments["default/web"]
 		r.set("default/web", s, slice(corev1.ProtocolUDP, endpointOn("n1", p.ip, "ready")))
 		m.commit(r)
@@ -210,9 +211,9 @@ func TestUDP(t *testing.T) {
 		stale.add(before, r.tables[0].fragments["default/web"])
 		stale.delete(ipv4, newLog(t))
 	}
-	use(a)
+	setEndpoint(a)
 	var c net.Conn
-	if err := client.inside(func() (err error) { c, err = net.Dial("udp4", "10.96.7.7:80"); return err }); err != nil {
+	if err := client.runInside(func() (err error) { c, err = net.Dial("udp4", "10.96.7.7:80"); return err }); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
@@ -228,28 +229,28 @@ func TestUDP(t *testing.T) {
 		return ""
 	}
 	for _, p := range []*testPod{a, b, a} {
-		use(p)
+		setEndpoint(p)
 		if got := response(); got != p.name {
 			t.Errorf("response of %q, want %q", got, p.name)
 		}
 	}
 }
 
-// The proxy finds changes of other programs in its tables and replaces them.
-func TestTampering(t *testing.T) {
+// isModified finds changes that other programs made to the tables, and the next commit replaces the tables.
+func TestForeignChangesAreReplaced(t *testing.T) {
 	m := newMachine(t)
-	client, a := m.pod("client"), m.pod("a")
+	client, a := m.startPod("client"), m.startPod("a")
 	r := newTestRuleset()
 	r.set("default/web", service(nil), slice(corev1.ProtocolTCP, endpointOn("n1", a.ip, "ready")))
 	m.commit(r)
 	if changed, err := r.isModified(); changed || err != nil {
-		t.Fatalf("untouched tables: %v, %v", changed, err)
+		t.Fatalf("isModified of unchanged tables: %v, %v, want false", changed, err)
 	}
 	for name, change := range map[string]func(w *writer){
 		"table deleted":    func(w *writer) { w.conn.DelTable(w.table) },
 		"chain flushed":    func(w *writer) { w.conn.FlushChain(w.chain("cluster-default/web/tcp/80")) },
 		"elements removed": func(w *writer) { w.conn.FlushSet(w.sets[serviceIPMap]) },
-		"rule added":       func(w *writer) { w.addRule(w.chain(servicesName), "x", []exprAny{jump(verdictDrop, "")}) },
+		"rule added":       func(w *writer) { w.addRule(w.chain(servicesChain), "x", []expr.Any{jump(expr.VerdictDrop, "")}) },
 		"element added":    func(w *writer) { w.addElements(map[string][]string{clusterIPSet: {"\x01\x02\x03\x04"}}, nil) },
 		"pod CIDRs empty":  func(w *writer) { w.conn.FlushSet(w.sets[podCIDRSet]) },
 	} {
@@ -262,23 +263,23 @@ func TestTampering(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if changed, err := r.isModified(); !changed || err != nil {
-			t.Errorf("%s: found %v, %v", name, changed, err)
+			t.Errorf("%s: isModified: %v, %v, want true", name, changed, err)
 		}
 		r.replaceTables()
 		m.commit(r)
 		if got := m.countResponses(client, "10.96.7.7:80", 3); got["a"] != 3 {
-			t.Errorf("%s: afterwards %v", name, got)
+			t.Errorf("%s: responses after the replacement %v, want 3 from a", name, got)
 		}
 		if changed, err := r.isModified(); changed || err != nil {
-			t.Errorf("%s: replaced tables: %v, %v", name, changed, err)
+			t.Errorf("%s: isModified after the replacement: %v, %v, want false", name, changed, err)
 		}
 	}
 }
 
 // A Service that lists another's cluster IP as an external IP does not get its traffic.
-func TestStolenClusterIP(t *testing.T) {
+func TestClusterIPPrecedesExternalIP(t *testing.T) {
 	m := newMachine(t)
-	client, a, b := m.pod("client"), m.pod("a"), m.pod("b")
+	client, a, b := m.startPod("client"), m.startPod("a"), m.startPod("b")
 	other := service(func(s *corev1.Service) {
 		s.Name, s.Spec.ClusterIP, s.Spec.ClusterIPs, s.Spec.ExternalIPs = "other", "10.96.7.8", []string{"10.96.7.8"}, []string{"10.96.7.7"}
 	})
@@ -301,7 +302,7 @@ func TestStolenClusterIP(t *testing.T) {
 // Without br_netfilter pods reach each other through a Service by masquerading.
 func TestWithoutBridgeNetfilter(t *testing.T) {
 	m := newMachine(t)
-	client, a := m.pod("client"), m.pod("a")
+	client, a := m.startPod("client"), m.startPod("a")
 	r := newRuleset(true)
 	r.loc = location{nodes: map[string]bool{"n1": true}}
 	r.setPodCIDRs([]netip.Prefix{netip.MustParsePrefix("198.51.100.0/26")})

@@ -55,8 +55,8 @@ func request(kind, flags int, family uint8, attributes []netlink.Attribute) ([]n
 
 // isModified reports whether another program has changed the tables since the last commit.
 func (r *ruleset) isModified() (bool, error) {
-	now, err := generation()
-	if err != nil || now == r.generation {
+	current, err := generation()
+	if err != nil || current == r.generation {
 		return false, err
 	}
 	for _, t := range r.tables {
@@ -67,7 +67,7 @@ func (r *ruleset) isModified() (bool, error) {
 			return !same, err
 		}
 	}
-	r.generation = now
+	r.generation = current
 	return false, nil
 }
 
@@ -136,7 +136,7 @@ func (t *table) verifyElements() (bool, error) {
 		return false, err
 	}
 	w := newWriter(conn, t)
-	found := 0
+	count := 0
 	for _, name := range []string{serviceIPMap, nodePortMap, clusterIPSet, hairpinSet, endpointMap, memberSet} {
 		elements, err := conn.GetSetElements(w.sets[name])
 		if err != nil {
@@ -147,8 +147,8 @@ func (t *table) verifyElements() (bool, error) {
 				return false, nil
 			}
 		}
-		found += len(elements)
+		count += len(elements)
 	}
 	ranges, err := conn.GetSetElements(w.sets[podCIDRSet])
-	return found == len(t.applied.elements) && err == nil && (len(ranges) > 0) == (len(t.applied.podCIDRs) > 0), nil
+	return count == len(t.applied.elements) && err == nil && (len(ranges) > 0) == (len(t.applied.podCIDRs) > 0), nil
 }

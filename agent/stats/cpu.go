@@ -10,7 +10,7 @@ import (
 )
 
 // cpuSamples holds the last two samples of CPU time.
-type cpuSamples struct{ last, before cpuSample }
+type cpuSamples struct{ last, secondLast cpuSample }
 
 type cpuSample struct {
 	at time.Time
@@ -27,7 +27,7 @@ func (c *cpuSamples) record(now time.Time, g *cgroup.Group) {
 		return
 	}
 	if ns, err := g.CPU(); err == nil && now.Sub(c.last.at) >= minRateInterval {
-		c.before, c.last = c.last, cpuSample{now, ns}
+		c.secondLast, c.last = c.last, cpuSample{now, ns}
 	}
 }
 
@@ -43,7 +43,7 @@ func (c *cpuSamples) stats(now time.Time, g *cgroup.Group) *stats.CPUStats {
 	out := &stats.CPUStats{Time: metav1.NewTime(now), UsageCoreNanoSeconds: toUint64(ns)}
 	previous := c.last
 	if now.Sub(previous.at) < minRateInterval {
-		previous = c.before
+		previous = c.secondLast
 	}
 	if elapsed := now.Sub(previous.at); !previous.at.IsZero() && elapsed >= minRateInterval && ns >= previous.ns {
 		out.UsageNanoCores = toUint64(int64(float64(ns-previous.ns) / elapsed.Seconds()))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,7 +19,7 @@ import (
 type diskUse struct {
 	at         time.Time
 	containers []containerDisk
-	files      nodepressure.FsStats // that all containers share
+	files      nodepressure.FsStats // shared by all containers
 	volumes    []volume.Usage
 	total      int64 // bytes of ephemeral storage
 }
@@ -39,7 +40,7 @@ func (p *Pods) Measure(ctx context.Context, list []*corev1.Pod) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		errs = append(errs, p.store(ctx, pod, layers[string(pod.UID)]))
+		errs = append(errs, p.measureAndStore(ctx, pod, layers[string(pod.UID)]))
 	}
 	p.mu.Lock()
 	p.measured = time.Now()
@@ -53,11 +54,11 @@ func (p *Pods) MeasurePod(ctx context.Context, pod *corev1.Pod) error {
 	if err != nil {
 		return err
 	}
-	return p.store(ctx, pod, layers[string(pod.UID)])
+	return p.measureAndStore(ctx, pod, layers[string(pod.UID)])
 }
 
-// store measures a pod and keeps the result for Observe.
-func (p *Pods) store(ctx context.Context, pod *corev1.Pod, layers containerLayers) error {
+// measureAndStore measures a pod and stores the result for Observe.
+func (p *Pods) measureAndStore(ctx context.Context, pod *corev1.Pod, layers containerLayers) error {
 	use, err := p.measure(ctx, pod, layers)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,7 +70,7 @@ func (p *Pods) store(ctx context.Context, pod *corev1.Pod, layers containerLayer
 	return err
 }
 
-// Measured returns when Measure last finished, or zero.
+// Measured returns the time at which Measure last finished, or zero.
 func (p *Pods) Measured() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,8 +116,8 @@ func (p *Pods) measure(ctx context.Context, pod *corev1.Pod, layers containerLay
 }
 
 // add adds a measurement to the usage of a file system.
-func add(to *nodepressure.FsStats, u DirUsage) {
-	*to = nodepressure.FsStats{Known: true, Bytes: to.Bytes + u.Bytes, Inodes: to.Inodes + u.Inodes}
+func add(sum *nodepressure.FsStats, u DirUsage) {
+	*sum = nodepressure.FsStats{Known: true, Bytes: sum.Bytes + u.Bytes, Inodes: sum.Inodes + u.Inodes}
 }
 
 // containerNames returns the names of all containers of a pod.
@@ -136,17 +137,12 @@ func containerNames(pod *corev1.Pod) (out []string) {
 func (d *diskUse) addTo(s *nodepressure.PodStats) {
 	s.EphemeralKnown, s.Ephemeral, s.Files = true, d.total, d.files
 	for _, c := range d.containers {
-		at := -1
-		for i := range s.Containers {
-			if s.Containers[i].Name == c.name {
-				at = i
-			}
-		}
-		if at < 0 {
+		i := slices.IndexFunc(s.Containers, func(container nodepressure.ContainerStats) bool { return container.Name == c.name })
+		if i < 0 {
+			i = len(s.Containers)
 			s.Containers = append(s.Containers, nodepressure.ContainerStats{Name: c.name})
-			at = len(s.Containers) - 1
 		}
-		s.Containers[at].RootFs, s.Containers[at].Logs = c.rootfs, c.logs
+		s.Containers[i].RootFs, s.Containers[i].Logs = c.rootfs, c.logs
 	}
 	for i := range d.volumes {
 		v := &d.volumes[i]

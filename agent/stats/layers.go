@@ -23,8 +23,8 @@ const (
 
 // containerLayers are the writable layers of a pod, by container.
 type containerLayers struct {
-	usage   map[string]nodepressure.FsStats // of all instances: dead ones keep their layer
-	running map[string][]string             // IDs
+	usage   map[string]nodepressure.FsStats // of all instances, because terminated ones keep their layer
+	running map[string][]string             // IDs of running instances
 }
 
 // layers returns the writable layers of containers with the labels, by pod.
@@ -71,7 +71,7 @@ func layersOf(byPod map[string]containerLayers, labels map[string]string) contai
 	return l
 }
 
-// reportedLayers returns the writable layers as the runtime has last measured them.
+// reportedLayers returns the last measurements of the runtime.
 func (p *Pods) reportedLayers(ctx context.Context, labels map[string]string) (map[string]containerLayers, error) {
 	list, err := p.opts.Containers.ListContainerStats(ctx, &cri.ContainerStatsFilter{LabelSelector: labels})
 	if err != nil {

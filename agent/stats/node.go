@@ -60,8 +60,8 @@ func (m *Node) Close() {
 func (m *Node) Usage() (int64, error) { return m.group.Usage() }
 
 // Memory reads the node's memory and returns its capacity.
-func (m *Node) Memory(into *cgroup.Memory) (capacity int64, err error) {
-	if err := m.group.Memory(into); err != nil {
+func (m *Node) Memory(out *cgroup.Memory) (capacity int64, err error) {
+	if err := m.group.Memory(out); err != nil {
 		return 0, err
 	}
 	return m.group.Capacity()
@@ -69,7 +69,7 @@ func (m *Node) Memory(into *cgroup.Memory) (capacity int64, err error) {
 
 // Allocatable reads the memory of all pods and returns its capacity: the limit of their cgroup,
 // or that of the node. ok is false if the cgroup does not exist yet.
-func (m *Node) Allocatable(into *cgroup.Memory) (capacity int64, ok bool, err error) {
+func (m *Node) Allocatable(out *cgroup.Memory) (capacity int64, ok bool, err error) {
 	if m.pods == nil {
 		if !m.host.Exists(m.podPath) {
 			return 0, false, nil
@@ -78,7 +78,7 @@ func (m *Node) Allocatable(into *cgroup.Memory) (capacity int64, ok bool, err er
 			return 0, false, err
 		}
 	}
-	if err = m.pods.Memory(into); errors.Is(err, cgroup.ErrRemoved) {
+	if err = m.pods.Memory(out); errors.Is(err, cgroup.ErrRemoved) {
 		m.pods.Close()
 		m.pods = nil
 		return 0, false, nil
@@ -97,7 +97,7 @@ func (m *Node) Allocatable(into *cgroup.Memory) (capacity int64, ok bool, err er
 func (m *Node) HasPSI() bool { return m.group.HasPSI() }
 
 // PSI reads the memory pressure stall information.
-func (m *Node) PSI(into *cgroup.PSI) error { return m.group.PSI(into) }
+func (m *Node) PSI(out *cgroup.PSI) error { return m.group.PSI(out) }
 
 // OOMKills returns the number of OOM kills in the node's cgroup.
 func (m *Node) OOMKills() (int64, error) { return m.group.OOMKills() }
@@ -142,7 +142,7 @@ func (m *Node) threadCount() (int64, error) {
 	return 0, fmt.Errorf("/proc/loadavg: %q has no thread count", string(text[:n]))
 }
 
-// maxProcesses returns the machine's limit.
+// maxProcesses returns the machine's limit of processes and threads.
 func maxProcesses() (int64, error) {
 	limit := int64(math.MaxInt64)
 	for _, name := range []string{"/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"} {

@@ -3,6 +3,7 @@ package stats
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -98,8 +99,9 @@ func (p *Pods) Close() {
 }
 
 // Observe reads memory and processes of the pods and adds their last measured disk usage.
-// terminatesBy returns when a terminating pod will be killed, zero for others. The result is in the
-// order of list and valid until the next call. Pods not in list are forgotten.
+// terminatesBy returns the end of a terminating pod's grace period, or zero for other pods. The
+// result is in the order of list and valid until the next call. Observe removes the state of pods that
+// are not in list.
 func (p *Pods) Observe(list []*corev1.Pod, terminatesBy func(types.UID) time.Time) []nodepressure.Pod {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -191,15 +193,15 @@ func (e *podEntry) updateContainers(pod *corev1.Pod) {
 			}
 		}
 	}
-	old := e.containers
+	previous := e.containers
 	e.containers = nil
-	for i := range old {
-		if ids[old[i].name] != old[i].id {
-			old[i].close()
+	for i := range previous {
+		if ids[previous[i].name] != previous[i].id {
+			previous[i].close()
 			continue
 		}
-		e.containers = append(e.containers, old[i])
-		delete(ids, old[i].name)
+		e.containers = append(e.containers, previous[i])
+		delete(ids, previous[i].name)
 	}
 	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
 		for i := range list {
@@ -212,12 +214,8 @@ func (e *podEntry) updateContainers(pod *corev1.Pod) {
 
 // containerID removes the runtime's prefix, as in containerd://1f2e.
 func containerID(s string) string {
-	for i := 0; i+3 <= len(s); i++ {
-		if s[i:i+3] == "://" {
-			return s[i+3:]
-		}
-	}
-	return ""
+	_, id, _ := strings.Cut(s, "://")
+	return id
 }
 
 // open opens the cgroups that exist and are not open yet.
@@ -226,9 +224,9 @@ func (e *podEntry) open(h *cgroup.Host) {
 		e.group, _ = h.Open(e.path)
 	}
 	for i := range e.containers {
-		b := &e.containers[i]
-		if path := e.path + "/" + b.id; b.group == nil && h.Exists(path) {
-			b.group, _ = h.Open(path)
+		c := &e.containers[i]
+		if path := e.path + "/" + c.id; c.group == nil && h.Exists(path) {
+			c.group, _ = h.Open(path)
 		}
 	}
 }
@@ -243,16 +241,16 @@ func (e *podEntry) close() {
 	}
 }
 
-func (b *containerEntry) close() {
-	if b.group != nil {
-		b.group.Close()
-		b.group = nil
+func (c *containerEntry) close() {
+	if c.group != nil {
+		c.group.Close()
+		c.group = nil
 	}
 }
 
-// read reads the usage into s and reports whether anything is known. measured reports whether
-// Measure has completed before.
-func (e *podEntry) read(h *cgroup.Host, measured bool, s *nodepressure.PodStats) (known bool) {
+// read reads the usage into s and reports whether any usage is available. measured means that
+// Measure has completed at least once.
+func (e *podEntry) read(h *cgroup.Host, measured bool, s *nodepressure.PodStats) (ok bool) {
 	e.open(h)
 	*s = nodepressure.PodStats{Containers: s.Containers[:0], Volumes: s.Volumes[:0]}
 	if e.group == nil {
@@ -282,15 +280,15 @@ func (e *podEntry) read(h *cgroup.Host, measured bool, s *nodepressure.PodStats)
 	return s.MemoryKnown || s.EphemeralKnown
 }
 
-func (b *containerEntry) read(s *nodepressure.PodStats) {
-	if b.group == nil {
+func (c *containerEntry) read(s *nodepressure.PodStats) {
+	if c.group == nil {
 		return
 	}
-	err := b.group.Memory(&b.memory)
+	err := c.group.Memory(&c.memory)
 	if errors.Is(err, cgroup.ErrRemoved) {
-		b.close()
+		c.close()
 	}
 	if err == nil {
-		s.Containers = append(s.Containers, nodepressure.ContainerStats{Name: b.name, MemoryKnown: true, Memory: b.memory.WorkingSet()})
+		s.Containers = append(s.Containers, nodepressure.ContainerStats{Name: c.name, MemoryKnown: true, Memory: c.memory.WorkingSet()})
 	}
 }

@@ -60,7 +60,7 @@ func (s *Summarizer) node(now time.Time) (*stats.NodeStats, error) {
 	return out, nil
 }
 
-// group reads an extra cgroup.
+// group reads the CPU and memory of a cgroup.
 func (s *Summarizer) group(now time.Time, path string) (*stats.ContainerStats, error) {
 	g, err := s.Host.Open(path)
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *Summarizer) disk(now time.Time, d *Disk) *stats.FsStats {
 	}
 }
 
-// memory converts m; available memory is set only if there is a limit.
+// memory converts m. It sets the available memory only if there is a limit.
 func memory(now time.Time, m *cgroup.Memory, limit int64) *stats.MemoryStats {
 	out := &stats.MemoryStats{
 		Time: metav1.NewTime(now), UsageBytes: toUint64(m.Usage), WorkingSetBytes: toUint64(m.WorkingSet()), RSSBytes: toUint64(m.Anon),
@@ -140,21 +140,21 @@ func (p *Pods) summary(now time.Time, pod *corev1.Pod) stats.PodStats {
 		out.ProcessStats = &stats.ProcessStats{ProcessCount: toUint64(uses.Processes)}
 	}
 	for i := range e.containers {
-		if b := &e.containers[i]; b.group != nil {
-			limit, _ := b.group.Limit()
+		if c := &e.containers[i]; c.group != nil {
+			limit, _ := c.group.Limit()
 			out.Containers = append(out.Containers, stats.ContainerStats{
-				Name: b.name, StartTime: startOf(pod, b.name), CPU: b.cpu.stats(now, b.group), Memory: memory(now, &b.memory, limit),
+				Name: c.name, StartTime: startTime(pod, c.name), CPU: c.cpu.stats(now, c.group), Memory: memory(now, &c.memory, limit),
 			})
 		}
 	}
 	if e.disk != nil {
-		e.disk.summary(pod, &out)
+		e.disk.addToSummary(pod, &out)
 	}
 	return out
 }
 
-// startOf returns the start time of a container.
-func startOf(pod *corev1.Pod, name string) metav1.Time {
+// startTime returns the start time of a container.
+func startTime(pod *corev1.Pod, name string) metav1.Time {
 	for _, list := range [][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
 		for i := range list {
 			if r := list[i].State.Running; list[i].Name == name && r != nil {
@@ -165,14 +165,14 @@ func startOf(pod *corev1.Pod, name string) metav1.Time {
 	return pod.CreationTimestamp
 }
 
-// summary adds the measured disk usage.
-func (d *diskUse) summary(pod *corev1.Pod, out *stats.PodStats) {
-	at := metav1.NewTime(d.at)
+// addToSummary adds the measured disk usage to the stats of a pod.
+func (d *diskUse) addToSummary(pod *corev1.Pod, out *stats.PodStats) {
+	measuredAt := metav1.NewTime(d.at)
 	fs := func(f nodepressure.FsStats) *stats.FsStats {
 		if !f.Known {
 			return nil
 		}
-		return &stats.FsStats{Time: at, UsedBytes: toUint64(f.Bytes), InodesUsed: toUint64(f.Inodes)}
+		return &stats.FsStats{Time: measuredAt, UsedBytes: toUint64(f.Bytes), InodesUsed: toUint64(f.Inodes)}
 	}
 	for i := range d.containers {
 		for j := range out.Containers {
@@ -184,7 +184,7 @@ func (d *diskUse) summary(pod *corev1.Pod, out *stats.PodStats) {
 	for i := range d.volumes {
 		v := &d.volumes[i]
 		s := stats.VolumeStats{Name: v.Name, FsStats: stats.FsStats{
-			Time: at, UsedBytes: toUint64(v.Bytes), InodesUsed: toUint64(v.Inodes), CapacityBytes: toUint64(v.Capacity),
+			Time: measuredAt, UsedBytes: toUint64(v.Bytes), InodesUsed: toUint64(v.Inodes), CapacityBytes: toUint64(v.Capacity),
 			AvailableBytes: toUint64(v.Available), Inodes: toUint64(v.TotalInodes), InodesFree: toUint64(v.FreeInodes),
 		}}
 		if v.Claim != "" {

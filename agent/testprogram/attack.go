@@ -93,7 +93,7 @@ func traceAll(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// forkRepeatedly starts processes up to the limit; each of them exits after a moment.
+// forkRepeatedly starts processes up to the limit. Each exits after 100 ms.
 func forkRepeatedly(ctx context.Context) error {
 	attr := &syscall.ProcAttr{Env: os.Environ(), Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}}
 	for ctx.Err() == nil {
@@ -112,7 +112,7 @@ func forkRepeatedly(ctx context.Context) error {
 // writablePaths are the files and directories that a container can usually write.
 var writablePaths = []string{"/fill", "/tmp/fill", "/dev/fill", "/dev/shm/fill", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf", "/dev/termination-log"}
 
-// writeEverywhere writes limit bytes to every place.
+// writeEverywhere writes limit bytes to each of writablePaths.
 func writeEverywhere(limit int64) error {
 	data := bytes.Repeat([]byte("berth"), chunkSize/5+1)[:chunkSize]
 	for _, name := range writablePaths {
@@ -128,7 +128,7 @@ func writeEverywhere(limit int64) error {
 	return nil
 }
 
-// openDescriptors opens files until it may not open more, and keeps them open.
+// openDescriptors opens files until it reaches the limit, and does not close them.
 func openDescriptors() error {
 	var fds []int
 	for {

@@ -31,7 +31,7 @@ func (w *worker) writeOnce(ctx context.Context) error {
 		return err
 	}
 	defer f.Close()
-	// Not zeroes, which some file systems do not store.
+	// Some file systems do not store zeroes.
 	data := bytes.Repeat([]byte("berth"), chunkSize/5+1)[:chunkSize]
 	err = runPaced(ctx, int64(w.write), int64(w.writeRate), func(due int64) error {
 		for ; due > 0; due -= min(due, chunkSize) {
@@ -53,6 +53,7 @@ func (w *worker) readFile(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		// The wrapper hides other methods of f, so that Copy reads the data into memory.
 		_, err = io.Copy(io.Discard, struct{ io.Reader }{f})
 		f.Close()
 		if err != nil {

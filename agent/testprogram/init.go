@@ -14,8 +14,8 @@ const programName = "workload"
 // settleDelay is the time after which a running program is assumed to have finished its start.
 const settleDelay = 300 * time.Millisecond
 
-// If berth is executed under the name workload, run this program before the other packages are
-// initialized (see package fastinit). init does not return then.
+// If berth is executed under the name workload, init runs this program before the other packages
+// are initialized (see package fastinit), and does not return.
 func init() {
 	if filepath.Base(os.Args[0]) != programName {
 		return

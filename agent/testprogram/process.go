@@ -23,7 +23,7 @@ func (w *worker) startProcesses(ctx context.Context) error {
 	return runPaced(ctx, int64(w.processes), int64(w.processRate), func(due int64) error {
 		for ; due > 0; due-- {
 			for {
-				// They exit with their parent, even without a PID namespace.
+				// The processes exit with their parent, even without a PID namespace.
 				attr := &syscall.ProcAttr{Env: os.Environ(), Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}}
 				if _, err := syscall.ForkExec(path, args, attr); err == nil {
 					break
@@ -42,8 +42,8 @@ func (w *worker) startProcesses(ctx context.Context) error {
 func sleeperProgram() (path string, args []string, err error) {
 	program, err := pause.Program()
 	if err != nil {
-		self, err := os.Executable()
-		return self, []string{self, "-after=1000h"}, err
+		executable, err := os.Executable()
+		return executable, []string{executable, "-after=1000h"}, err
 	}
 	fd, err := unix.MemfdCreate("sleeper", 0)
 	if err != nil {
@@ -52,14 +52,14 @@ func sleeperProgram() (path string, args []string, err error) {
 	if _, err := unix.Write(fd, program); err != nil {
 		return "", nil, err
 	}
-	// A file that is open for writing cannot be executed: open it again for reading.
+	// A file that is open for writing cannot be executed, so open it again for reading.
 	path = "/proc/" + strconv.Itoa(os.Getpid()) + "/fd/" + strconv.Itoa(fd)
-	read, err := unix.Open(path, unix.O_RDONLY, 0)
+	readFD, err := unix.Open(path, unix.O_RDONLY, 0)
 	if err != nil {
 		return "", nil, err
 	}
 	_ = unix.Close(fd)
-	return "/proc/" + strconv.Itoa(os.Getpid()) + "/fd/" + strconv.Itoa(read), []string{"sleeper"}, nil
+	return "/proc/" + strconv.Itoa(os.Getpid()) + "/fd/" + strconv.Itoa(readFD), []string{"sleeper"}, nil
 }
 
 // burnCPU uses the CPU for a part of each 10 ms.
@@ -75,6 +75,7 @@ func (w *worker) burnCPU(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// printLines prints numbered lines.
 func (w *worker) printLines(ctx context.Context) error {
 	n := 0
 	return runPaced(ctx, int64(w.lines), int64(w.lineRate), func(due int64) error {

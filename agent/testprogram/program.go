@@ -71,15 +71,15 @@ func (f *flags) declare(s *flag.FlagSet) {
 	s.IntVar(&f.lineRate, "line-rate", 0, "lines per second for -lines; 0 is unlimited")
 	s.IntVar(&f.lineSize, "line-size", 64, "length of the lines in bytes")
 
-	s.Var(&f.attack, "attack", "disturb the node, in a container: a list of "+strings.Join(attackNames, ", "))
-	s.Var(&f.attackSize, "attack-size", "bytes that -attack=write writes to each writable place")
+	s.Var(&f.attack, "attack", "disturb the node from a container; a list of "+strings.Join(attackNames, ", "))
+	s.Var(&f.attackSize, "attack-size", "bytes that -attack=write writes to each writable path")
 
 	s.IntVar(&f.exit, "exit", 0, "exit code; a nonzero code without other tasks exits immediately")
 	s.DurationVar(&f.after, "after", 0, "exit after this time; 0 waits for a signal or request")
 	s.BoolVar(&f.ignoreSIGTERM, "ignore-sigterm", false, "do not exit on SIGTERM")
 	s.BoolVar(&f.ignoreSIGTERM, "deaf", false, "deprecated: use -ignore-sigterm")
 	s.DurationVar(&f.stopDelay, "stop-delay", 0, "time from SIGTERM to the exit")
-	s.BoolVar(&f.graceful, "graceful", false, "on SIGTERM accept the connections that wait, close the listener, answer the requests, and exit")
+	s.BoolVar(&f.graceful, "graceful", false, "on SIGTERM accept pending connections, close the listener, answer the requests, and exit")
 	s.DurationVar(&f.stopDelay, "last-words", 0, "deprecated: use -stop-delay")
 }
 
@@ -161,9 +161,9 @@ func (w *worker) idle() bool {
 // startTasks starts each selected task.
 func (w *worker) startTasks(ctx context.Context) {
 	type task struct {
-		name   string
-		wanted bool
-		do     func(context.Context) error
+		name    string
+		enabled bool
+		run     func(context.Context) error
 	}
 	tasks := []task{
 		{"memory", w.memory > 0, func(ctx context.Context) error { return w.allocateMemory(ctx, int64(w.memory), int64(w.memoryRate)) }},
@@ -179,11 +179,11 @@ func (w *worker) startTasks(ctx context.Context) {
 		tasks = append(tasks, task{"attack " + name, true, func(ctx context.Context) error { return w.runAttack(ctx, name) }})
 	}
 	for _, t := range tasks {
-		if !t.wanted {
+		if !t.enabled {
 			continue
 		}
 		go func() {
-			if err := t.do(ctx); err != nil && !errors.Is(err, context.Canceled) {
+			if err := t.run(ctx); err != nil && !errors.Is(err, context.Canceled) {
 				w.printf("%s failed: %v", t.name, err)
 				return
 			}
@@ -202,14 +202,14 @@ func (w *worker) printf(format string, args ...any) {
 // runPaced calls step with the amount that is due until total is done or ctx ends. A total below
 // 0 has no end. rate is per second; with rate 0 everything is due immediately.
 func runPaced(ctx context.Context, total, rate int64, step func(due int64) error) error {
-	start, done := time.Now(), int64(0)
-	for done < total || total < 0 {
+	start, completed := time.Now(), int64(0)
+	for completed < total || total < 0 {
 		due := int64(1 << 20)
 		if rate > 0 {
-			due = int64(time.Since(start).Seconds()*float64(rate)) - done
+			due = int64(time.Since(start).Seconds()*float64(rate)) - completed
 		}
 		if total >= 0 {
-			due = min(due, total-done)
+			due = min(due, total-completed)
 		}
 		if due <= 0 {
 			select {
@@ -222,7 +222,7 @@ func runPaced(ctx context.Context, total, rate int64, step func(due int64) error
 		if err := step(due); err != nil {
 			return err
 		}
-		done += due
+		completed += due
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -129,18 +129,18 @@ func TestExit(t *testing.T) {
 	p.waitForLine(t, "listening")
 	_ = p.Process.Signal(syscall.SIGTERM)
 	if code := p.waitExited(t); code != 4 {
-		t.Errorf("exit request: code %d, want 4", code)
+		t.Errorf("exit code after SIGTERM %d, want 4", code)
 	}
 	p = start(t, "-listen=127.0.0.1:0", "-deaf")
 	address := strings.TrimPrefix(p.waitForLine(t, "listening"), "listening at ")
 	_ = p.Process.Signal(syscall.SIGTERM)
 	p.waitForLine(t, "received terminated")
 	if body := request(t, http.MethodPost, "http://"+address+"/exit?code=300"); !strings.Contains(body, "must be a number from 0 to 255") {
-		t.Errorf("a code of 300: %s", body)
+		t.Errorf("response to code 300 %q, want an error", body)
 	}
 	request(t, http.MethodPost, "http://"+address+"/exit?code=9")
 	if code := p.waitExited(t); code != 9 {
-		t.Errorf("code %d, want 9", code)
+		t.Errorf("exit code %d, want 9", code)
 	}
 }
 
@@ -158,16 +158,16 @@ func TestHTTP(t *testing.T) {
 	}
 	before := p.statusField(t, "RssAnon")
 	if got := request(t, http.MethodPost, address+"/memory?bytes=32Mi&rate=1Gi"); got != "" || p.statusField(t, "RssAnon") < before+(32<<10) {
-		t.Errorf("memory: %q, and %d KiB after %d", got, p.statusField(t, "RssAnon"), before)
+		t.Errorf("response %q, and %d KiB after %d, want none, and 32 MiB more", got, p.statusField(t, "RssAnon"), before)
 	}
 	if got := request(t, http.MethodPost, address+"/memory?bytes=large"); !strings.Contains(got, `"large": must be a number of bytes`) {
-		t.Errorf("an invalid size: %q", got)
+		t.Errorf("response to an invalid size %q, want an error", got)
 	}
 }
 
-// TestGraceful checks that a connection opened before SIGTERM gets its response, and that the program
+// TestGracefulExit checks that a connection opened before SIGTERM gets its response, and that the program
 // then exits.
-func TestGraceful(t *testing.T) {
+func TestGracefulExit(t *testing.T) {
 	p := start(t, "-listen=127.0.0.1:0", "-graceful")
 	address := strings.TrimPrefix(p.waitForLine(t, "listening at "), "listening at ")
 	conn, err := net.Dial("tcp", address)
@@ -182,10 +182,10 @@ func TestGraceful(t *testing.T) {
 	fmt.Fprintf(conn, "GET /healthz HTTP/1.0\r\n\r\n")
 	response, err := io.ReadAll(conn)
 	if err != nil || !strings.Contains(string(response), "200 OK") {
-		t.Errorf("response %q, error %v", response, err)
+		t.Errorf("response %q, %v, want 200 OK", response, err)
 	}
 	if code := p.waitExited(t); code != 0 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("exit code %d, want 0", code)
 	}
 }
 

@@ -27,9 +27,9 @@ func sendRequests(rateText, durationText string, urls []string, out io.Writer) e
 	tick := time.NewTicker(time.Second / time.Duration(rate))
 	defer tick.Stop()
 	var wg sync.WaitGroup
-	end := time.Now().Add(duration)
+	deadline := time.Now().Add(duration)
 	sent := 0
-	for ; time.Now().Before(end); sent++ {
+	for ; time.Now().Before(deadline); sent++ {
 		url := urls[sent%len(urls)]
 		wg.Go(func() { r.request(url) })
 		<-tick.C
@@ -61,16 +61,16 @@ func (r *requester) request(url string) {
 }
 
 func (r *requester) get(url string) error {
-	reply, err := r.client.Get(url)
+	response, err := r.client.Get(url)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = reply.Body.Close() }()
-	if _, err := io.Copy(io.Discard, reply.Body); err != nil {
-		return fmt.Errorf("reading the answer of %s: %w", url, err)
+	defer func() { _ = response.Body.Close() }()
+	if _, err := io.Copy(io.Discard, response.Body); err != nil {
+		return fmt.Errorf("reading the response of %s: %w", url, err)
 	}
-	if reply.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", url, reply.Status)
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", url, response.Status)
 	}
 	return nil
 }

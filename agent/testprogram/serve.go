@@ -29,18 +29,18 @@ func (w *worker) serveHTTP(ctx context.Context) error {
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	go func() {
 		defer close(w.served)
-		_ = server.Serve(endingListener{w.listener})
+		_ = server.Serve(deadlineListener{w.listener})
 	}()
 	w.printf("listening at %v", listener.Addr())
 	return nil
 }
 
-// backlogTime is the time in which the program accepts the connections that wait when SIGTERM
-// arrives. The kernel resets those that are not accepted when the listener is closed.
+// backlogTime is the time in which the program accepts pending connections after SIGTERM. The
+// kernel resets pending connections when the listener is closed.
 const backlogTime = 200 * time.Millisecond
 
-// finishRequests accepts the connections that wait, closes the listener and waits for the requests
-// that have begun.
+// finishRequests accepts pending connections, closes the listener and waits until the requests are
+// answered.
 func (w *worker) finishRequests(ctx context.Context) {
 	if !w.graceful || w.server == nil {
 		return
@@ -50,10 +50,11 @@ func (w *worker) finishRequests(ctx context.Context) {
 	_ = w.server.Shutdown(ctx)
 }
 
-// endingListener is closed when its deadline passes. http.Server repeats Accept after a timeout.
-type endingListener struct{ *net.TCPListener }
+// deadlineListener returns net.ErrClosed from Accept when its deadline passes, because http.Server
+// retries Accept after a timeout.
+type deadlineListener struct{ *net.TCPListener }
 
-func (l endingListener) Accept() (net.Conn, error) {
+func (l deadlineListener) Accept() (net.Conn, error) {
 	conn, err := l.TCPListener.Accept()
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil, net.ErrClosed

@@ -13,9 +13,9 @@
 //
 // Invariants:
 //
-//   - After Remove, or after Cleanup of the directory of a killed process, nothing is left: no
-//     process, mount, loop device, cgroup, bridge or file.
+//   - After Remove, or after Cleanup of the directory of a killed process, no process, mount,
+//     loop device, cgroup, bridge or file remains.
 //   - Nodes of other directories are not touched.
 //
-// The package needs root, loop devices and mkfs.ext4. CheckRequirements reports what is missing.
+// The package requires root, loop devices and mkfs.ext4; see CheckRequirements.
 package virtualnode

@@ -48,7 +48,7 @@ func FreeSubnet(start uint32) (string, error) {
 
 func overlaps(prefix netip.Prefix, addrs []net.Addr) bool {
 	for _, a := range addrs {
-		if other, err := netip.ParsePrefix(a.String()); err == nil && prefix.Overlaps(other.Masked()) {
+		if network, err := netip.ParsePrefix(a.String()); err == nil && prefix.Overlaps(network.Masked()) {
 			return true
 		}
 	}
@@ -56,8 +56,8 @@ func overlaps(prefix netip.Prefix, addrs []net.Addr) bool {
 }
 
 // DeviceWithin returns a network device of this machine, other than the named one, whose network
-// lies in the prefix: the kernel could not distinguish it from that of the prefix. It returns "" if there
-// is none.
+// lies in the prefix: the kernel could not distinguish the two networks. It returns "" if there is
+// none.
 func DeviceWithin(prefix netip.Prefix, except string) (string, error) {
 	devices, err := net.Interfaces()
 	if err != nil {
@@ -65,11 +65,11 @@ func DeviceWithin(prefix netip.Prefix, except string) (string, error) {
 	}
 	for _, d := range devices {
 		addrs, err := d.Addrs()
-		if d.Name == except || err != nil { // a device that was just removed
+		if d.Name == except || err != nil { // err: the device was just removed
 			continue
 		}
 		for _, a := range addrs {
-			if other, err := netip.ParsePrefix(a.String()); err == nil && prefix.Contains(other.Addr().Unmap()) && other.Bits() >= prefix.Bits() {
+			if network, err := netip.ParsePrefix(a.String()); err == nil && prefix.Contains(network.Addr().Unmap()) && network.Bits() >= prefix.Bits() {
 				return d.Name, nil
 			}
 		}

@@ -77,7 +77,7 @@ func (n *Node) RuntimeDir() string { return n.pool.nodeRuntimeDir(n.Name) }
 // also removes the pool.
 func (n *Node) Remove(ctx context.Context) error {
 	err := errors.Join(n.pool.remove(ctx, n.Name), removeBridge(n.Bridge))
-	if len(n.pool.leftoverNodes()) == 0 {
+	if len(n.pool.existingNodes()) == 0 {
 		err = errors.Join(err, n.pool.Cleanup(ctx))
 	}
 	return err

@@ -26,7 +26,7 @@ type Pool struct {
 	host *cgroup.Host
 }
 
-// CheckRequirements returns why this machine cannot run virtual nodes, or nil.
+// CheckRequirements returns an error if this machine cannot run virtual nodes.
 func CheckRequirements() error {
 	if os.Geteuid() != 0 {
 		return errors.New("virtual nodes require root: they use cgroups and mounts")
@@ -75,7 +75,7 @@ func (p *Pool) bridgePrefix() string { return "bv" + p.id + "-" }
 // Cleanup removes all nodes of the pool, including those of a killed process.
 func (p *Pool) Cleanup(ctx context.Context) error {
 	var errs []error
-	for _, name := range p.leftoverNodes() {
+	for _, name := range p.existingNodes() {
 		errs = append(errs, p.remove(ctx, name))
 	}
 	errs = append(errs, p.removeBridges(), p.removeFirewallRules(ctx), p.host.Remove(ctx, p.cgroup()), ignoreNotExist(os.Remove(p.runDir())), ignoreNotExist(os.Remove(p.dir)), os.RemoveAll(p.ImageDir()))
@@ -88,8 +88,8 @@ func (p *Pool) removeFirewallRules(ctx context.Context) error {
 	return network.RemoveRules(ctx, func(network, _ string) bool { return strings.HasPrefix(network, p.bridgePrefix()) })
 }
 
-// leftoverNodes returns the names of nodes that left cgroups, mounts or directories.
-func (p *Pool) leftoverNodes() []string {
+// existingNodes returns the names of all nodes that have a cgroup, a mount or a directory.
+func (p *Pool) existingNodes() []string {
 	var names []string
 	for _, dir := range []string{p.dir, p.runDir()} {
 		entries, _ := os.ReadDir(dir)
@@ -107,7 +107,7 @@ func (p *Pool) leftoverNodes() []string {
 	return slices.Compact(names)
 }
 
-// remove removes everything of a node: first the runtime, then processes, then mounts.
+// remove removes a node: first the runtime, then processes, mounts and files.
 func (p *Pool) remove(ctx context.Context, name string) error {
 	run, disk, group := filepath.Join(p.runDir(), name), filepath.Join(p.dir, name), filepath.Join(p.cgroup(), name)
 	killRuntime(run)

@@ -10,7 +10,7 @@ import (
 // Pool manages the virtual nodes of one cluster. Only Linux has them.
 type Pool struct{}
 
-// CheckRequirements returns why this machine cannot run virtual nodes.
+// CheckRequirements returns an error.
 func CheckRequirements() error {
 	return errors.New("virtual nodes require Linux; use simulated nodes")
 }

@@ -54,7 +54,8 @@ func runtimeProcesses(dir string) []int {
 	return pids
 }
 
-// waitUntilEmpty waits until a cgroup has no processes, and kills processes that join it late.
+// waitUntilEmpty waits until a cgroup has no processes. It kills processes that join the cgroup in the
+// meantime.
 func (p *Pool) waitUntilEmpty(ctx context.Context, group string) error {
 	for {
 		pids, err := p.host.Procs(group)

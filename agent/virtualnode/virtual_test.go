@@ -24,7 +24,7 @@ import (
 func newPool(t *testing.T) *Pool {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		testkit.SkipOrFail(t, "root", "virtual nodes consist of cgroups and mounts")
+		testkit.SkipOrFail(t, "root", "virtual nodes require cgroups and mounts")
 	}
 	if _, err := exec.LookPath("mkfs.ext4"); err != nil {
 		testkit.SkipOrFail(t, "mkfs.ext4", err.Error())
@@ -73,14 +73,14 @@ func TestNodeLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	if total := int64(fs.Blocks) * fs.Frsize; total < 32<<20 || total > 64<<20 {
-		t.Errorf("the disk has %d bytes, want somewhat less than 64Mi", total)
+		t.Errorf("size of the disk %d bytes, want 32 to 64 MiB", total)
 	}
 	if fs.Files < 512 || fs.Files > 1024 {
-		t.Errorf("the disk has %d inodes, want about 512", fs.Files)
+		t.Errorf("inodes of the disk %d, want 512 to 1024", fs.Files)
 	}
 	err = os.WriteFile(filepath.Join(n.Disk, "large"), make([]byte, 80<<20), 0o600)
 	if !errors.Is(err, unix.ENOSPC) {
-		t.Errorf("80Mi on a disk of 64Mi: %v, want no space left", err)
+		t.Errorf("writing 80 MiB to a disk of 64 MiB: %v, want %v", err, unix.ENOSPC)
 	}
 	if len(n.Bridge) > 15 {
 		t.Errorf("bridge name %s: longer than the kernel's limit of 15 bytes", n.Bridge)
@@ -113,13 +113,13 @@ func checkNothingRemains(t *testing.T, p *Pool) {
 	}
 	for _, dir := range []string{p.dir, p.runDir()} {
 		if points, err := mounts.At(dir); err != nil || len(points) > 0 {
-			t.Errorf("still mounted: %v %v", points, err)
+			t.Errorf("mounts below %s: %v, %v, want none", dir, points, err)
 		}
 	}
 	devices, _ := filepath.Glob("/sys/block/loop*/loop/backing_file")
 	for _, d := range devices {
 		if file, _ := os.ReadFile(d); strings.HasPrefix(string(file), p.dir+"/") {
-			t.Errorf("%s still has %s", d, file)
+			t.Errorf("loop device %s has file %s, want none of the pool", d, file)
 		}
 	}
 }
@@ -130,13 +130,13 @@ func TestRemoveKillsProcesses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := p.Create(t.Context(), Options{Name: "v2", Index: 1, Memory: 256 << 20, Disk: 64 << 20})
+	otherNode, err := p.Create(t.Context(), Options{Name: "v2", Index: 1, Memory: 256 << 20, Disk: 64 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
-	removed, kept := startSleeper(t, n), startSleeper(t, other)
+	process, otherProcess := startSleeper(t, n), startSleeper(t, otherNode)
 	waitErr := make(chan error, 1)
-	go func() { waitErr <- removed.Wait() }() // or a zombie stays in the cgroup
+	go func() { waitErr <- process.Wait() }() // otherwise a zombie stays in the cgroup
 	tmp := filepath.Join(n.Disk, "tmp")
 	if err := os.Mkdir(tmp, 0o755); err != nil {
 		t.Fatal(err)
@@ -148,11 +148,11 @@ func TestRemoveKillsProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Log(<-waitErr)
-	if err := kept.Process.Signal(syscall.Signal(0)); err != nil {
-		t.Errorf("a process of another node: %v", err)
+	if err := otherProcess.Process.Signal(syscall.Signal(0)); err != nil {
+		t.Errorf("signaling the process of the other node: %v, want it running", err)
 	}
-	if points, _ := mounts.At(other.Disk); len(points) != 1 {
-		t.Errorf("mounts of another node: %v", points)
+	if points, _ := mounts.At(otherNode.Disk); len(points) != 1 {
+		t.Errorf("mounts of the other node %v, want 1", points)
 	}
 }
 
@@ -187,7 +187,7 @@ func TestCreateReplacesNode(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := os.Lstat(filepath.Join(n.Disk, "file")); err == nil {
-			t.Error("a file of the first disk exists")
+			t.Error("the new node has a file of the first node, want an empty disk")
 		}
 		if err := os.WriteFile(filepath.Join(n.Disk, "file"), nil, 0o600); err != nil {
 			t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
+// claimVolume returns a volume that refers to a claim.
 func claimVolume(name, claim string) corev1.Volume {
 	return volume(name, corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}})
 }
@@ -45,29 +46,29 @@ func TestLocalClaim(t *testing.T) {
 	h.prepare(pod)
 	mounts, _, err := h.Mounts(pod, &pod.Spec.Containers[0], nil)
 	if err != nil || mounts[0].HostPath != dir || !mounts[0].Readonly {
-		t.Errorf("mounted %v, %v", mounts, err)
+		t.Errorf("mounts %v, %v, want %s read-only", mounts, err, dir)
 	}
 	for name, want := range map[string]os.FileMode{".": os.ModeDir | os.ModeSetgid | 0o775, "file": 0o664} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil || info.Mode() != want || info.Sys().(*syscall.Stat_t).Gid != 4711 {
-			t.Errorf("%s has mode %v and group %d, %v; want the group's, %v", name, info.Mode(), info.Sys().(*syscall.Stat_t).Gid, err, want)
+			t.Errorf("%s has mode %v and group %d, %v; want group 4711 and mode %v", name, info.Mode(), info.Sys().(*syscall.Stat_t).Gid, err, want)
 		}
 	}
 	if info, err := os.Stat("/etc/passwd"); err != nil || info.Sys().(*syscall.Stat_t).Gid == 4711 {
-		t.Errorf("a link was followed: %v", err)
+		t.Errorf("/etc/passwd has group 4711 or %v, want links not to be followed", err)
 	}
 	if u := usages(t, h, pod)["data"]; u.Claim != "db" || u.Local || u.Capacity <= 0 {
-		t.Errorf("usage is %+v", u)
+		t.Errorf("usage %+v, want that of claim db on a file system that is not local", u)
 	}
 	if err := h.Teardown(pod.UID); err != nil {
 		t.Fatal(err)
 	}
 	if got := readFile(t, dir, "file"); got != "old" {
-		t.Errorf("after the pod was deleted, the claim's file contains %q", got)
+		t.Errorf("file of the claim after Teardown %q, want \"old\"", got)
 	}
 }
 
-func TestMissingClaims(t *testing.T) {
+func TestUnusableClaims(t *testing.T) {
 	dir := t.TempDir()
 	for name, tc := range map[string]struct {
 		change func(c *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume)
@@ -95,12 +96,13 @@ func TestMissingClaims(t *testing.T) {
 			pod := podWith(claimVolume("data", "db"))
 			err := h.Prepare(context.Background(), pod)
 			if err == nil || !strings.HasPrefix(err.Error(), `MountVolume.SetUp failed for volume "data" : `) || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("error %v\nwant  %s", err, tc.want)
+				t.Errorf("Prepare: %v\nwant %s", err, tc.want)
 			}
 		})
 	}
 }
 
+// selector returns the requirement of a local volume's node affinity.
 func selector(v *corev1.PersistentVolume) *corev1.NodeSelectorRequirement {
 	return &v.Spec.NodeAffinity.Required.NodeSelectorTerms[0].MatchExpressions[0]
 }
@@ -111,7 +113,7 @@ func TestEphemeralClaim(t *testing.T) {
 	h := newFixture(t, claim, pv)
 	pod := podWith(volume("data", corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}))
 	if err := h.Prepare(context.Background(), pod); err == nil || !strings.Contains(err.Error(), "was not created for pod") {
-		t.Errorf("error %v", err)
+		t.Errorf("Prepare with a claim of another owner: %v, want an error", err)
 	}
 	claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "web", UID: pod.UID, Controller: ptr.To(true)}}
 	if _, err := h.client.CoreV1().PersistentVolumeClaims("shop").Update(context.Background(), claim, metav1.UpdateOptions{}); err != nil {

@@ -10,9 +10,9 @@ import (
 	"k8s.io/component-helpers/resource"
 )
 
-// emptyDir creates a world-writable directory on disk or tmpfs. An existing one is not changed,
+// setUpEmptyDir creates a world-writable directory on disk or tmpfs. An existing one is not changed,
 // not even its mode.
-func (v *Volumes) emptyDir(pod *corev1.Pod, dir string, s *corev1.EmptyDirVolumeSource) error {
+func (v *Volumes) setUpEmptyDir(pod *corev1.Pod, dir string, s *corev1.EmptyDirVolumeSource) error {
 	switch s.Medium {
 	case corev1.StorageMediumDefault:
 		return makeWorldWritable(dir, fsGroup(pod))

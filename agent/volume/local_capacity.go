@@ -17,24 +17,24 @@ import (
 	"github.com/berthproject/berth/api/v1alpha1"
 )
 
-// defaultDiskReserve is what a disk image leaves free on its file system by default.
+// defaultDiskReserve is the space in bytes that a disk image leaves free on its file system by default.
 const defaultDiskReserve = 1 << 30
 
 // localMountFlags are the flags of volumes of Berth's provisioner. Programs of one pod must not get
 // rights in another, or on the node.
 const localMountFlags = unix.MS_NOSUID | unix.MS_NODEV
 
-// isProvisioned reports whether Berth's provisioner made the volume.
+// isProvisioned reports whether Berth's provisioner created the volume.
 func isProvisioned(pv *corev1.PersistentVolume) bool {
 	return pv.Annotations[storage.AnnDynamicallyProvisioned] == v1alpha1.LocalProvisioner && pv.Spec.Local != nil
 }
 
 // mountProvisioned mounts a volume of Berth's provisioner at its directory for the pod: a disk image
-// with the volume's capacity, or, if there is none, the directory itself. Such a directory is
-// measured instead; limit is its capacity then, and it is read-only if the limit is exceeded.
+// with the volume's capacity, or, if there is none, the directory itself. For a directory, limit is
+// the volume's capacity, and readOnly reports whether the usage exceeds it.
 func (v *Volumes) mountProvisioned(pod *corev1.Pod, pv *corev1.PersistentVolume) (limit int64, readOnly bool, err error) {
 	dir, err := filepath.EvalSymlinks(pv.Spec.Local.Path) // as in mountinfo
-	if info, e := os.Lstat(dir); err != nil || e != nil || !info.IsDir() {
+	if info, statErr := os.Lstat(dir); err != nil || statErr != nil || !info.IsDir() {
 		return 0, false, fmt.Errorf("PV %s: path %q does not exist or is not a directory", pv.Name, pv.Spec.Local.Path)
 	}
 	v.claimMu.Lock()
@@ -92,16 +92,16 @@ func (v *Volumes) mountLocal(pv *corev1.PersistentVolume, dir string, capacity i
 
 var errPlainDirectory = errors.New("its data is in a plain directory")
 
-// createImage creates the disk image of a new volume. It returns why the directory itself must be
-// used.
+// createImage creates the disk image of a new volume. It returns the reason if the directory
+// itself must be used.
 func (v *Volumes) createImage(pv *corev1.PersistentVolume, dir, image string, capacity int64) (reason, err error) {
-	mark := dir + v1alpha1.VolumePlainSuffix
-	_, markErr := os.Lstat(mark)
+	marker := dir + v1alpha1.VolumePlainSuffix
+	_, markerErr := os.Lstat(marker)
 	entries, err := os.ReadDir(dir)
 	switch {
 	case err != nil:
 		return nil, err
-	case pv.Annotations[v1alpha1.VolumeImageAnnotation] != "true" || markErr == nil || len(entries) > 0:
+	case pv.Annotations[v1alpha1.VolumeImageAnnotation] != "true" || markerErr == nil || len(entries) > 0:
 		return errPlainDirectory, nil
 	}
 	if reason = loopdisk.CheckRequirements(); reason == nil {
@@ -113,8 +113,8 @@ func (v *Volumes) createImage(pv *corev1.PersistentVolume, dir, image string, ca
 		}
 		reason = err
 	}
-	// The directory gets data, so that no later agent may hide it below an image.
-	return reason, os.WriteFile(mark, nil, 0o600)
+	// The marker prevents a later agent from mounting an image over the data of the directory.
+	return reason, os.WriteFile(marker, nil, 0o600)
 }
 
 // checkSpace returns an error if reserving size bytes leaves too little space.
@@ -173,6 +173,7 @@ func (v *Volumes) releaseProvisioned(pod types.UID) {
 	}
 }
 
+// recordEvent records a warning about a pod.
 func (v *Volumes) recordEvent(pod *corev1.Pod, reason, message string) {
 	if v.opts.Event != nil {
 		v.opts.Event(pod, corev1.EventTypeWarning, reason, message)

@@ -19,7 +19,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// provisionedClaim returns a claim of 10 MiB as Berth's provisioner makes it.
+// provisionedClaim returns a claim of 10 MiB as Berth's provisioner creates it.
 func provisionedClaim(t *testing.T) (*corev1.PersistentVolumeClaim, *corev1.PersistentVolume, string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "pv")
@@ -32,6 +32,7 @@ func provisionedClaim(t *testing.T) (*corev1.PersistentVolumeClaim, *corev1.Pers
 	return claim, pv, dir
 }
 
+// requireLoop skips the test without loop devices.
 func requireLoop(t *testing.T) {
 	t.Helper()
 	if err := loopdisk.CheckRequirements(); err != nil {
@@ -47,23 +48,23 @@ func fillDir(t *testing.T, dir string, n int) (int, error) {
 		return 0, err
 	}
 	defer f.Close()
-	done, block := 0, make([]byte, 1<<20)
-	for ; done < n; done += len(block) {
+	written, block := 0, make([]byte, 1<<20)
+	for ; written < n; written += len(block) {
 		if _, err := f.Write(block); err != nil {
-			return done, err
+			return written, err
 		}
 	}
-	return done, nil
+	return written, nil
 }
 
 // TestSoakClaimCapacity writes 100 MiB to a claim of 10 MiB. The claim must be full at its capacity,
-// keep its data, and not keep setuid programs or devices that work.
+// keep its data, and be mounted with nosuid and nodev.
 func TestSoakClaimCapacity(t *testing.T) {
-	rounds := 1
+	runs := 1
 	if os.Getenv("BERTH_SOAK") != "" {
-		rounds = 10
+		runs = 10
 	}
-	for range rounds {
+	for range runs {
 		claim, pv, dir := provisionedClaim(t)
 		h := newFixture(t, claim, pv)
 		requireLoop(t)
@@ -79,23 +80,23 @@ func TestSoakClaimCapacity(t *testing.T) {
 			t.Errorf("mounted with flags %x, %v; want nosuid and nodev", s.Flags, err)
 		}
 		if u := usages(t, h, first)["data"]; u.Capacity <= 8<<20 || u.Capacity > 10<<20 || u.Bytes < 8<<20 || u.Limit != 0 {
-			t.Errorf("usage %+v", u)
+			t.Errorf("usage %+v, want 8 to 10 MiB and no limit", u)
 		}
 		for i, pod := range []*corev1.Pod{first, second} {
 			if points, _ := mounts.At(dir); len(points) != 1 {
-				t.Errorf("%d mounts before pod %d is removed", len(points), i)
+				t.Errorf("%d mounts before the teardown of pod %d, want 1", len(points), i)
 			}
 			if err := h.Teardown(pod.UID); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if points, err := mounts.At(dir); len(points) != 0 || err != nil {
-			t.Errorf("still mounted: %v, %v", points, err)
+			t.Errorf("mounts after the teardown %v, %v, want none", points, err)
 		}
 		h.restart(h.opts.Root)
 		h.prepare(first)
 		if info, err := os.Stat(filepath.Join(dir, "data")); err != nil || info.Size() < 8<<20 {
-			t.Errorf("the data does not exist: %v", err)
+			t.Errorf("file in the claim: %v, %v, want at least 8 MiB", info, err)
 		}
 		if err := h.Teardown(first.UID); err != nil {
 			t.Fatal(err)
@@ -126,13 +127,13 @@ func TestClaimWithoutImage(t *testing.T) {
 		h.prepare(pod)
 		m, _, err := h.Mounts(pod, &pod.Spec.Containers[0], nil)
 		if err != nil || m[0].Readonly != tc.readOnly {
-			t.Errorf("with %d bytes: mounted %v, %v", tc.bytes, m, err)
+			t.Errorf("mounts with %d bytes %v, %v, want read-only %v", tc.bytes, m, err, tc.readOnly)
 		}
 		if last := events[len(events)-1]; !strings.Contains(last, tc.event) {
 			t.Errorf("event %s, want %s", last, tc.event)
 		}
 		if u := usages(t, h, pod)["data"]; u.Limit != 10<<20 || u.Bytes < int64(tc.bytes) || u.Capacity != 10<<20 || u.Local {
-			t.Errorf("usage %+v", u)
+			t.Errorf("usage %+v, want at least %d bytes with a limit and capacity of 10 MiB", u, tc.bytes)
 		}
 		var s unix.Statfs_t
 		if err := unix.Statfs(dir, &s); err != nil || s.Flags&unix.ST_NOSUID == 0 {
@@ -152,9 +153,9 @@ func TestClaimLeavesSpace(t *testing.T) {
 	h.opts.DiskReserve = func(capacity int64) int64 { return capacity }
 	err := h.Prepare(context.Background(), podWith(claimVolume("data", "db")))
 	if err == nil || !strings.Contains(err.Error(), "reserving 10485760 bytes on the file system of "+dir) {
-		t.Errorf("%v", err)
+		t.Errorf("Prepare: %v, want an error about the reserved bytes", err)
 	}
 	if remaining, _ := filepath.Glob(dir + ".*"); len(remaining) > 0 {
-		t.Errorf("remaining: %v", remaining)
+		t.Errorf("remaining files %v, want none", remaining)
 	}
 }

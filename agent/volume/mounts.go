@@ -12,7 +12,7 @@ import (
 // to replace $(NAME) in subPathExpr. Errors have the kubelet's wording for
 // CreateContainerConfigError.
 func (v *Volumes) Mounts(pod *corev1.Pod, container *corev1.Container, expand func(string) (string, error)) ([]*cri.Mount, []*cri.Device, error) {
-	p := v.tracked(pod.UID)
+	p := v.findPod(pod.UID)
 	if p == nil {
 		return nil, nil, fmt.Errorf("volumes of pod %s/%s are not prepared", pod.Namespace, pod.Name)
 	}
@@ -45,6 +45,7 @@ func (v *Volumes) Mounts(pod *corev1.Pod, container *corev1.Container, expand fu
 	return mounts, devices, err
 }
 
+// devices returns the block devices of a container. p.mu must be held.
 func (p *podVolumes) devices(container *corev1.Container) ([]*cri.Device, error) {
 	var out []*cri.Device
 	for _, d := range container.VolumeDevices {
@@ -61,7 +62,7 @@ func (p *podVolumes) devices(container *corev1.Container) ([]*cri.Device, error)
 	return out, nil
 }
 
-// absolutePath returns a container path, relative to the root.
+// absolutePath makes a container path absolute; a relative one is relative to the root.
 func absolutePath(path string) string { return filepath.Join("/", path) }
 
 func propagation(mode *corev1.MountPropagationMode) cri.MountPropagation {

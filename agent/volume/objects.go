@@ -52,13 +52,13 @@ func (r *objectReader) secret(ctx context.Context, namespace, name string) (*cor
 
 func readOnce[T any](cache map[types.NamespacedName]cachedRead[T], kind, namespace, name string, get func() (T, error)) (T, error) {
 	key := types.NamespacedName{Namespace: namespace, Name: name}
-	got, ok := cache[key]
+	cached, ok := cache[key]
 	if !ok {
-		got.object, got.err = get()
-		if apierrors.IsNotFound(got.err) { // the wording of the pod's event
-			got.err = apierrors.NewNotFound(schema.GroupResource{Resource: kind}, name)
+		cached.object, cached.err = get()
+		if apierrors.IsNotFound(cached.err) { // the wording of the pod's event
+			cached.err = apierrors.NewNotFound(schema.GroupResource{Resource: kind}, name)
 		}
-		cache[key] = got
+		cache[key] = cached
 	}
-	return got.object, got.err
+	return cached.object, cached.err
 }

@@ -57,7 +57,7 @@ func (b *payloadBuilder) configMap(ctx context.Context, p payload, name string, 
 	for k, s := range object.BinaryData {
 		data[k] = s
 	}
-	return p.keys(data, items, mode, optional, "config")
+	return p.addKeys(data, items, mode, optional, "config")
 }
 
 func (b *payloadBuilder) secret(ctx context.Context, p payload, name string, items []corev1.KeyToPath, mode *int32, optional *bool) error {
@@ -70,11 +70,11 @@ func (b *payloadBuilder) secret(ctx context.Context, p payload, name string, ite
 		return err
 	}
 	b.immutable = b.immutable && isTrue(object.Immutable)
-	return p.keys(object.Data, items, mode, optional, "secret")
+	return p.addKeys(object.Data, items, mode, optional, "secret")
 }
 
-// keys adds the files of an object: the items, or all keys.
-func (p payload) keys(data map[string][]byte, items []corev1.KeyToPath, mode *int32, optional *bool, kind string) error {
+// addKeys adds the files of an object: the items, or all keys.
+func (p payload) addKeys(data map[string][]byte, items []corev1.KeyToPath, mode *int32, optional *bool, kind string) error {
 	if len(items) == 0 {
 		for k, b := range data {
 			p[k] = file{data: b, mode: fileMode(mode)}
@@ -123,7 +123,7 @@ func (b *payloadBuilder) downward(p payload, items []corev1.DownwardAPIVolumeFil
 	return nil
 }
 
-// projected adds all sources; of duplicate paths the last one wins.
+// projected adds all sources. A later source replaces the file of an earlier one with the same path.
 func (b *payloadBuilder) projected(ctx context.Context, p payload, volume string, v *corev1.ProjectedVolumeSource) error {
 	for i, s := range v.Sources {
 		var err error
@@ -146,25 +146,25 @@ func (b *payloadBuilder) projected(ctx context.Context, p payload, volume string
 	return nil
 }
 
-func (b *payloadBuilder) token(ctx context.Context, p payload, s tokenSource, want *corev1.ServiceAccountTokenProjection, mode *int32) error {
+func (b *payloadBuilder) token(ctx context.Context, p payload, s tokenSource, projection *corev1.ServiceAccountTokenProjection, mode *int32) error {
 	b.immutable = false
-	value, err := b.tokens.get(ctx, b.opts.Client, b.pod, s, want, b.now())
+	value, err := b.tokens.get(ctx, b.opts.Client, b.pod, s, projection, b.now())
 	if err != nil {
 		return err
 	}
 	f := file{data: []byte(value), mode: fileMode(mode)}
-	// A token is readable only by its user.
+	// Only the containers' user or the fsGroup may read a token.
 	if uid, ok := commonUser(b.pod); ok && fsGroup(b.pod) == noFSGroup {
 		f.mode, f.uid = 0o600, uid
 	} else if fsGroup(b.pod) != noFSGroup {
 		f.mode = 0o600
 	}
-	p[want.Path] = f
+	p[projection.Path] = f
 	return nil
 }
 
-// commonUser returns the user that all containers run as, if it is set and the same.
-func commonUser(pod *corev1.Pod) (int, bool) {
+// commonUser returns the user of all containers. ok is false if a container has none or another one.
+func commonUser(pod *corev1.Pod) (uid int, ok bool) {
 	user := int64(-1)
 	for c := range containers(pod) {
 		var containerUser *int64

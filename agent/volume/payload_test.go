@@ -81,7 +81,7 @@ func TestFilesOfEachKind(t *testing.T) {
 		"mixed":  {"token": "token-1 of web for [bank]", "conf/b": "2", "key": "s3cret", "name": "web"},
 	} {
 		if got := files(t, h.path(pod, name)); !maps.Equal(got, want) {
-			t.Errorf("%s shows %q, want %q", name, got, want)
+			t.Errorf("files of volume %s %q, want %q", name, got, want)
 		}
 	}
 	points, err := mounts.At(h.root)
@@ -90,7 +90,7 @@ func TestFilesOfEachKind(t *testing.T) {
 	}
 	slices.Sort(points)
 	if !slices.Equal(points, []string{"mixed", "secret"}) || err != nil {
-		t.Errorf("volumes on tmpfs: %v, %v; want those with secrets", points, err)
+		t.Errorf("volumes on tmpfs: %v, %v; want mixed and secret", points, err)
 	}
 }
 
@@ -126,7 +126,7 @@ func TestMissingKeysAndObjects(t *testing.T) {
 	h.prepare(optional)
 	for _, name := range []string{"a", "b", "c"} {
 		if got := files(t, h.path(optional, name)); len(got) != 0 {
-			t.Errorf("%s shows %v", name, got)
+			t.Errorf("files of volume %s %v, want none", name, got)
 		}
 	}
 }

@@ -35,10 +35,9 @@ func (v *Volumes) Run(ctx context.Context) {
 	}
 }
 
-// UpdatePod sets a newer version of a prepared pod, whose labels and annotations may be shown
-// in files.
+// UpdatePod sets a newer version of a prepared pod. Files may contain its labels and annotations.
 func (v *Volumes) UpdatePod(pod *corev1.Pod) {
-	p := v.tracked(pod.UID)
+	p := v.findPod(pod.UID)
 	if p == nil {
 		return
 	}
@@ -55,8 +54,8 @@ func (v *Volumes) UpdatePod(pod *corev1.Pod) {
 }
 
 // refresh rewrites files whose source changed: of all pods, or only of pods with changed
-// metadata. Sources that cannot be read keep their files. Volumes that could not be set up are
-// retried.
+// metadata. It keeps files whose source cannot be read, and retries the setup of
+// incomplete volumes.
 func (v *Volumes) refresh(ctx context.Context, changedOnly bool) {
 	ctx, cancel := context.WithTimeout(ctx, refreshTimeout)
 	defer cancel()
@@ -88,6 +87,7 @@ func (v *Volumes) refresh(ctx context.Context, changedOnly bool) {
 	}
 }
 
+// refreshVolume rewrites the files of one volume.
 func (v *Volumes) refreshVolume(ctx context.Context, b *payloadBuilder, p *podVolumes, volume *corev1.Volume, m mountedVolume) {
 	files, _, err := b.payload(ctx, volume)
 	if err == nil {

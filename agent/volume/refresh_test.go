@@ -21,14 +21,15 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-func (h *fixture) update(cm *corev1.ConfigMap) {
+func (h *fixture) updateConfigMap(cm *corev1.ConfigMap) {
 	h.t.Helper()
 	if _, err := h.client.CoreV1().ConfigMaps(cm.Namespace).Update(context.Background(), cm, metav1.UpdateOptions{}); err != nil {
 		h.t.Fatal(err)
 	}
 }
 
-func (h *fixture) gets() int {
+// countGets returns the number of get requests so far.
+func (h *fixture) countGets() int {
 	n := 0
 	for _, a := range h.client.Actions() {
 		if a.GetVerb() == "get" {
@@ -54,35 +55,35 @@ func TestFilesAreRefreshed(t *testing.T) {
 		t.Error("files were rewritten without a change")
 	}
 
-	h.update(configMap("conf", map[string]string{"keep": "2", "new": "2"}))
+	h.updateConfigMap(configMap("conf", map[string]string{"keep": "2", "new": "2"}))
 	h.refresh(ctx, false)
 	if got, want := files(t, dir), map[string]string{"keep": "2", "new": "2"}; !maps.Equal(got, want) {
 		t.Errorf("files are %v, want %v", got, want)
 	}
 	if exists(dir, before) || exists(dir, newDataDirName) {
-		t.Error("the old version still exists")
+		t.Error("the previous version or the temporary link exists, want neither")
 	}
 
 	changed := pod.DeepCopy()
 	changed.Labels["app"] = "other"
 	h.UpdatePod(changed)
-	<-h.wake // what Run waits for
-	reads := h.gets()
+	<-h.wake // Run receives from it
+	reads := h.countGets()
 	h.refresh(ctx, true)
 	if got := readFile(t, h.path(pod, "down"), "app"); got != "other" {
-		t.Errorf("the label is shown as %q", got)
+		t.Errorf("file with the label %q, want \"other\"", got)
 	}
 	h.UpdatePod(changed) // no change
 	if len(h.wake) != 0 {
-		t.Error("an update without a change triggers a refresh")
+		t.Error("an update without a change triggers a refresh, want none")
 	}
 	h.refresh(ctx, true)
-	if h.gets() != reads+1 {
-		t.Errorf("%d reads for one changed pod with one configMap, want 1", h.gets()-reads)
+	if h.countGets() != reads+1 {
+		t.Errorf("%d reads for one changed pod with one configMap, want 1", h.countGets()-reads)
 	}
 }
 
-// Files whose source cannot be read are kept, and refreshed when it exists again.
+// Files remain while their source cannot be read, and are refreshed when it exists again.
 func TestFilesSurviveDeletedSource(t *testing.T) {
 	ctx := context.Background()
 	h := newFixture(t, configMap("conf", map[string]string{"a": "1"}))
@@ -93,14 +94,14 @@ func TestFilesSurviveDeletedSource(t *testing.T) {
 	}
 	h.refresh(ctx, false)
 	if got := readFile(t, h.path(pod, "conf"), "a"); got != "1" {
-		t.Errorf("the file contains %q", got)
+		t.Errorf("file contents %q, want 1", got)
 	}
 	if _, err := h.client.CoreV1().ConfigMaps("shop").Create(ctx, configMap("conf", map[string]string{"a": "2"}), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	h.refresh(ctx, false)
 	if got := readFile(t, h.path(pod, "conf"), "a"); got != "2" {
-		t.Errorf("the file contains %q", got)
+		t.Errorf("file contents %q, want 2", got)
 	}
 }
 
@@ -110,7 +111,7 @@ func TestIncompleteVolumesAreRetried(t *testing.T) {
 	h := newFixture(t)
 	pod := podWith(emptyDir("data"), configMapVolume("conf", "conf"))
 	if err := h.Prepare(ctx, pod); err == nil {
-		t.Fatal("a volume without a source")
+		t.Fatal("Prepare succeeded without the ConfigMap, want an error")
 	}
 	h.refresh(ctx, false)
 	if _, err := h.client.CoreV1().ConfigMaps("shop").Create(ctx, configMap("conf", map[string]string{"a": "1"}), metav1.CreateOptions{}); err != nil {
@@ -118,14 +119,14 @@ func TestIncompleteVolumesAreRetried(t *testing.T) {
 	}
 	h.refresh(ctx, false)
 	if got := readFile(t, h.path(pod, "conf"), "a"); got != "1" {
-		t.Errorf("the file contains %q", got)
+		t.Errorf("file contents %q, want 1", got)
 	}
-	p := h.tracked(pod.UID)
+	p := h.findPod(pod.UID)
 	if err := h.Teardown(pod.UID); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.setUpAll(ctx, p, pod, h.root+"/uid-1"); err == nil || exists(h.root, "uid-1") {
-		t.Errorf("volumes of a deleted pod were created: %v", err)
+		t.Errorf("setUpAll after Teardown: %v, want an error and no directory", err)
 	}
 }
 
@@ -140,9 +141,9 @@ func TestReadsAreShared(t *testing.T) {
 		pod.UID += podUID(i)
 		h.prepare(pod)
 	}
-	before := h.gets()
+	before := h.countGets()
 	h.refresh(ctx, false)
-	if n := h.gets() - before; n != 1 {
+	if n := h.countGets() - before; n != 1 {
 		t.Errorf("%d reads for 20 pods, want 1", n)
 	}
 }
@@ -180,11 +181,11 @@ func TestTokensAreRenewed(t *testing.T) {
 	now = now.Add(time.Hour)
 	h.refresh(ctx, false)
 	if got := readFile(t, h.path(pod, "hour"), "token"); got[:7] != "token-4" {
-		t.Errorf("without a response the token becomes %q", got)
+		t.Errorf("token without a response %q, want token-4", got)
 	}
 }
 
-// A reader that opens the version directory never sees files of two versions.
+// A reader that opens the version directory never reads files of two versions.
 func TestAtomicUpdate(t *testing.T) {
 	requireRoot(t)
 	dir := t.TempDir()
@@ -227,7 +228,7 @@ func TestAtomicUpdate(t *testing.T) {
 		b, errB := v.ReadFile("sub/b")
 		_ = v.Close()
 		if errA == nil && errB == nil && string(a) != string(b) { // an error means that the version was removed
-			t.Errorf("version %s beside %s", a, b)
+			t.Errorf("files of versions %s and %s, want one version", a, b)
 			break
 		}
 	}
@@ -241,11 +242,11 @@ func TestAtomicUpdate(t *testing.T) {
 	want := []string{dataDirName, current, "a", "sub"}
 	slices.Sort(want)
 	if !slices.Equal(names, want) || err != nil {
-		t.Errorf("the files are %v (%v), want %v", names, err, want)
+		t.Errorf("entries %v, %v, want %v", names, err, want)
 	}
 }
 
-// The next write repairs what a killed agent left incomplete.
+// The next write repairs the result of a killed agent.
 func TestWritePayloadRepairs(t *testing.T) {
 	requireRoot(t)
 	p := payload{"a": {data: []byte("1"), mode: 0o644}}
@@ -270,10 +271,10 @@ func TestWritePayloadRepairs(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got := files(t, dir); !maps.Equal(got, map[string]string{"a": "1"}) {
-			t.Errorf("%s: files are %v", name, got)
+			t.Errorf("%s: files %v, want a", name, got)
 		}
 		if entries, _ := os.ReadDir(dir); len(entries) != 3 {
-			t.Errorf("%s: %v remains", name, entries)
+			t.Errorf("%s: entries %v, want 3", name, entries)
 		}
 	}
 }

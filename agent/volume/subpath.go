@@ -14,7 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// resolveSubPath returns the subPath of a mount, "" for the whole volume.
+// resolveSubPath returns the subPath of a mount, or "" for the whole volume.
 func resolveSubPath(m *corev1.VolumeMount, expand func(string) (string, error)) (string, error) {
 	path, field := m.SubPath, "subPath"
 	if m.SubPathExpr != "" {
@@ -40,7 +40,8 @@ func resolveSubPath(m *corev1.VolumeMount, expand func(string) (string, error)) 
 // it. Containers of the pod therefore cannot replace it by a link before the runtime mounts it.
 // Missing directories are created unless readOnly.
 //
-// index is that of the mount in the container's spec. A previous mount there is removed.
+// index is the index of the mount in the container's spec. bindSubPath removes a previous mount of
+// that index.
 func (v *Volumes) bindSubPath(pod *corev1.Pod, container *corev1.Container, index int, m *corev1.VolumeMount, volume, sub string, readOnly bool) (string, error) {
 	fail := func(err error) (string, error) {
 		return "", fmt.Errorf("failed to prepare subPath for volumeMount %q of container %q: %w", m.Name, container.Name, err)
@@ -144,7 +145,7 @@ func mkdirBeneath(volume, sub string) error {
 	return nil
 }
 
-// makeMountTarget creates a directory or a file, like the type of fd.
+// makeMountTarget creates a directory if fd is one, and otherwise a file.
 func makeMountTarget(fd int, target string) error {
 	var s unix.Stat_t
 	if err := unix.Fstat(fd, &s); err != nil {

@@ -38,10 +38,10 @@ func TestSubPathIsCreatedAndMounted(t *testing.T) {
 	}
 	writeFile(t, "hello", mounts[0].HostPath, "file")
 	if got := readFile(t, h.volumeDir(pod), "a/b/file"); got != "hello" {
-		t.Errorf("the file written to the subPath is %q in the volume", got)
+		t.Errorf("file in the volume %q, want \"hello\"", got)
 	}
 	if info, _ := os.Stat(filepath.Join(h.volumeDir(pod), "a")); info.Mode().Perm() != 0o777 {
-		t.Errorf("the created directory has mode %v, want the volume's", info.Mode())
+		t.Errorf("mode of the created directory %v, want 0777 as the volume", info.Mode())
 	}
 	// Files and links that stay inside are bind-mounted as well.
 	if err := os.Symlink("a/b/file", filepath.Join(h.volumeDir(pod), "link")); err != nil {
@@ -51,7 +51,7 @@ func TestSubPathIsCreatedAndMounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := readFile(t, mounts[0].HostPath); got != "hello" {
-		t.Errorf("the file is %q", got)
+		t.Errorf("file behind the link %q, want \"hello\"", got)
 	}
 }
 
@@ -84,15 +84,15 @@ func TestSubPathNeverLeavesItsVolume(t *testing.T) {
 		}
 	}
 	if entries, _ := os.ReadDir(outside); len(entries) > 0 {
-		t.Errorf("the directory outside contains %v", entries)
+		t.Errorf("entries outside of the volume %v, want none", entries)
 	}
 	if points, _ := mounts.At(h.root); len(points) > 0 {
-		t.Errorf("mounted: %v", points)
+		t.Errorf("mounts %v, want none", points)
 	}
 }
 
-// A pod repeatedly replaces a directory by a link to the node's own while containers start: the
-// mounted directory is always inside the volume.
+// While a pod repeatedly replaces a directory with a link to a directory of the node, a container never
+// gets the latter.
 func TestSubPathRace(t *testing.T) {
 	h := newFixture(t)
 	outside := t.TempDir()
@@ -128,12 +128,12 @@ func TestSubPathRace(t *testing.T) {
 		}
 		mounted++
 		if exists(mounts[0].HostPath, "secret") {
-			t.Fatal("the container would see a directory of the node")
+			t.Fatal("the mounted directory is outside of the volume")
 		}
 	}
 	close(stop)
 	wg.Wait()
-	t.Logf("%d of 200 were mounted, none outside", mounted)
+	t.Logf("%d of 200 attempts mounted a directory", mounted)
 }
 
 func TestSubPathExpr(t *testing.T) {
@@ -148,7 +148,7 @@ func TestSubPathExpr(t *testing.T) {
 	}
 	writeFile(t, "x", mounts[0].HostPath, "file")
 	if got := readFile(t, h.volumeDir(pod), "logs/web-0/file"); got != "x" {
-		t.Errorf("the file contains %q", got)
+		t.Errorf("file contents %q, want x", got)
 	}
 	for value, want := range map[string]string{
 		"":      `volumeMount "data": subPathExpr "logs/$(POD)": expands to an empty path`,
@@ -178,15 +178,15 @@ func TestSubPathOfConfigMap(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := readFile(t, mounts[0].HostPath); got != "a=1" || !mounts[0].Readonly {
-			t.Errorf("the mounted file is %q, read-only %v", got, mounts[0].Readonly)
+			t.Errorf("mounted file %q, read-only %v, want a=1, read-only", got, mounts[0].Readonly)
 		}
 	}
 	if points, err := mounts.At(h.root); len(points) != 1 || err != nil {
-		t.Errorf("mounted are %v, %v; want one", points, err)
+		t.Errorf("mounts %v, %v, want one", points, err)
 	}
 	c.VolumeMounts[0].SubPath = "none.ini"
 	if _, _, err := h.Mounts(pod, c, nil); err == nil || !strings.Contains(err.Error(), "no such file") {
-		t.Errorf("error %v", err)
+		t.Errorf("Mounts of a missing subPath: %v, want an error", err)
 	}
 }
 
@@ -203,17 +203,17 @@ func TestMountOptions(t *testing.T) {
 		t.Fatal(mounts, devices, err)
 	}
 	if m := mounts[0]; m.ContainerPath != "/relative" || !m.Readonly || !m.RecursiveReadOnly || m.Propagation != cri.MountPropagation_PROPAGATION_PRIVATE {
-		t.Errorf("data is mounted as %v", m)
+		t.Errorf("mount of data %v, want /relative, recursively read-only and private", m)
 	}
 	if m := mounts[1]; m.ContainerPath != "/conf" || !m.Readonly || m.RecursiveReadOnly || m.Propagation != cri.MountPropagation_PROPAGATION_HOST_TO_CONTAINER {
-		t.Errorf("conf is mounted as %v", m)
+		t.Errorf("mount of conf %v, want /conf, read-only with HostToContainer", m)
 	}
 	c.VolumeDevices = []corev1.VolumeDevice{{Name: "data", DevicePath: "/dev/x"}}
 	if _, _, err := h.Mounts(pod, c, nil); errorText(err) != `volume "data": not a block device, but listed in volumeDevices of container "main"` {
-		t.Errorf("error %v", err)
+		t.Errorf("Mounts with an invalid device: %v, want an error", err)
 	}
 	c.VolumeDevices, c.VolumeMounts[0].Name = nil, "other"
 	if _, _, err := h.Mounts(pod, c, nil); errorText(err) != `cannot find volume "other" to mount into container "main"` {
-		t.Errorf("error %v", err)
+		t.Errorf("Mounts of an unknown volume: %v, want an error", err)
 	}
 }

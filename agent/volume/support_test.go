@@ -32,7 +32,7 @@ type fixture struct {
 func requireRoot(t *testing.T) {
 	t.Helper()
 	if os.Getuid() != 0 {
-		testkit.SkipOrFail(t, "root", "volumes are mounted and owned by other users")
+		testkit.SkipOrFail(t, "root", "mounting volumes and changing their owners requires root")
 	}
 }
 
@@ -64,7 +64,7 @@ func newFixture(t *testing.T, objects ...runtime.Object) *fixture {
 	return h
 }
 
-// restart replaces the Volumes by new ones for the same directory.
+// restart replaces the Volumes with a new one for the directory.
 func (h *fixture) restart(root string) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", Labels: map[string]string{corev1.LabelHostname: "n1"}},
 		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{"memory": resource.MustParse("64Mi"), "cpu": resource.MustParse("2")}}}
@@ -75,6 +75,7 @@ func (h *fixture) restart(root string) {
 	h.Volumes = v
 }
 
+// prepare prepares the volumes of a pod.
 func (h *fixture) prepare(pod *corev1.Pod) {
 	h.t.Helper()
 	if err := h.Prepare(context.Background(), pod); err != nil {

@@ -24,7 +24,7 @@ func (v *Volumes) Teardown(uid types.UID) error {
 	if err != nil {
 		return err
 	}
-	if p := v.tracked(uid); p != nil {
+	if p := v.findPod(uid); p != nil {
 		p.setUpMu.Lock()
 		p.mu.Lock()
 		p.tornDown = true
@@ -44,9 +44,9 @@ func (v *Volumes) Teardown(uid types.UID) error {
 	return nil
 }
 
-// unmountAndRemove unmounts everything below dir and removes it. It removes nothing while a
-// mount is left. Mounts are made private first: otherwise unmounting would propagate to the
-// node's own tree.
+// unmountAndRemove unmounts everything below dir and removes it. It removes nothing if a
+// mount remains. It makes mounts private first: otherwise unmounting would propagate to the node's
+// own tree.
 func unmountAndRemove(dir string) error {
 	points, err := mounts.At(dir)
 	if err != nil {

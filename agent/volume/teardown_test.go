@@ -35,7 +35,7 @@ func TestTeardownRemovesAll(t *testing.T) {
 			h.restart(filepath.Dir(h.root))
 		}
 		if uids, err := h.Pods(); err != nil || !slices.Equal(uids, []types.UID{pod.UID}) {
-			t.Errorf("pods on disk: %v, %v", uids, err)
+			t.Errorf("pods on disk %v, %v, want %s", uids, err, pod.UID)
 		}
 		for range 2 { // idempotent
 			if err := h.Teardown(pod.UID); err != nil {
@@ -45,31 +45,30 @@ func TestTeardownRemovesAll(t *testing.T) {
 		uids, err := h.Pods()
 		points, mountError := mounts.At(h.root)
 		if len(uids)+len(points) != 0 || err != nil || mountError != nil {
-			t.Errorf("remaining: %v, %v (%v, %v)", uids, points, err, mountError)
+			t.Errorf("pods %v and mounts %v after Teardown (%v, %v), want none", uids, points, err, mountError)
 		}
 	}
 }
 
-// Mounts of other programs in a volume are unmounted, but their content, including nested mounts, is
-// kept.
+// Teardown unmounts mounts of other programs in a volume, but keeps their content and nested mounts.
 func TestTeardownKeepsOtherData(t *testing.T) {
 	h := newFixture(t)
-	other := t.TempDir()
-	deep := filepath.Join(other, "deep")
-	if err := os.Mkdir(deep, 0o755); err != nil {
+	source := t.TempDir()
+	nested := filepath.Join(source, "nested")
+	if err := os.Mkdir(nested, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	mount := func(from, to, kind string, flags uintptr) {
+	mount := func(device, dir, kind string, flags uintptr) {
 		t.Helper()
-		if err := unix.Mount(from, to, kind, flags, ""); err != nil {
+		if err := unix.Mount(device, dir, kind, flags, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
-	mount(other, other, "", unix.MS_BIND)
-	t.Cleanup(func() { _ = unix.Unmount(other, unix.MNT_DETACH) })
-	mount("", other, "", unix.MS_SHARED) // as on machines with systemd
-	mount("tmpfs", deep, "tmpfs", 0)
-	writeFile(t, "other", deep, "file")
+	mount(source, source, "", unix.MS_BIND)
+	t.Cleanup(func() { _ = unix.Unmount(source, unix.MNT_DETACH) })
+	mount("", source, "", unix.MS_SHARED) // as on machines with systemd
+	mount("tmpfs", nested, "tmpfs", 0)
+	writeFile(t, "source", nested, "file")
 
 	pod := podWith(emptyDir("data"))
 	h.prepare(pod)
@@ -77,12 +76,12 @@ func TestTeardownKeepsOtherData(t *testing.T) {
 	if err := os.Mkdir(target, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	mount(other, target, "", unix.MS_BIND|unix.MS_REC)
+	mount(source, target, "", unix.MS_BIND|unix.MS_REC)
 	if err := h.Teardown(pod.UID); err != nil {
 		t.Fatal(err)
 	}
-	if got := readFile(t, deep, "file"); got != "other" {
-		t.Errorf("the file contains %q", got)
+	if got := readFile(t, nested, "file"); got != "source" {
+		t.Errorf("file contents after Teardown %q, want \"source\"", got)
 	}
 }
 
@@ -91,7 +90,7 @@ func TestNothingIsWrittenAfterTeardown(t *testing.T) {
 	h := newFixture(t, configMap("conf", map[string]string{"a": "1"}))
 	pod := podWith(configMapVolume("conf", "conf"))
 	h.prepare(pod)
-	p := h.tracked(pod.UID)
+	p := h.findPod(pod.UID)
 	m := p.volumes["conf"]
 	if err := h.Teardown(pod.UID); err != nil {
 		t.Fatal(err)
@@ -100,6 +99,6 @@ func TestNothingIsWrittenAfterTeardown(t *testing.T) {
 		t.Fatal(err)
 	}
 	if exists(h.root, string(pod.UID)) {
-		t.Error("the pod's directory was created again")
+		t.Error("the directory of the pod exists after Teardown, want none")
 	}
 }

@@ -36,7 +36,7 @@ type token struct {
 // get returns the token of a source. It requests a new one after 80 % of the lifetime or 24
 // hours.
 func (t *tokenCache) get(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod, s tokenSource,
-	want *corev1.ServiceAccountTokenProjection, now time.Time) (string, error) {
+	projection *corev1.ServiceAccountTokenProjection, now time.Time) (string, error) {
 	t.mu.Lock()
 	cached, ok := t.cached[s]
 	t.mu.Unlock()
@@ -44,18 +44,18 @@ func (t *tokenCache) get(ctx context.Context, client kubernetes.Interface, pod *
 		return cached.value, nil
 	}
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
-		ExpirationSeconds: want.ExpirationSeconds,
+		ExpirationSeconds: projection.ExpirationSeconds,
 		BoundObjectRef:    &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID},
 	}}
-	if want.Audience != "" {
-		request.Spec.Audiences = []string{want.Audience}
+	if projection.Audience != "" {
+		request.Spec.Audiences = []string{projection.Audience}
 	}
 	account := pod.Spec.ServiceAccountName
-	got, err := client.CoreV1().ServiceAccounts(pod.Namespace).CreateToken(ctx, account, request, metav1.CreateOptions{})
+	response, err := client.CoreV1().ServiceAccounts(pod.Namespace).CreateToken(ctx, account, request, metav1.CreateOptions{})
 	if err != nil {
 		return "", fmt.Errorf("failed to fetch token: %w", err)
 	}
-	cached = token{value: got.Status.Token, renew: now.Round(0).Add(min(got.Status.ExpirationTimestamp.Sub(now)*8/10, maxTokenAge))}
+	cached = token{value: response.Status.Token, renew: now.Round(0).Add(min(response.Status.ExpirationTimestamp.Sub(now)*8/10, maxTokenAge))}
 	t.mu.Lock()
 	t.cached[s] = cached
 	t.mu.Unlock()

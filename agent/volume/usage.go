@@ -18,12 +18,12 @@ type Usage struct {
 	Local bool
 	// Memory reports whether the volume is a tmpfs, whose bytes are memory.
 	Memory bool
-	// Claim is the name of the PersistentVolumeClaim, "" if none.
+	// Claim is the name of the PersistentVolumeClaim, or "".
 	Claim string
 	// Limit is the capacity of a claim that the pod must not exceed; 0 if its file system enforces it,
 	// or if there is none.
 	Limit int64
-	// SizeLimit of an emptyDir, 0 if none.
+	// SizeLimit of an emptyDir, or 0.
 	SizeLimit int64
 	// Bytes and Inodes in use.
 	Bytes, Inodes int64
@@ -35,7 +35,7 @@ type Usage struct {
 // walks the files of emptyDirs, which can be slow. On an error it returns the volumes that were
 // measured.
 func (v *Volumes) Usage(uid types.UID) ([]Usage, error) {
-	p := v.tracked(uid)
+	p := v.findPod(uid)
 	if p == nil {
 		return nil, nil
 	}

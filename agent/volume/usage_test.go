@@ -40,26 +40,27 @@ func TestUsage(t *testing.T) {
 	if len(after) != 4 {
 		t.Errorf("usage of %d volumes, want all but the hostPath", len(after))
 	}
-	for name, want := range map[string]int64{"disk": 2, "memory": 3} { // tmpfs counts names
+	for name, want := range map[string]int64{"disk": 2, "memory": 3} { // a tmpfs counts each hard link
 		bytes, inodes := after[name].Bytes-before[name].Bytes, after[name].Inodes-before[name].Inodes
 		if bytes < 1<<20 || bytes > 1<<20+64<<10 || inodes != want {
-			t.Errorf("%s grew by %d bytes and %d inodes, want 1 MiB and %d", name, bytes, inodes, want)
+			t.Errorf("usage of %s grew by %d bytes and %d inodes, want 1 MiB and %d", name, bytes, inodes, want)
 		}
 	}
 	for name, want := range map[string]Usage{"disk": {Local: true, SizeLimit: 1 << 30}, "memory": {Memory: true}, "conf": {Local: true}, "secret": {Memory: true}} {
 		u := after[name]
 		if u.Local != want.Local || u.Memory != want.Memory || u.SizeLimit != want.SizeLimit || u.Claim != "" {
-			t.Errorf("%s is %+v", name, u)
+			t.Errorf("usage of %s %+v, want kind and limit of %+v", name, u, want)
 		}
 		if u.Bytes <= 0 && name != "secret" || u.Inodes <= 0 || u.Capacity < u.Available || u.Available <= 0 {
-			t.Errorf("%s has the usage %+v", name, u)
+			t.Errorf("usage of %s %+v, want positive values below the capacity", name, u)
 		}
 	}
 	if got, err := h.Usage("unknown"); got != nil || err != nil {
-		t.Errorf("unknown pod: %v, %v", got, err)
+		t.Errorf("Usage of an unknown pod: %v, %v, want none", got, err)
 	}
 }
 
+// usages returns the usage of the pod's volumes by name.
 func usages(t *testing.T, h *fixture, pod *corev1.Pod) map[string]Usage {
 	t.Helper()
 	list, err := h.Usage(pod.UID)

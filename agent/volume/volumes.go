@@ -63,7 +63,7 @@ type podVolumes struct {
 	volumes         map[string]mountedVolume
 }
 
-// mountedVolume is a volume that is set up.
+// mountedVolume is a volume after its setup.
 type mountedVolume struct {
 	hostPath   string // directory or file on the node, "" for a device
 	device     string // block device on the node
@@ -76,7 +76,7 @@ type mountedVolume struct {
 	limit      int64  // capacity of a claim that Usage must measure by file; 0: none
 }
 
-// New creates the root directory.
+// New returns a Volumes and creates its root directory.
 func New(opts Options) (*Volumes, error) {
 	root := filepath.Join(opts.Root, "pods")
 	if err := os.MkdirAll(root, 0o750); err != nil {
@@ -93,7 +93,7 @@ func New(opts Options) (*Volumes, error) {
 		claimUsers: map[string]map[types.UID]bool{}}, nil
 }
 
-// Error reports why volumes are not ready, with the reason and message of the kubelet's event.
+// Error is an error about volumes with the reason and message of the kubelet's event.
 type Error struct {
 	Reason  string // FailedMount
 	Message string
@@ -112,7 +112,7 @@ func (v *Volumes) Prepare(ctx context.Context, pod *corev1.Pod) error {
 	if err != nil {
 		return err
 	}
-	return v.setUpAll(ctx, v.track(pod), pod, dir)
+	return v.setUpAll(ctx, v.findOrAddPod(pod), pod, dir)
 }
 
 // setUpAll sets up the missing volumes of a pod.
@@ -126,13 +126,13 @@ func (v *Volumes) setUpAll(ctx context.Context, p *podVolumes, pod *corev1.Pod, 
 	b := &payloadBuilder{Volumes: v, pod: pod, tokens: &p.tokens, reader: newObjectReader(v.opts.Client)}
 	for i := range pod.Spec.Volumes {
 		volume := &pod.Spec.Volumes[i]
-		if !used[volume.Name] || p.has(volume.Name) {
+		if !used[volume.Name] || p.hasVolume(volume.Name) {
 			continue
 		}
-		m, e := v.setUp(ctx, b, p, dir, volume)
-		if e != nil {
+		m, setUpErr := v.setUp(ctx, b, p, dir, volume)
+		if setUpErr != nil {
 			if err == nil { // only the first error is reported
-				err = &Error{Reason: "FailedMount", Message: fmt.Sprintf("MountVolume.SetUp failed for volume %q : %v", volume.Name, e), cause: e}
+				err = &Error{Reason: "FailedMount", Message: fmt.Sprintf("MountVolume.SetUp failed for volume %q : %v", volume.Name, setUpErr), cause: setUpErr}
 			}
 			continue
 		}
@@ -146,8 +146,8 @@ func (v *Volumes) setUpAll(ctx context.Context, p *podVolumes, pod *corev1.Pod, 
 	return err
 }
 
-// track returns the state of a pod, creating it if necessary.
-func (v *Volumes) track(pod *corev1.Pod) *podVolumes {
+// findOrAddPod returns the state of a pod, which it creates if necessary.
+func (v *Volumes) findOrAddPod(pod *corev1.Pod) *podVolumes {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	p := v.pods[pod.UID]
@@ -161,13 +161,14 @@ func (v *Volumes) track(pod *corev1.Pod) *podVolumes {
 	return p
 }
 
-func (v *Volumes) tracked(uid types.UID) *podVolumes {
+// findPod returns the state of a pod, or nil.
+func (v *Volumes) findPod(uid types.UID) *podVolumes {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.pods[uid]
 }
 
-func (p *podVolumes) has(volume string) bool {
+func (p *podVolumes) hasVolume(volume string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	_, ok := p.volumes[volume]
@@ -180,12 +181,12 @@ func (p *podVolumes) isTornDown() bool {
 	return p.tornDown
 }
 
-// setUp sets up a volume.
+// setUp sets up one volume of a pod.
 func (v *Volumes) setUp(ctx context.Context, b *payloadBuilder, p *podVolumes, dir string, volume *corev1.Volume) (mountedVolume, error) {
 	dir = filepath.Join(dir, "volumes", pluginDirName(volume), volume.Name)
 	switch s := volume.VolumeSource; {
 	case s.EmptyDir != nil:
-		return mountedVolume{hostPath: dir, measured: true, tmpfs: s.EmptyDir.Medium == corev1.StorageMediumMemory}, v.emptyDir(b.pod, dir, s.EmptyDir)
+		return mountedVolume{hostPath: dir, measured: true, tmpfs: s.EmptyDir.Medium == corev1.StorageMediumMemory}, v.setUpEmptyDir(b.pod, dir, s.EmptyDir)
 	case s.HostPath != nil:
 		return mountedVolume{hostPath: s.HostPath.Path}, checkHostPath(s.HostPath.Path, s.HostPath.Type)
 	case s.PersistentVolumeClaim != nil || s.Ephemeral != nil:

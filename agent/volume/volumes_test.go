@@ -17,7 +17,7 @@ import (
 	"github.com/berthproject/berth/agent/mounts"
 )
 
-func TestEmptyDirKeepsItsData(t *testing.T) {
+func TestEmptyDirKeepsData(t *testing.T) {
 	h := newFixture(t)
 	pod := podWith(emptyDir("disk"), volume("memory", corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{
 		Medium: corev1.StorageMediumMemory, SizeLimit: ptr.To(resource.MustParse("1Mi"))}}))
@@ -30,9 +30,9 @@ func TestEmptyDirKeepsItsData(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s := info.Sys().(*syscall.Stat_t); info.Mode() != os.ModeDir|os.ModeSetgid|0o777 || s.Gid != 4711 {
-			t.Errorf("%s is %v of group %d; want open to all and the group's", name, info.Mode(), s.Gid)
+			t.Errorf("%s has mode %v and group %d, want 0777 with setgid and group 4711", name, info.Mode(), s.Gid)
 		}
-		writeFile(t, "kept", dir, "file")
+		writeFile(t, "data", dir, "file")
 		if err := os.Chmod(dir, 0o700); err != nil { // as databases do
 			t.Fatal(err)
 		}
@@ -46,16 +46,16 @@ func TestEmptyDirKeepsItsData(t *testing.T) {
 	h.prepare(pod)
 	h.prepare(pod)
 	for _, name := range []string{"disk", "memory"} {
-		if got := readFile(t, h.path(pod, name), "file"); got != "kept" {
-			t.Errorf("%s contains %q after a restart", name, got)
+		if got := readFile(t, h.path(pod, name), "file"); got != "data" {
+			t.Errorf("file in %s after a restart %q, want data", name, got)
 		}
 		if info, err := os.Stat(h.path(pod, name)); err != nil || info.Mode().Perm() != 0o700 {
-			t.Errorf("%s is %v (%v) after a restart, want it unchanged", name, info.Mode(), err)
+			t.Errorf("mode of %s after a restart %v, %v, want 0700", name, info.Mode(), err)
 		}
 	}
 	points, err := mounts.At(h.root)
 	if err != nil || len(points) != 1 {
-		t.Errorf("mounted: %v, %v; want the one tmpfs", points, err)
+		t.Errorf("mounts %v, %v, want one tmpfs", points, err)
 	}
 }
 
@@ -155,10 +155,10 @@ func TestInvalidUIDs(t *testing.T) {
 	h := newFixture(t)
 	for _, uid := range []types.UID{"", ".", "..", "a/b", "../x", "/etc"} {
 		if _, err := h.podDir(uid); err == nil {
-			t.Errorf("uid %q is accepted", uid)
+			t.Errorf("podDir of UID %q succeeded, want an error", uid)
 		}
 		if err := h.Teardown(uid); err == nil {
-			t.Errorf("uid %q is torn down", uid)
+			t.Errorf("Teardown of UID %q succeeded, want an error", uid)
 		}
 	}
 }

@@ -64,9 +64,9 @@ func buildTools(ctx context.Context, o options) (*toolset, error) {
 	}
 	version := strings.Split(strings.TrimPrefix(kubernetesVersion, "v"), ".")
 	const variable = " -X k8s.io/component-base/version.git"
-	versioned := "-s -w" + variable + "Version=" + kubernetesVersion + variable + "Major=" + version[0] + variable + "Minor=" + version[1]
+	ldflags := "-s -w" + variable + "Version=" + kubernetesVersion + variable + "Major=" + version[0] + variable + "Minor=" + version[1]
 	for _, b := range []struct {
-		to   *string
+		path *string
 		name string
 		dir  string
 		args []string
@@ -79,13 +79,13 @@ func buildTools(ctx context.Context, o options) (*toolset, error) {
 		{&t.shell, "shell", filepath.Dir(module), []string{"build", "./shell"}},
 		{&t.berth, "berth", filepath.Dir(filepath.Dir(filepath.Dir(module))), []string{"build", "./cmd/berth"}},
 	} {
-		if *b.to != "" {
+		if *b.path != "" {
 			continue
 		}
-		*b.to = filepath.Join(bin, b.name)
-		args := slices.Concat(b.args[:len(b.args)-1], []string{"-ldflags", versioned, "-o", *b.to, b.args[len(b.args)-1]})
+		*b.path = filepath.Join(bin, b.name)
+		args := slices.Concat(b.args[:len(b.args)-1], []string{"-ldflags", ldflags, "-o", *b.path, b.args[len(b.args)-1]})
 		if b.name == "berth" {
-			args = []string{"build", "-o", *b.to, "./cmd/berth"}
+			args = []string{"build", "-o", *b.path, "./cmd/berth"}
 		}
 		if err := goCommand(ctx, b.dir, b.name, args); err != nil {
 			return nil, err

@@ -54,7 +54,7 @@ func startCluster(ctx context.Context, t *toolset, o options, images string) (*c
 		return nil, err
 	}
 	defer log.Close()
-	// The process ends with stop, not with the context, so that it removes its nodes.
+	// stop ends the process, and the context does not, so that the process removes its nodes.
 	c.process = exec.Command(t.berth, "up", "--ephemeral", "--data-dir", data, "--listen", listenAddress, "--runtime", runtimes[o.runtime], //nolint:noctx // see above
 		"--virtual-nodes", "2", "--virtual-memory", "4Gi", "--virtual-disk", "6Gi", "--service-cluster-ip-range", serviceRange)
 	c.process.Stdout, c.process.Stderr = log, log
@@ -76,7 +76,7 @@ func (c *cluster) prepare(ctx context.Context, images string) error {
 		select {
 		case err := <-c.done:
 			c.done <- err
-			return fmt.Errorf("berth up ended: %w", err)
+			return fmt.Errorf("berth up exited: %w", err)
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(time.Second):
@@ -136,7 +136,7 @@ func (c *cluster) loadContainerd(ctx context.Context, images string) error {
 		}
 		socket := socketPath.Find(data)
 		if socket == nil {
-			return fmt.Errorf("%s names no socket", config)
+			return fmt.Errorf("%s has no socket path", config)
 		}
 		if out, err := exec.CommandContext(ctx, "ctr", "-a", string(socket), "-n", "k8s.io", "images", "import", "--snapshotter", "overlayfs", images).CombinedOutput(); err != nil {
 			return fmt.Errorf("loading images with %s: %w\n%s", socket, err, out)
@@ -153,7 +153,7 @@ func (c *cluster) stop() (err error) {
 	case <-time.After(stopTimeout):
 		_ = c.process.Process.Kill()
 		_ = <-c.done
-		err = fmt.Errorf("berth up did not end in %s", stopTimeout)
+		err = fmt.Errorf("berth up did not exit within %s", stopTimeout)
 	}
 	return err
 }

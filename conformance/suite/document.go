@@ -25,27 +25,27 @@ const documentHead = "# Conformance\n\n" +
 	"A run of all specs writes this page; a run of some specs does so with `ARGS=-update`.\n"
 
 // documentText returns docs/reference/conformance.md without its first line.
-func documentText(all []runtimeResults) string {
+func documentText(allResults []runtimeResults) string {
 	var b strings.Builder
 	b.WriteString(documentHead)
-	if len(all) == 0 {
+	if len(allResults) == 0 {
 		b.WriteString("\nNo results are stored.\n")
 		return b.String()
 	}
 	b.WriteString("\n## Results\n\nPassed specs of all specs of a SIG:\n\n| SIG |")
-	for _, r := range all {
+	for _, r := range allResults {
 		fmt.Fprintf(&b, " %s |", r.runtime)
 	}
-	b.WriteString("\n| --- |" + strings.Repeat(" --- |", len(all)) + "\n")
+	b.WriteString("\n| --- |" + strings.Repeat(" --- |", len(allResults)) + "\n")
 	sigs := map[string]bool{}
-	for _, r := range all {
+	for _, r := range allResults {
 		for _, s := range r.specs {
 			sigs[sig(s)] = true
 		}
 	}
 	for _, name := range append(sortedKeys(sigs), "all") {
 		fmt.Fprintf(&b, "| %s |", name)
-		for _, r := range all {
+		for _, r := range allResults {
 			fmt.Fprintf(&b, " %s |", r.cell(name))
 		}
 		b.WriteString("\n")
@@ -58,12 +58,12 @@ func documentText(all []runtimeResults) string {
 		{"passed only alone", func(r runtimeResults) string { return strconv.Itoa(r.countAlone()) }},
 	} {
 		fmt.Fprintf(&b, "| %s |", row.name)
-		for _, r := range all {
+		for _, r := range allResults {
 			fmt.Fprintf(&b, " %s |", row.text(r))
 		}
 		b.WriteString("\n")
 	}
-	for _, r := range all {
+	for _, r := range allResults {
 		b.WriteString(r.failures())
 	}
 	return b.String()

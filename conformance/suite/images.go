@@ -31,13 +31,13 @@ func packImages(ctx context.Context, t *toolset) (string, error) {
 		return "", fmt.Errorf("packing images: %w", err)
 	}
 	tagged := map[name.Tag]v1.Image{}
-	for _, names := range sortedKeys(specs) {
-		tag, err := name.NewTag(names)
+	for _, reference := range sortedKeys(specs) {
+		tag, err := name.NewTag(reference)
 		if err != nil {
 			return "", err
 		}
-		if tagged[tag], err = oci.Build(specs[names]); err != nil {
-			return "", fmt.Errorf("packing %s: %w", names, err)
+		if tagged[tag], err = oci.Build(specs[reference]); err != nil {
+			return "", fmt.Errorf("packing %s: %w", reference, err)
 		}
 	}
 	archive := filepath.Join(t.dir, "images.tar")
@@ -62,17 +62,17 @@ func imageSpecs(ctx context.Context, t *toolset) (map[string]oci.Spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	network := [][]oci.File{base, clients, agnhost}
-	server := oci.Spec{Layers: network, Entrypoint: []string{"/agnhost"}, Cmd: []string{"pause"}, Env: environment, WorkingDir: "/"}
+	networkLayers := [][]oci.File{base, clients, agnhost}
+	server := oci.Spec{Layers: networkLayers, Entrypoint: []string{"/agnhost"}, Cmd: []string{"pause"}, Env: environment, WorkingDir: "/"}
 	images := map[string]oci.Spec{
 		testImages + "agnhost:2.63.0":          server,
 		testImages + "agnhost:2.55":            server,
 		testImages + "busybox:1.37.0-1":        {Layers: [][]oci.File{base}, Cmd: []string{"sh"}, Env: environment},
 		testImages + "nonroot:1.5":             {Layers: [][]oci.File{base}, Cmd: []string{"sh"}, Env: environment, User: "1234"},
-		testImages + "glibc-dns-testing:2.0.0": {Layers: append(network, []oci.File{{Path: "/results", Dir: true, Mode: 0o755}}), Cmd: []string{"bash"}, Env: environment},
+		testImages + "glibc-dns-testing:2.0.0": {Layers: append(networkLayers, []oci.File{{Path: "/results", Dir: true, Mode: 0o755}}), Cmd: []string{"bash"}, Env: environment},
 	}
-	for _, add := range []func(*toolset, oci.Spec) (map[string]oci.Spec, error){webServers, escalation, apiServers, pauseImages} {
-		specs, err := add(t, server)
+	for _, newImages := range []func(*toolset, oci.Spec) (map[string]oci.Spec, error){webServers, escalationImage, apiServers, pauseImages} {
+		specs, err := newImages(t, server)
 		if err != nil {
 			return nil, err
 		}
@@ -92,11 +92,11 @@ func agnhostFiles(t *toolset) ([]oci.File, error) {
 		{Path: "/etc/group", Mode: 0o644, Data: []byte(groups + "user-defined-in-image:x:1000:\ngroup-defined-in-image:x:50000:user-defined-in-image\n")},
 	}
 	certificates := filepath.Join(t.source, "test", "images", "agnhost", "porter")
-	for to, from := range map[string]string{
+	for path, source := range map[string]string{
 		"/localhost.crt": filepath.Join(certificates, "localhost.crt"),
 		"/localhost.key": filepath.Join(certificates, "localhost.key"),
 	} {
-		f, err := fileFrom(to, from, 0o644)
+		f, err := fileFrom(path, source, 0o644)
 		if err != nil {
 			return nil, err
 		}
@@ -131,8 +131,8 @@ func webServers(t *toolset, server oci.Spec) (map[string]oci.Spec, error) {
 	return images, nil
 }
 
-// escalation returns the image of a program with the setuid and setgid bits that prints its effective user.
-func escalation(t *toolset, server oci.Spec) (map[string]oci.Spec, error) {
+// escalationImage returns the image of a program with the setuid and setgid bits that prints its effective user.
+func escalationImage(t *toolset, server oci.Spec) (map[string]oci.Spec, error) {
 	program, err := fileFrom("/usr/local/bin/nnp", t.agnhost, 0o6755)
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func pauseImages(*toolset, oci.Spec) (map[string]oci.Spec, error) {
 }
 
 // fileFrom returns a file of an image with the data of a file of this machine.
-func fileFrom(to, from string, mode int64) (oci.File, error) {
-	data, err := os.ReadFile(from)
-	return oci.File{Path: to, Mode: mode, Data: data}, err
+func fileFrom(path, source string, mode int64) (oci.File, error) {
+	data, err := os.ReadFile(source)
+	return oci.File{Path: path, Mode: mode, Data: data}, err
 }

@@ -46,7 +46,7 @@ func main() {
 	}
 }
 
-// run builds, starts the cluster, runs the specs and writes the table.
+// run builds the programs, starts the cluster, runs the specs and stores the results.
 func run(ctx context.Context, o options) (err error) {
 	start := time.Now()
 	if _, ok := runtimes[o.runtime]; !ok {
@@ -59,11 +59,11 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	all, err := specNames(tools.source)
+	specs, err := specNames(tools.source)
 	if err != nil {
 		return err
 	}
-	selected, err := selectSpecs(all, o.focus, o.skip)
+	selected, err := selectSpecs(specs, o.focus, o.skip)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func run(ctx context.Context, o options) (err error) {
 	defer func() { err = errors.Join(err, c.stop()) }()
 	save := func(map[string]outcome) error { return nil }
 	if o.update || o.focus+o.skip+o.batch == "" {
-		save = func(outcomes map[string]outcome) error { return store(o.runtime, all, outcomes) }
+		save = func(outcomes map[string]outcome) error { return store(o.runtime, specs, outcomes) }
 	}
 	outcomes, err := runBatches(ctx, c, batches, o.parallel, save)
 	if err != nil {
@@ -95,7 +95,7 @@ func run(ctx context.Context, o options) (err error) {
 	return report(o.runtime, outcomes, time.Since(start))
 }
 
-// report prints what failed, and returns an error if a spec failed that expected.go does not list.
+// report prints the failed specs, and returns an error if a spec failed that expected.go does not list.
 func report(runtime string, outcomes map[string]outcome, elapsed time.Duration) error {
 	passed, unexpected := 0, []string{}
 	for _, name := range sortedKeys(outcomes) {

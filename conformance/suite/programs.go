@@ -49,8 +49,8 @@ func baseFiles(ctx context.Context, shell string) ([]oci.File, error) {
 		return nil, fmt.Errorf("listing the applets of %s: %w", busybox, err)
 	}
 	var files []oci.File
-	for to, from := range map[string]string{"/bin/busybox": busybox, "/bin/bash": bash, "/bin/sh": shell} {
-		f, err := fileFrom(to, from, 0o755)
+	for path, source := range map[string]string{"/bin/busybox": busybox, "/bin/bash": bash, "/bin/sh": shell} {
+		f, err := fileFrom(path, source, 0o755)
 		if err != nil {
 			return nil, err
 		}
@@ -78,13 +78,13 @@ func baseFiles(ctx context.Context, shell string) ([]oci.File, error) {
 // clientPrograms returns the network programs of this machine that specs run, with their libraries.
 func clientPrograms(ctx context.Context) ([]oci.File, error) {
 	files := []oci.File{{Path: "/bin/ip", Link: "/usr/bin/ip"}, {Path: "/bin/nc", Link: "/usr/bin/nc"}}
-	present := map[string]bool{}
-	for to, name := range map[string]string{"curl": "curl", "dig": "dig", "getent": "getent", "ip": "ip", "nc": "nc.openbsd", "ss": "ss"} {
+	added := map[string]bool{}
+	for command, name := range map[string]string{"curl": "curl", "dig": "dig", "getent": "getent", "ip": "ip", "nc": "nc.openbsd", "ss": "ss"} {
 		path, err := findProgram(name)
 		if err != nil {
 			return nil, err
 		}
-		program, err := fileFrom("/usr/bin/"+to, path, 0o755)
+		program, err := fileFrom("/usr/bin/"+command, path, 0o755)
 		if err != nil {
 			return nil, err
 		}
@@ -94,10 +94,10 @@ func clientPrograms(ctx context.Context) ([]oci.File, error) {
 			return nil, err
 		}
 		for _, l := range libraries {
-			if present[l] {
+			if added[l] {
 				continue
 			}
-			present[l] = true
+			added[l] = true
 			f, err := fileFrom(l, l, 0o755)
 			if err != nil {
 				return nil, err

@@ -42,12 +42,12 @@ func store(runtime string, specs []string, outcomes map[string]outcome) error {
 	if err := os.WriteFile(path, []byte(formatResults(specs, results)), 0o644); err != nil {
 		return err
 	}
-	all, err := readAllResults(filepath.Dir(path))
+	allResults, err := readAllResults(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
 	document := filepath.Join(dir, "..", "..", "docs", "reference", "conformance.md")
-	if err := os.WriteFile(document, []byte(generatedLine+documentText(all)), 0o644); err != nil {
+	if err := os.WriteFile(document, []byte(generatedLine+documentText(allResults)), 0o644); err != nil {
 		return err
 	}
 	fmt.Printf("wrote %s and docs/reference/conformance.md\n", path)
@@ -75,7 +75,7 @@ func formatResults(specs []string, results map[string]result) string {
 	return b.String()
 }
 
-// parseResults reads what formatResults writes, without specs that did not run.
+// parseResults reads the output of formatResults, without specs that did not run.
 func parseResults(text string) (map[string]result, error) {
 	results := map[string]result{}
 	for i, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
@@ -124,7 +124,7 @@ type runtimeResults struct {
 
 // readAllResults reads the results of all runtimes that have been tested.
 func readAllResults(dir string) ([]runtimeResults, error) {
-	var all []runtimeResults
+	var allResults []runtimeResults
 	for _, runtime := range sortedKeys(runtimes) {
 		path := filepath.Join(dir, runtime+".txt")
 		data, err := os.ReadFile(path)
@@ -142,7 +142,7 @@ func readAllResults(dir string) ([]runtimeResults, error) {
 			r.specs = append(r.specs, strings.Split(line, "\t")[2])
 		}
 		slices.Sort(r.specs)
-		all = append(all, r)
+		allResults = append(allResults, r)
 	}
-	return all, nil
+	return allResults, nil
 }

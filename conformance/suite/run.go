@@ -26,10 +26,10 @@ const (
 type outcome struct {
 	state   string // statePassed, or how it failed: failed, timedout, panicked, interrupted, missing
 	message string // first line of the failure
-	retried bool   // it failed next to other specs and was run again alone
+	retried bool   // it failed while other specs ran, and was run again alone
 }
 
-// specTime is how long one spec may take on average, and minimumTime what each batch may take.
+// The time limit of a batch is specTime for each spec, but at least minimumTime.
 const (
 	specTime    = time.Minute
 	minimumTime = 15 * time.Minute
@@ -37,7 +37,7 @@ const (
 
 // runBatches runs the batches one after another and saves the outcomes of each.
 func runBatches(ctx context.Context, c *cluster, batches []batch, parallel int, save func(map[string]outcome) error) (map[string]outcome, error) {
-	all := map[string]outcome{}
+	merged := map[string]outcome{}
 	for _, b := range batches {
 		outcomes, err := runTwice(ctx, c, b, parallel)
 		if err != nil {
@@ -46,9 +46,9 @@ func runBatches(ctx context.Context, c *cluster, batches []batch, parallel int, 
 		if err := save(outcomes); err != nil {
 			return nil, err
 		}
-		maps.Copy(all, outcomes)
+		maps.Copy(merged, outcomes)
 	}
-	return all, nil
+	return merged, nil
 }
 
 // runTwice runs a batch, and each failed spec a second time alone.
@@ -80,16 +80,16 @@ func runTwice(ctx context.Context, c *cluster, b batch, parallel int) (map[strin
 	return outcomes, nil
 }
 
-// runBatch runs specs in n processes and returns their outcomes.
-func runBatch(ctx context.Context, c *cluster, b batch, n int) (map[string]outcome, error) {
+// runBatch runs specs in several processes and returns their outcomes.
+func runBatch(ctx context.Context, c *cluster, b batch, parallel int) (map[string]outcome, error) {
 	start := time.Now()
 	dir := filepath.Join(c.dir, "reports", b.name)
 	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755)); err != nil {
 		return nil, err
 	}
-	fmt.Printf("== %s: %d specs, %d at a time; log %s\n", b.name, len(b.specs), min(n, len(b.specs)), filepath.Join(dir, "log"))
+	fmt.Printf("== %s: %d specs, %d at a time; log %s\n", b.name, len(b.specs), min(parallel, len(b.specs)), filepath.Join(dir, "log"))
 	limit := max(minimumTime, time.Duration(len(b.specs))*specTime)
-	args := []string{"--nodes", strconv.Itoa(min(n, len(b.specs))), "--no-color", "-v", "--silence-skips", "--focus", focusOf(b.specs), "--timeout", limit.String(),
+	args := []string{"--nodes", strconv.Itoa(min(parallel, len(b.specs))), "--no-color", "-v", "--silence-skips", "--focus", focusOf(b.specs), "--timeout", limit.String(),
 		"--grace-period", "30s", "--json-report", "report.json", "--output-dir", dir, c.tools.e2e, "--",
 		"--kubeconfig", c.kubeconfig, "--kubectl-path", c.kubectl, "--provider", "skeleton", "--system-pods-startup-timeout", "10s"}
 	log, err := os.Create(filepath.Join(dir, "log"))
@@ -109,7 +109,7 @@ func runBatch(ctx context.Context, c *cluster, b batch, n int) (map[string]outco
 		return nil, err
 	}
 	printProgress(io.TeeReader(output, log), len(b.specs))
-	runErr := cmd.Wait() // a failed spec is an error, too
+	runErr := cmd.Wait() // also an error if a spec failed
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

@@ -66,7 +66,7 @@ func sig(spec string) string {
 	return name
 }
 
-// mustRunAlone reports whether a spec must not run next to others.
+// mustRunAlone reports whether a spec must not run at the same time as others.
 func mustRunAlone(spec string) bool {
 	return strings.Contains(spec, "[Serial]") || strings.Contains(spec, "[Disruptive]")
 }
@@ -96,9 +96,9 @@ func splitBatches(specs []string, selected string) ([]batch, error) {
 		names = append(names, serialBatch)
 	}
 	if selected != "" {
-		for _, w := range strings.Split(selected, ",") {
-			if !slices.Contains(names, w) {
-				return nil, fmt.Errorf("-batch %q: must be of %s", w, strings.Join(names, ", "))
+		for _, batchName := range strings.Split(selected, ",") {
+			if !slices.Contains(names, batchName) {
+				return nil, fmt.Errorf("-batch %q: must be one of %s", batchName, strings.Join(names, ", "))
 			}
 		}
 		names = strings.Split(selected, ",")

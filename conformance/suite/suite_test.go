@@ -25,42 +25,42 @@ func TestConformanceReference(t *testing.T) {
 
 func TestSpecNames(t *testing.T) {
 	got, err := parseSpecNames([]byte("- codename: '[sig-b] x\n    y [Conformance]'\n- codename: '[sig-a] z [Conformance]'\n- codename: '[sig-a] z [Conformance]'\n"))
-	if err != nil || !reflect.DeepEqual(got, []string{"[sig-a] z [Conformance]", "[sig-b] x y [Conformance]"}) {
-		t.Errorf("%q, %v", got, err)
+	if want := []string{"[sig-a] z [Conformance]", "[sig-b] x y [Conformance]"}; err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q (error %v), want %q", got, err, want)
 	}
 }
 
 func TestSelectSpecs(t *testing.T) {
 	all := []string{appsSpec, serialSpec, nodeSpec}
 	if got, err := selectSpecs(all, "sig-apps", "Serial"); err != nil || !reflect.DeepEqual(got, []string{appsSpec}) {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("got %q (error %v), want only %q", got, err, appsSpec)
 	}
 	for _, c := range [][2]string{{"(", ""}, {"", "("}, {"sig-none", ""}} {
 		if _, err := selectSpecs(all, c[0], c[1]); err == nil || !strings.Contains(err.Error(), "-focus") && !strings.Contains(err.Error(), "-skip") {
-			t.Errorf("focus %q, skip %q: %v, want an error with the flag", c[0], c[1], err)
+			t.Errorf("focus %q, skip %q: got error %v, want one with the flag", c[0], c[1], err)
 		}
 	}
 }
 
-// Specs that need the cluster for themselves run last.
+// TestSplitBatches checks that specs that must run alone are in the last batch.
 func TestSplitBatches(t *testing.T) {
 	all := []string{serialSpec, nodeSpec, appsSpec}
 	got, err := splitBatches(all, "")
 	if want := []batch{{"apps", []string{appsSpec}}, {"node", []string{nodeSpec}}, {"serial", []string{serialSpec}}}; err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, %v, want %+v", got, err, want)
+		t.Errorf("got %+v (error %v), want %+v", got, err, want)
 	}
 	if got, err = splitBatches(all, "serial,node"); err != nil || len(got) != 2 || got[0].name != "serial" {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("got %+v (error %v), want serial and node", got, err)
 	}
 	if _, err = splitBatches(all, "nodes"); err == nil || !strings.Contains(err.Error(), "apps, node, serial") {
-		t.Errorf("%v, want an error with the batches", err)
+		t.Errorf("got error %v, want one with the batches", err)
 	}
 }
 
 func TestFocusOf(t *testing.T) {
 	focus := regexp.MustCompile(focusOf([]string{nodeSpec, appsSpec}))
 	if !focus.MatchString(nodeSpec) || !focus.MatchString(appsSpec) || focus.MatchString(serialSpec) || focus.MatchString(nodeSpec+" twice") {
-		t.Errorf("%s matches the wrong specs", focus)
+		t.Errorf("%s: want a match of %q and %q only", focus, nodeSpec, appsSpec)
 	}
 }
 
@@ -74,7 +74,7 @@ func TestParseReport(t *testing.T) {
 	want := map[string]outcome{nodeSpec: {state: statePassed}, appsSpec: {state: stateFailed, message: "two lines"},
 		serialSpec: {state: "missing", message: "the batch ended before the spec ran"}}
 	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("got %+v (error %v), want %+v", got, err, want)
 	}
 }
 
@@ -82,10 +82,10 @@ func TestResultsAreReadAsWritten(t *testing.T) {
 	results := map[string]result{nodeSpec: {"2026-01-02", outcome{state: statePassed, retried: true}}, appsSpec: {"2026-01-03", outcome{state: "timedout", message: "a <b>"}}}
 	got, err := parseResults(formatResults([]string{appsSpec, nodeSpec, serialSpec}, results))
 	if err != nil || !reflect.DeepEqual(got, results) {
-		t.Errorf("%+v, %v, want %+v", got, err, results)
+		t.Errorf("got %+v (error %v), want %+v", got, err, results)
 	}
 	if _, err := parseResults("2026-01-02 passed\n"); err == nil || !strings.Contains(err.Error(), "line 1") {
-		t.Errorf("%v, want an error with the line", err)
+		t.Errorf("got error %v, want one with the line", err)
 	}
 }
 
@@ -102,15 +102,15 @@ func TestDocument(t *testing.T) {
 
 func TestParseLibraries(t *testing.T) {
 	got := parseLibraries("\tlinux-vdso.so.1 (0x0)\n\tlibc.so.6 => /lib/x/libc.so.6 (0x1)\n\t/lib64/ld.so.2 (0x2)\n")
-	if !reflect.DeepEqual(got, []string{"/lib/x/libc.so.6", "/lib64/ld.so.2"}) {
-		t.Errorf("%q", got)
+	if want := []string{"/lib/x/libc.so.6", "/lib64/ld.so.2"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
 func TestSpecOf(t *testing.T) {
 	for _, line := range []string{nodeSpec, nodeSpec + " [sig-node, Conformance]", "[sig-node] Pods [It] should be (a) b [Conformance] [sig-node, Conformance]"} {
 		if got := specOf(line); got != nodeSpec {
-			t.Errorf("%q is %q", line, got)
+			t.Errorf("specOf(%q) = %q, want %q", line, got, nodeSpec)
 		}
 	}
 }

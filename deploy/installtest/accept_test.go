@@ -19,7 +19,7 @@ func TestBaseIsAccepted(t *testing.T) {
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.client.Discovery()))
 	objects := kustomize(t, "..")
 	if len(objects) < 30 {
-		t.Fatalf("the base has only %d objects", len(objects))
+		t.Fatalf("the base has %d objects, want at least 30", len(objects))
 	}
 	for _, o := range objects {
 		kind := o.GroupVersionKind()

@@ -15,17 +15,18 @@ import (
 
 const chartDir = "../chart"
 
-// everything are values that enable each part of the chart.
-func everything() map[string]any {
-	on := func() map[string]any { return map[string]any{"enabled": true} }
+// allValues returns values that enable each part of the chart.
+func allValues() map[string]any {
+	enabled := func() map[string]any { return map[string]any{"enabled": true} }
 	return map[string]any{
-		"controller": on(), "descheduler": on(), "guard": on(), "serviceMonitor": on(), "prometheusRule": on(),
+		"controller": enabled(), "descheduler": enabled(), "guard": enabled(), "serviceMonitor": enabled(),
+		"prometheusRule": enabled(),
 	}
 }
 
-// installable is everything that needs no CustomResourceDefinition of the Prometheus operator.
-func installable() map[string]any {
-	values := everything()
+// installableValues returns allValues without the parts that need a CustomResourceDefinition of the Prometheus operator.
+func installableValues() map[string]any {
+	values := allValues()
 	delete(values, "serviceMonitor")
 	delete(values, "prometheusRule")
 	return values
@@ -49,7 +50,7 @@ func render(t *testing.T, namespace string, values map[string]any) (*release.Rel
 }
 
 func TestLint(t *testing.T) {
-	for _, values := range []map[string]any{nil, everything()} {
+	for _, values := range []map[string]any{nil, allValues()} {
 		result := action.NewLint().Run([]string{chartDir}, values)
 		for _, m := range result.Messages {
 			if !strings.Contains(m.Error(), "icon is recommended") {
@@ -57,7 +58,7 @@ func TestLint(t *testing.T) {
 			}
 		}
 		if result.TotalChartsLinted != 1 {
-			t.Errorf("helm lint checked %d charts: %v", result.TotalChartsLinted, result.Errors)
+			t.Errorf("helm lint checked %d charts (errors %v), want 1", result.TotalChartsLinted, result.Errors)
 		}
 	}
 }
@@ -65,7 +66,7 @@ func TestLint(t *testing.T) {
 // TestChartEqualsManifests checks that the chart grants the permissions, writes the configuration and runs the
 // programs of the manifests in deploy/.
 func TestChartEqualsManifests(t *testing.T) {
-	rendered, err := render(t, "kube-system", everything())
+	rendered, err := render(t, "kube-system", allValues())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,14 +75,14 @@ func TestChartEqualsManifests(t *testing.T) {
 	for _, file := range []string{"hold-crd", "scheduler", "controller", "descheduler", "guard"} {
 		for name, want := range byName(read(t, "../"+file+".yaml")) {
 			// The chart names some bindings after their roles.
-			is, ok := chart[name]
+			got, ok := chart[name]
 			if !ok {
 				t.Errorf("the chart lacks %s of %s.yaml", name, file)
 				continue
 			}
 			compared[name] = true
 			for _, part := range sharedParts(t, want) {
-				compare(t, name+" "+part.name, part.of(is), part.of(want))
+				compare(t, name+" "+part.name, part.get(got), part.get(want))
 			}
 		}
 	}
@@ -103,11 +104,11 @@ func TestDefaultsInstallOnlyTheScheduler(t *testing.T) {
 			workloads = append(workloads, o.GetName())
 		}
 		if ns := o.GetNamespace(); ns != "" && ns != "berth" && !strings.HasPrefix(o.GetAPIVersion(), "rbac.") {
-			t.Errorf("%s %s is in namespace %s", o.GetKind(), o.GetName(), ns)
+			t.Errorf("%s %s is in namespace %s, want berth", o.GetKind(), o.GetName(), ns)
 		}
 	}
 	if len(workloads) != 1 || workloads[0] != "berth-scheduler" {
-		t.Errorf("workloads %q", workloads)
+		t.Errorf("the chart installs workloads %q, want only berth-scheduler", workloads)
 	}
 }
 
@@ -144,7 +145,7 @@ func TestSchemaRejects(t *testing.T) {
 		{map[string]any{"service": map[string]any{"enabled": false}, "serviceMonitor": map[string]any{"enabled": true}}, "requires service.enabled"},
 	} {
 		if _, err := render(t, "berth", c.values); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("values %v: error %v: must name %q", c.values, err, c.want)
+			t.Errorf("values %v: got error %v, want one with %q", c.values, err, c.want)
 		}
 	}
 }
@@ -155,7 +156,7 @@ func TestAlertMetricsExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rendered, err := render(t, "berth", everything())
+	rendered, err := render(t, "berth", allValues())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,6 +176,6 @@ func TestAlertMetricsExist(t *testing.T) {
 		}
 	}
 	if found < 3 {
-		t.Errorf("found only %d metrics in alerts: the parser is broken", found)
+		t.Errorf("found %d metrics in alerts, want at least 3: the parser is broken", found)
 	}
 }

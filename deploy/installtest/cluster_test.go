@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// timeout is how long the tests wait for a condition.
+// timeout is the longest time that the tests wait for a condition.
 const timeout = 3 * time.Minute
 
 // cluster is a running `berth up` with simulated nodes.
@@ -54,8 +54,8 @@ func berth(t *testing.T) string {
 		built.file = filepath.Join(built.dir, "berth")
 		build := exec.Command("go", "build", "-o", built.file, "./cmd/berth")
 		build.Dir = "../.."
-		if message, err := build.CombinedOutput(); err != nil {
-			built.err = fmt.Errorf("building berth: %w\n%s", err, message)
+		if output, err := build.CombinedOutput(); err != nil {
+			built.err = fmt.Errorf("building berth: %w\n%s", err, output)
 		}
 	})
 	if built.err != nil {
@@ -84,7 +84,7 @@ func start(t *testing.T) *cluster {
 		}
 	})
 	c := &cluster{kubeconfig: filepath.Join(data, "kubeconfig")}
-	eventually(t, "berth up serves", func(ctx context.Context) (err error) {
+	waitUntil(t, "berth up serves", func(ctx context.Context) (err error) {
 		if c.config, err = clientcmd.BuildConfigFromFlags("", c.kubeconfig); err != nil {
 			return err
 		}
@@ -97,8 +97,8 @@ func start(t *testing.T) *cluster {
 	return c
 }
 
-// eventually calls condition until it returns nil.
-func eventually(t *testing.T, what string, condition func(context.Context) error) {
+// waitUntil calls condition until it returns nil.
+func waitUntil(t *testing.T, description string, condition func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
@@ -109,7 +109,7 @@ func eventually(t *testing.T, what string, condition func(context.Context) error
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatalf("waiting until %s: %v", what, err)
+			t.Fatalf("timed out waiting until %s: %v", description, err)
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

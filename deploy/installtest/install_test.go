@@ -49,13 +49,13 @@ func TestInstallUpgradeUninstall(t *testing.T) {
 	upgrade := action.NewUpgrade(helm(t, c))
 	upgrade.Namespace, upgrade.SkipCRDs = namespace, true
 	upgrade.WaitStrategy, upgrade.Timeout = kube.StatusWatcherStrategy, 2*time.Minute
-	if _, err := upgrade.Run("berth", chart, installable()); err != nil {
+	if _, err := upgrade.Run("berth", chart, installableValues()); err != nil {
 		t.Fatalf("helm upgrade: %v", err)
 	}
 	checkSpread(t, c, "berth-controller")
 	guards, err := c.client.AppsV1().DaemonSets(namespace).Get(t.Context(), "berth-guard", metav1.GetOptions{})
 	if err != nil || guards.Status.NumberReady != 3 {
-		t.Errorf("berth-guard: error %v, %d of 3 ready", err, guards.Status.NumberReady)
+		t.Errorf("berth-guard has %d ready pods (error %v), want 3", guards.Status.NumberReady, err)
 	}
 
 	uninstall := action.NewUninstall(helm(t, c))
@@ -63,16 +63,16 @@ func TestInstallUpgradeUninstall(t *testing.T) {
 	if _, err := uninstall.Run("berth"); err != nil {
 		t.Fatalf("helm uninstall: %v", err)
 	}
-	eventually(t, "all pods are gone", func(ctx context.Context) error {
+	waitUntil(t, "all pods are deleted", func(ctx context.Context) error {
 		pods, err := c.client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=berth"})
 		if err == nil && len(pods.Items) > 0 {
-			err = fmt.Errorf("%d pods are left", len(pods.Items))
+			err = fmt.Errorf("%d pods still exist", len(pods.Items))
 		}
 		return err
 	})
 }
 
-// checkSpread checks that the two replicas of a component run on different nodes, and that its budget counts them.
+// checkSpread checks that the two replicas of a component run on different nodes, and that its budget allows one eviction.
 func checkSpread(t *testing.T, c *cluster, app string) {
 	t.Helper()
 	pods, err := c.client.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app=" + app})
@@ -80,12 +80,12 @@ func checkSpread(t *testing.T, c *cluster, app string) {
 		t.Fatal(err)
 	}
 	if len(pods.Items) != 2 || pods.Items[0].Spec.NodeName == pods.Items[1].Spec.NodeName {
-		t.Errorf("%s has %d pods on %q: must have two on different nodes", app, len(pods.Items), nodesOf(pods.Items))
+		t.Errorf("%s has %d pods on nodes %q, want 2 on different nodes", app, len(pods.Items), nodesOf(pods.Items))
 	}
-	eventually(t, "the budget of "+app+" allows one eviction", func(ctx context.Context) error {
+	waitUntil(t, "the budget of "+app+" allows one eviction", func(ctx context.Context) error {
 		budget, err := c.client.PolicyV1().PodDisruptionBudgets(namespace).Get(ctx, app, metav1.GetOptions{})
 		if err == nil && budget.Status.DisruptionsAllowed != 1 {
-			err = fmt.Errorf("%d evictions are allowed", budget.Status.DisruptionsAllowed)
+			err = fmt.Errorf("%d evictions are allowed, want 1", budget.Status.DisruptionsAllowed)
 		}
 		return err
 	})

@@ -54,11 +54,11 @@ replicas: [{name: berth-descheduler, count: 1}]
 		replicas[o.GetName()], _, _ = unstructured.NestedFieldNoCopy(o.Object, "spec", "replicas")
 		containers, _, _ := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "containers")
 		if image, _ := containers[0].(map[string]any)["image"].(string); image != "registry.example.com/berth:v1.2.3" {
-			t.Errorf("%s: image %q", o.GetName(), image)
+			t.Errorf("%s has image %q, want registry.example.com/berth:v1.2.3", o.GetName(), image)
 		}
 	}
-	is := strings.TrimPrefix(fmt.Sprint(replicas), "map")
-	if is != "[berth-controller:0 berth-descheduler:1 berth-scheduler:2]" {
-		t.Errorf("replicas %s", is)
+	got := strings.TrimPrefix(fmt.Sprint(replicas), "map")
+	if want := "[berth-controller:0 berth-descheduler:1 berth-scheduler:2]"; got != want {
+		t.Errorf("the overlay has replicas %s, want %s", got, want)
 	}
 }

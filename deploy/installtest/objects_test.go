@@ -30,7 +30,7 @@ func decode(t *testing.T, stream []byte) (out []*unstructured.Unstructured) {
 		if err := yaml.UnmarshalStrict(document, &o.Object); err != nil {
 			t.Fatalf("%v in\n%s", err, document)
 		}
-		if len(o.Object) > 0 { // else it has only comments
+		if len(o.Object) > 0 { // otherwise it has only comments
 			out = append(out, o)
 		}
 	}
@@ -46,8 +46,8 @@ func read(t *testing.T, file string) []*unstructured.Unstructured {
 	return decode(t, data)
 }
 
-// byName returns objects by kind, namespace and name. Bindings are named after their role, as the chart and the
-// manifests choose different names for some.
+// byName returns objects by kind, namespace and name. ClusterRoleBindings get names from their
+// subjects and roles, because the names of some differ between the chart and the manifests.
 func byName(objects []*unstructured.Unstructured) map[string]*unstructured.Unstructured {
 	out := map[string]*unstructured.Unstructured{}
 	for _, o := range objects {
@@ -65,7 +65,7 @@ func byName(objects []*unstructured.Unstructured) map[string]*unstructured.Unstr
 // part is a part of an object.
 type part struct {
 	name string
-	of   func(*unstructured.Unstructured) any
+	get  func(*unstructured.Unstructured) any
 }
 
 // field returns the part at a path of fields.
@@ -101,7 +101,7 @@ func sharedParts(t *testing.T, o *unstructured.Unstructured) []part {
 		}
 		return parts
 	}
-	t.Fatalf("kind %s: the test does not compare it", o.GetKind())
+	t.Fatalf("kind %s: the test cannot compare it", o.GetKind())
 	return nil
 }
 
@@ -120,8 +120,8 @@ func parsedData(t *testing.T, o *unstructured.Unstructured) any {
 	return out
 }
 
-// compare reports a difference. The order of rules has no meaning.
-func compare(t *testing.T, what string, is, want any) {
+// compare reports a difference. It ignores the order of lists.
+func compare(t *testing.T, description string, got, want any) {
 	t.Helper()
 	text := func(v any) string {
 		data, err := yaml.Marshal(v)
@@ -130,14 +130,14 @@ func compare(t *testing.T, what string, is, want any) {
 		}
 		return string(data)
 	}
-	a, aList := is.([]any)
-	b, bList := want.([]any)
-	if aList && bList {
+	gotList, isList := got.([]any)
+	wantList, wantsList := want.([]any)
+	if isList && wantsList {
 		byText := func(x, y any) int { return bytes.Compare([]byte(text(x)), []byte(text(y))) }
-		slices.SortFunc(a, byText)
-		slices.SortFunc(b, byText)
+		slices.SortFunc(gotList, byText)
+		slices.SortFunc(wantList, byText)
 	}
-	if !reflect.DeepEqual(is, want) {
-		t.Errorf("%s of the chart:\n%sof deploy/:\n%s", what, text(is), text(want))
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s of the chart: got\n%swant, as in deploy/,\n%s", description, text(got), text(want))
 	}
 }

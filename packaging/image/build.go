@@ -22,28 +22,28 @@ import (
 	"github.com/berthproject/berth/packaging/sbom"
 )
 
-// user is the user and group of the image, without a name. No distribution assigns it.
+// user is the user and group of the image, as numbers. No distribution assigns these.
 const user = "65532:65532"
 
-// release is what the binaries of an image share.
+// release has the properties that all binaries of an image share.
 type release struct {
 	name, version, commit string
 	created               time.Time
 }
 
-// platform is one binary.
+// platform is the binary of one platform.
 type platform struct{ os, arch, file string }
 
 // build returns the image index and the SBOM of each platform.
-func build(r release, all []platform) (v1.ImageIndex, [][]byte, error) {
+func build(r release, platforms []platform) (v1.ImageIndex, [][]byte, error) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	var sboms [][]byte
-	for _, p := range all {
-		image, bill, err := buildPlatform(r, p)
+	for _, p := range platforms {
+		image, doc, err := buildPlatform(r, p)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s/%s: %w", p.os, p.arch, err)
 		}
-		sboms = append(sboms, bill)
+		sboms = append(sboms, doc)
 		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{
 			Platform: &v1.Platform{OS: p.os, Architecture: p.arch},
 		}})
@@ -61,13 +61,13 @@ func buildPlatform(r release, p platform) (v1.Image, []byte, error) {
 		return nil, nil, fmt.Errorf("%s: %w", p.file, err)
 	}
 	sum := sha256.Sum256(binary)
-	bill, err := sbom.Of(p.file, "berth", r.version, hex.EncodeToString(sum[:]), r.created)
+	doc, err := sbom.FromBinary(p.file, "berth", r.version, hex.EncodeToString(sum[:]), r.created)
 	if err != nil {
 		return nil, nil, err
 	}
 	base, err := layer(r.created, []file{
 		{"etc/", nil, 0o755}, {"etc/ssl/", nil, 0o755}, {"etc/ssl/certs/", nil, 0o755},
-		{"etc/ssl/certs/ca-certificates.crt", roots(), 0o644},
+		{"etc/ssl/certs/ca-certificates.crt", rootCertificates(), 0o644},
 		{"etc/passwd", []byte("root:x:0:0:root:/:/sbin/nologin\nberth:x:65532:65532:berth:/:/sbin/nologin\n"), 0o644},
 		{"etc/group", []byte("root:x:0:\nberth:x:65532:\n"), 0o644},
 		{"tmp/", nil, 0o1777},
@@ -78,7 +78,7 @@ func buildPlatform(r release, p platform) (v1.Image, []byte, error) {
 	program, err := layer(r.created, []file{
 		{"berth", binary, 0o755},
 		{"usr/", nil, 0o755}, {"usr/share/", nil, 0o755}, {"usr/share/doc/", nil, 0o755}, {"usr/share/doc/berth/", nil, 0o755},
-		{"usr/share/doc/berth/sbom.spdx.json", bill, 0o644},
+		{"usr/share/doc/berth/sbom.spdx.json", doc, 0o644},
 	})
 	if err != nil {
 		return nil, nil, err
@@ -87,18 +87,18 @@ func buildPlatform(r release, p platform) (v1.Image, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	image, err = mutate.ConfigFile(image, configure(image, r, p))
+	image, err = mutate.ConfigFile(image, newConfig(image, r, p))
 	if err != nil {
 		return nil, nil, err
 	}
-	return mutate.Annotations(image, labels(r)).(v1.Image), bill, nil
+	return mutate.Annotations(image, labels(r)).(v1.Image), doc, nil
 }
 
-// configure returns the configuration of an image.
-func configure(image v1.Image, r release, p platform) *v1.ConfigFile {
+// newConfig returns the configuration of an image.
+func newConfig(image v1.Image, r release, p platform) *v1.ConfigFile {
 	config, err := image.ConfigFile()
 	if err != nil {
-		panic(err) // an image in memory has one
+		panic(err) // an image in memory has a configuration
 	}
 	config = config.DeepCopy()
 	config.OS, config.Architecture = p.os, p.arch
@@ -115,7 +115,7 @@ func configure(image v1.Image, r release, p platform) *v1.ConfigFile {
 
 // labels returns the labels of the configuration, which are also the annotations of manifests and index.
 func labels(r release) map[string]string {
-	all := map[string]string{
+	out := map[string]string{
 		"org.opencontainers.image.title":       "berth",
 		"org.opencontainers.image.description": "Scheduler, controllers, node agent and API server for Kubernetes",
 		"org.opencontainers.image.licenses":    "Apache-2.0",
@@ -124,12 +124,12 @@ func labels(r release) map[string]string {
 		"org.opencontainers.image.created":     r.created.UTC().Format(time.RFC3339),
 	}
 	if r.commit != "" {
-		all["org.opencontainers.image.revision"] = r.commit
+		out["org.opencontainers.image.revision"] = r.commit
 	}
-	return all
+	return out
 }
 
-// checkStatic reports an error if a binary needs a dynamic linker, which the image does not have.
+// checkStatic returns an error if a binary needs a dynamic linker, which the image does not have.
 func checkStatic(binary []byte) error {
 	parsed, err := elf.NewFile(bytes.NewReader(binary))
 	if err != nil {
@@ -143,8 +143,8 @@ func checkStatic(binary []byte) error {
 	return nil
 }
 
-// roots returns Mozilla's root certificates as PEM, without those that have constraints outside of X.509.
-func roots() []byte {
+// rootCertificates returns Mozilla's root certificates as PEM, without those that have constraints outside of X.509.
+func rootCertificates() []byte {
 	var out bytes.Buffer
 	for root := range bundle.Roots() {
 		if root.Constraint == nil {
@@ -162,7 +162,7 @@ type file struct {
 	mode int64
 }
 
-// layer returns a compressed layer with files of root.
+// layer returns a compressed layer whose files belong to root.
 func layer(created time.Time, files []file) (v1.Layer, error) {
 	var content bytes.Buffer
 	archive := tar.NewWriter(&content)

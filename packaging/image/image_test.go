@@ -37,11 +37,11 @@ func program(t *testing.T, arch string) string {
 	return out
 }
 
-// unpack unpacks a tar file.
-func unpack(t *testing.T, from string) string {
+// unpack unpacks a tar file in a new directory and returns the directory.
+func unpack(t *testing.T, file string) string {
 	t.Helper()
 	dir := t.TempDir()
-	data, err := os.ReadFile(from)
+	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,8 +57,8 @@ func unpack(t *testing.T, from string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		to := filepath.Join(dir, header.Name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, content, 0o644)); err != nil {
+		path := filepath.Join(dir, header.Name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, content, 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -70,15 +70,15 @@ func filesOf(t *testing.T, image v1.Image) (files map[string][]byte, modes map[s
 	files, modes = map[string][]byte{}, map[string]int64{}
 	content := mutate.Extract(image)
 	defer content.Close()
-	for in := tar.NewReader(content); ; {
-		header, err := in.Next()
+	for archive := tar.NewReader(content); ; {
+		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
 			return files, modes
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if files[header.Name], err = io.ReadAll(in); err != nil {
+		if files[header.Name], err = io.ReadAll(archive); err != nil {
 			t.Fatal(err)
 		}
 		modes[header.Name] = header.Mode
@@ -105,7 +105,7 @@ func TestImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(manifest.Manifests) != 1 || manifest.Manifests[0].Annotations["io.containerd.image.name"] != "docker.io/library/berth:v1.2.3" {
-		t.Fatalf("the layout's index lists %+v: must list one index named docker.io/library/berth:v1.2.3", manifest.Manifests)
+		t.Fatalf("the layout's index lists %+v, want one index named docker.io/library/berth:v1.2.3", manifest.Manifests)
 	}
 	index, err := top.ImageIndex(manifest.Manifests[0].Digest)
 	if err != nil {
@@ -127,12 +127,12 @@ func TestImage(t *testing.T) {
 		checkImage(t, image)
 		checkSBOM(t, image, filepath.Join(out, "berth-v1.2.3-linux-"+d.Platform.Architecture+".spdx.json"))
 	}
-	if !slices.Equal(platforms, []string{"linux/amd64", "linux/arm64"}) {
-		t.Errorf("platforms %q", platforms)
+	if want := []string{"linux/amd64", "linux/arm64"}; !slices.Equal(platforms, want) {
+		t.Errorf("the image has platforms %q, want %q", platforms, want)
 	}
 }
 
-// checkImage checks configuration and files of an image.
+// checkImage checks the configuration and files of an image.
 func checkImage(t *testing.T, image v1.Image) {
 	t.Helper()
 	config, err := image.ConfigFile()
@@ -141,18 +141,18 @@ func checkImage(t *testing.T, image v1.Image) {
 	}
 	if c := config.Config; c.User != "65532:65532" || !slices.Equal(c.Entrypoint, []string{"/berth"}) ||
 		c.Labels["org.opencontainers.image.version"] != "v1.2.3" || c.Labels["org.opencontainers.image.revision"] != "abc" {
-		t.Errorf("configuration %+v", c)
+		t.Errorf("configuration %+v, want user 65532:65532, entrypoint /berth, version v1.2.3 and revision abc", c)
 	}
 	files, modes := filesOf(t, image)
 	if modes["berth"] != 0o755 || len(files["berth"]) == 0 {
-		t.Errorf("/berth has %d bytes and mode %o", len(files["berth"]), modes["berth"])
+		t.Errorf("/berth has %d bytes and mode %o, want content and mode 755", len(files["berth"]), modes["berth"])
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(files["etc/ssl/certs/ca-certificates.crt"]) {
 		t.Error("the image has no CA certificates")
 	}
 	if n := strings.Count(string(files["etc/ssl/certs/ca-certificates.crt"]), "BEGIN CERTIFICATE"); n < 80 {
-		t.Errorf("the image has only %d CA certificates", n)
+		t.Errorf("the image has %d CA certificates, want at least 80", n)
 	}
 }
 
@@ -160,15 +160,15 @@ func checkImage(t *testing.T, image v1.Image) {
 func checkSBOM(t *testing.T, image v1.Image, file string) {
 	t.Helper()
 	files, _ := filesOf(t, image)
-	in := files["usr/share/doc/berth/sbom.spdx.json"]
+	embedded := files["usr/share/doc/berth/sbom.spdx.json"]
 	written, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(in, written) {
+	if !bytes.Equal(embedded, written) {
 		t.Errorf("the SBOM of the image differs from %s", file)
 	}
-	doc, err := spdx.Read(bytes.NewReader(in))
+	doc, err := spdx.Read(bytes.NewReader(embedded))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func checkSBOM(t *testing.T, image v1.Image, file string) {
 		modules = append(modules, p.PackageName)
 	}
 	if !slices.Contains(modules, "github.com/opencontainers/image-spec") || !slices.Contains(modules, "stdlib") {
-		t.Errorf("the SBOM lists %q", modules)
+		t.Errorf("the SBOM lists %q, want also github.com/opencontainers/image-spec and stdlib", modules)
 	}
 }
 
@@ -203,11 +203,11 @@ func TestImageIsReproducible(t *testing.T) {
 func TestPush(t *testing.T) {
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	defer server.Close()
-	to := strings.TrimPrefix(server.URL, "http://") + "/berth:v1"
-	if err := run([]string{"-out", t.TempDir(), "-version", "v1", "-push", to, "linux/amd64=" + program(t, "amd64")}); err != nil {
+	reference := strings.TrimPrefix(server.URL, "http://") + "/berth:v1"
+	if err := run([]string{"-out", t.TempDir(), "-version", "v1", "-push", reference, "linux/amd64=" + program(t, "amd64")}); err != nil {
 		t.Fatal(err)
 	}
-	ref, err := name.ParseReference(to)
+	ref, err := name.ParseReference(reference)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestInvalidArguments(t *testing.T) {
 		{[]string{"-out", "-", "linux/amd64=/nonexistent"}, "linux/amd64: open /nonexistent"},
 	} {
 		if err := run(c.args); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("image %q: error %v: must contain %q", c.args, err, c.want)
+			t.Errorf("image %q returned error %v, want %q", c.args, err, c.want)
 		}
 	}
 }

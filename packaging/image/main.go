@@ -33,7 +33,7 @@ func run(args []string) error {
 	flags.StringVar(&r.name, "name", "berth", "name of the image, without tag")
 	date := flags.String("date", "1970-01-01T00:00:00Z", "creation time, in RFC 3339")
 	out := flags.String("out", ".", "directory for the image and the SBOMs")
-	to := flags.String("push", "", "reference to push the image to")
+	reference := flags.String("push", "", "reference to push the image to")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -44,23 +44,23 @@ func run(args []string) error {
 	if flags.NArg() == 0 {
 		return fmt.Errorf("no binary: give one or more OS/ARCHITECTURE=FILE")
 	}
-	var all []platform
+	var platforms []platform
 	for _, arg := range flags.Args() {
 		target, file, ok := strings.Cut(arg, "=")
 		system, arch, both := strings.Cut(target, "/")
 		if !ok || !both {
 			return fmt.Errorf("argument %q: must be OS/ARCHITECTURE=FILE", arg)
 		}
-		all = append(all, platform{os: system, arch: arch, file: file})
+		platforms = append(platforms, platform{os: system, arch: arch, file: file})
 	}
-	index, sboms, err := build(r, all)
+	index, sboms, err := build(r, platforms)
 	if err != nil {
 		return err
 	}
 	if err := os.MkdirAll(*out, 0o755); err != nil {
 		return err
 	}
-	for i, p := range all {
+	for i, p := range platforms {
 		name := fmt.Sprintf("berth-%s-%s-%s.spdx.json", r.version, p.os, p.arch)
 		if err := os.WriteFile(filepath.Join(*out, name), sboms[i], 0o644); err != nil {
 			return err
@@ -75,8 +75,8 @@ func run(args []string) error {
 		return err
 	}
 	fmt.Println(file, digest)
-	if *to == "" {
+	if *reference == "" {
 		return nil
 	}
-	return push(index, *to)
+	return push(index, *reference)
 }

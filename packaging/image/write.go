@@ -25,11 +25,11 @@ func write(index v1.ImageIndex, r release, path string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	to, err := layout.Write(dir, empty.Index)
+	target, err := layout.Write(dir, empty.Index)
 	if err != nil {
 		return err
 	}
-	err = to.AppendIndex(index, layout.WithAnnotations(map[string]string{
+	err = target.AppendIndex(index, layout.WithAnnotations(map[string]string{
 		"org.opencontainers.image.ref.name": r.version,
 		"io.containerd.image.name":          fullName(r),
 	}))
@@ -57,8 +57,8 @@ func fullName(r release) string {
 }
 
 // archive writes the files of a directory, in lexical order and with the time of the release.
-func archive(dir fs.FS, r release, to io.Writer) error {
-	out := tar.NewWriter(to)
+func archive(dir fs.FS, r release, w io.Writer) error {
+	out := tar.NewWriter(w)
 	err := fs.WalkDir(dir, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
 			return err
@@ -70,12 +70,12 @@ func archive(dir fs.FS, r release, to io.Writer) error {
 		if err := out.WriteHeader(&tar.Header{Name: path, Mode: 0o644, Size: info.Size(), ModTime: r.created.UTC(), Typeflag: tar.TypeReg}); err != nil {
 			return err
 		}
-		in, err := dir.Open(path)
+		file, err := dir.Open(path)
 		if err != nil {
 			return err
 		}
-		defer in.Close()
-		_, err = io.Copy(out, in)
+		defer file.Close()
+		_, err = io.Copy(out, file)
 		return err
 	})
 	if err != nil {
@@ -85,8 +85,8 @@ func archive(dir fs.FS, r release, to io.Writer) error {
 }
 
 // push writes the image to a registry.
-func push(index v1.ImageIndex, to string) error {
-	ref, err := name.ParseReference(to)
+func push(index v1.ImageIndex, reference string) error {
+	ref, err := name.ParseReference(reference)
 	if err != nil {
 		return fmt.Errorf("-push: %w", err)
 	}

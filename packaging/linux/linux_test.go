@@ -24,7 +24,8 @@ func program(t *testing.T) string {
 	return out
 }
 
-// packages builds deb and rpm, and returns their paths. BERTH_BINARY names a real binary, which CI uses.
+// packages builds deb and rpm, and returns their paths. They contain the test program, or the binary that BERTH_BINARY
+// names.
 func packages(t *testing.T) (deb, rpm string) {
 	t.Helper()
 	binary := os.Getenv("BERTH_BINARY")
@@ -38,15 +39,15 @@ func packages(t *testing.T) (deb, rpm string) {
 	find := func(pattern string) string {
 		found, err := filepath.Glob(filepath.Join(out, pattern))
 		if err != nil || len(found) != 1 {
-			t.Fatalf("files %q: must be one %s", found, pattern)
+			t.Fatalf("found %q (error %v), want one file %s", found, err, pattern)
 		}
 		return found[0]
 	}
 	return find("berth_1.2.3~rc.1*.deb"), find("berth-1.2.3~rc.1*.rpm")
 }
 
-// need skips the test without a program, or fails it with BERTH_REQUIRE=all.
-func need(t *testing.T, program string) {
+// requireProgram skips the test if the program is not installed, or fails it if BERTH_REQUIRE is all.
+func requireProgram(t *testing.T, program string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err != nil {
 		skipOrFail(t, err.Error())
@@ -61,7 +62,7 @@ func skipOrFail(t *testing.T, reason string) {
 	t.Skip(reason)
 }
 
-// output runs a program.
+// output runs a program and returns its output.
 func output(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	out, err := exec.Command(name, args...).CombinedOutput()
@@ -73,7 +74,7 @@ func output(t *testing.T, name string, args ...string) string {
 
 // TestInstallDeb installs the deb in a directory, checks what it created, and removes it.
 func TestInstallDeb(t *testing.T) {
-	need(t, "dpkg")
+	requireProgram(t, "dpkg")
 	if os.Getuid() != 0 {
 		skipOrFail(t, "dpkg requires root")
 	}
@@ -92,10 +93,10 @@ func TestInstallDeb(t *testing.T) {
 	dpkg := []string{"--root=" + root, "--force-script-chrootless", "--force-not-root", "--log=/dev/null"}
 	output(t, "dpkg", append(dpkg, "--install", deb)...)
 	if status := output(t, "dpkg-query", "--admindir="+root+"/var/lib/dpkg", "-W", "-f", "${Status} ${Version}", "berth"); !strings.HasPrefix(status, "install ok installed 1.2.3~rc.1") {
-		t.Errorf("status %q", status)
+		t.Errorf("the package has status %q, want install ok installed 1.2.3~rc.1", status)
 	}
 	if version := output(t, filepath.Join(root, "usr/bin/kubectl-berth"), "version"); !strings.Contains(version, "version") {
-		t.Errorf("kubectl-berth version prints %q", version)
+		t.Errorf("kubectl-berth version prints %q, want its version", version)
 	}
 	for name, mode := range map[string]os.FileMode{
 		"etc/berth": os.ModeDir | 0o700, "var/lib/berth": os.ModeDir | 0o755, "usr/bin/berth": 0o755,
@@ -103,7 +104,7 @@ func TestInstallDeb(t *testing.T) {
 		"usr/share/bash-completion/completions/berth": 0o644,
 	} {
 		if info, err := os.Stat(filepath.Join(root, name)); err != nil || info.Mode() != mode {
-			t.Errorf("%s: error %v, mode %v: must be %v", name, err, info, mode)
+			t.Errorf("%s: got %v (error %v), want mode %v", name, info, err, mode)
 		}
 	}
 	if pages, _ := filepath.Glob(filepath.Join(root, "usr/share/man/man1/berth*.1")); len(pages) == 0 {
@@ -111,23 +112,23 @@ func TestInstallDeb(t *testing.T) {
 	}
 	users, err := os.ReadFile(filepath.Join(root, "etc/passwd"))
 	if err != nil || !strings.Contains(string(users), "berth:x:") {
-		t.Errorf("error %v, users %q: must have berth", err, users)
+		t.Errorf("etc/passwd is %q (error %v), want a user berth", users, err)
 	}
 	if enabled, _ := filepath.Glob(filepath.Join(root, "etc/systemd/system/*")); len(enabled) > 0 {
 		t.Errorf("the package enabled %q", enabled)
 	}
 	output(t, "dpkg", append(dpkg, "--remove", "berth")...)
 	if _, err := os.Stat(filepath.Join(root, "usr/bin/berth")); err == nil {
-		t.Error("usr/bin/berth is left after removal")
+		t.Error("usr/bin/berth still exists after the removal")
 	}
 	if _, err := os.Stat(filepath.Join(root, "etc/berth")); err != nil {
-		t.Errorf("the directory of credentials is removed: %v", err)
+		t.Errorf("the removal also removed the directory of credentials: %v", err)
 	}
 }
 
 // TestRPM lists the files of the rpm.
 func TestRPM(t *testing.T) {
-	need(t, "rpm")
+	requireProgram(t, "rpm")
 	_, rpm := packages(t)
 	files := strings.Split(output(t, "rpm", "-qlp", rpm), "\n")
 	for _, name := range []string{"/usr/bin/berth", "/usr/bin/kubectl-berth", "/usr/lib/systemd/system/berth-server.service"} {
@@ -151,10 +152,10 @@ func TestPackagesAreReproducible(t *testing.T) {
 
 // TestUnits checks the units with systemd-analyze, with a program that exists.
 func TestUnits(t *testing.T) {
-	need(t, "systemd-analyze")
+	requireProgram(t, "systemd-analyze")
 	units, err := filepath.Glob("units/*.service")
 	if err != nil || len(units) != 4 {
-		t.Fatalf("error %v, units %q", err, units)
+		t.Fatalf("found units %q (error %v), want 4", units, err)
 	}
 	dir := t.TempDir()
 	var copies []string
@@ -163,18 +164,18 @@ func TestUnits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		to := filepath.Join(dir, filepath.Base(unit))
-		if err := os.WriteFile(to, []byte(strings.ReplaceAll(string(text), "/usr/bin/berth ", "/bin/sh ")), 0o644); err != nil {
+		path := filepath.Join(dir, filepath.Base(unit))
+		if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(text), "/usr/bin/berth ", "/bin/sh ")), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		copies = append(copies, to)
+		copies = append(copies, path)
 	}
 	out, err := exec.Command("systemd-analyze", append([]string{"verify", "--man=no"}, copies...)...).CombinedOutput()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(out)) {
-		if strings.Contains(line, "berth-") { // others are about units of this machine
+		if strings.Contains(line, "berth-") { // other lines are about units of this machine
 			t.Errorf("systemd-analyze verify: %s", line)
 		}
 	}
@@ -186,14 +187,14 @@ func TestUnits(t *testing.T) {
 }
 
 func TestPackageVersion(t *testing.T) {
-	for from, want := range map[string]string{"v1.2.3": "1.2.3", "v1.2.3-rc.1": "1.2.3~rc.1", "devel": "0~devel"} {
-		if got := packageVersion(from); got != want {
-			t.Errorf("version %q becomes %q: must become %q", from, got, want)
+	for version, want := range map[string]string{"v1.2.3": "1.2.3", "v1.2.3-rc.1": "1.2.3~rc.1", "devel": "0~devel"} {
+		if got := packageVersion(version); got != want {
+			t.Errorf("packageVersion(%q) = %q, want %q", version, got, want)
 		}
 	}
 }
 
-// TestBinaryIsStatic checks that the packages need no library.
+// TestBinaryIsStatic checks that the program needs no library.
 func TestBinaryIsStatic(t *testing.T) {
 	file, err := elf.Open(program(t))
 	if err != nil {
@@ -201,6 +202,6 @@ func TestBinaryIsStatic(t *testing.T) {
 	}
 	defer file.Close()
 	if libraries, err := file.ImportedLibraries(); err != nil || len(libraries) > 0 {
-		t.Errorf("error %v, libraries %q", err, libraries)
+		t.Errorf("the program imports libraries %q (error %v), want none", libraries, err)
 	}
 }

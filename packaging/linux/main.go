@@ -97,17 +97,17 @@ func writeDocs(dir, program string) error {
 	return nil
 }
 
-func writeSBOM(to, binary, version string, created time.Time) error {
+func writeSBOM(path, binary, version string, created time.Time) error {
 	data, err := os.ReadFile(binary)
 	if err != nil {
 		return err
 	}
 	sum := sha256.Sum256(data)
-	doc, err := sbom.Of(binary, "berth", version, hex.EncodeToString(sum[:]), created)
+	doc, err := sbom.FromBinary(binary, "berth", version, hex.EncodeToString(sum[:]), created)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(to, doc, 0o644)
+	return os.WriteFile(path, doc, 0o644)
 }
 
 // pack writes one package.

@@ -14,8 +14,8 @@ import (
 	"github.com/spdx/tools-golang/spdx/v2/v2_3"
 )
 
-// Of returns the SPDX 2.3 document, as JSON, of the Go binary at path. Equal arguments give an equal document.
-func Of(path, name, version, digest string, created time.Time) ([]byte, error) {
+// FromBinary returns the SPDX 2.3 document, as JSON, of the Go binary at path. Equal arguments give an equal document.
+func FromBinary(path, name, version, digest string, created time.Time) ([]byte, error) {
 	info, err := buildinfo.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading the build information of %s: %w", path, err)
@@ -42,12 +42,12 @@ func Of(path, name, version, digest string, created time.Time) ([]byte, error) {
 		Packages:      []*v2_3.Package{binary},
 		Relationships: []*v2_3.Relationship{relate("DOCUMENT", common.TypeRelationshipDescribe, "binary")},
 	}
-	add(doc, "std", &debug.Module{Path: "stdlib", Version: info.GoVersion})
+	addModule(doc, "std", &debug.Module{Path: "stdlib", Version: info.GoVersion})
 	for i, dep := range info.Deps {
 		if dep.Replace != nil {
 			dep = dep.Replace
 		}
-		add(doc, common.ElementID(fmt.Sprintf("module-%d", i+1)), dep)
+		addModule(doc, common.ElementID(fmt.Sprintf("module-%d", i+1)), dep)
 	}
 	var out bytes.Buffer
 	if err := json.Write(doc, &out, json.Indent(" ")); err != nil {
@@ -56,8 +56,8 @@ func Of(path, name, version, digest string, created time.Time) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// add adds a module on which the binary depends.
-func add(doc *v2_3.Document, id common.ElementID, m *debug.Module) {
+// addModule adds a module on which the binary depends.
+func addModule(doc *v2_3.Document, id common.ElementID, m *debug.Module) {
 	version := cmp.Or(m.Version, "(devel)")
 	doc.Packages = append(doc.Packages, &v2_3.Package{
 		PackageName:             m.Path,

@@ -26,20 +26,20 @@ func (s *Manager) reportInvalidAnnotations(pod *corev1.Pod) {
 		text = strings.ToValidUTF8(text[:maxEventMessage], "") + "..."
 	}
 	s.mu.Lock()
-	before := s.reported[pod.UID]
+	last := s.reported[pod.UID]
 	if text != "" {
 		s.reported[pod.UID] = text
 	}
 	s.mu.Unlock()
-	if text != "" && text != before {
+	if text != "" && text != last {
 		s.opts.Events.Event(pod, corev1.EventTypeWarning, reasonUnreadableAnnotation, text)
 	}
 }
 
 // Forget implements runtime.Runtime.
-func (n observedRuntime) Forget(pod types.UID) {
-	n.Runtime.Forget(pod)
-	n.manager.mu.Lock()
-	defer n.manager.mu.Unlock()
-	delete(n.manager.reported, pod)
+func (r observedRuntime) Forget(pod types.UID) {
+	r.Runtime.Forget(pod)
+	r.manager.mu.Lock()
+	defer r.manager.mu.Unlock()
+	delete(r.manager.reported, pod)
 }

@@ -2,8 +2,8 @@
 // on usage that annotations describe (engine/nodepressure/usage), with the same conditions,
 // rejections and evictions.
 //
-// One goroutine checks all nodes with scripted usage every second. Thousands of other nodes cost
-// nothing.
+// One goroutine checks all nodes with scripted usage every second. Nodes without
+// scripted usage cost nothing.
 //
 // Invariants: the manager reports a node to the agent only when it changes. An evicted pod counts
 // as terminating until the agent reports that none of its processes is left.

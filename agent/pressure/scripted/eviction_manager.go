@@ -52,7 +52,7 @@ type Manager struct {
 	agent   Agent
 
 	mu       sync.Mutex
-	nodes    map[string]*node     // those that were ever checked
+	nodes    map[string]*node     // nodes that were checked at least once
 	reported map[types.UID]string // errors of annotations that were reported
 }
 
@@ -77,29 +77,29 @@ type nodePressure struct {
 }
 
 // Admit implements agent.PressureManager.
-func (w nodePressure) Admit(pod *corev1.Pod) *agent.Rejection {
-	if n := w.manager.node(w.name); n != nil {
+func (p nodePressure) Admit(pod *corev1.Pod) *agent.Rejection {
+	if n := p.manager.node(p.name); n != nil {
 		return n.admit(pod)
 	}
 	return nil
 }
 
 // Conditions implements agent.PressureManager.
-func (w nodePressure) Conditions() []corev1.NodeCondition {
-	if n := w.manager.node(w.name); n != nil {
+func (p nodePressure) Conditions() []corev1.NodeCondition {
+	if n := p.manager.node(p.name); n != nil {
 		return n.conditions()
 	}
 	return nil
 }
 
 // RestoreConditions implements agent.ConditionRestorer.
-func (w nodePressure) RestoreConditions(conditions []corev1.NodeCondition) {
+func (p nodePressure) RestoreConditions(conditions []corev1.NodeCondition) {
 	for _, c := range conditions {
 		if c.Type != corev1.NodeReady && c.Status == corev1.ConditionTrue {
-			w.manager.watchNode(w.name)
+			p.manager.watchNode(p.name)
 		}
 	}
-	if n := w.manager.node(w.name); n != nil {
+	if n := p.manager.node(p.name); n != nil {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		pressure.RestoreConditions(time.Now(), conditions, n.machine, n.reserve)
@@ -108,10 +108,10 @@ func (w nodePressure) RestoreConditions(conditions []corev1.NodeCondition) {
 }
 
 // ResumeEviction implements agent.EvictionResumer.
-func (w nodePressure) ResumeEviction(pod *corev1.Pod, since time.Time) (deadline time.Time, done func()) {
-	deadline = pressure.SoftGraceEnd(&w.manager.opts.Config, pod, since)
-	w.manager.watchNode(w.name)
-	n := w.manager.node(w.name)
+func (p nodePressure) ResumeEviction(pod *corev1.Pod, since time.Time) (deadline time.Time, done func()) {
+	deadline = pressure.SoftGraceEnd(&p.manager.opts.Config, pod, since)
+	p.manager.watchNode(p.name)
+	n := p.manager.node(p.name)
 	if n == nil { // the agent no longer serves this node
 		return deadline, func() {}
 	}
@@ -147,23 +147,23 @@ type observedRuntime struct {
 }
 
 // Start implements runtime.Runtime.
-func (n observedRuntime) Start(pod *corev1.Pod, container string, attempt int32) {
-	n.Runtime.Start(pod, container, attempt)
-	n.manager.reportInvalidAnnotations(pod)
-	n.manager.watchIfScripted(pod)
+func (r observedRuntime) Start(pod *corev1.Pod, container string, attempt int32) {
+	r.Runtime.Start(pod, container, attempt)
+	r.manager.reportInvalidAnnotations(pod)
+	r.manager.watchIfScripted(pod)
 }
 
 // Resume implements runtime.Runtime.
-func (n observedRuntime) Resume(pod *corev1.Pod, container string, since podlifecycle.Status) {
-	n.Runtime.Resume(pod, container, since)
-	n.manager.watchIfScripted(pod)
+func (r observedRuntime) Resume(pod *corev1.Pod, container string, since podlifecycle.Status) {
+	r.Runtime.Resume(pod, container, since)
+	r.manager.watchIfScripted(pod)
 }
 
 // Update implements runtime.Runtime.
-func (n observedRuntime) Update(pod *corev1.Pod) {
-	n.Runtime.Update(pod)
-	n.manager.reportInvalidAnnotations(pod)
-	n.manager.watchIfScripted(pod)
+func (r observedRuntime) Update(pod *corev1.Pod) {
+	r.Runtime.Update(pod)
+	r.manager.reportInvalidAnnotations(pod)
+	r.manager.watchIfScripted(pod)
 }
 
 // watchIfScripted starts to monitor the pod's node if the pod's usage is scripted.
@@ -208,10 +208,10 @@ func (s *Manager) Run(ctx context.Context, a Agent) error {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
-		if at := s.synchronizeAll(time.Now()); at.IsZero() {
+		if next := s.synchronizeAll(time.Now()); next.IsZero() {
 			timer.Reset(time.Hour)
 		} else {
-			timer.Reset(time.Until(at))
+			timer.Reset(time.Until(next))
 		}
 		select {
 		case <-ctx.Done():
@@ -236,12 +236,12 @@ func (s *Manager) synchronizeAll(now time.Time) (next time.Time) {
 	for _, n := range due {
 		n.syncRequested = false
 		s.mu.Unlock()
-		at := s.synchronize(n, now)
+		nodeNext := s.synchronize(n, now)
 		s.mu.Lock()
-		if at.IsZero() && n.syncRequested {
-			at = now.Add(syncInterval) // the change may have come too late for this check
+		if nodeNext.IsZero() && n.syncRequested {
+			nodeNext = now.Add(syncInterval) // the change may have come too late for this check
 		}
-		n.next = at
+		n.next = nodeNext
 	}
 	for _, n := range s.nodes {
 		if !n.next.IsZero() && (next.IsZero() || n.next.Before(next)) {

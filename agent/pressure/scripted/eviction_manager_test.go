@@ -25,6 +25,7 @@ import (
 	"github.com/berthproject/berth/internal/config"
 )
 
+// pod returns a pod whose usage script describes, unless it is empty.
 func pod(name, script string) *corev1.Pod {
 	grace := int64(30)
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name), Annotations: map[string]string{}},
@@ -117,32 +118,32 @@ func TestScriptedPodsAreEvicted(t *testing.T) {
 		api := cluster(t, nil, pod("hog", "memory=100Mi,4000Mi@60s"), pod("idle", ""))
 		waitFor(50 * time.Second)
 		if p := get(t, api, "hog"); p.Status.Phase != corev1.PodRunning {
-			t.Fatalf("the hog is %s before memory is short", p.Status.Phase)
+			t.Fatalf("phase of hog before the memory shortage %s, want Running", p.Status.Phase)
 		}
 		waitFor(15 * time.Second)
 		p := get(t, api, "hog")
 		if p.Status.Phase != corev1.PodFailed || p.Status.Reason != "Evicted" || !strings.Contains(p.Status.Message, "Threshold quantity: 100Mi") {
-			t.Errorf("the hog is %s, %s: %s", p.Status.Phase, p.Status.Reason, p.Status.Message)
+			t.Errorf("status of hog %s, %s: %s, want an eviction with threshold 100Mi", p.Status.Phase, p.Status.Reason, p.Status.Message)
 		}
 		if !slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 			return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
 		}) {
-			t.Error("without DisruptionTarget")
+			t.Errorf("conditions of hog %v, want DisruptionTarget", p.Status.Conditions)
 		}
 		if got := trueConditions(t, api); !slices.Equal(got, []string{"MemoryPressure"}) {
-			t.Errorf("conditions %v", got)
+			t.Errorf("conditions %v, want MemoryPressure", got)
 		}
-		create(t, api, pod("late", ""))
+		create(t, api, pod("new", ""))
 		waitFor(time.Second)
-		if p := get(t, api, "late"); p.Status.Reason != "Evicted" || !strings.Contains(p.Status.Message, "[MemoryPressure]") {
-			t.Errorf("late pod is %s: %s", p.Status.Phase, p.Status.Message)
+		if p := get(t, api, "new"); p.Status.Reason != "Evicted" || !strings.Contains(p.Status.Message, "[MemoryPressure]") {
+			t.Errorf("status of the new pod %s: %s, want an eviction for MemoryPressure", p.Status.Phase, p.Status.Message)
 		}
 		if p := get(t, api, "idle"); p.Status.Phase != corev1.PodRunning {
-			t.Errorf("the other pod is %s", p.Status.Phase)
+			t.Errorf("phase of idle %s, want Running", p.Status.Phase)
 		}
 		waitFor(6 * time.Minute)
 		if got := trueConditions(t, api); got != nil {
-			t.Errorf("conditions %v after 6 minutes", got)
+			t.Errorf("conditions %v after 6 minutes, want none", got)
 		}
 	})
 }
@@ -153,10 +154,10 @@ func TestNodeUsageIsCollected(t *testing.T) {
 		api := cluster(t, annotations, pod("idle", ""))
 		waitFor(30 * time.Second)
 		if got := trueConditions(t, api); !slices.Equal(got, []string{"DiskPressure"}) {
-			t.Errorf("conditions %v", got)
+			t.Errorf("conditions %v, want DiskPressure", got)
 		}
 		if p := get(t, api, "idle"); p.Status.Phase != corev1.PodRunning {
-			t.Errorf("a pod is %s although deleting images freed enough", p.Status.Phase)
+			t.Errorf("phase of idle %s, want Running: the deletion of images frees enough", p.Status.Phase)
 		}
 	})
 }
@@ -167,7 +168,7 @@ func TestFullDiskRejectsPods(t *testing.T) {
 		api := cluster(t, annotations, pod("full", "logs=900Mi"))
 		waitFor(5 * time.Second)
 		if got := trueConditions(t, api); !slices.Contains(got, "OutOfDisk") || !slices.Contains(got, "DiskPressure") {
-			t.Errorf("conditions %v", got)
+			t.Errorf("conditions %v, want OutOfDisk and DiskPressure", got)
 		}
 	})
 }
@@ -179,11 +180,11 @@ func TestPressureSurvivesRestart(t *testing.T) {
 		serve(t, api, nil, nil)
 		waitFor(4 * time.Minute)
 		if got := trueConditions(t, api); !slices.Equal(got, []string{"MemoryPressure"}) {
-			t.Errorf("conditions %v after 4 minutes", got)
+			t.Errorf("conditions %v after 4 minutes, want MemoryPressure", got)
 		}
 		waitFor(2 * time.Minute)
 		if got := trueConditions(t, api); got != nil {
-			t.Errorf("conditions %v after 6 minutes", got)
+			t.Errorf("conditions %v after 6 minutes, want none", got)
 		}
 	})
 }
@@ -210,7 +211,7 @@ func TestInvalidAnnotationsAreReported(t *testing.T) {
 		got := reports()
 		if len(got) != 2 || !strings.HasPrefix(got[0], `Warning UnreadableAnnotation sim.berth.dev/run-seconds: "abc": must be`) ||
 			!strings.HasPrefix(got[1], `Warning UnreadableAnnotation sim.berth.dev/usage: "memory=foo": memory`) {
-			t.Errorf("events %q, want one about the two invalid values", got)
+			t.Errorf("events %q, want one for each of the two invalid values", got)
 		}
 		p := get(t, api, "odd")
 		p.Annotations[usage.Annotation] = "memory=bar"
@@ -219,7 +220,7 @@ func TestInvalidAnnotationsAreReported(t *testing.T) {
 		}
 		waitFor(time.Second)
 		if got := reports(); len(got) != 1 || !strings.Contains(got[0], "memory=bar") {
-			t.Errorf("events %q, want the other value", got)
+			t.Errorf("events %q, want one for the new value", got)
 		}
 	})
 }

@@ -20,7 +20,7 @@ type node struct {
 	name    string
 	started time.Time
 	// Guarded by Manager.mu.
-	next          time.Time // time of the next check; zero: on the next change
+	next          time.Time // time of the next check; zero means on the next change
 	syncRequested bool      // a change came since the last check began
 
 	mu          sync.Mutex // guards the following fields
@@ -28,7 +28,7 @@ type node struct {
 	usage       usage.Node
 	machine     *nodepressure.Machine
 	reserve     *nodepressure.DiskReserve
-	free        [nodepressure.NumFilesystems]nodepressure.FsSpace
+	space       [nodepressure.NumFilesystems]nodepressure.FsSpace
 	terminating map[types.UID]time.Time // by UID, the end of the grace period
 	pods        map[types.UID]*pod
 	// The running garbage collection and when it is done.
@@ -60,11 +60,11 @@ func newNode(o *Options, object *corev1.Node) (*node, error) {
 	config := o.Config
 	config.Layout = capacity.Layout()
 	n.machine = nodepressure.New(config)
-	n.reserve, err = nodepressure.NewDiskReserve(o.Reserve, func(f nodepressure.Filesystem) (nodepressure.FsSpace, error) { return n.free[f], nil })
+	n.reserve, err = nodepressure.NewDiskReserve(o.Reserve, func(f nodepressure.Filesystem) (nodepressure.FsSpace, error) { return n.space[f], nil })
 	return n, err
 }
 
-// admit returns why the node rejects a pod now, or nil.
+// admit returns the reason for which the node rejects a pod now, or nil.
 func (n *node) admit(p *corev1.Pod) *agent.Rejection {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -77,8 +77,8 @@ func (n *node) admit(p *corev1.Pod) *agent.Rejection {
 	return nil
 }
 
-// conditions returns the conditions of the machine and the reserve. It includes OutOfDisk once
-// that was true.
+// conditions returns the conditions of the machine and the reserve. It includes OutOfDisk
+// once it has been true.
 func (n *node) conditions() []corev1.NodeCondition {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -103,7 +103,7 @@ func (n *node) observe(now time.Time, list []*corev1.Pod) (o nodepressure.Observ
 	o = n.usage.Observe(now, uses)
 	o.Pods = func() []nodepressure.Pod { return pods }
 	for f, s := range [nodepressure.NumFilesystems]nodepressure.Signal{nodepressure.ImageFs: nodepressure.ImageFsAvailable, nodepressure.RootFs: nodepressure.NodeFsAvailable} {
-		n.free[f] = nodepressure.FsSpace{Capacity: o.Signals[s].Capacity, Available: o.Signals[s].Available}
+		n.space[f] = nodepressure.FsSpace{Capacity: o.Signals[s].Capacity, Available: o.Signals[s].Available}
 	}
 	return o, scripted
 }

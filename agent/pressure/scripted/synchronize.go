@@ -10,8 +10,8 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure"
 )
 
-// synchronize reads, decides and acts once. It returns when to check again; zero: on the next
-// change.
+// synchronize reads, decides and acts once. It returns the time of the next check; zero
+// means on the next change.
 func (s *Manager) synchronize(n *node, now time.Time) (next time.Time) {
 	list := s.agent.Pods(n.name)
 	n.mu.Lock()
@@ -35,8 +35,8 @@ func (s *Manager) synchronize(n *node, now time.Time) (next time.Time) {
 		}
 	}
 	o, scripted := n.observe(now, list)
-	more, wake := n.machine.Step(now, &o)
-	effects = append(effects, more...)
+	stepEffects, wake := n.machine.Step(now, &o)
+	effects = append(effects, stepEffects...)
 	changed := n.reserve.Update(now) && (n.wasOutOfDisk || n.reserve.Condition().True)
 	n.wasOutOfDisk = n.wasOutOfDisk || n.reserve.Condition().True
 	idle := !n.reserve.Condition().True && !n.machine.Reclaiming()

@@ -137,15 +137,15 @@ func segments(path string, current *os.File, q Request) ([]*os.File, []int64, er
 	return files, offsets, nil
 }
 
-// tailOffset returns the offset of the last lines of a file, and how many remain to be read from
-// older files.
-func tailOffset(f *os.File, want int64, q Request, below bool) (offset, remaining int64, err error) {
+// tailOffset returns the offset of the last n lines of a file, and the number of lines that remain
+// to be read from older files.
+func tailOffset(f *os.File, n int64, q Request, hasNext bool) (offset, remaining int64, err error) {
 	info, err := f.Stat()
 	if err != nil {
 		return 0, 0, err
 	}
-	offset, found, err := lastLines(f, info.Size(), want, q, below)
-	return offset, want - found, err
+	offset, found, err := lastLines(f, info.Size(), n, q, hasNext)
+	return offset, n - found, err
 }
 
 // rotations returns the rotated files of a log, newest first.
@@ -168,15 +168,15 @@ func rotations(path string) ([]string, error) {
 
 // follow continues at the position of lines. It returns the file that is open last.
 func follow(ctx context.Context, path string, f *os.File, lines *reader, p *printer, ended func(context.Context) (bool, error)) (*os.File, error) {
-	var requestedAt time.Time
+	var lastStatus time.Time
 	for {
 		hasEnded := false
-		if time.Since(requestedAt) >= statusInterval {
+		if time.Since(lastStatus) >= statusInterval {
 			var err error
 			if hasEnded, err = ended(ctx); err != nil {
 				return f, fmt.Errorf("reading the container status: %w", err)
 			}
-			requestedAt = time.Now()
+			lastStatus = time.Now()
 		}
 		// Check for rotation before reading the rest: then the old file is complete.
 		isCurrent, err := sameFile(f, path)

@@ -48,8 +48,8 @@ func TestCopy(t *testing.T) {
 		want   string
 	}{
 		"all":           {func(*Request) {}, "one\ntwo\nthree\n\nfi ve\n"},
-		"two last":      {func(q *Request) { q.Tail = 2 }, "\nfi ve\n"},
-		"a long line":   {func(q *Request) { q.Tail = 3 }, "three\n\nfi ve\n"},
+		"last two":      {func(q *Request) { q.Tail = 2 }, "\nfi ve\n"},
+		"long line":     {func(q *Request) { q.Tail = 3 }, "three\n\nfi ve\n"},
 		"none":          {func(q *Request) { q.Tail = 0 }, ""},
 		"more than all": {func(q *Request) { q.Tail = 99 }, "one\ntwo\nthree\n\nfi ve\n"},
 		"since":         {func(q *Request) { q.Since = since }, "three\n\nfi ve\n"},
@@ -120,7 +120,7 @@ func TestTailAcrossRotations(t *testing.T) {
 
 func TestMissingLog(t *testing.T) {
 	if err := Copy(t.Context(), &bytes.Buffer{}, filepath.Join(t.TempDir(), "0.log"), All(), nil); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("missing log: %v", err)
+		t.Errorf("Copy of a missing log: %v, want %v", err, os.ErrNotExist)
 	}
 }
 
@@ -214,7 +214,7 @@ func TestFollowerWaitsForTheLog(t *testing.T) {
 		return calls > 2, nil
 	})
 	if err != nil || out.String() != "one\n" {
-		t.Errorf("%q, %v", out.String(), err)
+		t.Errorf("output %q, %v, want \"one\\n\"", out.String(), err)
 	}
 	// A log that never appears is not an error.
 	if err := Copy(t.Context(), &out, path+"x", q, func(context.Context) (bool, error) { return true, nil }); err != nil {

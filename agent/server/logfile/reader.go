@@ -24,7 +24,7 @@ type Request struct {
 	Follow bool
 }
 
-// All requests the whole log so far.
+// All returns a request for the whole log so far.
 func All() Request { return Request{Stdout: true, Stderr: true, Tail: -1} }
 
 func (q Request) includes(l line) bool { return l.stderr && q.Stderr || !l.stderr && q.Stdout }
@@ -37,11 +37,11 @@ var errLimitReached = errors.New("byte limit reached")
 
 // printer writes the requested lines.
 type printer struct {
-	out    io.Writer
-	q      Request
-	wrote  int64
-	inLine bool // the last piece did not end its line
-	buf    bytes.Buffer
+	out     io.Writer
+	q       Request
+	written int64
+	inLine  bool // the last piece did not end its line
+	buf     bytes.Buffer
 }
 
 func (p *printer) print(raw []byte) error {
@@ -60,30 +60,30 @@ func (p *printer) print(raw []byte) error {
 	}
 	p.inLine = !l.full
 	out := p.buf.Bytes()
-	if remaining := p.q.Limit - p.wrote; p.q.Limit > 0 && int64(len(out)) >= remaining {
+	if remaining := p.q.Limit - p.written; p.q.Limit > 0 && int64(len(out)) >= remaining {
 		if _, err := p.out.Write(out[:remaining]); err != nil {
 			return err
 		}
 		return errLimitReached
 	}
 	n, err := p.out.Write(out)
-	p.wrote += int64(n)
+	p.written += int64(n)
 	return err
 }
 
 // reader returns the complete lines of a growing file.
 type reader struct {
-	from    io.Reader
+	source  io.Reader
 	partial []byte // incomplete last line
 	buf     []byte
 }
 
-func newReader(from io.Reader) *reader { return &reader{from: from, buf: make([]byte, 64<<10)} }
+func newReader(source io.Reader) *reader { return &reader{source: source, buf: make([]byte, 64<<10)} }
 
-// drain calls each for every complete line up to the current end.
-func (r *reader) drain(each func(raw []byte) error) error {
+// drain calls visit for every complete line up to the current end.
+func (r *reader) drain(visit func(raw []byte) error) error {
 	for {
-		n, err := r.from.Read(r.buf)
+		n, err := r.source.Read(r.buf)
 		data := r.buf[:n]
 		if len(r.partial) > 0 {
 			r.partial = append(r.partial, data...)
@@ -94,7 +94,7 @@ func (r *reader) drain(each func(raw []byte) error) error {
 			if end < 0 {
 				break
 			}
-			if err := each(data[:end]); err != nil {
+			if err := visit(data[:end]); err != nil {
 				return err
 			}
 			data = data[end+1:]

@@ -7,11 +7,11 @@ import (
 
 const blockSize = 64 << 10
 
-// lastLines returns the offset of the last n requested lines of a file, and how many there are.
-// below reports that lines of the next file were counted: pieces at the end of this file belong
-// to the first of them.
-func lastLines(f io.ReaderAt, size, n int64, q Request, below bool) (offset, found int64, err error) {
-	if n == 0 && !below {
+// lastLines returns the offset of the last n requested lines of a file, and their number.
+// hasNext means that lines of the next file were counted: pieces at the end of this file belong to
+// the first of them.
+func lastLines(f io.ReaderAt, size, n int64, q Request, hasNext bool) (offset, found int64, err error) {
+	if n == 0 && !hasNext {
 		return size, 0, nil
 	}
 	err = readBackwards(f, size, func(raw []byte, end int64) bool {
@@ -19,7 +19,7 @@ func lastLines(f io.ReaderAt, size, n int64, q Request, below bool) (offset, fou
 		if !ok || !q.includes(l) {
 			return true
 		}
-		if !l.full && (below || found > 0) {
+		if !l.full && (hasNext || found > 0) {
 			return true // counted with the end of its line
 		}
 		if found == n {
@@ -49,14 +49,14 @@ func readBackwards(f io.ReaderAt, size int64, visit func(raw []byte, end int64) 
 			if last < 0 {
 				break
 			}
-			before := bytes.LastIndexByte(data[:last], '\n')
-			if before < 0 && pos > 0 {
+			previous := bytes.LastIndexByte(data[:last], '\n')
+			if previous < 0 && pos > 0 {
 				break // the line may start in the previous block
 			}
-			if !visit(data[before+1:last], pos+int64(last)+1) {
+			if !visit(data[previous+1:last], pos+int64(last)+1) {
 				return nil
 			}
-			data = data[:before+1]
+			data = data[:previous+1]
 		}
 		tail = data
 	}

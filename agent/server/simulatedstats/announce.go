@@ -25,12 +25,12 @@ type Options struct {
 	Certificate tls.Certificate
 	// ClientCA is the PEM of the CA of the API server's client certificate.
 	ClientCA []byte
-	// APIServer is the API server's URL, by which the address to listen on is selected. Empty: the
-	// API server runs in this process.
+	// APIServer is the API server's URL, by which the address to listen on is selected. It is empty
+	// if the API server runs in this process.
 	APIServer string
 	Client    kubernetes.Interface
 	Log       klog.Logger
-	// Usage returns the node's own usage, with images collected so far; false if it is unknown. A
+	// Usage returns the node's own usage, with images collected so far, or false if it is unknown. A
 	// nil Usage means that the annotations define it.
 	Usage func(node string) (usage.Node, bool)
 }

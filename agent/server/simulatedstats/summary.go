@@ -100,10 +100,10 @@ func runningContainers(pod *corev1.Pod) []usage.RunningContainer {
 // cpuUsage is a CPU rate and the CPU time so far, in ns.
 type cpuUsage struct{ rate, sum int64 }
 
-func (l *cpuUsage) add(o cpuUsage) { l.rate, l.sum = l.rate+o.rate, l.sum+o.sum }
+func (u *cpuUsage) add(o cpuUsage) { u.rate, u.sum = u.rate+o.rate, u.sum+o.sum }
 
-func (l cpuUsage) cpu(now time.Time) *stats.CPUStats {
-	rate, sum := uint64(l.rate), uint64(l.sum)
+func (u cpuUsage) cpu(now time.Time) *stats.CPUStats {
+	rate, sum := uint64(u.rate), uint64(u.sum)
 	return &stats.CPUStats{Time: metav1.NewTime(now), UsageNanoCores: &rate, UsageCoreNanoSeconds: &sum}
 }
 
@@ -120,6 +120,7 @@ func cpuUsageOf(pod *corev1.Pod, c *usage.RunningContainer, now time.Time) cpuUs
 	return cpuUsage{}
 }
 
+// podStats returns the stats of a pod and its CPU usage.
 func podStats(now time.Time, pod *corev1.Pod, running []usage.RunningContainer, podUsage *nodepressure.PodStats) (stats.PodStats, cpuUsage) {
 	out := stats.PodStats{PodRef: stats.PodReference{Name: pod.Name, Namespace: pod.Namespace, UID: string(pod.UID)}, Memory: memory(now, podUsage.Memory)}
 	if pod.Status.StartTime != nil {
@@ -127,9 +128,9 @@ func podStats(now time.Time, pod *corev1.Pod, running []usage.RunningContainer, 
 	}
 	var total cpuUsage
 	for i := range running {
-		c, l := &podUsage.Containers[i], cpuUsageOf(pod, &running[i], now)
-		total.add(l)
-		out.Containers = append(out.Containers, stats.ContainerStats{Name: c.Name, StartTime: metav1.NewTime(running[i].Since), CPU: l.cpu(now), Memory: memory(now, c.Memory)})
+		c, cpu := &podUsage.Containers[i], cpuUsageOf(pod, &running[i], now)
+		total.add(cpu)
+		out.Containers = append(out.Containers, stats.ContainerStats{Name: c.Name, StartTime: metav1.NewTime(running[i].Since), CPU: cpu.cpu(now), Memory: memory(now, c.Memory)})
 	}
 	processes := uint64(podUsage.Processes)
 	out.CPU, out.ProcessStats = total.cpu(now), &stats.ProcessStats{ProcessCount: &processes}
@@ -147,9 +148,9 @@ func usedBytes(o *nodepressure.Observation, s nodepressure.Signal) int64 {
 
 // filesystem returns the stats of a file system; s+1 is the signal of its inodes.
 func filesystem(now time.Time, o *nodepressure.Observation, s nodepressure.Signal) *stats.FsStats {
-	number := func(n int64) *uint64 { u := uint64(max(n, 0)); return &u }
+	pointer := func(n int64) *uint64 { u := uint64(max(n, 0)); return &u }
 	return &stats.FsStats{
-		Time: metav1.NewTime(now), AvailableBytes: number(o.Signals[s].Available), CapacityBytes: number(o.Signals[s].Capacity), UsedBytes: number(usedBytes(o, s)),
-		InodesFree: number(o.Signals[s+1].Available), Inodes: number(o.Signals[s+1].Capacity), InodesUsed: number(usedBytes(o, s+1)),
+		Time: metav1.NewTime(now), AvailableBytes: pointer(o.Signals[s].Available), CapacityBytes: pointer(o.Signals[s].Capacity), UsedBytes: pointer(usedBytes(o, s)),
+		InodesFree: pointer(o.Signals[s+1].Available), Inodes: pointer(o.Signals[s+1].Capacity), InodesUsed: pointer(usedBytes(o, s+1)),
 	}
 }

@@ -21,7 +21,7 @@ func (a fakeAgent) BoundPods(string) []*corev1.Pod { return a }
 
 // pod returns a pod that has run for a minute.
 func pod(name, script, cpu string, now time.Time) *corev1.Pod {
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "u-" + "1"}}
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "u-1"}}
 	if script != "" {
 		p.Annotations = map[string]string{usage.Annotation: script}
 	}
@@ -32,9 +32,9 @@ func pod(name, script, cpu string, now time.Time) *corev1.Pod {
 
 func TestSummary(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	ended := pod("ended", "memory=1Gi", "1", now)
-	ended.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
-	a := fakeAgent{pod("growing", "memory=100,200@2m;cache=7", "250m", now), pod("invalid", "unknown", "1", now), pod("no-usage", "", "500m", now), ended}
+	terminated := pod("terminated", "memory=1Gi", "1", now)
+	terminated.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
+	a := fakeAgent{pod("growing", "memory=100,200@2m;cache=7", "250m", now), pod("invalid", "unknown", "1", now), pod("no-usage", "", "500m", now), terminated}
 	p := &simulatedNode{name: "n1", agent: a, node: usage.Node{Since: now}}
 	var err error
 	if p.node.Capacity, err = usage.ParseCapacity("", 1000, 900, 1<<30); err != nil {
@@ -45,7 +45,7 @@ func TestSummary(t *testing.T) {
 	}
 	s := p.summary(now)
 	if len(s.Pods) != 3 {
-		t.Fatalf("%d pods, want the running ones", len(s.Pods))
+		t.Fatalf("%d pods, want the 3 running ones", len(s.Pods))
 	}
 	for i, want := range []struct{ memory, nano, ns uint64 }{{157, 250e6, 15e9}, {0, 1e9, 60e9}, {0, 500e6, 30e9}} {
 		c := s.Pods[i].Containers[0]
@@ -54,12 +54,12 @@ func TestSummary(t *testing.T) {
 		}
 	}
 	if n := s.Node; *n.Memory.WorkingSetBytes != 207 || *n.Memory.AvailableBytes != 793 || *n.CPU.UsageNanoCores != 1750e6 || *n.Fs.CapacityBytes != 1<<30 {
-		t.Errorf("node: %d bytes, %d available, %d ncores, disk of %d", *n.Memory.WorkingSetBytes, *n.Memory.AvailableBytes, *n.CPU.UsageNanoCores, *n.Fs.CapacityBytes)
+		t.Errorf("node: %d bytes, %d available, %d ncores, disk of %d bytes, want 207, 793, 1750e6 and 1 GiB", *n.Memory.WorkingSetBytes, *n.Memory.AvailableBytes, *n.CPU.UsageNanoCores, *n.Fs.CapacityBytes)
 	}
 }
 
 func TestCertificateMatches(t *testing.T) {
-	one, two := []*corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}}, []*corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}, {ObjectMeta: metav1.ObjectMeta{Name: "n2"}}}
+	oneNode, twoNodes := []*corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}}, []*corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}, {ObjectMeta: metav1.ObjectMeta{Name: "n2"}}}
 	cert := func(name string, usage ...x509.ExtKeyUsage) tls.Certificate {
 		return tls.Certificate{Leaf: &x509.Certificate{Subject: pkix.Name{CommonName: name}, ExtKeyUsage: usage}}
 	}
@@ -68,18 +68,18 @@ func TestCertificateMatches(t *testing.T) {
 		nodes []*corev1.Node
 		want  bool
 	}{
-		"none":                     {tls.Certificate{}, one, false},
-		"the node's":               {cert("system:node:n1", x509.ExtKeyUsageServerAuth), one, true},
-		"a client's only":          {cert("system:node:n1", x509.ExtKeyUsageClientAuth), one, false},
-		"another node's":           {cert("system:node:n2", x509.ExtKeyUsageServerAuth), one, false},
-		"one node requested twice": {cert("system:node:n1", x509.ExtKeyUsageServerAuth), two, false},
-		"that of many":             {cert(SimulatedNodesUser, x509.ExtKeyUsageServerAuth), two, true},
+		"none":             {tls.Certificate{}, oneNode, false},
+		"the node's":       {cert("system:node:n1", x509.ExtKeyUsageServerAuth), oneNode, true},
+		"a client's only":  {cert("system:node:n1", x509.ExtKeyUsageClientAuth), oneNode, false},
+		"another node's":   {cert("system:node:n2", x509.ExtKeyUsageServerAuth), oneNode, false},
+		"one of two nodes": {cert("system:node:n1", x509.ExtKeyUsageServerAuth), twoNodes, false},
+		"simulated nodes":  {cert(SimulatedNodesUser, x509.ExtKeyUsageServerAuth), twoNodes, true},
 	} {
 		if got := certificateMatches(tc.cert, tc.nodes); got != tc.want {
-			t.Errorf("%s: %v", name, got)
+			t.Errorf("certificateMatches for %s: %v, want %v", name, got, tc.want)
 		}
 	}
 	if got := localAddress("https://127.0.0.1:6443"); got != "127.0.0.1" {
-		t.Errorf("reachable from loopback at %s", got)
+		t.Errorf("localAddress = %s, want 127.0.0.1", got)
 	}
 }

@@ -75,10 +75,11 @@ func (o *Operator) watch(informer cache.SharedIndexInformer, pool func(metav1.Ob
 			o.queue.Add(cache.ObjectName{Namespace: m.GetNamespace(), Name: pool(m)})
 		}
 	}
-	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: enqueue, UpdateFunc: func(_, now any) { enqueue(now) }, DeleteFunc: enqueue})
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: enqueue, UpdateFunc: func(_, object any) { enqueue(object) }, DeleteFunc: enqueue})
 	return err
 }
 
+// reconcileNext reconciles the next Pool of the queue. It returns false if the queue is shut down.
 func (o *Operator) reconcileNext(ctx context.Context) bool {
 	key, shutdown := o.queue.Get()
 	if shutdown {
@@ -93,7 +94,7 @@ func (o *Operator) reconcileNext(ctx context.Context) bool {
 	return true
 }
 
-// reconcile creates missing pods, deletes ended ones and updates the status.
+// reconcile creates missing pods, deletes terminated ones and updates the status.
 func (o *Operator) reconcile(ctx context.Context, key cache.ObjectName) error {
 	pool, err := o.pools.Namespace(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	if err != nil {
@@ -109,10 +110,10 @@ func (o *Operator) reconcile(ctx context.Context, key cache.ObjectName) error {
 	active, ready := int64(0), int64(0)
 	for i := range list.Items {
 		p := &list.Items[i]
-		ended := p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
+		terminated := p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
 		switch {
 		case p.DeletionTimestamp != nil:
-		case ended:
+		case terminated:
 			if err := o.client.CoreV1().Pods(key.Namespace).Delete(ctx, p.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 				return err
 			}
@@ -135,7 +136,7 @@ func (o *Operator) reconcile(ctx context.Context, key cache.ObjectName) error {
 func (o *Operator) updateStatus(ctx context.Context, pool *unstructured.Unstructured, ready int64, available bool) error {
 	status := map[string]any{"ready": ready, "conditions": []any{
 		map[string]any{"type": "Available", "status": map[bool]string{true: "True", false: "False"}[available]}}}
-	if before, _, _ := unstructured.NestedMap(pool.Object, "status"); fmt.Sprint(before) == fmt.Sprint(status) {
+	if current, _, _ := unstructured.NestedMap(pool.Object, "status"); fmt.Sprint(current) == fmt.Sprint(status) {
 		return nil
 	}
 	pool.Object["status"] = status

@@ -25,11 +25,11 @@ func startWithPool(t *testing.T, replicas int64, cpu string, options ...berthtes
 	t.Helper()
 	c := berthtest.Start(t, append(options, berthtest.CRDs("crd"))...)
 	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- operator.Run(ctx, c.Config) }()
+	stopped := make(chan error, 1)
+	go func() { stopped <- operator.Run(ctx, c.Config) }()
 	t.Cleanup(func() {
 		stop()
-		if err := <-ended; err != nil {
+		if err := <-stopped; err != nil {
 			t.Error(err)
 		}
 	})
@@ -79,7 +79,7 @@ func TestDrain(t *testing.T) {
 	if _, err := c.Client.CoreV1().Nodes().Patch(t.Context(), "n1", types.MergePatchType, []byte(`{"spec": {"unschedulable": true}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	refused := 0
+	rejected := 0
 	c.Eventually("node n1 is drained", func(ctx context.Context) error {
 		names, err := podsOn(ctx, c, "n1")
 		if err != nil {
@@ -88,7 +88,7 @@ func TestDrain(t *testing.T) {
 		for _, name := range names {
 			err := c.Client.CoreV1().Pods("default").EvictV1(ctx, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: name}})
 			if apierrors.IsTooManyRequests(err) {
-				refused++
+				rejected++
 			} else if err != nil && !apierrors.IsNotFound(err) {
 				return err
 			}
@@ -99,7 +99,7 @@ func TestDrain(t *testing.T) {
 		return nil
 	})
 	awaitAvailable(t, c, "True")
-	t.Logf("the budget refused %d evictions", refused)
+	t.Logf("the budget rejected %d evictions", rejected)
 }
 
 // TestNodeLoss checks that the operator replaces the pods of a lost node.
@@ -110,7 +110,7 @@ func TestNodeLoss(t *testing.T) {
 	c.Eventually("all replicas are on n2", func(ctx context.Context) error {
 		names, err := podsOn(ctx, c, "n2")
 		if err == nil && len(names) != 4 {
-			err = fmt.Errorf("%d replicas are on n2", len(names))
+			err = fmt.Errorf("%d replicas are on n2, want 4", len(names))
 		}
 		return err
 	})
@@ -118,7 +118,7 @@ func TestNodeLoss(t *testing.T) {
 	c.RecoverNode("n1")
 }
 
-// TestPreemption checks that a Pool that loses a pod to an urgent one reports it, and recovers when there is room.
+// TestPreemption checks that a Pool is not available after the preemption of a pod, and recovers when a node is added.
 func TestPreemption(t *testing.T) {
 	c := startWithPool(t, 2, "1", berthtest.Node("small", berthtest.Capacity(corev1.ResourceCPU, "2")))
 	if _, err := c.Client.SchedulingV1().PriorityClasses().Create(t.Context(), &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "urgent"}, Value: 1000}, metav1.CreateOptions{}); err != nil {
@@ -132,6 +132,6 @@ func TestPreemption(t *testing.T) {
 	}
 	c.WaitForPod("default", "urgent", corev1.PodReady)
 	awaitAvailable(t, c, "False")
-	c.AddNode("more")
+	c.AddNode("large")
 	awaitAvailable(t, c, "True")
 }

@@ -8,14 +8,14 @@ import (
 )
 
 func main() {
-	program := choose(os.Environ())
+	program := chooseShell(os.Environ())
 	err := syscall.Exec(program, append([]string{"sh"}, os.Args[1:]...), os.Environ())
 	fmt.Fprintf(os.Stderr, "sh: %s: %v\n", program, err)
 	os.Exit(127)
 }
 
-// choose returns the program that keeps the environment.
-func choose(environment []string) string {
+// chooseShell returns the program that keeps all variables of the environment.
+func chooseShell(environment []string) string {
 	for _, variable := range environment {
 		if name, _, _ := strings.Cut(variable, "="); strings.ContainsAny(name, "-.") {
 			return "/bin/bash"

@@ -2,10 +2,10 @@ package main
 
 import "testing"
 
-func TestChoose(t *testing.T) {
+func TestChooseShell(t *testing.T) {
 	for want, environment := range map[string][]string{"/bin/busybox": {"A=b-c.d", "PATH=/bin"}, "/bin/bash": {"A=b", "data-1=x"}} {
-		if got := choose(environment); got != want {
-			t.Errorf("%q: %s, want %s", environment, got, want)
+		if got := chooseShell(environment); got != want {
+			t.Errorf("chooseShell(%q) = %s, want %s", environment, got, want)
 		}
 	}
 }
