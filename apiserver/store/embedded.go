@@ -55,8 +55,8 @@ func openEmbedded(ctx context.Context, dir string, quota int64) (*Backend, error
 	return b, err
 }
 
-// openLocked opens the store in dir, whose lock unlock releases. measure returns the usage of its file
-// system.
+// openLocked opens the store in dir. measure returns the usage of its file system. unlock releases the
+// lock of dir.
 func openLocked(ctx context.Context, dir string, quota int64, measure func(string) (usage, error), unlock func()) (*Backend, error) {
 	guard := newSpaceGuard(dir, measure, time.Now)
 	member := filepath.Join(dir, "etcd")
@@ -69,7 +69,7 @@ func openLocked(ctx context.Context, dir string, quota int64, measure func(strin
 		return nil, err
 	}
 	enableWatchProgress(ctx, version.Version)
-	watcher := func() clientv3.Watcher { return v3client.New(server).Watcher }
+	newWatcher := func() clientv3.Watcher { return v3client.New(server).Watcher }
 	d := &defragmenter{server: server, quota: quota}
 	if err := d.reclaim(ctx); err != nil {
 		klog.ErrorS(err, "Failed to defragment the store")
@@ -78,7 +78,7 @@ func openLocked(ctx context.Context, dir string, quota int64, measure func(strin
 	var wg sync.WaitGroup
 	wg.Go(func() { d.run(background) })
 	wg.Go(func() { guard.run(background) })
-	b := newBackend(v3client.New(server), watcher, guard, func() {
+	b := newBackend(v3client.New(server), newWatcher, guard, func() {
 		stop()
 		wg.Wait()
 		server.Stop()
@@ -134,18 +134,18 @@ func startMember(ctx context.Context, dir string, quota int64) (*etcdserver.Etcd
 	}
 }
 
-// maxCheckedBytes is the size of a database up to which it is checked at each start. A larger one
-// takes more than a second.
+// maxCheckedBytes is the maximum size of a database that is checked at each start. The check of a
+// larger one takes more than a second.
 const maxCheckedBytes = 256 << 20
 
 // openMember opens the store. etcd panics if files are damaged, partly in goroutines, where the panic
-// ends the process. openMember checks the database before, and returns a panic as an error.
+// ends the process. openMember checks the database first, and returns a panic as an error.
 func openMember(cfg config.ServerConfig) (server *etcdserver.EtcdServer, err error) {
 	if info, statErr := os.Stat(databasePath(cfg.DataDir)); statErr == nil && info.Size() <= maxCheckedBytes {
-		err = recovered(func() error { return checkStart(databasePath(cfg.DataDir)) })
+		err = catchPanic(func() error { return checkStart(databasePath(cfg.DataDir)) })
 	}
 	if err == nil {
-		err = recovered(func() error {
+		err = catchPanic(func() error {
 			server, err = etcdserver.NewServer(cfg)
 			return err
 		})

@@ -26,8 +26,8 @@ func newEtcdLog(dir string) *etcdLog {
 }
 
 func (l *etcdLog) logger() *zap.Logger {
-	errors := zap.LevelEnablerFunc(func(level zapcore.Level) bool { return level == zapcore.ErrorLevel })
-	core := zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.Lock(os.Stderr), errors)
+	onlyErrors := zap.LevelEnablerFunc(func(level zapcore.Level) bool { return level == zapcore.ErrorLevel })
+	core := zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.Lock(os.Stderr), onlyErrors)
 	return zap.New(core, zap.WithFatalHook(fatalHook{l}), zap.WithPanicHook(panicHook{l}))
 }
 

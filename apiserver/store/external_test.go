@@ -63,7 +63,7 @@ func writeClientFiles(t *testing.T, authority *pki.Authority) (certFile, keyFile
 	return certFile, keyFile
 }
 
-func TestExternalOverTLS(t *testing.T) {
+func TestOpenExternalOverTLS(t *testing.T) {
 	authority, err := pki.Open(t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func TestMemberHealth(t *testing.T) {
 			got = err.Error()
 		}
 		if got != want {
-			t.Errorf("status %v: %q, want %q", status, got, want)
+			t.Errorf("memberHealth(%v) = %q, want %q", status, got, want)
 		}
 	}
 }
