@@ -7,7 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// newestDefault returns the name of the newest class that one of the annotations marks as default, or nil if there is none.
+// newestDefault returns the name of the newest class that one of the annotations marks as default. It
+// returns nil if there is no default class.
 func newestDefault[T metav1.Object](all []T, annotations ...string) *string {
 	var defaults []T
 	for _, class := range all {

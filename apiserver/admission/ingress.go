@@ -40,7 +40,7 @@ func (d *defaultIngressClass) SetExternalKubeInformerFactory(f informers.SharedI
 	d.lister, d.cache.hasSynced = informer.Lister(), informer.Informer().HasSynced
 }
 
-// Admit sets the class of a new Ingress that names none in the field or in the annotation.
+// Admit sets the class of a new Ingress that has no class in the field or in the annotation.
 func (d *defaultIngressClass) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if !isForResource(a, networkingv1.Resource("ingresses")) || a.GetOperation() != admission.Create {
 		return nil

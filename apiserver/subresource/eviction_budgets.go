@@ -33,28 +33,28 @@ type budgetDebit struct {
 // the budgets, so that a disruption granted in between is visible either in disruptedPods or in the
 // pods.
 func (e *EvictionREST) checkBudgets(ctx context.Context, r *evictionRequest, pod *corev1.Pod) (budget.Verdict, map[string]*policyv1.PodDisruptionBudget, error) {
-	list, err := listLatest(ctx, e.budgets, labels.Everything())
+	obj, err := listLatest(ctx, e.budgets, labels.Everything())
 	if err != nil {
 		return budget.Verdict{}, nil, err
 	}
-	found, ok := list.(*policyv1.PodDisruptionBudgetList)
+	stored, ok := obj.(*policyv1.PodDisruptionBudgetList)
 	if !ok {
-		return budget.Verdict{}, nil, fmt.Errorf("want a list of disruption budgets, got %T", list)
+		return budget.Verdict{}, nil, fmt.Errorf("want a list of disruption budgets, got %T", obj)
 	}
 	p := conversion.BudgetPod(pod)
 	var budgets []*model.Budget
 	byName := map[string]*policyv1.PodDisruptionBudget{}
-	for i := range found.Items {
-		b := e.converter.Budget(&found.Items[i])
+	for i := range stored.Items {
+		b := e.converter.Budget(&stored.Items[i])
 		if budget.Ledger.Covers(b, p) {
 			budgets = append(budgets, b)
-			byName[b.Name] = &found.Items[i]
+			byName[b.Name] = &stored.Items[i]
 		}
 	}
 	now := time.Now()
 	rules := e.options.Rules
-	for _, p := range r.debits {
-		rules.OwnEntries = append(rules.OwnEntries, p.budget.Name)
+	for _, d := range r.debits {
+		rules.OwnEntries = append(rules.OwnEntries, d.budget.Name)
 	}
 	recount := rules.Recount
 	rules.Recount = false
@@ -101,11 +101,11 @@ func (e *EvictionREST) podsUnderBudgets(ctx context.Context, budgets map[string]
 // debit records the pod in each budget of the verdict, if the budget has not changed since it was
 // read. Otherwise it refunds the debits made so far.
 func (e *EvictionREST) debit(ctx context.Context, r *evictionRequest, pod *corev1.Pod, v budget.Verdict, budgets map[string]*policyv1.PodDisruptionBudget) error {
-	before := len(r.debits)
+	n := len(r.debits)
 	for _, m := range v.Debits {
 		b := budgets[m.Name]
 		now := metav1.Now()
-		err := e.updateBudgetStatus(ctx, b, &b.ResourceVersion, func(s *policyv1.PodDisruptionBudgetStatus) bool {
+		err := e.updateBudgetStatus(ctx, b, &b.ResourceVersion, func(s *policyv1.PodDisruptionBudgetStatus) {
 			s.DisruptionsAllowed--
 			if s.DisruptedPods == nil {
 				s.DisruptedPods = map[string]metav1.Time{}
@@ -114,39 +114,38 @@ func (e *EvictionREST) debit(ctx context.Context, r *evictionRequest, pod *corev
 			if s.DisruptionsAllowed == 0 {
 				setDisruptionAllowed(s, now)
 			}
-			return true
 		})
 		if err == nil {
 			r.debitedPod = pod.UID
 			r.debits = append(r.debits, budgetDebit{budget: b, entry: displacement.Entry{Budget: b.Name, Before: b.Status.DisruptionsAllowed, After: b.Status.DisruptionsAllowed - 1}})
 			continue
 		}
-		partial := evictionRequest{name: r.name, debits: r.debits[before:]}
+		partial := evictionRequest{name: r.name, debits: r.debits[n:]}
 		e.refund(ctx, &partial)
-		r.debits = r.debits[:before]
+		r.debits = r.debits[:n]
 		if storage.IsInvalidObj(err) || storage.IsNotFound(err) || storage.IsConflict(err) {
 			return errRetry
 		}
-		return fmt.Errorf("debiting disruption budget %[3]s for pod %[1]s/%[2]s: %[4]w", pod.Namespace, pod.Name, b.Name, err)
+		return fmt.Errorf("debiting disruption budget %s for pod %s/%s: %w", b.Name, pod.Namespace, pod.Name, err)
 	}
 	return nil
 }
 
 // updateBudgetStatus updates a budget's status directly in the store, without strategies and
 // admission. version is an optional precondition.
-func (e *EvictionREST) updateBudgetStatus(ctx context.Context, b *policyv1.PodDisruptionBudget, version *string, f func(*policyv1.PodDisruptionBudgetStatus) bool) error {
+func (e *EvictionREST) updateBudgetStatus(ctx context.Context, b *policyv1.PodDisruptionBudget, version *string, f func(*policyv1.PodDisruptionBudgetStatus)) error {
 	key, err := e.budgets.KeyFunc(ctx, b.Name)
 	if err != nil {
 		return err
 	}
 	return e.budgets.Storage.GuaranteedUpdate(ctx, key, e.budgets.New(), false, &storage.Preconditions{UID: &b.UID, ResourceVersion: version},
 		storage.SimpleUpdate(func(obj runtime.Object) (runtime.Object, error) {
-			found, ok := obj.(*policyv1.PodDisruptionBudget)
+			current, ok := obj.(*policyv1.PodDisruptionBudget)
 			if !ok {
 				return nil, fmt.Errorf("want a PodDisruptionBudget at %s, got %T", key, obj)
 			}
-			f(&found.Status)
-			return found, nil
+			f(&current.Status)
+			return current, nil
 		}), false, nil)
 }
 
@@ -193,21 +192,20 @@ func (e *EvictionREST) clearDisruptionTarget(ctx context.Context, r *evictionReq
 	}), false, nil)
 }
 
-// refund refunds the debits of a request. Debits that cannot be refunded expire. Until then, they only
-// prevent evictions.
+// refund refunds the debits of a request. Debits that cannot be refunded expire. Until then, they
+// may prevent other evictions.
 func (e *EvictionREST) refund(ctx context.Context, r *evictionRequest) {
-	for _, p := range r.debits {
-		err := e.updateBudgetStatus(ctx, p.budget, nil, func(s *policyv1.PodDisruptionBudgetStatus) bool {
-			if _, found := s.DisruptedPods[r.name]; !found {
-				return false // the disruption controller has recounted in between
+	for _, d := range r.debits {
+		err := e.updateBudgetStatus(ctx, d.budget, nil, func(s *policyv1.PodDisruptionBudgetStatus) {
+			if _, ok := s.DisruptedPods[r.name]; !ok {
+				return // the disruption controller has recounted since
 			}
 			delete(s.DisruptedPods, r.name)
 			s.DisruptionsAllowed++
 			setDisruptionAllowed(s, metav1.Now())
-			return true
 		})
 		if err != nil && !storage.IsNotFound(err) && !storage.IsInvalidObj(err) {
-			klog.ErrorS(err, "Failed to refund a disruption budget after a failed eviction; the entry expires after two minutes", "budget", klog.KObj(p.budget), "pod", r.name)
+			klog.ErrorS(err, "Failed to refund a disruption budget after a failed eviction; the entry expires after two minutes", "budget", klog.KObj(d.budget), "pod", r.name)
 		}
 	}
 	r.debits = nil

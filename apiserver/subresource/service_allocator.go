@@ -32,10 +32,10 @@ const (
 )
 
 var (
-	errAllocated  = errors.New("provided IP is already allocated")
-	errOutOfRange = errors.New("the provided network does not match the current range")
-	errPortTaken  = errors.New("provided port is already allocated")
-	errFull       = errors.New("range is full")
+	errAllocated     = errors.New("provided IP is already allocated")
+	errOutOfRange    = errors.New("the provided network does not match the current range")
+	errPortAllocated = errors.New("provided port is already allocated")
+	errFull          = errors.New("range is full")
 )
 
 // clusterIPAllocator allocates cluster IPs from a range.
@@ -59,7 +59,7 @@ func (a clusterIPAllocator) size() uint64 {
 }
 
 // reserved returns the size of the lower part of the range. It is allocated automatically only when
-// the rest is full, so that requested addresses rarely collide.
+// the upper part is full, so that requested addresses rarely collide.
 func (a clusterIPAllocator) reserved() uint64 {
 	return min(max(16, a.size()/16), 256, a.size()/2)
 }
@@ -114,11 +114,11 @@ func parseIP(address string) (netip.Addr, bool) {
 
 // allocateNext allocates any free address.
 func (a clusterIPAllocator) allocateNext(ctx context.Context, owner string) (string, error) {
-	low := a.reserved()
-	random := func() string { return a.nth(low + rand.Uint64N(a.size()-low)).String() }
+	reserved := a.reserved()
+	random := func() string { return a.nth(reserved + rand.Uint64N(a.size()-reserved)).String() }
 	all := func(yield func(string) bool) {
-		for n := range a.size() - 1 { // except the first
-			if !yield(a.nth(1 + (low-1+n)%(a.size()-1)).String()) {
+		for n := range a.size() - 1 { // all except the first
+			if !yield(a.nth(1 + (reserved-1+n)%(a.size()-1)).String()) {
 				return
 			}
 		}
@@ -151,7 +151,7 @@ func allocatePort(ctx context.Context, allocator Allocator, port int32, owner st
 	}
 	free, err := allocator.Allocate(ctx, nodePortPool, strconv.Itoa(int(port)), owner)
 	if err == nil && !free {
-		err = errPortTaken
+		err = errPortAllocated
 	}
 	return err
 }
@@ -169,7 +169,7 @@ func allocateAny(ctx context.Context, allocator Allocator, pool, owner string, r
 		return "", err
 	}
 	for value := range all {
-		if _, found := allocated[value]; found {
+		if _, ok := allocated[value]; ok {
 			continue
 		}
 		if free, err := allocator.Allocate(ctx, pool, value, owner); err != nil || free {
@@ -180,21 +180,21 @@ func allocateAny(ctx context.Context, allocator Allocator, pool, owner string, r
 }
 
 // dryRunAllocator does not allocate: Allocate reports whether the value is free.
-type dryRunAllocator struct{ from Allocator }
+type dryRunAllocator struct{ allocator Allocator }
 
-func (u dryRunAllocator) Allocate(ctx context.Context, pool, value, owner string) (bool, error) {
-	allocated, err := u.Allocated(ctx, pool)
+func (d dryRunAllocator) Allocate(ctx context.Context, pool, value, owner string) (bool, error) {
+	allocated, err := d.Allocated(ctx, pool)
 	if err != nil {
 		return false, err
 	}
-	holder, found := allocated[value]
-	return !found || holder == owner, nil
+	current, ok := allocated[value]
+	return !ok || current == owner, nil
 }
 
-func (u dryRunAllocator) Release(context.Context, string, string, string) (bool, error) {
+func (d dryRunAllocator) Release(context.Context, string, string, string) (bool, error) {
 	return false, nil
 }
 
-func (u dryRunAllocator) Allocated(ctx context.Context, pool string) (map[string]string, error) {
-	return u.from.Allocated(ctx, pool)
+func (d dryRunAllocator) Allocated(ctx context.Context, pool string) (map[string]string, error) {
+	return d.allocator.Allocated(ctx, pool)
 }
