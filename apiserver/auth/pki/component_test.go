@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestServingPEM(t *testing.T) {
+func TestServingPEMIsValidForNames(t *testing.T) {
 	a := open(t, t.TempDir(), start)
 	certPEM, keyPEM, err := a.ServingPEM("kube-scheduler", APIServerAltNames(nil))
 	if err != nil {

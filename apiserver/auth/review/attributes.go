@@ -62,7 +62,7 @@ func parseLabels(raw string) (labels.Requirements, error) {
 }
 
 // fieldRequirements converts the requirements of a field selector. Unsupported ones are skipped and
-// reported; skipping widens the request, so it can only lead to a rejection.
+// reported. Skipping widens the request, so it can only lead to a rejection.
 func fieldRequirements(in []metav1.FieldSelectorRequirement) (fields.Requirements, error) {
 	var out fields.Requirements
 	var errs []error

@@ -53,15 +53,15 @@ func validateSubject(s *authorizationv1.SubjectAccessReviewSpec) field.ErrorList
 // namespace.
 func validateMeta(meta metav1.ObjectMeta, namespaced bool) field.ErrorList {
 	meta.ManagedFields = nil
-	text := "must be empty"
+	message := "must be empty"
 	if namespaced {
 		meta.Namespace = ""
-		text = "must be empty except for namespace"
+		message = "must be empty except for namespace"
 	}
 	if equality.Semantic.DeepEqual(meta, metav1.ObjectMeta{}) {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(field.NewPath("metadata"), meta, text)}
+	return field.ErrorList{field.Invalid(field.NewPath("metadata"), meta, message)}
 }
 
 func newInvalid(kind string, errs field.ErrorList) error {
