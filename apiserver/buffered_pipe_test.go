@@ -7,18 +7,18 @@ import (
 	"testing"
 )
 
-func TestBufferedPipeOrderAndEnd(t *testing.T) {
+func TestBufferedPipeReturnsAllBytesThenError(t *testing.T) {
 	c := newBufferedPipe()
 	sent := bytes.Repeat([]byte("0123456789"), pipeBufferLimit/4)
-	cause := errors.New("why")
+	cause := errors.New("aborted")
 	go func() {
-		for rest := sent; len(rest) > 0; {
-			n, err := c.Write(rest[:min(len(rest), 100_000)])
+		for remaining := sent; len(remaining) > 0; {
+			n, err := c.Write(remaining[:min(len(remaining), 100_000)])
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			rest = rest[n:]
+			remaining = remaining[n:]
 		}
 		c.closeWrite(cause)
 		c.closeWrite(nil) // only the first call sets the error
@@ -35,7 +35,7 @@ func TestBufferedPipeOrderAndEnd(t *testing.T) {
 func TestBufferedPipeCloseUnblocksWriter(t *testing.T) {
 	c := newBufferedPipe()
 	if n, err := c.Write(make([]byte, pipeBufferLimit+1)); n != pipeBufferLimit+1 || err != nil {
-		t.Fatalf("a first write waits: %d, %v", n, err)
+		t.Fatalf("first write: %d bytes, %v, want %d and no error", n, err, pipeBufferLimit+1)
 	}
 	failed := make(chan error)
 	go func() {
@@ -47,6 +47,6 @@ func TestBufferedPipeCloseUnblocksWriter(t *testing.T) {
 		t.Errorf("a write to a closed reader: %v, want %v", err, io.ErrClosedPipe)
 	}
 	if n, err := c.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.ErrClosedPipe) {
-		t.Errorf("a read after Close: %d, %v", n, err)
+		t.Errorf("a read after Close: %d, %v, want %v", n, err, io.ErrClosedPipe)
 	}
 }
