@@ -152,7 +152,7 @@ func TestFailedEvictionRefundsBudget(t *testing.T) {
 		t.Errorf("state after a failed eviction: %s, want 1 allowed, 0 entries", got)
 	}
 	if err := e.evict("a", &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &p.UID, ResourceVersion: &p.ResourceVersion}}); err != nil {
-		t.Error(err)
+		t.Errorf("eviction with matching preconditions: %v", err)
 	}
 	if got := e.budgetState("b"); got != "0 allowed, 1 entries" {
 		t.Errorf("state after an eviction: %s, want 0 allowed, 1 entries", got)

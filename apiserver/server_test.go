@@ -285,7 +285,7 @@ func TestKubernetesEndpointsFollowServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := conn.ConnectionState().PeerCertificates[0].VerifyHostname(ip); err != nil {
-			t.Error(err)
+			t.Errorf("the certificate does not have the address: %v", err)
 		}
 		_ = conn.Close()
 		s.stop()

@@ -52,11 +52,11 @@ func (d *defaultIngressClass) Admit(ctx context.Context, a admission.Attributes,
 	if _, annotated := ingress.Annotations[legacyIngressClass]; annotated || ingress.Spec.IngressClassName != nil {
 		return nil
 	}
-	all, err := d.list(ctx)
+	classes, err := d.list(ctx)
 	if err != nil {
 		return admission.NewForbidden(a, err)
 	}
-	ingress.Spec.IngressClassName = newestDefault(all, networkingv1.AnnotationIsDefaultIngressClass)
+	ingress.Spec.IngressClassName = newestDefault(classes, networkingv1.AnnotationIsDefaultIngressClass)
 	return nil
 }
 
@@ -68,11 +68,11 @@ func (d *defaultIngressClass) list(ctx context.Context) ([]*networkingv1.Ingress
 	if err != nil {
 		return nil, err
 	}
-	all := make([]*networkingv1.IngressClass, len(list.Items))
+	classes := make([]*networkingv1.IngressClass, len(list.Items))
 	for i := range list.Items {
-		all[i] = &list.Items[i]
+		classes[i] = &list.Items[i]
 	}
-	return all, nil
+	return classes, nil
 }
 
 // Validate records changes of classes.

@@ -26,6 +26,7 @@ func (a annotatedRequest) AddAnnotation(key, value string) error {
 
 func (a annotatedRequest) GetUserInfo() user.Info { return a.user }
 
+// newTestPodSecurity returns the plugin with the given configuration file. The default is no file.
 func newTestPodSecurity(t *testing.T, config string) admission.Interface {
 	t.Helper()
 	var reader io.Reader
@@ -87,7 +88,7 @@ func TestPodSecurityLevels(t *testing.T) {
 	}
 }
 
-func TestPodSecurityConfigurationErrors(t *testing.T) {
+func TestInvalidPodSecurityConfigurationIsRejected(t *testing.T) {
 	for config, want := range map[string]string{
 		"kind: Frob": "apiVersion",
 		"apiVersion: pod-security.admission.config.k8s.io/v1\nkind: PodSecurityConfiguration\ndefaults: {enforce: strict}": "must be one of privileged, baseline, restricted",

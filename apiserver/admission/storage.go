@@ -44,11 +44,11 @@ func (c *storageClassReader) list(ctx context.Context) ([]*storagev1.StorageClas
 	if err != nil {
 		return nil, err
 	}
-	all := make([]*storagev1.StorageClass, len(list.Items))
+	classes := make([]*storagev1.StorageClass, len(list.Items))
 	for i := range list.Items {
-		all[i] = &list.Items[i]
+		classes[i] = &list.Items[i]
 	}
-	return all, nil
+	return classes, nil
 }
 
 func (c *storageClassReader) get(ctx context.Context, name string) (*storagev1.StorageClass, error) {
@@ -89,11 +89,11 @@ func (d *defaultStorageClass) Admit(ctx context.Context, a admission.Attributes,
 	if _, annotated := claim.Annotations[corev1.BetaStorageClassAnnotation]; annotated || claim.Spec.StorageClassName != nil {
 		return nil
 	}
-	all, err := d.list(ctx)
+	classes, err := d.list(ctx)
 	if err != nil {
 		return admission.NewForbidden(a, err)
 	}
-	claim.Spec.StorageClassName = newestDefault(all, "storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
+	claim.Spec.StorageClassName = newestDefault(classes, "storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 	return nil
 }
 

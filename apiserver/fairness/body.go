@@ -30,7 +30,7 @@ const (
 var errTooManyBytes = errors.New("the bodies of unfinished requests exceed the limit")
 
 // withBody reads the body of a request before the handler runs. limit is the maximum size; the
-// handler answers 413 to a larger body, whose remainder is not read here.
+// handler returns 413 for a larger body, whose remainder is not read here.
 func withBody(handler http.Handler, isLongRunning request.LongRunningRequestCheck, serializer runtime.NegotiatedSerializer, budget *bodyBudget, limit int64) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())

@@ -41,7 +41,7 @@ func TestWithBodyReadsBody(t *testing.T) {
 		want string
 	}{
 		"whole":     {strings.NewReader("0123456789"), http.StatusOK, "0123456789"},
-		"too large": {strings.NewReader("0123456789abc"), http.StatusOK, "0123456789a"}, // the handler answers 413
+		"too large": {strings.NewReader("0123456789abc"), http.StatusOK, "0123456789a"}, // the handler returns 413
 		"broken":    {io.MultiReader(strings.NewReader("01"), errorReader{}), http.StatusBadRequest, ""},
 	} {
 		if code, got := serveBody(t, newBodyBudget(100, 100), "a", tc.body); code != tc.code || got != tc.want {

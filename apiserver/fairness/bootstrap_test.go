@@ -34,8 +34,8 @@ func TestBootstrapKeepsChangesOfUsers(t *testing.T) {
 		got[f.Name] = f.Spec.MatchingPrecedence == 7
 	}
 	for name, want := range map[string]bool{"exempt": false, "probes": true, "system-nodes": false, "service-accounts": false, "global-default": true, "users": true, "berth-node-high": false} {
-		if kept, ok := got[name]; !ok || kept != want {
-			t.Errorf("%s: exists %t, keeps the change %t, want %t", name, ok, kept, want)
+		if unchanged, ok := got[name]; !ok || unchanged != want {
+			t.Errorf("%s: exists %t, keeps the change %t, want %t", name, ok, unchanged, want)
 		}
 	}
 	if _, ok := got["obsolete"]; ok {

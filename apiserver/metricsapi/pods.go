@@ -83,6 +83,7 @@ func (m podMetrics) List(ctx context.Context, options *internalversion.ListOptio
 	return list, nil
 }
 
+// podSample is a pod's statistics and the sample of its node that contains them.
 type podSample struct {
 	stats  *stats.PodStats
 	sample sample

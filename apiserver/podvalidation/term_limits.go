@@ -74,7 +74,7 @@ func limitedLists(spec *corev1.PodSpec, path *field.Path) []listLength {
 	}
 	for i, c := range spec.TopologySpreadConstraints {
 		if c.LabelSelector != nil {
-			lists = append(lists, requirementLists(len(c.LabelSelector.MatchLabels)+len(c.LabelSelector.MatchExpressions), labelValues(c.LabelSelector.MatchExpressions), path.Child("topologySpreadConstraints").Index(i).Child("labelSelector"))...)
+			lists = append(lists, requirementLists(len(c.LabelSelector.MatchLabels)+len(c.LabelSelector.MatchExpressions), labelValueCounts(c.LabelSelector.MatchExpressions), path.Child("topologySpreadConstraints").Index(i).Child("labelSelector"))...)
 		}
 	}
 	return lists

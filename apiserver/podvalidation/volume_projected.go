@@ -41,8 +41,8 @@ type projection struct {
 	volumePath *field.Path
 }
 
-// addFile rejects a second file with the name. source is the invalid value of the error.
-func (p *projection) addFile(name string, source string) {
+// addFile records a file and rejects a second one with the same name. source is the invalid value of the error.
+func (p *projection) addFile(name, source string) {
 	if name != "" && !p.files.Add(name) {
 		p.invalid(p.volumePath, source, "conflicting duplicate paths")
 	}

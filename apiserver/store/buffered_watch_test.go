@@ -19,11 +19,11 @@ func event(i int) watch.Event {
 func read(t *testing.T, w watch.Interface, from, n int) int {
 	t.Helper()
 	for i := range n {
-		e, open := <-w.ResultChan()
-		if !open {
+		event, ok := <-w.ResultChan()
+		if !ok {
 			return i
 		}
-		if got := e.Object.(*corev1.Pod).Name; got != fmt.Sprint(from+i) {
+		if got := event.Object.(*corev1.Pod).Name; got != fmt.Sprint(from+i) {
 			t.Fatalf("event %s, want %d", got, from+i)
 		}
 	}
@@ -43,14 +43,14 @@ func TestBufferedWatchQueuesEvents(t *testing.T) {
 		}
 		synctest.Wait()
 		if unread := len(cache.ResultChan()); unread != excess {
-			t.Errorf("%d events are left in the cache, want %d until the reader continues", unread, excess)
+			t.Errorf("%d events remain in the cache, want %d until the reader continues", unread, excess)
 		}
 		read(t, w, 0, 100)
 		synctest.Wait()
 		if unread := len(cache.ResultChan()); unread != 0 {
-			t.Errorf("%d events are left in the cache after the reader continued, want 0", unread)
+			t.Errorf("%d events remain in the cache after the reader continued, want 0", unread)
 		}
-		cache.Stop() // as the cache ends a watch; queued events are still readable
+		cache.Stop() // queued events are still readable
 		if n := read(t, w, 100, capacity+excess); n != capacity+excess-100 {
 			t.Errorf("%d events after the end, want %d", n, capacity+excess-100)
 		}
@@ -77,7 +77,7 @@ func TestBufferedWatchDropsEventsOfIdleReader(t *testing.T) {
 	})
 }
 
-func TestBufferedWatchStop(t *testing.T) {
+func TestBufferedWatchStopEndsWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cache := watch.NewFake()
 		w := newBufferedWatch(cache)

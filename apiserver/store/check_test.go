@@ -24,7 +24,7 @@ func populate(t *testing.T, dir string, objects int) {
 	}
 }
 
-func TestCheckIntactStore(t *testing.T) {
+func TestCheckReportsIntactStore(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := Check(dir); err == nil || !strings.Contains(err.Error(), "no store in "+dir) {
 		t.Errorf("Check of an empty directory: %v, want no store in %s", err, dir)
@@ -39,7 +39,7 @@ func TestCheckIntactStore(t *testing.T) {
 		t.Errorf("Check of a store in use: %v, want is in use", err)
 	}
 	if err := b.Check(t.Context()); err != nil {
-		t.Error(err)
+		t.Errorf("Check of an open store: %v, want no error", err)
 	}
 }
 

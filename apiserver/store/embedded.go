@@ -74,10 +74,10 @@ func openLocked(ctx context.Context, dir string, quota int64, measure func(strin
 	if err := d.reclaim(ctx); err != nil {
 		klog.ErrorS(err, "Failed to defragment the store")
 	}
-	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	backgroundCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
-	wg.Go(func() { d.run(background) })
-	wg.Go(func() { guard.run(background) })
+	wg.Go(func() { d.run(backgroundCtx) })
+	wg.Go(func() { guard.run(backgroundCtx) })
 	b := newBackend(v3client.New(server), newWatcher, guard, func() {
 		stop()
 		wg.Wait()
@@ -110,9 +110,10 @@ func Lock(dir string) (*fileutil.LockedFile, error) {
 	return lock, nil
 }
 
+// startMember starts the etcd member in dir and waits until it is ready.
 func startMember(ctx context.Context, dir string, quota int64) (*etcdserver.EtcdServer, error) {
-	logs := newEtcdLog(filepath.Dir(dir))
-	cfg, err := memberConfig(dir, quota, logs.logger())
+	log := newEtcdLog(filepath.Dir(dir))
+	cfg, err := memberConfig(dir, quota, log.logger())
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +121,7 @@ func startMember(ctx context.Context, dir string, quota int64) (*etcdserver.Etcd
 	if err != nil {
 		return nil, err
 	}
-	logs.started.Store(true)
+	log.started.Store(true)
 	server.Start()
 	select {
 	case <-server.ReadyNotify():

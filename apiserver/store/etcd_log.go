@@ -9,7 +9,7 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// etcdLog is the log of an embedded etcd. It has errors only. When etcd cannot continue, it reports
+// etcdLog is the log of an embedded etcd. It logs errors only. When etcd cannot continue, it reports
 // one line with the next step and ends the process.
 type etcdLog struct {
 	dir  string

@@ -114,21 +114,22 @@ func TestIPAddressOfAnotherManagerReservesAddress(t *testing.T) {
 	}
 }
 
-// crashing fails all requests after the remaining ones, like a process that crashes.
-type crashing struct{ remaining int }
+// crashCounter fails all requests after the remaining ones, like a process that crashes.
+type crashCounter struct{ remaining int }
 
 var errCrash = errors.New("crashed")
 
-func (c *crashing) next() error {
+func (c *crashCounter) next() error {
 	if c.remaining--; c.remaining < 0 {
 		return errCrash
 	}
 	return nil
 }
 
+// crashingAllocator fails when its counter reaches zero.
 type crashingAllocator struct {
 	memoryAllocator
-	*crashing
+	*crashCounter
 }
 
 func (c crashingAllocator) Allocate(ctx context.Context, pool, value, owner string) (bool, error) {
@@ -145,9 +146,10 @@ func (c crashingAllocator) Release(ctx context.Context, pool, value, owner strin
 	return c.memoryAllocator.Release(ctx, pool, value, owner)
 }
 
+// crashingAddresses fails when its counter reaches zero.
 type crashingAddresses struct {
 	memoryAddresses
-	*crashing
+	*crashCounter
 }
 
 func (c crashingAddresses) create(ctx context.Context, address *networkingv1.IPAddress) (*networkingv1.IPAddress, error) {
@@ -172,7 +174,7 @@ func TestIPAddressesAgreeWithAllocations(t *testing.T) {
 		allocations, objects, stored := memoryAllocator{}, memoryAddresses{}, map[string]*corev1.Service{}
 		damaged := false
 		for step := range 40 {
-			crash := &crashing{remaining: 1000}
+			crash := &crashCounter{remaining: 1000}
 			if seed%2 == 1 && random.IntN(4) == 0 {
 				crash.remaining, damaged = random.IntN(4), true
 			}

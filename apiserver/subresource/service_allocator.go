@@ -116,27 +116,27 @@ func parseIP(address string) (netip.Addr, bool) {
 func (a clusterIPAllocator) allocateNext(ctx context.Context, owner string) (string, error) {
 	reserved := a.reserved()
 	random := func() string { return a.nth(reserved + rand.Uint64N(a.size()-reserved)).String() }
-	all := func(yield func(string) bool) {
+	values := func(yield func(string) bool) {
 		for n := range a.size() - 1 { // all except the first
 			if !yield(a.nth(1 + (reserved-1+n)%(a.size()-1)).String()) {
 				return
 			}
 		}
 	}
-	return allocateAny(ctx, a.allocator, clusterIPPool, owner, random, all)
+	return allocateAny(ctx, a.allocator, clusterIPPool, owner, random, values)
 }
 
 // allocateNextPort allocates any free node port.
 func allocateNextPort(ctx context.Context, allocator Allocator, owner string) (int32, error) {
 	random := func() string { return strconv.Itoa(firstNodePort + rand.IntN(lastNodePort-firstNodePort+1)) }
-	all := func(yield func(string) bool) {
+	values := func(yield func(string) bool) {
 		for port := firstNodePort; port <= lastNodePort; port++ {
 			if !yield(strconv.Itoa(port)) {
 				return
 			}
 		}
 	}
-	value, err := allocateAny(ctx, allocator, nodePortPool, owner, random, all)
+	value, err := allocateAny(ctx, allocator, nodePortPool, owner, random, values)
 	if err != nil {
 		return 0, err
 	}
@@ -157,7 +157,7 @@ func allocatePort(ctx context.Context, allocator Allocator, port int32, owner st
 }
 
 // allocateAny tries a few random values, then every value that is not allocated.
-func allocateAny(ctx context.Context, allocator Allocator, pool, owner string, random func() string, all func(func(string) bool)) (string, error) {
+func allocateAny(ctx context.Context, allocator Allocator, pool, owner string, random func() string, values func(func(string) bool)) (string, error) {
 	for range randomAttempts {
 		value := random()
 		if free, err := allocator.Allocate(ctx, pool, value, owner); err != nil || free {
@@ -168,7 +168,7 @@ func allocateAny(ctx context.Context, allocator Allocator, pool, owner string, r
 	if err != nil {
 		return "", err
 	}
-	for value := range all {
+	for value := range values {
 		if _, ok := allocated[value]; ok {
 			continue
 		}

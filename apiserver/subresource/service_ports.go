@@ -110,21 +110,21 @@ func (t *transaction) setIPFamilies(service *corev1.Service) field.ErrorList {
 	if !network.NeedsClusterIP(service) {
 		return nil
 	}
-	first, second := corev1.IPv4Protocol, corev1.IPv6Protocol
+	configured, other := corev1.IPv4Protocol, corev1.IPv6Protocol
 	if t.clusterIPs.network.Addr().Is6() {
-		first, second = second, first
+		configured, other = other, configured
 	}
 	if spec.ClusterIP == corev1.ClusterIPNone && len(spec.Selector) == 0 {
-		setHeadlessFamilies(spec, first, second) // users manage its endpoints, which may have any family
+		setHeadlessFamilies(spec, configured, other) // users manage its endpoints, which may have any family
 		return nil
 	}
 	for i, ip := range spec.ClusterIPs {
-		if ip != corev1.ClusterIPNone && i >= len(spec.IPFamilies) && utilsnet.IsIPv6String(ip) != (first == corev1.IPv6Protocol) && utilsnet.ParseIPSloppy(ip) != nil {
-			return field.ErrorList{field.Invalid(field.NewPath("spec", "clusterIPs").Index(i), ip, fmt.Sprintf("may not use %s on a cluster which is not configured for it", second))}
+		if ip != corev1.ClusterIPNone && i >= len(spec.IPFamilies) && utilsnet.IsIPv6String(ip) != (configured == corev1.IPv6Protocol) && utilsnet.ParseIPSloppy(ip) != nil {
+			return field.ErrorList{field.Invalid(field.NewPath("spec", "clusterIPs").Index(i), ip, fmt.Sprintf("may not use %s on a cluster which is not configured for it", other))}
 		}
 	}
 	for i, family := range spec.IPFamilies {
-		if family == second {
+		if family == other {
 			return field.ErrorList{field.Invalid(field.NewPath("spec", "ipFamilies").Index(i), family, "not configured on this cluster")}
 		}
 	}
@@ -136,7 +136,7 @@ func (t *transaction) setIPFamilies(service *corev1.Service) field.ErrorList {
 		spec.IPFamilyPolicy = &single
 	}
 	if len(spec.IPFamilies) == 0 {
-		spec.IPFamilies = []corev1.IPFamily{first}
+		spec.IPFamilies = []corev1.IPFamily{configured}
 	}
 	return nil
 }

@@ -43,19 +43,19 @@ func admitRegistration(node string, a admission.Attributes) error {
 }
 
 func admitNodeUpdate(node string, a admission.Attributes) error {
-	before, ok1 := a.GetOldObject().(*corev1.Node)
-	after, ok2 := a.GetObject().(*corev1.Node)
+	oldNode, ok1 := a.GetOldObject().(*corev1.Node)
+	newNode, ok2 := a.GetObject().(*corev1.Node)
 	if !ok1 || !ok2 {
 		return forbid(a, "unexpected type %T", a.GetObject())
 	}
 	// A node that removes its own taints could attract pods.
-	if !equality.Semantic.DeepEqual(before.Spec.Taints, after.Spec.Taints) {
+	if !equality.Semantic.DeepEqual(oldNode.Spec.Taints, newNode.Spec.Taints) {
 		return forbid(a, "node %q is not allowed to modify taints", node)
 	}
-	if labels := forbiddenLabels(before.Labels, after.Labels); len(labels) > 0 {
+	if labels := forbiddenLabels(oldNode.Labels, newNode.Labels); len(labels) > 0 {
 		return forbid(a, "is not allowed to modify labels: %s", strings.Join(labels, ", "))
 	}
-	if !equality.Semantic.DeepEqual(before.OwnerReferences, after.OwnerReferences) {
+	if !equality.Semantic.DeepEqual(oldNode.OwnerReferences, newNode.OwnerReferences) {
 		return forbid(a, "node %q is not allowed to modify ownerReferences", node)
 	}
 	return nil

@@ -111,19 +111,19 @@ func admitPodStatus(node string, a admission.Attributes) error {
 	if a.GetOperation() != admission.Update {
 		return forbid(a, "unexpected operation %q", a.GetOperation())
 	}
-	before, ok1 := a.GetOldObject().(*corev1.Pod)
-	after, ok2 := a.GetObject().(*corev1.Pod)
+	oldPod, ok1 := a.GetOldObject().(*corev1.Pod)
+	newPod, ok2 := a.GetObject().(*corev1.Pod)
 	if !ok1 || !ok2 {
 		return forbid(a, "unexpected type %T", a.GetObject())
 	}
-	if before.Spec.NodeName != node {
+	if oldPod.Spec.NodeName != node {
 		return forbid(a, "node %q can only update pod status for pods with spec.nodeName set to itself", node)
 	}
-	if !equality.Semantic.DeepEqual(before.Labels, after.Labels) {
+	if !equality.Semantic.DeepEqual(oldPod.Labels, newPod.Labels) {
 		return forbid(a, "node %q cannot update labels through pod status", node)
 	}
 	// The node could read a claim that it names in the status.
-	if !equality.Semantic.DeepEqual(before.Status.ResourceClaimStatuses, after.Status.ResourceClaimStatuses) {
+	if !equality.Semantic.DeepEqual(oldPod.Status.ResourceClaimStatuses, newPod.Status.ResourceClaimStatuses) {
 		return forbid(a, "node %q cannot update resource claim statuses", node)
 	}
 	return nil

@@ -70,10 +70,10 @@ func TestRenewalFailureKeepsCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := r.Certificate()
+	original := r.Certificate()
 	r.issue = func() ([]byte, []byte, error) { return nil, nil, errors.New("no disk") }
 	now = now.Add(leafLifetime * 95 / 100)
-	if r.Certificate() != before {
+	if r.Certificate() != original {
 		t.Error("the certificate was replaced after a failed renewal")
 	}
 }

@@ -32,6 +32,7 @@ func ruleAllows(a authorizer.Attributes, rule *rbacv1.PolicyRule) bool {
 		(len(rule.ResourceNames) == 0 || slices.Contains(rule.ResourceNames, a.GetName()))
 }
 
+// matchesAny reports whether set contains value or the wildcard all.
 func matchesAny(set []string, all, value string) bool {
 	for _, s := range set {
 		if s == all || s == value {
