@@ -121,29 +121,29 @@ func TestInvalidConfigurationIsRejected(t *testing.T) {
 	client := kubernetes.NewForConfigOrDie(config)
 	admission := client.AdmissionregistrationV1()
 	var options metav1.CreateOptions
-	check(t, "definition", smallDefinition, badDefinitions, func(text string) error {
+	checkRejected(t, "definition", smallDefinition, badDefinitions, func(text string) error {
 		_, err := definitions.Create(t.Context(), decode[apiextensionsv1.CustomResourceDefinition](t, text), options)
 		return err
 	})
-	check(t, "policy", smallPolicy, badPolicies, func(text string) error {
+	checkRejected(t, "policy", smallPolicy, badPolicies, func(text string) error {
 		_, err := admission.ValidatingAdmissionPolicies().Create(t.Context(), decode[admissionregistrationv1.ValidatingAdmissionPolicy](t, text), options)
 		return err
 	})
-	check(t, "mutation", smallMutation, badMutations, func(text string) error {
+	checkRejected(t, "mutation", smallMutation, badMutations, func(text string) error {
 		_, err := admission.MutatingAdmissionPolicies().Create(t.Context(), decode[admissionregistrationv1.MutatingAdmissionPolicy](t, text), options)
 		return err
 	})
-	check(t, "webhook", smallWebhook, badWebhooks, func(text string) error {
+	checkRejected(t, "webhook", smallWebhook, badWebhooks, func(text string) error {
 		_, err := admission.ValidatingWebhookConfigurations().Create(t.Context(), decode[admissionregistrationv1.ValidatingWebhookConfiguration](t, text), options)
 		return err
 	})
 	if _, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), configMap("x"), options); err != nil {
-		t.Errorf("create of a ConfigMap after all invalid objects: %v", err)
+		t.Errorf("create of a ConfigMap after all invalid objects: %v, want no error", err)
 	}
 }
 
-// check creates each invalid object, then the valid one.
-func check(t *testing.T, kind, valid string, cases map[string]badInput, create func(text string) error) {
+// checkRejected creates each invalid object, then the valid one.
+func checkRejected(t *testing.T, kind, valid string, cases map[string]badInput, create func(text string) error) {
 	t.Helper()
 	for name, c := range cases {
 		if !strings.Contains(valid, c.old) {
@@ -154,6 +154,6 @@ func check(t *testing.T, kind, valid string, cases map[string]badInput, create f
 		}
 	}
 	if err := create(valid); err != nil {
-		t.Errorf("valid %s: %v", kind, err)
+		t.Errorf("valid %s: %v, want no error", kind, err)
 	}
 }

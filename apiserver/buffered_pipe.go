@@ -16,9 +16,9 @@ type bufferedPipe struct {
 	mu           sync.Mutex
 	cond         sync.Cond
 	data         []byte
-	writerClosed bool  // the writer is closed
+	writerClosed bool
 	err          error // the error that Read returns at the end; nil means io.EOF
-	readerClosed bool  // the reader is closed
+	readerClosed bool
 }
 
 func newBufferedPipe() *bufferedPipe {

@@ -57,7 +57,7 @@ func TestComponentStatusesReportChecks(t *testing.T) {
 }
 
 // kubectl prints the table that the server returns.
-func TestComponentStatusTable(t *testing.T) {
+func TestComponentStatusIsPrintedAsTable(t *testing.T) {
 	server := start(t)
 	server.SetComponentCheck(componentstatus.Scheduler, func(context.Context) error { return errors.New("stuck") })
 	config := server.LoopbackConfig()

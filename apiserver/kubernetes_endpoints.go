@@ -22,7 +22,7 @@ import (
 const (
 	// apiServerPool is the pool in which API servers announce IP:PORT.
 	apiServerPool = "apiservers"
-	// apiServerTTL is how long the endpoint of an API server outlives its process.
+	// apiServerTTL is how long the endpoint of an API server remains after a crash.
 	apiServerTTL = 15 * time.Second
 	// withdrawTimeout bounds how long the removal of the endpoint delays the shutdown.
 	withdrawTimeout = 2 * time.Second
@@ -204,18 +204,18 @@ func (k *kubernetesEndpoints) writeSlices(ctx context.Context, groups []serverGr
 	desired := newSlices(groups)
 	for i := range list.Items {
 		existing := &list.Items[i]
-		next := desired[existing.Name]
-		if next == nil || next.AddressType != existing.AddressType { // the address type is immutable
+		desiredSlice := desired[existing.Name]
+		if desiredSlice == nil || desiredSlice.AddressType != existing.AddressType { // the address type is immutable
 			if err := client.Delete(ctx, existing.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 				return err
 			}
 			continue
 		}
 		delete(desired, existing.Name)
-		if equality.Semantic.DeepEqual(existing.Endpoints, next.Endpoints) && equality.Semantic.DeepEqual(existing.Ports, next.Ports) {
+		if equality.Semantic.DeepEqual(existing.Endpoints, desiredSlice.Endpoints) && equality.Semantic.DeepEqual(existing.Ports, desiredSlice.Ports) {
 			continue
 		}
-		existing.Endpoints, existing.Ports = next.Endpoints, next.Ports
+		existing.Endpoints, existing.Ports = desiredSlice.Endpoints, desiredSlice.Ports
 		if _, err := client.Update(ctx, existing, metav1.UpdateOptions{}); err != nil {
 			return err
 		}

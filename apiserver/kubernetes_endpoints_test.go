@@ -76,7 +76,7 @@ func advertised(t *testing.T, client kubernetes.Interface) string {
 	return strings.Join(lines, ", ")
 }
 
-func TestKubernetesEndpointsOfSeveralServers(t *testing.T) {
+func TestKubernetesEndpointsListRunningServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, shared := fake.NewClientset(), &announcements{expiry: map[string]time.Time{}}
 		ctx, crash := context.WithCancel(t.Context())

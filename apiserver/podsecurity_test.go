@@ -73,7 +73,7 @@ func TestPodSecurityRejectsAndWarns(t *testing.T) {
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `violates PodSecurity "restricted:latest"`) || !strings.Contains(err.Error(), `volume "root" uses restricted volume type "hostPath"`) {
 		t.Errorf("pod with hostPath in a restricted namespace: %v, want forbidden", err)
 	}
-	wantWarning := func(object, text string) {
+	expectWarning := func(object, text string) {
 		t.Helper()
 		if got := warnings.take(); !slices.ContainsFunc(got, func(w string) bool { return strings.Contains(w, text) }) {
 			t.Errorf("%s: warnings %q, want one that contains %q", object, got, text)
@@ -83,14 +83,14 @@ func TestPodSecurityRejectsAndWarns(t *testing.T) {
 	if _, err := client.CoreV1().Pods("warned").Create(t.Context(), hostPathPod("p"), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	wantWarning("pod", `would violate PodSecurity "restricted:latest"`)
+	expectWarning("pod", `would violate PodSecurity "restricted:latest"`)
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "d"}, Spec: appsv1.DeploymentSpec{
 		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
 		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}}, Spec: hostPathPod("").Spec}}}
 	if _, err := client.AppsV1().Deployments("warned").Create(t.Context(), deployment, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	wantWarning("Deployment", `would violate PodSecurity "restricted:latest"`)
+	expectWarning("Deployment", `would violate PodSecurity "restricted:latest"`)
 	relabeled := namespaceWithLabels("warned", map[string]string{"pod-security.kubernetes.io/enforce": "baseline"})
 	pollUntil(t, 1, func() int { // the pod reaches the informer of the plugin
 		if _, err := client.CoreV1().Namespaces().Update(t.Context(), relabeled, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {

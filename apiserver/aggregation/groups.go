@@ -54,7 +54,8 @@ func (c *groupController) enqueue(obj any) {
 }
 
 // run registers versions until ctx is done. It calls registered after it has registered the versions
-// of all existing definitions. Before that, the caller would delete their APIServices after a restart.
+// of all existing definitions. Earlier, the caller would delete APIServices that a previous process
+// created.
 func (c *groupController) run(ctx context.Context, registered func()) {
 	defer c.queue.ShutDown()
 	if !cache.WaitForCacheSync(ctx.Done(), c.definitions.HasSynced) {

@@ -60,7 +60,7 @@ func (s *Security) publishAuthentication(ctx context.Context) error {
 			ObjectMeta: metav1.ObjectMeta{Name: policy.AuthenticationConfigMap, Namespace: metav1.NamespaceSystem},
 			Data:       desired,
 		}, metav1.CreateOptions{})
-		if apierrors.IsAlreadyExists(err) { // another server has created it; one with another CA reports the difference
+		if apierrors.IsAlreadyExists(err) { // another server has created it at the same time
 			err = nil
 		}
 	case err == nil && !maps.Equal(existing.Data, desired):

@@ -105,15 +105,15 @@ func (m podMetrics) podSamples(ctx context.Context, pods []corev1.Pod) (map[type
 	if err != nil {
 		return nil, err
 	}
-	exists := map[string]bool{}
+	existing := map[string]bool{}
 	var nodes []*corev1.Node
 	for _, n := range pointers(obj.(*corev1.NodeList).Items) {
-		exists[n.Name] = true
+		existing[n.Name] = true
 		if _, ok := notBefore[n.Name]; ok {
 			nodes = append(nodes, n)
 		}
 	}
-	m.provider.summaries.prune(exists)
+	m.provider.summaries.prune(existing)
 	nodeOf := map[types.UID]string{} // a node may report only the pods that are bound to it
 	for i := range pods {
 		nodeOf[pods[i].UID] = pods[i].Spec.NodeName

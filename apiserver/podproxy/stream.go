@@ -89,8 +89,8 @@ func (c Connector) agent(ctx context.Context, pod *corev1.Pod, unsupported strin
 }
 
 // connectProcess proxies the streams of a process in a container.
-func (c Connector) connectProcess(ctx context.Context, pod *corev1.Pod, subresource, name string, query url.Values, options streams.Options, responder rest.Responder) (http.Handler, error) {
-	name, err := resolveContainer(pod, name)
+func (c Connector) connectProcess(ctx context.Context, pod *corev1.Pod, subresource, container string, query url.Values, options streams.Options, responder rest.Responder) (http.Handler, error) {
+	container, err := resolveContainer(pod, container)
 	if err != nil {
 		return nil, err
 	}
@@ -98,12 +98,12 @@ func (c Connector) connectProcess(ctx context.Context, pod *corev1.Pod, subresou
 	if err != nil {
 		return nil, err
 	}
-	for name, enabled := range map[string]bool{"input": options.Stdin, "output": options.Stdout, "error": options.Stderr, "tty": options.Tty} {
+	for parameter, enabled := range map[string]bool{"input": options.Stdin, "output": options.Stdout, "error": options.Stderr, "tty": options.Tty} {
 		if enabled {
-			query.Set(name, "1")
+			query.Set(parameter, "1")
 		}
 	}
-	location := agent.URLFor(fmt.Sprintf("/%s/%s/%s/%s", subresource, pod.Namespace, pod.Name, name), query)
+	location := agent.URLFor(fmt.Sprintf("/%s/%s/%s/%s", subresource, pod.Namespace, pod.Name, container), query)
 	return streams.NewTranslatingHandler(newUpgradeHandler(location, agent.Transport, responder),
 		streams.NewStreamTranslatorHandler(location, agent.Transport, 0, options), wsstream.IsWebSocketRequestWithStreamCloseProtocol), nil
 }
@@ -125,7 +125,7 @@ func (c Connector) PortForward() rest.Storage {
 		}}
 }
 
-// newUpgradeHandler proxies an upgraded connection.
+// newUpgradeHandler returns a handler that proxies an upgraded connection.
 func newUpgradeHandler(location *url.URL, transport http.RoundTripper, responder rest.Responder) http.Handler {
 	return proxy.NewUpgradeAwareHandler(location, transport, false, true, proxy.NewErrorResponder(responder))
 }

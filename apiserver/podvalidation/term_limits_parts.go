@@ -27,6 +27,7 @@ func requirementLists(count int, values []int, path *field.Path) []listLength {
 	return lists
 }
 
+// labelValueCounts returns the number of values of each expression.
 func labelValueCounts(expressions []metav1.LabelSelectorRequirement) (counts []int) {
 	for _, r := range expressions {
 		counts = append(counts, len(r.Values))

@@ -54,10 +54,10 @@ func TestTermLimitsRejectLongLists(t *testing.T) {
 			pod := storedPod(t, "{}")
 			tc.change(tc.limit)(&pod.Spec)
 			if errs := ValidatePod(pod); len(errs) != 0 {
-				t.Errorf("%d entries are rejected: %v", tc.limit, errs)
+				t.Errorf("%d entries: %v, want no error", tc.limit, errs)
 			}
 			original := pod.DeepCopy()
-			path, fitting := field.NewPath("template"), &corev1.PodTemplateSpec{Spec: original.Spec}
+			path, withinLimit := field.NewPath("template"), &corev1.PodTemplateSpec{Spec: original.Spec}
 			tc.change(tc.limit + 1)(&pod.Spec)
 			want := fmt.Sprintf("%s: Too many: %d: must have at most %d items", tc.path, tc.limit+1, tc.limit)
 			if errs := ValidatePod(pod); len(errs) != 1 || errs[0].Error() != want {
@@ -70,13 +70,13 @@ func TestTermLimitsRejectLongLists(t *testing.T) {
 				t.Errorf("update that exceeds the limit: %v, want %q", errs, want)
 			}
 			template := &corev1.PodTemplateSpec{Spec: pod.Spec}
-			for _, old := range []*corev1.PodTemplateSpec{nil, fitting} {
+			for _, old := range []*corev1.PodTemplateSpec{nil, withinLimit} {
 				if errs := TemplateTermLimits(template, old, path); len(errs) != 1 || errs[0].Error() != "template."+want {
 					t.Errorf("template: errors %v, want %q", errs, "template."+want)
 				}
 			}
-			if errs := append(TemplateTermLimits(template, template, path), TemplateTermLimits(fitting, nil, path)...); len(errs) != 0 {
-				t.Errorf("unchanged or fitting template: %v, want no error", errs)
+			if errs := append(TemplateTermLimits(template, template, path), TemplateTermLimits(withinLimit, nil, path)...); len(errs) != 0 {
+				t.Errorf("template that is unchanged or within the limit: %v, want no error", errs)
 			}
 		})
 	}

@@ -38,7 +38,7 @@ func (e *EvictionREST) evict(ctx context.Context, r *evictionRequest, pod *corev
 	}
 	m := conversion.BudgetPod(pod)
 	if !m.Deleting && !m.Finished() {
-		if err := e.record(ctx, r.record(pod, m)); err != nil {
+		if err := e.record(ctx, r.newRecord(pod, m)); err != nil {
 			return errRetry
 		}
 	}
@@ -56,8 +56,8 @@ func (e *EvictionREST) evict(ctx context.Context, r *evictionRequest, pod *corev
 	return err
 }
 
-// record returns the displacement record.
-func (r *evictionRequest) record(pod *corev1.Pod, m *model.Pod) *displacement.Record {
+// newRecord returns the displacement record of the eviction of pod. It sets m.Spec.
+func (r *evictionRequest) newRecord(pod *corev1.Pod, m *model.Pod) *displacement.Record {
 	m.Spec = &model.PodSpec{SchedulerName: pod.Spec.SchedulerName}
 	if pod.Spec.Priority != nil {
 		m.Spec.Priority = *pod.Spec.Priority
