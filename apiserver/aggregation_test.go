@@ -64,7 +64,7 @@ func TestAPIServiceForwardsRequests(t *testing.T) {
 	if !apierrors.IsServiceUnavailable(err) {
 		t.Errorf("request for an unavailable APIService: got %v, want 503", err)
 	}
-	webhookService(t, server, client, extensionServer)
+	serveWebhook(t, server, client, extensionServer)
 	eventually(t, "with a Service", condition(apiregistrationv1.ConditionTrue, "Passed"))
 	eventually(t, "a forwarded request", func(ctx context.Context) error {
 		data, err := client.Discovery().RESTClient().Get().AbsPath("/apis/ext.example.com/v1/callers/me").DoRaw(ctx)

@@ -66,9 +66,9 @@ func convertLamp(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(review)
 }
 
-// A conversion webhook converts between versions. Definitions, objects and their groups survive a
-// restart.
-func TestCustomResourceConversion(t *testing.T) {
+// A conversion webhook converts between versions. Definitions, objects and their groups remain after
+// a restart.
+func TestWebhookConvertsCustomResources(t *testing.T) {
 	dir := t.TempDir()
 	server := start(t, func(o *apiserver.Options) { o.DataDir = dir })
 	webhook := httptest.NewTLSServer(http.HandlerFunc(convertLamp))
@@ -106,7 +106,7 @@ func TestCustomResourceConversion(t *testing.T) {
 		}
 	}
 	if _, err := clientset(t, jsonConfig(server)).Discovery().ServerResourcesForGroupVersion("example.com/v1beta1"); err != nil {
-		t.Errorf("discovery after a restart: %v", err)
+		t.Errorf("discovery after a restart: %v, want no error", err)
 	}
 	webhook.Close()
 	_, err = client.Resource(older).Get(t.Context(), "desk", metav1.GetOptions{})

@@ -53,9 +53,9 @@ func serveAdmission(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(review)
 }
 
-// webhookService serves handler behind the Service default/hook. Its address is only in an
+// serveWebhook serves handler behind the Service default/hook. Its address is only in an
 // EndpointSlice.
-func webhookService(t *testing.T, server testServer, client kubernetes.Interface, handler http.HandlerFunc) admissionregistrationv1.WebhookClientConfig {
+func serveWebhook(t *testing.T, server testServer, client kubernetes.Interface, handler http.HandlerFunc) admissionregistrationv1.WebhookClientConfig {
 	t.Helper()
 	address := machineAddress(t)
 	listener, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
@@ -131,7 +131,7 @@ func newWebhook(name, path string, config admissionregistrationv1.WebhookClientC
 func TestWebhooksApplyFailurePolicy(t *testing.T) {
 	server := start(t)
 	client := clientset(t, server.LoopbackConfig())
-	service := webhookService(t, server, client, serveAdmission)
+	service := serveWebhook(t, server, client, serveAdmission)
 	down := "https://127.0.0.1:1/"
 	var list []admissionregistrationv1.ValidatingWebhook
 	for _, policy := range []admissionregistrationv1.FailurePolicyType{admissionregistrationv1.Fail, admissionregistrationv1.Ignore} {

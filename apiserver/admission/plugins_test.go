@@ -20,7 +20,7 @@ func TestOrderHasEveryPlugin(t *testing.T) {
 	slices.Sort(registered)
 	slices.Sort(order)
 	if !slices.Equal(registered, order) {
-		t.Errorf("registered plugins %v, plugins in Order %v", registered, order)
+		t.Errorf("registered plugins are %v, want those of Order %v", registered, order)
 	}
 }
 
@@ -81,7 +81,7 @@ func TestBindingGetsTopologyLabels(t *testing.T) {
 	}
 }
 
-func TestStoragePluginsOfClaims(t *testing.T) {
+func TestStoragePluginsApplyToClaims(t *testing.T) {
 	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "s", Annotations: map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}}, AllowVolumeExpansion: ptr(true)}
 	fixed := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fixed"}}
 	claims := corev1.Resource("persistentvolumeclaims")
@@ -102,7 +102,7 @@ func TestStoragePluginsOfClaims(t *testing.T) {
 	}
 }
 
-func TestServiceAccountOfPods(t *testing.T) {
+func TestServiceAccountIsSetInPods(t *testing.T) {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default", Namespace: "ns"}, ImagePullSecrets: []corev1.LocalObjectReference{{Name: "pull"}}}
 	plugin := initialize(t, newServiceAccount(), account)
 	pod := podOf(nil)
@@ -128,7 +128,7 @@ func TestServiceAccountOfPods(t *testing.T) {
 	}
 }
 
-func TestRuntimeClassOfPods(t *testing.T) {
+func TestRuntimeClassIsAppliedToPods(t *testing.T) {
 	overhead := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m")}
 	class := &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "vm"}, Overhead: &nodev1.Overhead{PodFixed: overhead},
 		Scheduling: &nodev1.Scheduling{NodeSelector: map[string]string{"vm": "yes"}, Tolerations: []corev1.Toleration{{Key: "vm"}}}}

@@ -13,7 +13,7 @@ func classOf(name string, value int32, globalDefault bool, policy corev1.Preempt
 	return &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: value, GlobalDefault: globalDefault, PreemptionPolicy: &policy}
 }
 
-func TestPriorityOfPods(t *testing.T) {
+func TestPodsGetPriorityOfClass(t *testing.T) {
 	high := classOf("high", 10, false, corev1.PreemptNever)
 	standard := classOf("standard", 5, true, corev1.PreemptLowerPriority)
 	for name, tc := range map[string]struct {

@@ -133,7 +133,7 @@ func (s *testServer) token(t *testing.T) string {
 	return out.(*authenticationv1.TokenRequest).Status.Token
 }
 
-func TestAuthenticationOfCredentials(t *testing.T) {
+func TestCredentialsAreAuthenticated(t *testing.T) {
 	s := newTestServer(t)
 	otherCA, err := pki.Open(t.TempDir(), time.Now)
 	if err != nil {

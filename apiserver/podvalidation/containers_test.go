@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-func TestContainers(t *testing.T) {
+func TestContainersAreValidated(t *testing.T) {
 	checkCases(t, []validationCase{
 		{"a plain pod is accepted", ``, nil},
 		{"a pod needs containers", `spec: {containers: []}`, []string{`spec.containers: Required value`}},
@@ -29,7 +29,7 @@ func TestContainers(t *testing.T) {
 	})
 }
 
-func TestContainerPorts(t *testing.T) {
+func TestContainerPortsAreValidated(t *testing.T) {
 	checkCases(t, []validationCase{
 		{"port 0 is a missing port", `spec: {containers: [{name: c, image: x, ports: [{containerPort: 0}]}]}`,
 			[]string{`spec.containers[0].ports[0].containerPort: Required value`}},
@@ -42,7 +42,7 @@ func TestContainerPorts(t *testing.T) {
 	})
 }
 
-func TestContainerEnv(t *testing.T) {
+func TestContainerEnvIsValidated(t *testing.T) {
 	checkCases(t, []validationCase{
 		{"the name of a variable may contain any character except =", `spec: {containers: [{name: c, image: x, env: [{name: "a b.c", value: v}]}]}`, nil},
 		{"unknown field", `spec: {containers: [{name: c, image: x, env: [{name: A, valueFrom: {fieldRef: {fieldPath: spec.foo}}}]}]}`,
@@ -57,7 +57,7 @@ func TestContainerEnv(t *testing.T) {
 	})
 }
 
-func TestContainerHandlers(t *testing.T) {
+func TestContainerHandlersAreValidated(t *testing.T) {
 	checkCases(t, []validationCase{
 		{"exec needs a command", `spec: {containers: [{name: c, image: x, livenessProbe: {exec: {}}}]}`,
 			[]string{`spec.containers[0].livenessProbe.exec.command: Required value`}},

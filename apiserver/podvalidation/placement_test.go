@@ -6,7 +6,7 @@ import (
 
 const invalidNameReason = `name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`
 
-func TestAffinity(t *testing.T) {
+func TestAffinityIsValidated(t *testing.T) {
 	const required = "requiredDuringSchedulingIgnoredDuringExecution"
 	node, pods := "spec: {affinity: {nodeAffinity: {"+required+": ", "spec: {affinity: {podAffinity: {"+required+": "
 	nodePath, podPath := "spec.affinity.nodeAffinity."+required+".nodeSelectorTerms", "spec.affinity.podAffinity."+required
@@ -28,7 +28,7 @@ func TestAffinity(t *testing.T) {
 	})
 }
 
-func TestTopologySpreadConstraints(t *testing.T) {
+func TestTopologySpreadConstraintsAreValidated(t *testing.T) {
 	checkCases(t, []validationCase{
 		{"whenUnsatisfiable is required", `spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, labelSelector: {}}]}`,
 			[]string{`spec.topologySpreadConstraints[0].whenUnsatisfiable: Unsupported value: "": supported values: "DoNotSchedule", "ScheduleAnyway"`}},
@@ -41,7 +41,7 @@ func TestTopologySpreadConstraints(t *testing.T) {
 	})
 }
 
-func TestTolerationsAndGates(t *testing.T) {
+func TestTolerationsAndGatesAreValidated(t *testing.T) {
 	checkCases(t, []validationCase{
 		{"a toleration's effect must be supported", `spec: {tolerations: [{key: k, operator: Exists, effect: Never}]}`,
 			[]string{`spec.tolerations[0].effect: Unsupported value: "Never": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"`}},
@@ -52,7 +52,7 @@ func TestTolerationsAndGates(t *testing.T) {
 	})
 }
 
-func TestSecurityAndNetwork(t *testing.T) {
+func TestSecurityAndNetworkAreValidated(t *testing.T) {
 	checkCases(t, []validationCase{
 		{"a user namespace excludes the host network", `spec: {hostUsers: false, hostNetwork: true}`,
 			[]string{"spec.hostNetwork: Forbidden: when `pod.Spec.HostUsers` is false"}},

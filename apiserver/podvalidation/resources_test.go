@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-func TestContainerResources(t *testing.T) {
+func TestContainerResourcesAreValidated(t *testing.T) {
 	checkCases(t, []validationCase{
 		{"an extended resource cannot be overcommitted",
 			`spec: {containers: [{name: c, image: x, resources: {requests: {a.b/gpu: 1}, limits: {a.b/gpu: 2}}}]}`,
@@ -27,7 +27,7 @@ func TestContainerResources(t *testing.T) {
 	})
 }
 
-func TestPodLevelResources(t *testing.T) {
+func TestPodLevelResourcesAreValidated(t *testing.T) {
 	checkCases(t, []validationCase{
 		{"a container's limit must not exceed the pod's",
 			`spec: {resources: {limits: {cpu: 1}}, containers: [{name: c, image: x, resources: {requests: {cpu: 1}, limits: {cpu: 2}}}]}`,

@@ -14,7 +14,7 @@ func updateStatus(newPod, oldPod *corev1.Pod) field.ErrorList {
 	return ValidatePodStatusUpdate(newPod, oldPod)
 }
 
-func TestPodStatusUpdate(t *testing.T) {
+func TestPodStatusUpdateIsValidated(t *testing.T) {
 	checkChanges(t, []change{
 		{"changes of the spec are ignored", ``, `{spec: {hostname: h}, status: {phase: Running}}`, nil},
 		{"the QoS class is immutable", ``, `status: {qosClass: Guaranteed}`,

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-func TestVolumes(t *testing.T) {
+func TestVolumesAreValidated(t *testing.T) {
 	checkCases(t, []validationCase{
 		{"a host path must not contain ..", `spec: {volumes: [{name: v, hostPath: {path: /a/../b}}]}`,
 			[]string{`spec.volumes[0].hostPath.path: Invalid value: "/a/../b": must not contain '..'`}},
@@ -27,7 +27,7 @@ func TestVolumes(t *testing.T) {
 	})
 }
 
-func TestVolumeMounts(t *testing.T) {
+func TestVolumeMountsAreValidated(t *testing.T) {
 	volume := `spec: {volumes: [{name: v, emptyDir: {}}], containers: [{name: c, image: x, `
 	checkCases(t, []validationCase{
 		{"a mount path is unique", volume + `volumeMounts: [{name: v, mountPath: /a}, {name: v, mountPath: /a}]}]}`,

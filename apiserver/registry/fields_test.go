@@ -62,7 +62,7 @@ func TestStatusUpdateKeepsSpec(t *testing.T) {
 	}
 }
 
-func TestContentOfKindsWithoutSpec(t *testing.T) {
+func TestContentExcludesMetadataOfKindsWithoutSpec(t *testing.T) {
 	if got := contentPaths(&corev1.ConfigMap{}); !slices.Equal(got, []string{"immutable", "data", "binaryData"}) {
 		t.Errorf("content of a ConfigMap is %v, want immutable, data and binaryData", got)
 	}

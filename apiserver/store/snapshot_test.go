@@ -25,7 +25,7 @@ func save(t *testing.T, b *Backend, path string) SnapshotStatus {
 	return status
 }
 
-func TestSnapshotRoundTrip(t *testing.T) {
+func TestSnapshotRestoresObjects(t *testing.T) {
 	dir, path := t.TempDir(), filepath.Join(t.TempDir(), "s.db")
 	b := open(t, dir)
 	put := func(key, value string) {

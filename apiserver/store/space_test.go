@@ -92,7 +92,7 @@ func TestSpaceCountsBurst(t *testing.T) {
 	}
 }
 
-func TestSpaceReserve(t *testing.T) {
+func TestSpaceReserveIsReleasedWhenDiskIsFull(t *testing.T) {
 	d := &fakeDisk{available: 2 << 30}
 	g := d.guard(t.TempDir())
 	reserve := func() int64 {

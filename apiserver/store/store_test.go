@@ -121,7 +121,7 @@ func TestFullStoreIsDefragmented(t *testing.T) {
 
 // A store that is full of live objects is not defragmented, which would block deletes without effect.
 // After deletes it accepts writes again.
-func TestStoreFullOfLiveObjects(t *testing.T) {
+func TestStoreFullOfLiveObjectsAcceptsWritesAfterDeletes(t *testing.T) {
 	const quota = 16 << 20
 	dir := t.TempDir()
 	server, err := startMember(t.Context(), dir, quota)

@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation/podtest"
 )
 
-func TestDefaultPullPolicy(t *testing.T) {
+func TestDefaultPullPolicyDependsOnTag(t *testing.T) {
 	for image, want := range map[string]corev1.PullPolicy{
 		"app":                        corev1.PullAlways,
 		"app:latest":                 corev1.PullAlways,
