@@ -30,7 +30,7 @@ func (o Options) advertiseAddress(listenHost string) net.IP {
 // of the loopback address can reach the server.
 func (s *Server) externalAddress() string {
 	address := s.listener.Addr().(*net.TCPAddr)
-	if _, pods := s.listener.(*podListener); s.advertised == nil || address.IP.IsLoopback() && !pods {
+	if _, servesPods := s.listener.(*podListener); s.advertised == nil || address.IP.IsLoopback() && !servesPods {
 		return s.clientAddress()
 	}
 	return net.JoinHostPort(s.advertised.String(), strconv.Itoa(address.Port))

@@ -16,7 +16,7 @@ import (
 	apiregistration "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 )
 
-// extensionServer answers like an aggregated API server of group ext.example.com: discovery, and
+// extensionServer responds like an aggregated API server of group ext.example.com: discovery, and
 // the identity of the caller.
 func extensionServer(w http.ResponseWriter, r *http.Request) {
 	var response any
@@ -36,7 +36,7 @@ func extensionServer(w http.ResponseWriter, r *http.Request) {
 
 // An APIService becomes available with its Service. The aggregator forwards requests with its own
 // certificate and the user in headers, and discovery lists the group.
-func TestAggregation(t *testing.T) {
+func TestAPIServiceForwardsRequests(t *testing.T) {
 	server := start(t)
 	client := clientset(t, server.LoopbackConfig())
 	services := apiregistration.NewForConfigOrDie(server.LoopbackConfig()).ApiregistrationV1().APIServices()
@@ -49,12 +49,12 @@ func TestAggregation(t *testing.T) {
 	}
 	condition := func(status apiregistrationv1.ConditionStatus, reason string) func(context.Context) error {
 		return func(ctx context.Context) error {
-			found, err := services.Get(ctx, apiService.Name, metav1.GetOptions{})
+			current, err := services.Get(ctx, apiService.Name, metav1.GetOptions{})
 			if err != nil {
 				return err
 			}
-			if c := found.Status.Conditions; len(c) != 1 || c[0].Status != status || c[0].Reason != reason {
-				return fmt.Errorf("conditions are %+v", c)
+			if c := current.Status.Conditions; len(c) != 1 || c[0].Status != status || c[0].Reason != reason {
+				return fmt.Errorf("conditions are %+v, want status %s with reason %s", c, status, reason)
 			}
 			return nil
 		}
@@ -62,9 +62,9 @@ func TestAggregation(t *testing.T) {
 	eventually(t, "without a Service", condition(apiregistrationv1.ConditionFalse, "ServiceNotFound"))
 	_, err := client.Discovery().RESTClient().Get().AbsPath("/apis/ext.example.com/v1/callers/me").DoRaw(t.Context())
 	if !apierrors.IsServiceUnavailable(err) {
-		t.Errorf("an unavailable APIService: got %v, want 503", err)
+		t.Errorf("request for an unavailable APIService: got %v, want 503", err)
 	}
-	webhookService(t, server, client, extensionServer)
+	serveWebhook(t, server, client, extensionServer)
 	eventually(t, "with a Service", condition(apiregistrationv1.ConditionTrue, "Passed"))
 	eventually(t, "a forwarded request", func(ctx context.Context) error {
 		data, err := client.Discovery().RESTClient().Get().AbsPath("/apis/ext.example.com/v1/callers/me").DoRaw(ctx)
@@ -79,7 +79,7 @@ func TestAggregation(t *testing.T) {
 	eventually(t, "discovery", func(context.Context) error {
 		list, err := client.Discovery().ServerResourcesForGroupVersion("ext.example.com/v1")
 		if err == nil && len(list.APIResources) != 1 {
-			err = fmt.Errorf("resources are %+v", list.APIResources)
+			err = fmt.Errorf("resources are %+v, want 1", list.APIResources)
 		}
 		return err
 	})
@@ -91,7 +91,8 @@ func TestAggregation(t *testing.T) {
 	verifyFrontProxy(t, server, published.Data["requestheader-client-ca-file"])
 }
 
-func verifyFrontProxy(t *testing.T, server running, ca string) {
+// verifyFrontProxy checks that the CA verifies the certificate of the proxy.
+func verifyFrontProxy(t *testing.T, server testServer, ca string) {
 	t.Helper()
 	files, err := server.Authority().FrontProxy()
 	if err != nil {

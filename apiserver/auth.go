@@ -54,7 +54,7 @@ func (s *Server) serveIssuerDiscovery() error {
 // virtualStorage returns the storage of resources and subresources that no etcd store backs.
 func (s *Server) virtualStorage(storages *storageSet) map[schema.GroupVersion]map[string]rest.Storage {
 	pods := corev1.Resource("pods")
-	answers := map[schema.GroupVersion]map[string]rest.Storage{
+	byVersion := map[schema.GroupVersion]map[string]rest.Storage{
 		corev1.SchemeGroupVersion: {
 			"componentstatuses": componentstatus.Storage(&s.components),
 			"bindings":          subresource.NewLegacyBindingREST(storages.store(pods)),
@@ -63,19 +63,19 @@ func (s *Server) virtualStorage(storages *storageSet) map[schema.GroupVersion]ma
 		},
 	}
 	for gv, paths := range s.nodeBackedStorage(storages) {
-		if answers[gv] == nil {
-			answers[gv] = map[string]rest.Storage{}
+		if byVersion[gv] == nil {
+			byVersion[gv] = map[string]rest.Storage{}
 		}
-		maps.Copy(answers[gv], paths)
+		maps.Copy(byVersion[gv], paths)
 	}
 	for resource, storage := range s.security.Storages() {
 		gv := schema.GroupVersion{Group: resource.Group, Version: "v1"}
-		if answers[gv] == nil {
-			answers[gv] = map[string]rest.Storage{}
+		if byVersion[gv] == nil {
+			byVersion[gv] = map[string]rest.Storage{}
 		}
-		answers[gv][resource.Resource] = storage
+		byVersion[gv][resource.Resource] = storage
 	}
-	return answers
+	return byVersion
 }
 
 // displacementMetrics counts the evictions of all API servers of this process. It is registered in
@@ -91,5 +91,5 @@ var displacementMetrics = sync.OnceValue(func() *metrics.Displacements {
 func (s *Server) newDisplacer() *executor.Displacer {
 	host, _ := os.Hostname()
 	return &executor.Displacer{Client: s.client, Now: time.Now, Component: "eviction-api", Instance: host, OnDisplaced: displacementMetrics().Count,
-		OnRecordLost: func(what string, err error) { klog.ErrorS(err, "Failed to record an eviction", "what", what) }}
+		OnRecordLost: func(kind string, err error) { klog.ErrorS(err, "Failed to record an eviction", "kind", kind) }}
 }

@@ -90,7 +90,7 @@ var badPolicies = map[string]badInput{
 	"parameters":        {`"true"`, `"params.x == 1"`, "undeclared reference to 'params'"},
 	"message":           {`"true"}`, `"true", messageExpression: "1"}`, "messageExpression: Invalid value"},
 	"reason":            {`"true"}`, `"true", reason: Because}`, `spec.validations[0].reason: Unsupported value: "Because"`},
-	"operation":         {"CREATE", "LOOK", `operations[0]: Unsupported value: "LOOK"`},
+	"operation":         {"CREATE", "READ", `operations[0]: Unsupported value: "READ"`},
 	"match condition":   {"spec:\n", "spec:\n  matchConditions: [{name: m, expression: \"1 +\"}]\n", "spec.matchConditions[0].expression: Invalid value"},
 	"nothing validated": {"validations: [{expression: \"true\"}]", "validations: []", "spec.validations: Required value"},
 }
@@ -103,56 +103,57 @@ var badMutations = map[string]badInput{
 }
 
 var badWebhooks = map[string]badInput{
-	"name":         {"w.example.com", "w", "webhooks[0].name: Invalid value"},
-	"timeout":      {"timeoutSeconds: 5", "timeoutSeconds: 31", "the timeout value must be between 1 and 30 seconds"},
-	"http":         {"https:", "http:", `'https' is the only allowed URL scheme`},
-	"no address":   {`{url: "https://127.0.0.1:1/x"}`, "{}", "exactly one of url or service is required"},
-	"side effects": {"sideEffects: None", "sideEffects: Some", `webhooks[0].sideEffects: Unsupported value: "Some"`},
-	"no review":    {"[v1]\n  side", "[]\n  side", "webhooks[0].admissionReviewVersions: Required value"},
-	"all and some": {"resources: [lamps]", `resources: ["*", lamps]`, "if '*' is present, must not specify other resources without subresources"},
-	"condition":    {"  timeoutSeconds", "  matchConditions: [{name: m, expression: \"1 +\"}]\n  timeoutSeconds", "webhooks[0].matchConditions[0].expression: Invalid value"},
+	"name":                  {"w.example.com", "w", "webhooks[0].name: Invalid value"},
+	"timeout":               {"timeoutSeconds: 5", "timeoutSeconds: 31", "the timeout value must be between 1 and 30 seconds"},
+	"http":                  {"https:", "http:", `'https' is the only allowed URL scheme`},
+	"no address":            {`{url: "https://127.0.0.1:1/x"}`, "{}", "exactly one of url or service is required"},
+	"side effects":          {"sideEffects: None", "sideEffects: Some", `webhooks[0].sideEffects: Unsupported value: "Some"`},
+	"no review":             {"[v1]\n  side", "[]\n  side", "webhooks[0].admissionReviewVersions: Required value"},
+	"wildcard and resource": {"resources: [lamps]", `resources: ["*", lamps]`, "if '*' is present, must not specify other resources without subresources"},
+	"condition":             {"  timeoutSeconds", "  matchConditions: [{name: m, expression: \"1 +\"}]\n  timeoutSeconds", "webhooks[0].matchConditions[0].expression: Invalid value"},
 }
 
-// TestBadInput: invalid definitions, policies and webhooks are rejected with the path of the field, and change nothing.
-func TestBadInput(t *testing.T) {
+// Invalid definitions, policies and webhooks are rejected with the path of the field. They have no
+// effect on other requests.
+func TestInvalidConfigurationIsRejected(t *testing.T) {
 	config := start(t).LoopbackConfig()
 	definitions := apiextensions.NewForConfigOrDie(config).ApiextensionsV1().CustomResourceDefinitions()
 	client := kubernetes.NewForConfigOrDie(config)
 	admission := client.AdmissionregistrationV1()
-	var none metav1.CreateOptions
-	check(t, "definition", smallDefinition, badDefinitions, func(text string) error {
-		_, err := definitions.Create(t.Context(), decode[apiextensionsv1.CustomResourceDefinition](t, text), none)
+	var options metav1.CreateOptions
+	checkRejected(t, "definition", smallDefinition, badDefinitions, func(text string) error {
+		_, err := definitions.Create(t.Context(), decode[apiextensionsv1.CustomResourceDefinition](t, text), options)
 		return err
 	})
-	check(t, "policy", smallPolicy, badPolicies, func(text string) error {
-		_, err := admission.ValidatingAdmissionPolicies().Create(t.Context(), decode[admissionregistrationv1.ValidatingAdmissionPolicy](t, text), none)
+	checkRejected(t, "policy", smallPolicy, badPolicies, func(text string) error {
+		_, err := admission.ValidatingAdmissionPolicies().Create(t.Context(), decode[admissionregistrationv1.ValidatingAdmissionPolicy](t, text), options)
 		return err
 	})
-	check(t, "mutation", smallMutation, badMutations, func(text string) error {
-		_, err := admission.MutatingAdmissionPolicies().Create(t.Context(), decode[admissionregistrationv1.MutatingAdmissionPolicy](t, text), none)
+	checkRejected(t, "mutation", smallMutation, badMutations, func(text string) error {
+		_, err := admission.MutatingAdmissionPolicies().Create(t.Context(), decode[admissionregistrationv1.MutatingAdmissionPolicy](t, text), options)
 		return err
 	})
-	check(t, "webhook", smallWebhook, badWebhooks, func(text string) error {
-		_, err := admission.ValidatingWebhookConfigurations().Create(t.Context(), decode[admissionregistrationv1.ValidatingWebhookConfiguration](t, text), none)
+	checkRejected(t, "webhook", smallWebhook, badWebhooks, func(text string) error {
+		_, err := admission.ValidatingWebhookConfigurations().Create(t.Context(), decode[admissionregistrationv1.ValidatingWebhookConfiguration](t, text), options)
 		return err
 	})
-	if _, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), configMap("x"), none); err != nil {
-		t.Errorf("after all invalid objects: %v", err)
+	if _, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), configMap("x"), options); err != nil {
+		t.Errorf("create of a ConfigMap after all invalid objects: %v, want no error", err)
 	}
 }
 
-// check creates each invalid object, then the valid one.
-func check(t *testing.T, kind, valid string, cases map[string]badInput, create func(text string) error) {
+// checkRejected creates each invalid object, then the valid one.
+func checkRejected(t *testing.T, kind, valid string, cases map[string]badInput, create func(text string) error) {
 	t.Helper()
 	for name, c := range cases {
 		if !strings.Contains(valid, c.old) {
-			t.Fatalf("%s %s: %q is not in the object", kind, name, c.old)
+			t.Fatalf("%s %s: the valid object does not contain %q", kind, name, c.old)
 		}
 		if err := create(strings.ReplaceAll(valid, c.old, c.new)); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s %s:\n have %v\n want %s", kind, name, err, c.want)
+			t.Errorf("%s %s:\n got %v\n want %s", kind, name, err, c.want)
 		}
 	}
 	if err := create(valid); err != nil {
-		t.Errorf("valid %s: %v", kind, err)
+		t.Errorf("valid %s: %v, want no error", kind, err)
 	}
 }

@@ -59,17 +59,17 @@ func runKubernetesServiceController(ctx context.Context, client kubernetes.Inter
 // updateKubernetesService creates the kubernetes Service or updates its target port to the port of
 // this server.
 func updateKubernetesService(ctx context.Context, client kubernetes.Interface, ip string, port int) error {
-	have, err := ensureKubernetesService(ctx, client, ip, port)
+	existing, err := ensureKubernetesService(ctx, client, ip, port)
 	if err != nil {
 		return err
 	}
-	want := newKubernetesService(ip, port).Spec.Ports
-	if len(have.Spec.Ports) == 1 && have.Spec.Ports[0].TargetPort == want[0].TargetPort {
+	desired := newKubernetesService(ip, port).Spec.Ports
+	if len(existing.Spec.Ports) == 1 && existing.Spec.Ports[0].TargetPort == desired[0].TargetPort {
 		return nil
 	}
-	have = have.DeepCopy()
-	have.Spec.Ports = want
-	if _, err := client.CoreV1().Services(metav1.NamespaceDefault).Update(ctx, have, metav1.UpdateOptions{}); err != nil {
+	existing = existing.DeepCopy()
+	existing.Spec.Ports = desired
+	if _, err := client.CoreV1().Services(metav1.NamespaceDefault).Update(ctx, existing, metav1.UpdateOptions{}); err != nil {
 		return fmt.Errorf("updating service default/kubernetes to port %d: %w", port, err)
 	}
 	return nil
@@ -78,18 +78,18 @@ func updateKubernetesService(ctx context.Context, client kubernetes.Interface, i
 // ensureKubernetesService returns the kubernetes Service and creates it if it is missing.
 func ensureKubernetesService(ctx context.Context, client kubernetes.Interface, ip string, port int) (*corev1.Service, error) {
 	services := client.CoreV1().Services(metav1.NamespaceDefault)
-	want := newKubernetesService(ip, port)
-	have, err := services.Get(ctx, want.Name, metav1.GetOptions{})
+	desired := newKubernetesService(ip, port)
+	existing, err := services.Get(ctx, desired.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		have, err = services.Create(ctx, want, metav1.CreateOptions{})
+		existing, err = services.Create(ctx, desired, metav1.CreateOptions{})
 	}
 	if apierrors.IsAlreadyExists(err) { // another server created it first
-		have, err = services.Get(ctx, want.Name, metav1.GetOptions{})
+		existing, err = services.Get(ctx, desired.Name, metav1.GetOptions{})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("creating service default/kubernetes: %w", err)
 	}
-	return have, nil
+	return existing, nil
 }
 
 // newKubernetesService returns the Service default/kubernetes. port is the port that the server

@@ -9,8 +9,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// TestKubernetesServiceWithSeveralServers: the server started last sets the target port, and every
-// server recreates the Service.
+// The server that starts last sets the target port. Every server recreates a deleted Service.
 func TestKubernetesServiceWithSeveralServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
@@ -37,19 +36,19 @@ func TestKubernetesServiceWithSeveralServers(t *testing.T) {
 		}
 		time.Sleep(2 * kubernetesServiceInterval)
 		if _, err := services.Get(t.Context(), "kubernetes", metav1.GetOptions{}); err != nil {
-			t.Errorf("after it was deleted: %v", err)
+			t.Errorf("Service after its deletion: %v, want a new one", err)
 		}
 	})
 }
 
-// TestKubernetesServiceBeforeBootstrap: at the first start the namespace does not exist yet.
-func TestKubernetesServiceBeforeBootstrap(t *testing.T) {
+// The controller does not write before its first interval, because the namespace may not exist yet.
+func TestKubernetesServiceControllerWaitsForInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
 		go runKubernetesServiceController(t.Context(), client, "10.96.0.1", 6443)
 		synctest.Wait()
 		if actions := client.Actions(); len(actions) > 0 {
-			t.Errorf("unexpected first requests: %v", actions)
+			t.Errorf("requests before the first interval: %v, want none", actions)
 		}
 	})
 }

@@ -16,72 +16,72 @@ type bufferedPipe struct {
 	mu           sync.Mutex
 	cond         sync.Cond
 	data         []byte
-	writerDone   bool  // the writer is closed
+	writerClosed bool
 	err          error // the error that Read returns at the end; nil means io.EOF
-	readerClosed bool  // the reader is closed
+	readerClosed bool
 }
 
 func newBufferedPipe() *bufferedPipe {
-	c := &bufferedPipe{}
-	c.cond.L = &c.mu
-	return c
+	b := &bufferedPipe{}
+	b.cond.L = &b.mu
+	return b
 }
 
 // Write appends p to the buffer and blocks while the buffer is full. It returns io.ErrClosedPipe
 // after either end is closed.
-func (c *bufferedPipe) Write(p []byte) (int, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for len(c.data) > pipeBufferLimit && !c.writerDone && !c.readerClosed {
-		c.cond.Wait()
+func (b *bufferedPipe) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for len(b.data) > pipeBufferLimit && !b.writerClosed && !b.readerClosed {
+		b.cond.Wait()
 	}
-	if c.writerDone || c.readerClosed {
+	if b.writerClosed || b.readerClosed {
 		return 0, io.ErrClosedPipe
 	}
-	c.data = append(c.data, p...)
-	c.cond.Broadcast()
+	b.data = append(b.data, p...)
+	b.cond.Broadcast()
 	return len(p), nil
 }
 
 // Read returns buffered bytes and blocks until there are any. Bytes written before closeWrite are
 // returned before its error.
-func (c *bufferedPipe) Read(p []byte) (int, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for len(c.data) == 0 && !c.writerDone && !c.readerClosed {
-		c.cond.Wait()
+func (b *bufferedPipe) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for len(b.data) == 0 && !b.writerClosed && !b.readerClosed {
+		b.cond.Wait()
 	}
 	switch {
-	case c.readerClosed:
+	case b.readerClosed:
 		return 0, io.ErrClosedPipe
-	case len(c.data) > 0:
-		n := copy(p, c.data)
-		if c.data = c.data[n:]; len(c.data) == 0 {
-			c.data = nil // release the memory of a burst
+	case len(b.data) > 0:
+		n := copy(p, b.data)
+		if b.data = b.data[n:]; len(b.data) == 0 {
+			b.data = nil // release the memory of a burst
 		}
-		c.cond.Broadcast()
+		b.cond.Broadcast()
 		return n, nil
-	case c.err != nil:
-		return 0, c.err
+	case b.err != nil:
+		return 0, b.err
 	}
 	return 0, io.EOF
 }
 
-// closeWrite closes the writing end. Only the first error is kept.
-func (c *bufferedPipe) closeWrite(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.writerDone {
-		c.writerDone, c.err = true, err
+// closeWrite closes the writing end. Only the first call sets the error.
+func (b *bufferedPipe) closeWrite(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.writerClosed {
+		b.writerClosed, b.err = true, err
 	}
-	c.cond.Broadcast()
+	b.cond.Broadcast()
 }
 
 // Close closes the reading end and drops buffered bytes.
-func (c *bufferedPipe) Close() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.readerClosed, c.data = true, nil
-	c.cond.Broadcast()
+func (b *bufferedPipe) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.readerClosed, b.data = true, nil
+	b.cond.Broadcast()
 	return nil
 }

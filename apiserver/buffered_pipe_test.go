@@ -7,46 +7,46 @@ import (
 	"testing"
 )
 
-func TestBufferedPipeOrderAndEnd(t *testing.T) {
-	c := newBufferedPipe()
+func TestBufferedPipeReturnsAllBytesThenError(t *testing.T) {
+	p := newBufferedPipe()
 	sent := bytes.Repeat([]byte("0123456789"), pipeBufferLimit/4)
-	cause := errors.New("why")
+	cause := errors.New("aborted")
 	go func() {
-		for rest := sent; len(rest) > 0; {
-			n, err := c.Write(rest[:min(len(rest), 100_000)])
+		for remaining := sent; len(remaining) > 0; {
+			n, err := p.Write(remaining[:min(len(remaining), 100_000)])
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			rest = rest[n:]
+			remaining = remaining[n:]
 		}
-		c.closeWrite(cause)
-		c.closeWrite(nil) // only the first call sets the error
+		p.closeWrite(cause)
+		p.closeWrite(nil) // only the first call sets the error
 	}()
-	got, err := io.ReadAll(c)
+	got, err := io.ReadAll(p)
 	if !bytes.Equal(got, sent) || !errors.Is(err, cause) {
 		t.Errorf("read %d of %d bytes and %v, want all of them and %v", len(got), len(sent), err, cause)
 	}
-	if _, err := c.Write([]byte("late")); !errors.Is(err, io.ErrClosedPipe) {
+	if _, err := p.Write([]byte("late")); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("a write after the end: %v, want %v", err, io.ErrClosedPipe)
 	}
 }
 
 func TestBufferedPipeCloseUnblocksWriter(t *testing.T) {
-	c := newBufferedPipe()
-	if n, err := c.Write(make([]byte, pipeBufferLimit+1)); n != pipeBufferLimit+1 || err != nil {
-		t.Fatalf("a first write waits: %d, %v", n, err)
+	p := newBufferedPipe()
+	if n, err := p.Write(make([]byte, pipeBufferLimit+1)); n != pipeBufferLimit+1 || err != nil {
+		t.Fatalf("first write: %d bytes, %v, want %d and no error", n, err, pipeBufferLimit+1)
 	}
-	failed := make(chan error)
+	result := make(chan error)
 	go func() {
-		_, err := c.Write([]byte("x"))
-		failed <- err
+		_, err := p.Write([]byte("x"))
+		result <- err
 	}()
-	_ = c.Close()
-	if err := <-failed; !errors.Is(err, io.ErrClosedPipe) {
+	_ = p.Close()
+	if err := <-result; !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("a write to a closed reader: %v, want %v", err, io.ErrClosedPipe)
 	}
-	if n, err := c.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.ErrClosedPipe) {
-		t.Errorf("a read after Close: %d, %v", n, err)
+	if n, err := p.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("a read after Close: %d, %v, want %v", n, err, io.ErrClosedPipe)
 	}
 }

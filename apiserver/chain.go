@@ -53,11 +53,11 @@ func newChain(c *genericapiserver.Config, shared informers.SharedInformerFactory
 // newServiceResolver returns a resolver that chooses an endpoint of a Service, so that the server
 // needs no network proxy on its machine.
 func newServiceResolver(shared informers.SharedInformerFactory) (webhook.ServiceResolver, error) {
-	slices, err := proxy.NewEndpointSliceIndexerGetter(shared.Discovery().V1().EndpointSlices())
+	endpointSlices, err := proxy.NewEndpointSliceIndexerGetter(shared.Discovery().V1().EndpointSlices())
 	if err != nil {
 		return nil, err
 	}
-	return aggregator.NewEndpointServiceResolver(shared.Core().V1().Services().Lister(), slices), nil
+	return aggregator.NewEndpointServiceResolver(shared.Core().V1().Services().Lister(), endpointSlices), nil
 }
 
 // webhookAuthentication returns how the server authenticates to webhooks: with the credentials of
@@ -70,7 +70,7 @@ func webhookAuthentication(c *genericapiserver.Config) webhook.AuthenticationInf
 func (c *chain) copyConfig() *genericapiserver.RecommendedConfig {
 	config := *c.config
 	config.PostStartHooks = map[string]genericapiserver.PostStartHookConfigEntry{}
-	// The copies append to these.
+	// Each server appends to its copy of the checks.
 	config.HealthzChecks, config.LivezChecks, config.ReadyzChecks = slices.Clip(config.HealthzChecks), slices.Clip(config.LivezChecks), slices.Clip(config.ReadyzChecks)
 	return &genericapiserver.RecommendedConfig{Config: config, SharedInformerFactory: c.shared}
 }
@@ -90,7 +90,7 @@ func (c *chain) serveBuiltIn() (err error) {
 }
 
 // aggregate puts the aggregator in front of the server of built-in kinds. All hooks of the other
-// servers must be registered before.
+// servers must already be registered.
 func (c *chain) aggregate(authority *pki.Authority, versions []schema.GroupVersion) error {
 	certificate, err := authority.FrontProxy()
 	if err != nil {

@@ -16,14 +16,14 @@ import (
 	"github.com/berthproject/berth/apiserver/componentstatus"
 )
 
-// The statuses are those of the checks, and each answer has the deprecation warning of Kubernetes.
-func TestComponentStatuses(t *testing.T) {
+// The statuses are those of the checks. Each response has the deprecation warning of Kubernetes.
+func TestComponentStatusesReportChecks(t *testing.T) {
 	server := start(t)
 	server.SetComponentCheck(componentstatus.Scheduler, func(context.Context) error { return nil })
 	server.SetComponentCheck(componentstatus.ControllerManager, func(context.Context) error { return errors.New("no leader") })
-	var warned []string
+	var messages []string
 	config := server.LoopbackConfig()
-	config.WarningHandler = warnings(func(text string) { warned = append(warned, text) })
+	config.WarningHandler = warnings(func(message string) { messages = append(messages, message) })
 	statuses := clientset(t, config).CoreV1().ComponentStatuses()
 	list, err := statuses.List(t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -37,27 +37,27 @@ func TestComponentStatuses(t *testing.T) {
 	if want := []string{"controller-manager Healthy=False no leader", "etcd-0 Healthy=True ok", "scheduler Healthy=True ok"}; !slices.Equal(got, want) {
 		t.Errorf("statuses are %q, want %q", got, want)
 	}
-	if want := "v1 ComponentStatus is deprecated in v1.19+"; !slices.Contains(warned, want) {
-		t.Errorf("warnings are %q, want %q", warned, want)
+	if want := "v1 ComponentStatus is deprecated in v1.19+"; !slices.Contains(messages, want) {
+		t.Errorf("warnings are %q, want %q", messages, want)
 	}
-	one, err := statuses.Get(t.Context(), "etcd-0", metav1.GetOptions{})
-	if err != nil || one.Name != "etcd-0" {
-		t.Errorf("get etcd-0: %v, %v", one, err)
+	status, err := statuses.Get(t.Context(), "etcd-0", metav1.GetOptions{})
+	if err != nil || status.Name != "etcd-0" {
+		t.Errorf("get of etcd-0: %v, %v, want etcd-0", status, err)
 	}
 	if _, err := statuses.Get(t.Context(), "etcd-1", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("get of an unknown component: %v, want 404", err)
 	}
 	list, err = statuses.List(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=scheduler"})
 	if err != nil || len(list.Items) != 1 || list.Items[0].Name != "scheduler" {
-		t.Errorf("list by name: %v, %v", list, err)
+		t.Errorf("list by name: %v, %v, want scheduler", list, err)
 	}
 	if list, err = statuses.List(t.Context(), metav1.ListOptions{LabelSelector: "a=b"}); err != nil || len(list.Items) != 0 {
-		t.Errorf("list by label: %v, %v", list, err)
+		t.Errorf("list by label: %v, %v, want none", list, err)
 	}
 }
 
-// kubectl prints the table that the server makes.
-func TestComponentStatusTable(t *testing.T) {
+// kubectl prints the table that the server returns.
+func TestComponentStatusIsPrintedAsTable(t *testing.T) {
 	server := start(t)
 	server.SetComponentCheck(componentstatus.Scheduler, func(context.Context) error { return errors.New("stuck") })
 	config := server.LoopbackConfig()
@@ -77,6 +77,6 @@ func TestComponentStatusTable(t *testing.T) {
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err != nil || !strings.Contains(string(body), `"cells":["scheduler","Unhealthy","stuck",""]`) {
-		t.Errorf("table: %s, %v", body, err)
+		t.Errorf("table: %s, %v, want a row of the unhealthy scheduler", body, err)
 	}
 }

@@ -65,7 +65,7 @@ func isLongRunning(r *http.Request, info *request.RequestInfo) bool {
 	return isLongRunningResource(r, info)
 }
 
-// listen listens on the address. If the port is in use, the error names the remedy.
+// listen listens on the address. If the port is in use, the error suggests a remedy.
 func listen(address string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {

@@ -11,18 +11,17 @@ import (
 	"github.com/berthproject/berth/apiserver/store"
 )
 
-// TestFullStoreFailsReadinessOnly: a full store makes the server not ready but live, and
-// deleting objects is still possible.
+// A full store makes the server not ready, but live: users can still delete objects.
 func TestFullStoreFailsReadinessOnly(t *testing.T) {
 	set, err := scheme.New(kinds.All())
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := newConfig(Options{}, set, &store.Backend{})
-	has := func(checks []healthz.HealthChecker, name string) bool {
+	hasCheck := func(checks []healthz.HealthChecker, name string) bool {
 		return slices.ContainsFunc(checks, func(c healthz.HealthChecker) bool { return c.Name() == name })
 	}
-	if !has(c.ReadyzChecks, "etcd-space") || has(c.LivezChecks, "etcd-space") || !has(c.LivezChecks, "etcd") || !has(c.ReadyzChecks, "etcd") {
-		t.Errorf("ready: %v, live: %v", c.ReadyzChecks, c.LivezChecks)
+	if !hasCheck(c.ReadyzChecks, "etcd-space") || hasCheck(c.LivezChecks, "etcd-space") || !hasCheck(c.LivezChecks, "etcd") || !hasCheck(c.ReadyzChecks, "etcd") {
+		t.Errorf("readiness checks %v, liveness checks %v, want etcd-space in the former only", c.ReadyzChecks, c.LivezChecks)
 	}
 }

@@ -55,7 +55,7 @@ func convertLamp(w http.ResponseWriter, r *http.Request) {
 		_ = json.Unmarshal(raw.Raw, &lamp)
 		lamp["apiVersion"] = review.Request.DesiredAPIVersion
 		for from, to := range map[string]string{"brightness": "level", "level": "brightness"} {
-			if value, set := lamp[from]; set && strings.HasSuffix(review.Request.DesiredAPIVersion, "v1beta1") == (to == "level") {
+			if value, ok := lamp[from]; ok && strings.HasSuffix(review.Request.DesiredAPIVersion, "v1beta1") == (to == "level") {
 				delete(lamp, from)
 				lamp[to] = value
 			}
@@ -66,9 +66,9 @@ func convertLamp(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(review)
 }
 
-// A conversion webhook converts between versions. Definitions, objects and their groups survive a
-// restart.
-func TestCustomResourceConversion(t *testing.T) {
+// A conversion webhook converts between versions. Definitions, objects and their groups remain after
+// a restart.
+func TestWebhookConvertsCustomResources(t *testing.T) {
 	dir := t.TempDir()
 	server := start(t, func(o *apiserver.Options) { o.DataDir = dir })
 	webhook := httptest.NewTLSServer(http.HandlerFunc(convertLamp))
@@ -106,12 +106,12 @@ func TestCustomResourceConversion(t *testing.T) {
 		}
 	}
 	if _, err := clientset(t, jsonConfig(server)).Discovery().ServerResourcesForGroupVersion("example.com/v1beta1"); err != nil {
-		t.Errorf("the group is not served after a restart: %v", err)
+		t.Errorf("discovery after a restart: %v, want no error", err)
 	}
 	webhook.Close()
 	_, err = client.Resource(older).Get(t.Context(), "desk", metav1.GetOptions{})
 	if err == nil || !strings.Contains(err.Error(), "conversion webhook for example.com/v1") {
-		t.Errorf("the webhook is down: got %v, want an error that names it", err)
+		t.Errorf("get with a stopped webhook: got %v, want an error that names the webhook", err)
 	}
 }
 

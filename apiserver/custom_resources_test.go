@@ -91,15 +91,15 @@ func createDefinition(t *testing.T, config *rest.Config, text string) *apiextens
 }
 
 // eventually retries check for up to a minute.
-func eventually(t *testing.T, what string, check func(context.Context) error) {
+func eventually(t *testing.T, condition string, check func(context.Context) error) {
 	t.Helper()
-	var last error
+	var lastErr error
 	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		last = check(ctx)
-		return last == nil, nil
+		lastErr = check(ctx)
+		return lastErr == nil, nil
 	})
 	if err != nil {
-		t.Fatalf("%s: %v", what, last)
+		t.Fatalf("%s: %v", condition, lastErr)
 	}
 }
 
@@ -110,7 +110,7 @@ func newWidget(name string, spec map[string]any) *unstructured.Unstructured {
 }
 
 // jsonConfig returns a configuration for custom resources, which have no protobuf.
-func jsonConfig(server running) *rest.Config {
+func jsonConfig(server testServer) *rest.Config {
 	config := server.LoopbackConfig()
 	config.ContentConfig = rest.ContentConfig{}
 	return config
@@ -151,12 +151,12 @@ func TestCustomResources(t *testing.T) {
 				break
 			}
 		}
-		eventually(t, "the definition and its group are gone", func(ctx context.Context) error {
+		eventually(t, "the definition and its group are deleted", func(ctx context.Context) error {
 			if _, err := client.Get(ctx, definition.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-				return fmt.Errorf("definition %s: %v", definition.Name, err)
+				return fmt.Errorf("definition %s: %v, want not found", definition.Name, err)
 			}
 			if _, err := clientset(t, config).Discovery().ServerResourcesForGroupVersion("example.com/v1"); !apierrors.IsNotFound(err) {
-				return fmt.Errorf("example.com/v1 in discovery: %v", err)
+				return fmt.Errorf("example.com/v1 in discovery: %v, want not found", err)
 			}
 			return nil
 		})
@@ -176,7 +176,7 @@ func testCustomValidation(t *testing.T, widgets dynamic.ResourceInterface) {
 	}
 	_, err := widgets.Create(t.Context(), newWidget("strict", map[string]any{"color": "red", "colour": "x"}), metav1.CreateOptions{FieldValidation: "Strict"})
 	if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), `unknown field "spec.colour"`) {
-		t.Errorf("strict field validation: %v", err)
+		t.Errorf("strict field validation: %v, want unknown field spec.colour", err)
 	}
 }
 
@@ -188,7 +188,7 @@ func testCustomSubresources(t *testing.T, config *rest.Config, widgets dynamic.R
 	if color, _, _ := unstructured.NestedString(patched.Object, "spec", "color"); color != "red" {
 		t.Errorf("a write to status changed spec.color to %q", color)
 	}
-	before := patched.GetGeneration()
+	generation := patched.GetGeneration()
 	client := clientset(t, config).Discovery().RESTClient()
 	path := "/apis/example.com/v1/namespaces/default/widgets/a/scale"
 	var scale autoscalingv1.Scale
@@ -197,14 +197,14 @@ func testCustomSubresources(t *testing.T, config *rest.Config, widgets dynamic.R
 		err = json.Unmarshal(data, &scale)
 	}
 	if err != nil || scale.Spec.Replicas != 2 || scale.Status.Selector != "app=a" {
-		t.Errorf("scale: %+v, %v", scale, err)
+		t.Errorf("scale: %+v, %v, want 2 replicas and the selector app=a", scale, err)
 	}
 	scaled, err := widgets.Get(t.Context(), "a", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if replicas, _, _ := unstructured.NestedInt64(scaled.Object, "spec", "replicas"); replicas != 2 || scaled.GetGeneration() != before+1 {
-		t.Errorf("after scale: %d replicas, generation %d, want 2 and %d", replicas, scaled.GetGeneration(), before+1)
+	if replicas, _, _ := unstructured.NestedInt64(scaled.Object, "spec", "replicas"); replicas != 2 || scaled.GetGeneration() != generation+1 {
+		t.Errorf("after scale: %d replicas, generation %d, want 2 and %d", replicas, scaled.GetGeneration(), generation+1)
 	}
 }
 
@@ -214,7 +214,7 @@ func testCustomTable(t *testing.T, config *rest.Config, widgets dynamic.Resource
 	}
 	list, err := widgets.List(t.Context(), metav1.ListOptions{FieldSelector: "spec.color=blue"})
 	if err != nil || len(list.Items) != 1 || list.Items[0].GetName() != "b" {
-		t.Errorf("field selector: %v, %v", list, err)
+		t.Errorf("list with a field selector: %v, %v, want b", list, err)
 	}
 	data, err := clientset(t, config).Discovery().RESTClient().Get().AbsPath("/apis/example.com/v1/namespaces/default/widgets").
 		SetHeader("Accept", "application/json;as=Table;g=meta.k8s.io;v=v1").DoRaw(t.Context())
@@ -235,15 +235,15 @@ func testCustomTable(t *testing.T, config *rest.Config, widgets dynamic.Resource
 }
 
 func testCustomApply(t *testing.T, widgets dynamic.ResourceInterface) {
-	port := func(manager, name string) error {
+	applyPort := func(manager, name string) error {
 		w := newWidget("applied", map[string]any{"color": "red", "ports": []any{map[string]any{"name": name, "port": int64(1)}}})
 		_, err := widgets.Apply(t.Context(), "applied", w, metav1.ApplyOptions{FieldManager: manager})
 		return err
 	}
-	if err := port("one", "http"); err != nil {
+	if err := applyPort("one", "http"); err != nil {
 		t.Fatal(err)
 	}
-	if err := port("two", "https"); err != nil {
+	if err := applyPort("two", "https"); err != nil {
 		t.Fatal(err)
 	}
 	merged, err := widgets.Get(t.Context(), "applied", metav1.GetOptions{})
@@ -255,15 +255,15 @@ func testCustomApply(t *testing.T, widgets dynamic.ResourceInterface) {
 	}
 	_, err = widgets.Apply(t.Context(), "applied", newWidget("applied", map[string]any{"color": "blue"}), metav1.ApplyOptions{FieldManager: "three"})
 	if !apierrors.IsConflict(err) {
-		t.Errorf("a third manager changes color: %v, want a conflict", err)
+		t.Errorf("change of color by a third manager: %v, want a conflict", err)
 	}
 }
 
-func testCustomDiscovery(t *testing.T, server running) {
+func testCustomDiscovery(t *testing.T, server testServer) {
 	client := clientset(t, jsonConfig(server)).Discovery()
 	list, err := client.ServerResourcesForGroupVersion("example.com/v1")
 	if err != nil || len(list.APIResources) != 3 || list.APIResources[0].ShortNames[0] != "wd" {
-		t.Errorf("resources of example.com/v1: %+v, %v", list, err)
+		t.Errorf("resources of example.com/v1: %+v, %v, want 3 with short name wd", list, err)
 	}
 	eventually(t, "aggregated and plain discovery list the group", func(context.Context) error {
 		for _, legacy := range []bool{false, true} {

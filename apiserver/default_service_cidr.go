@@ -27,12 +27,12 @@ func runDefaultServiceCIDR(ctx context.Context, client kubernetes.Interface, cid
 }
 
 // ensureDefaultServiceCIDR creates the default ServiceCIDR if it is missing, and reports it as ready. It
-// does not change the range of an existing one: the field is immutable.
+// does not change the range of an existing object, because the field is immutable.
 func ensureDefaultServiceCIDR(ctx context.Context, client kubernetes.Interface, cidr string) error {
 	objects := client.NetworkingV1().ServiceCIDRs()
-	have, err := objects.Get(ctx, defaultServiceCIDR, metav1.GetOptions{})
+	existing, err := objects.Get(ctx, defaultServiceCIDR, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		have, err = objects.Create(ctx, &networkingv1.ServiceCIDR{
+		existing, err = objects.Create(ctx, &networkingv1.ServiceCIDR{
 			ObjectMeta: metav1.ObjectMeta{Name: defaultServiceCIDR},
 			Spec:       networkingv1.ServiceCIDRSpec{CIDRs: []string{cidr}},
 		}, metav1.CreateOptions{})
@@ -43,13 +43,13 @@ func ensureDefaultServiceCIDR(ctx context.Context, client kubernetes.Interface, 
 	if err != nil {
 		return fmt.Errorf("creating ServiceCIDR %s: %w", defaultServiceCIDR, err)
 	}
-	if len(have.Spec.CIDRs) != 1 || have.Spec.CIDRs[0] != cidr || meta.IsStatusConditionTrue(have.Status.Conditions, networkingv1.ServiceCIDRConditionReady) {
+	if len(existing.Spec.CIDRs) != 1 || existing.Spec.CIDRs[0] != cidr || meta.IsStatusConditionTrue(existing.Status.Conditions, networkingv1.ServiceCIDRConditionReady) {
 		return nil
 	}
-	have = have.DeepCopy()
-	meta.SetStatusCondition(&have.Status.Conditions, metav1.Condition{Type: networkingv1.ServiceCIDRConditionReady, Status: metav1.ConditionTrue,
+	existing = existing.DeepCopy()
+	meta.SetStatusCondition(&existing.Status.Conditions, metav1.Condition{Type: networkingv1.ServiceCIDRConditionReady, Status: metav1.ConditionTrue,
 		Reason: "Ready", Message: "Kubernetes default Service CIDR is ready"})
-	if _, err := objects.UpdateStatus(ctx, have, metav1.UpdateOptions{}); err != nil {
+	if _, err := objects.UpdateStatus(ctx, existing, metav1.UpdateOptions{}); err != nil {
 		return fmt.Errorf("updating the status of ServiceCIDR %s: %w", defaultServiceCIDR, err)
 	}
 	return nil

@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// TestDefaultServiceCIDR: the server creates the object, reports it as ready, and recreates it.
-func TestDefaultServiceCIDR(t *testing.T) {
+// The server creates the object, reports it as ready, and recreates it after its deletion.
+func TestDefaultServiceCIDRIsRecreated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
 		objects := client.NetworkingV1().ServiceCIDRs()

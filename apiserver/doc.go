@@ -13,6 +13,7 @@
 //	subresource    binding, eviction, scale, service allocation, namespace deletion
 //	podproxy       logs, exec and proxying to node agents and pods
 //	nodeclient     connections to node agents
+//	componentstatus ComponentStatus, from health checks
 //	metricsapi     metrics.k8s.io, read from node agents
 //	podvalidation  defaulting and validation of pods and pod templates
 //	validation     the same for all other kinds

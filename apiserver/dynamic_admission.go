@@ -25,15 +25,15 @@ import (
 	"github.com/berthproject/berth/apiserver/policystatus"
 )
 
-// mapperInterval is how often policies discover resources again.
+// mapperInterval is how often the REST mapper of policies is refreshed.
 const mapperInterval = 30 * time.Second
 
 // dynamicPlugins are the admission plugins that objects of the cluster configure, in the order in
 // which they run.
 var dynamicPlugins = []string{mutatingpolicy.PluginName, mutatingwebhook.PluginName, validatingpolicy.PluginName, validatingwebhook.PluginName}
 
-// withDynamicPlugins inserts dynamicPlugins before ResourceQuota, which charges what all others
-// have admitted.
+// withDynamicPlugins inserts dynamicPlugins before ResourceQuota, which charges what the other
+// plugins have admitted.
 func withDynamicPlugins(order []string) []string {
 	return slices.Insert(order, slices.Index(order, plugins.ResourceQuota), dynamicPlugins...)
 }
@@ -47,9 +47,9 @@ type dynamicAdmission struct {
 }
 
 func newDynamicAdmission(c *genericapiserver.Config, config *rest.Config, client kubernetes.Interface, shared informers.SharedInformerFactory) (*dynamicAdmission, error) {
-	jsonOnly := rest.CopyConfig(config) // parameters may be custom resources
-	jsonOnly.ContentConfig = rest.ContentConfig{}
-	objects, err := dynamic.NewForConfig(jsonOnly)
+	jsonConfig := rest.CopyConfig(config) // parameters may be custom resources
+	jsonConfig.ContentConfig = rest.ContentConfig{}
+	objects, err := dynamic.NewForConfig(jsonConfig)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func newDynamicAdmission(c *genericapiserver.Config, config *rest.Config, client
 	}
 	d := &dynamicAdmission{
 		mapper:  restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(client.Discovery())),
-		schemas: &policySchemas{fetch: client.Discovery().RESTClient(), assembled: make(chan struct{}), stop: c.DrainedNotify()},
+		schemas: &policySchemas{client: client.Discovery().RESTClient(), assembled: make(chan struct{}), stop: c.DrainedNotify()},
 	}
 	d.inits = admission.PluginInitializers{
 		initializer.New(policyClient{client, d.schemas}, objects, shared, c.Authorization.Authorizer, utilfeature.DefaultFeatureGate, c.EffectiveVersion, c.DrainedNotify(), d.mapper),
@@ -70,7 +70,7 @@ func newDynamicAdmission(c *genericapiserver.Config, config *rest.Config, client
 	return d, err
 }
 
-// register registers the plugins.
+// register registers dynamicPlugins.
 func (d *dynamicAdmission) register(registered *admission.Plugins) {
 	mutatingpolicy.Register(registered)
 	mutatingwebhook.Register(registered)
@@ -78,7 +78,7 @@ func (d *dynamicAdmission) register(registered *admission.Plugins) {
 	validatingwebhook.Register(registered)
 }
 
-// run discovers resources again and checks the types of policies, until ctx is done.
+// run refreshes the REST mapper and checks the types of policies until ctx is done.
 func (d *dynamicAdmission) run(ctx context.Context) {
 	go d.status.Run(ctx)
 	tick := time.NewTicker(mapperInterval)
@@ -98,7 +98,7 @@ type excludeReviews struct{}
 
 // Initialize implements admission.PluginInitializer.
 func (excludeReviews) Initialize(plugin admission.Interface) {
-	if wants, ok := plugin.(initializer.WantsExcludedAdmissionResources); ok {
-		wants.SetExcludedAdmissionResources(reviewResources)
+	if p, ok := plugin.(initializer.WantsExcludedAdmissionResources); ok {
+		p.SetExcludedAdmissionResources(reviewResources)
 	}
 }

@@ -41,6 +41,7 @@ spec:
     jsonPatch: {expression: '[JSONPatch{op: "add", path: "/metadata/labels/" + jsonpatch.escapeKey("example.com/by"), value: "policy"}]'}
 `
 
+// decode decodes a YAML object.
 func decode[T any](t *testing.T, text string) *T {
 	t.Helper()
 	obj := new(T)
@@ -74,13 +75,13 @@ func createPolicies(t *testing.T, client kubernetes.Interface) {
 }
 
 // Policies apply to built-in kinds and to custom resources.
-func TestAdmissionPolicies(t *testing.T) {
+func TestPoliciesApplyToAllKinds(t *testing.T) {
 	server := start(t)
 	createDefinition(t, jsonConfig(server), widgetDefinition)
 	client := clientset(t, server.LoopbackConfig())
 	createPolicies(t, client)
 	widgets := dynamic.NewForConfigOrDie(jsonConfig(server)).Resource(widgetResource).Namespace("default")
-	create := map[string]func(ctx context.Context, name string) (metav1.Object, error){
+	creators := map[string]func(ctx context.Context, name string) (metav1.Object, error){
 		"ConfigMap": func(ctx context.Context, name string) (metav1.Object, error) {
 			return client.CoreV1().ConfigMaps("default").Create(ctx, configMap(name), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		},
@@ -88,7 +89,7 @@ func TestAdmissionPolicies(t *testing.T) {
 			return widgets.Create(ctx, newWidget(name, map[string]any{"color": "red"}), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		},
 	}
-	for kind, create := range create {
+	for kind, create := range creators {
 		eventually(t, "the policy rejects a bad "+kind, func(ctx context.Context) error {
 			_, err := create(ctx, "bad")
 			if apierrors.IsInvalid(err) && strings.Contains(err.Error(), "bad is a bad name") {
@@ -99,16 +100,16 @@ func TestAdmissionPolicies(t *testing.T) {
 		eventually(t, "the policy sets labels of a "+kind, func(ctx context.Context) error {
 			created, err := create(ctx, "good")
 			if err == nil && (created.GetLabels()["team"] != "a" || created.GetLabels()["example.com/by"] != "policy") {
-				err = fmt.Errorf("labels are %v", created.GetLabels())
+				err = fmt.Errorf("labels are %v, want team=a and example.com/by=policy", created.GetLabels())
 			}
 			return err
 		})
 	}
 }
 
-// The status of a policy names expressions whose types are wrong. Expressions that do not compile
-// are rejected.
-func TestPolicyTypeChecking(t *testing.T) {
+// The status of a policy lists expressions with type errors. Expressions that do not compile are
+// rejected.
+func TestPolicyStatusReportsTypeErrors(t *testing.T) {
 	client := clientset(t, start(t).LoopbackConfig()).AdmissionregistrationV1().ValidatingAdmissionPolicies()
 	policy := decode[admissionregistrationv1.ValidatingAdmissionPolicy](t, validatingPolicy)
 	policy.Spec.MatchConstraints.ResourceRules[0].APIGroups = []string{""}
@@ -123,7 +124,7 @@ func TestPolicyTypeChecking(t *testing.T) {
 			return err
 		}
 		if s := checked.Status; s.TypeChecking == nil || len(s.TypeChecking.ExpressionWarnings) != 1 || !strings.Contains(s.TypeChecking.ExpressionWarnings[0].Warning, "undefined field 'dota'") {
-			return fmt.Errorf("status is %+v", s)
+			return fmt.Errorf("status is %+v, want one warning with undefined field 'dota'", s)
 		}
 		return nil
 	})
@@ -131,6 +132,6 @@ func TestPolicyTypeChecking(t *testing.T) {
 	policy.Spec.Validations[0].Expression = "object.metadata.name ="
 	_, err := client.Create(t.Context(), policy, metav1.CreateOptions{})
 	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.validations[0].expression") || !strings.Contains(err.Error(), "Syntax error") {
-		t.Errorf("a broken expression: %v", err)
+		t.Errorf("policy with a broken expression: %v, want a syntax error", err)
 	}
 }

@@ -17,22 +17,22 @@ func configureEncryption(c *genericapiserver.Config, o Options) error {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { <-c.DrainedNotify(); cancel() }()
-	loaded, err := encryptionconfig.LoadEncryptionConfig(ctx, o.EncryptionConfigFile, o.EncryptionConfigReload, c.APIServerID)
+	config, err := encryptionconfig.LoadEncryptionConfig(ctx, o.EncryptionConfigFile, o.EncryptionConfigReload, c.APIServerID)
 	if err != nil {
 		cancel()
 		return fmt.Errorf("--encryption-provider-config %s: %w", o.EncryptionConfigFile, err)
 	}
 	if !o.EncryptionConfigReload {
-		c.ResourceTransformers = encryptionconfig.StaticTransformers(loaded.Transformers)
-		c.HealthzChecks, c.ReadyzChecks = append(c.HealthzChecks, loaded.HealthChecks...), append(c.ReadyzChecks, loaded.HealthChecks...)
+		c.ResourceTransformers = encryptionconfig.StaticTransformers(config.Transformers)
+		c.HealthzChecks, c.ReadyzChecks = append(c.HealthzChecks, config.HealthChecks...), append(c.ReadyzChecks, config.HealthChecks...)
 		return nil
 	}
-	transformers := encryptionconfig.NewDynamicTransformers(loaded.Transformers, loaded.HealthChecks[0], cancel, loaded.KMSCloseGracePeriod)
+	transformers := encryptionconfig.NewDynamicTransformers(config.Transformers, config.HealthChecks[0], cancel, config.KMSCloseGracePeriod)
 	c.ResourceTransformers = transformers
 	c.HealthzChecks, c.ReadyzChecks = append(c.HealthzChecks, transformers), append(c.ReadyzChecks, transformers)
 	return c.AddPostStartHook("berth-encryption-reload", func(hook genericapiserver.PostStartHookContext) error {
-		reload := encryptioncontroller.NewDynamicEncryptionConfiguration("encryption-config", o.EncryptionConfigFile, transformers, loaded.EncryptionFileContentHash, c.APIServerID)
-		go reload.Run(hook)
+		controller := encryptioncontroller.NewDynamicEncryptionConfiguration("encryption-config", o.EncryptionConfigFile, transformers, config.EncryptionFileContentHash, c.APIServerID)
+		go controller.Run(hook)
 		return nil
 	})
 }

@@ -31,10 +31,10 @@ func encryptSecrets(providers string) string {
 	return "apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n- resources: [secrets]\n  providers:\n" + providers
 }
 
-// reversed is a KMS plugin that reverses its input.
-type reversed struct{}
+// reversingKMS is a KMS plugin that reverses its input.
+type reversingKMS struct{}
 
-func (reversed) reverse(data []byte) []byte {
+func (reversingKMS) reverse(data []byte) []byte {
 	out := bytes.Clone(data)
 	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
 		out[i], out[j] = out[j], out[i]
@@ -42,27 +42,27 @@ func (reversed) reverse(data []byte) []byte {
 	return out
 }
 
-func (r reversed) Decrypt(_ context.Context, _ string, request *kms.DecryptRequest) ([]byte, error) {
+func (r reversingKMS) Decrypt(_ context.Context, _ string, request *kms.DecryptRequest) ([]byte, error) {
 	return r.reverse(request.Ciphertext), nil
 }
 
-func (r reversed) Encrypt(_ context.Context, _ string, data []byte) (*kms.EncryptResponse, error) {
+func (r reversingKMS) Encrypt(_ context.Context, _ string, data []byte) (*kms.EncryptResponse, error) {
 	return &kms.EncryptResponse{Ciphertext: r.reverse(data), KeyID: "1"}, nil
 }
 
-func (reversed) Status(context.Context) (*kms.StatusResponse, error) {
+func (reversingKMS) Status(context.Context) (*kms.StatusResponse, error) {
 	return &kms.StatusResponse{Version: "v2", Healthz: "ok", KeyID: "1"}, nil
 }
 
 // Secrets are encrypted on disk, and readable after a restart.
-func TestEncryptionAtRest(t *testing.T) {
+func TestSecretsAreEncryptedOnDisk(t *testing.T) {
 	key := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32))
 	socketDir, err := os.MkdirTemp("", "kms") // a socket's path is limited to 107 bytes
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(socketDir)
-	plugin := kms.NewGRPCService(filepath.Join(socketDir, "s"), 5*time.Second, reversed{})
+	plugin := kms.NewGRPCService(filepath.Join(socketDir, "s"), 5*time.Second, reversingKMS{})
 	go func() { _ = plugin.ListenAndServe() }()
 	defer plugin.Shutdown()
 	for prefix, providers := range map[string]string{
@@ -70,20 +70,20 @@ func TestEncryptionAtRest(t *testing.T) {
 		"k8s:enc:kms:v2:p:":       "  - kms: {apiVersion: v2, name: p, endpoint: unix://" + filepath.Join(socketDir, "s") + "}\n",
 	} {
 		file, dir := writeFile(t, "encryption.yaml", encryptSecrets(providers)), t.TempDir()
-		encrypted := func(o *apiserver.Options) { o.EncryptionConfigFile, o.DataDir = file, dir }
-		server := start(t, encrypted)
+		withEncryption := func(o *apiserver.Options) { o.EncryptionConfigFile, o.DataDir = file, dir }
+		server := start(t, withEncryption)
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "s"}, Data: map[string][]byte{"k": []byte("plain-value-of-the-secret")}}
 		if _, err := clientset(t, server.LoopbackConfig()).CoreV1().Secrets("default").Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		server.stop()
 		if !isOnDisk(t, dir, prefix) || isOnDisk(t, dir, "plain-value-of-the-secret") {
-			t.Errorf("%s: the prefix is on disk: %t, the plain value is: %t", prefix, isOnDisk(t, dir, prefix), isOnDisk(t, dir, "plain-value-of-the-secret"))
+			t.Errorf("%s: prefix on disk: %t, plain value on disk: %t, want true and false", prefix, isOnDisk(t, dir, prefix), isOnDisk(t, dir, "plain-value-of-the-secret"))
 		}
-		restarted := start(t, encrypted, func(o *apiserver.Options) { o.EncryptionConfigReload = true })
+		restarted := start(t, withEncryption, func(o *apiserver.Options) { o.EncryptionConfigReload = true })
 		got, err := clientset(t, restarted.LoopbackConfig()).CoreV1().Secrets("default").Get(t.Context(), "s", metav1.GetOptions{})
 		if err != nil || string(got.Data["k"]) != "plain-value-of-the-secret" {
-			t.Errorf("%s: after a restart: %v, %v", prefix, got, err)
+			t.Errorf("%s: secret after a restart: %v, %v, want the plain value", prefix, got, err)
 		}
 		restarted.stop()
 	}
@@ -106,7 +106,7 @@ func isOnDisk(t *testing.T, dir, text string) (found bool) {
 	return found
 }
 
-func TestEncryptionConfigErrors(t *testing.T) {
+func TestInvalidEncryptionConfigIsRejected(t *testing.T) {
 	for providers, want := range map[string]string{
 		"  - secretbox: {keys: [{name: k, secret: c2hvcnQ=}]}\n": "--encryption-provider-config",
 		"  - frob: {}\n": `unknown field "resources[0].providers[0].frob"`,
@@ -120,7 +120,7 @@ func TestEncryptionConfigErrors(t *testing.T) {
 }
 
 // Requests are recorded with the annotations of admission.
-func TestAuditLog(t *testing.T) {
+func TestAuditLogHasAnnotations(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "audit.log")
 	policy := writeFile(t, "policy.yaml", "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- level: Metadata\n  resources: [{group: \"\", resources: [pods]}]\n- level: None\n")
 	server := start(t, withoutServiceAccounts, func(o *apiserver.Options) { o.Audit.PolicyFile, o.Audit.LogOptions.Path = policy, log })

@@ -10,7 +10,7 @@ import (
 
 func TestEvictionIsCountedOnce(t *testing.T) {
 	e := newEvictionTest(t)
-	counted := func() int {
+	evictions := func() int {
 		text, err := e.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -26,20 +26,20 @@ func TestEvictionIsCountedOnce(t *testing.T) {
 		}
 		return -1
 	}
-	before := counted()
+	before := evictions()
 	e.pod("a")
 	if err := e.evict("a", &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
 		t.Fatal(err)
 	}
-	if got := counted(); got != before {
-		t.Errorf("%d before, %d after a dry run", before, got)
+	if got := evictions(); got != before {
+		t.Errorf("%d evictions before, %d after a dry run, want no change", before, got)
 	}
 	for range 2 {
 		if err := e.evict("a", nil); err != nil && !strings.Contains(err.Error(), "not found") {
 			t.Fatal(err)
 		}
 	}
-	if after := counted(); before < 0 || after != before+1 {
-		t.Errorf("%d before, %d after a repeated eviction request", before, after)
+	if after := evictions(); before < 0 || after != before+1 {
+		t.Errorf("%d evictions before, %d after a repeated request, want one more", before, after)
 	}
 }

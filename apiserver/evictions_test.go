@@ -82,7 +82,7 @@ func (e evictionTest) budgetState(name string) string {
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	return fmt.Sprintf("%d left, %d entries", b.Status.DisruptionsAllowed, len(b.Status.DisruptedPods))
+	return fmt.Sprintf("%d allowed, %d entries", b.Status.DisruptionsAllowed, len(b.Status.DisruptedPods))
 }
 
 func TestConcurrentEvictionsRespectBudgets(t *testing.T) {
@@ -93,7 +93,7 @@ func TestConcurrentEvictionsRespectBudgets(t *testing.T) {
 	}
 	e.budget("a", pods, pods-7, 7)
 	e.budget("b", pods, pods-9, 9)
-	var granted, refusals atomic.Int32
+	var granted, rejected atomic.Int32
 	var wg sync.WaitGroup
 	for i := range 2 * pods {
 		wg.Go(func() {
@@ -101,7 +101,7 @@ func TestConcurrentEvictionsRespectBudgets(t *testing.T) {
 			case err == nil:
 				granted.Add(1)
 			case apierrors.IsTooManyRequests(err):
-				refusals.Add(1)
+				rejected.Add(1)
 			default:
 				t.Error(err)
 			}
@@ -118,23 +118,23 @@ func TestConcurrentEvictionsRespectBudgets(t *testing.T) {
 			deleting++
 		}
 	}
-	if deleting != 7 || granted.Load() < 7 || granted.Load() > 14 || e.budgetState("a") != "0 left, 7 entries" || e.budgetState("b") != "2 left, 7 entries" {
-		t.Errorf("%d pods are deleted, %d granted, %d refused, a: %s, b: %s", deleting, granted.Load(), refusals.Load(), e.budgetState("a"), e.budgetState("b"))
+	if deleting != 7 || granted.Load() < 7 || granted.Load() > 14 || e.budgetState("a") != "0 allowed, 7 entries" || e.budgetState("b") != "2 allowed, 7 entries" {
+		t.Errorf("%d pods are deleted, %d granted, %d rejected, want 7, 7 to 14; a: %s, b: %s", deleting, granted.Load(), rejected.Load(), e.budgetState("a"), e.budgetState("b"))
 	}
 }
 
 func TestEvictionRecountOverridesStaleStatus(t *testing.T) {
-	for _, on := range []bool{true, false} {
-		e := newEvictionTest(t, func(o *subresource.EvictionOptions) { o.Rules.Recount = on })
+	for _, recount := range []bool{true, false} {
+		e := newEvictionTest(t, func(o *subresource.EvictionOptions) { o.Rules.Recount = recount })
 		e.pod("a")
 		e.pod("b")
-		e.budget("stale", 3, 2, 1) // the third pod is gone
+		e.budget("stale", 3, 2, 1) // the third pod does not exist
 		err := e.evict("a", nil)
-		if on && (!apierrors.IsTooManyRequests(err) || !strings.HasSuffix(err.Error(), "The disruption budget stale needs 2 healthy pods and has 2 currently.")) {
-			t.Errorf("with a recount: %v", err)
+		if recount && (!apierrors.IsTooManyRequests(err) || !strings.HasSuffix(err.Error(), "The disruption budget stale needs 2 healthy pods and has 2 currently.")) {
+			t.Errorf("eviction with a recount: %v, want too many requests", err)
 		}
-		if !on && err != nil {
-			t.Errorf("without: %v", err)
+		if !recount && err != nil {
+			t.Errorf("eviction without a recount: %v, want no error", err)
 		}
 	}
 }
@@ -144,25 +144,25 @@ func TestFailedEvictionRefundsBudget(t *testing.T) {
 	p := e.pod("a")
 	e.pod("b")
 	e.budget("b", 2, 1, 1)
-	other := types.UID("0")
-	if err := e.evict("a", &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &other}}); !apierrors.IsConflict(err) {
-		t.Errorf("with another uid: %v", err)
+	otherUID := types.UID("0")
+	if err := e.evict("a", &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &otherUID}}); !apierrors.IsConflict(err) {
+		t.Errorf("eviction with another UID: %v, want a conflict", err)
 	}
-	if got := e.budgetState("b"); got != "1 left, 0 entries" {
-		t.Error(got)
+	if got := e.budgetState("b"); got != "1 allowed, 0 entries" {
+		t.Errorf("state after a failed eviction: %s, want 1 allowed, 0 entries", got)
 	}
 	if err := e.evict("a", &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &p.UID, ResourceVersion: &p.ResourceVersion}}); err != nil {
-		t.Error(err)
+		t.Errorf("eviction with matching preconditions: %v", err)
 	}
-	if got := e.budgetState("b"); got != "0 left, 1 entries" {
-		t.Error(got)
+	if got := e.budgetState("b"); got != "0 allowed, 1 entries" {
+		t.Errorf("state after an eviction: %s, want 0 allowed, 1 entries", got)
 	}
 	if err := e.evict("b", nil); !apierrors.IsTooManyRequests(err) {
-		t.Errorf("past the budget: %v", err)
+		t.Errorf("eviction beyond the budget: %v, want too many requests", err)
 	}
 }
 
-func TestEvictionThatBudgetNeverAllows(t *testing.T) {
+func TestEvictionIsForbiddenIfBudgetNeverAllowsIt(t *testing.T) {
 	e := newEvictionTest(t)
 	e.pod("a")
 	allowNone := func(b *policyv1.PodDisruptionBudget) {
@@ -172,11 +172,11 @@ func TestEvictionThatBudgetNeverAllows(t *testing.T) {
 	e.budget("frozen", 1, 1, 0, allowNone)
 	err := e.evict("a", nil)
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "spec.maxUnavailable is 0: raise it") || !apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause) {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want forbidden with a hint", err)
 	}
 }
 
-func TestEvictionRecordAndV1beta1Eviction(t *testing.T) {
+func TestV1beta1EvictionIsRecorded(t *testing.T) {
 	e := newEvictionTest(t)
 	p := e.pod("a")
 	e.budget("b", 1, 0, 1)
@@ -188,12 +188,12 @@ func TestEvictionRecordAndV1beta1Eviction(t *testing.T) {
 	}
 	list, err := e.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(list.Items) != 1 {
-		t.Fatalf("events %+v, %v", list, err)
+		t.Fatalf("events %+v, %v, want 1", list, err)
 	}
 	ev := list.Items[0]
 	text := ev.Annotations[journal.Annotation]
 	if ev.Reason != "EvictionByEvictionAPI" || ev.Regarding.UID != p.UID || !strings.Contains(text, `"budgets":[{"name":"b","before":1,"after":0}]`) || !strings.Contains(text, `"requestedBy":"system:apiserver for berth drain","rule":"node n1 is drained"`) {
-		t.Errorf("event %+v", ev)
+		t.Errorf("event %+v, want the budget, the requester and the rule", ev)
 	}
 }
 
@@ -201,10 +201,10 @@ func TestEvictionDryRunOptionsMustMatch(t *testing.T) {
 	e := newEvictionTest(t)
 	e.pod("a")
 	e.budget("b", 1, 0, 1)
-	if err := e.evict("a", &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}); err != nil || e.budgetState("b") != "1 left, 0 entries" {
-		t.Errorf("%v, %s", err, e.budgetState("b"))
+	if err := e.evict("a", &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}); err != nil || e.budgetState("b") != "1 allowed, 0 entries" {
+		t.Errorf("dry run: %v, state %s, want no error and no change", err, e.budgetState("b"))
 	}
 	if err := e.evict("a", &metav1.DeleteOptions{DryRun: []string{"Some"}}); !apierrors.IsInvalid(err) {
-		t.Errorf("a dry run with an invalid value: %v", err)
+		t.Errorf("dry run with an invalid value: %v, want invalid", err)
 	}
 }

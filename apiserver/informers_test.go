@@ -25,7 +25,7 @@ func TestInformersSync(t *testing.T) {
 	for name, config := range map[string]*rest.Config{"network": admin, "in process": server.LoopbackConfig()} {
 		config.QPS = -1
 		factory := informers.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(config), 0)
-		waiting := map[string]cache.InformerSynced{}
+		hasSynced := map[string]cache.InformerSynced{}
 		for _, k := range kinds.All() {
 			if k.Virtual || k.GroupVersion == v1alpha1.GroupVersion { // client-go has no informers for these
 				continue
@@ -36,11 +36,11 @@ func TestInformersSync(t *testing.T) {
 				t.Errorf("%s: %v", resource, err)
 				continue
 			}
-			waiting[resource.String()] = informer.Informer().HasSynced
+			hasSynced[resource.String()] = informer.Informer().HasSynced
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		factory.Start(ctx.Done())
-		for resource, synced := range waiting {
+		for resource, synced := range hasSynced {
 			if cache.WaitForCacheSync(ctx.Done(), synced); !synced() {
 				t.Errorf("%s: the informer of %s did not sync within a minute", name, resource)
 			}

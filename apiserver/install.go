@@ -19,7 +19,7 @@ import (
 type storageSet struct {
 	versions []schema.GroupVersion // in order of first appearance
 	byPath   map[schema.GroupVersion]map[string]rest.Storage
-	stores   map[schema.GroupResource]*registry.REST // of several versions, the stored one
+	stores   map[schema.GroupResource]*registry.REST // the stored version of each resource
 }
 
 // newStorages creates the storage of every kind. virtualStorage returns the storages of virtual
@@ -64,6 +64,7 @@ func newStorages(table []kinds.Kind, c registry.Config, virtualStorage func(*sto
 	return s, nil
 }
 
+// versionStorage returns the storages of a version by path. The caller may add to them.
 func (s *storageSet) versionStorage(gv schema.GroupVersion) map[string]rest.Storage {
 	if s.byPath[gv] == nil {
 		s.byPath[gv] = map[string]rest.Storage{}
@@ -72,6 +73,7 @@ func (s *storageSet) versionStorage(gv schema.GroupVersion) map[string]rest.Stor
 	return s.byPath[gv]
 }
 
+// add adds the storages of a kind and its subresources.
 func (s *storageSet) add(k kinds.Kind, r *registry.REST, c registry.Config) {
 	paths := s.versionStorage(k.GroupVersion)
 	paths[k.Resource] = r.Storage()
@@ -82,8 +84,8 @@ func (s *storageSet) add(k kinds.Kind, r *registry.REST, c registry.Config) {
 
 // store returns the store of a resource, or nil if there is none.
 func (s *storageSet) store(resource schema.GroupResource) *genericregistry.Store {
-	if found := s.stores[resource]; found != nil {
-		return found.Store
+	if r := s.stores[resource]; r != nil {
+		return r.Store
 	}
 	return nil
 }

@@ -100,6 +100,7 @@ var groupContent = map[schema.GroupKind]string{
 		`"eventTime":"2026-01-01T00:00:00.000000Z","reportingController":"example.com/c","reportingInstance":"i"}`,
 }
 
+// fixture returns a minimal valid object of the kind.
 func fixture(k kinds.Kind) *unstructured.Unstructured {
 	object := map[string]any{}
 	text := groupContent[k.GroupVersionKind().GroupKind()]
@@ -119,12 +120,12 @@ func fixture(k kinds.Kind) *unstructured.Unstructured {
 	return u
 }
 
+// withoutServiceAccounts disables the plugin ServiceAccount: no controller creates the accounts.
 func withoutServiceAccounts(o *apiserver.Options) {
 	o.DisableAdmissionPlugins = append(o.DisableAdmissionPlugins, "ServiceAccount")
 }
 
-// Every kind of the table serves every verb.
-func TestEveryKind(t *testing.T) {
+func TestEveryKindServesEveryVerb(t *testing.T) {
 	server := start(t, withoutServiceAccounts)
 	client, err := dynamic.NewForConfig(server.LoopbackConfig())
 	if err != nil {
@@ -156,7 +157,7 @@ func testVerbs(t *testing.T, k kinds.Kind, resource dynamic.ResourceInterface) {
 	}
 	defer events.Stop()
 	if _, err := resource.Create(ctx, object, metav1.CreateOptions{}); err == nil || !strings.Contains(err.Error(), "already exists") {
-		t.Errorf("create again: %v", err)
+		t.Errorf("create of an existing object: %v, want already exists", err)
 	}
 	label := []byte(`{"metadata":{"labels":{"l":"1"}}}`)
 	for _, kind := range []types.PatchType{types.MergePatchType, types.StrategicMergePatchType} {
@@ -190,10 +191,10 @@ func listAndDelete(t *testing.T, resource dynamic.ResourceInterface, name string
 	ctx := t.Context()
 	list, err := resource.List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
 	if err != nil || len(list.Items) != 1 {
-		t.Fatalf("list: %v, %v", list, err)
+		t.Fatalf("list: %v, %v, want 1 object", list, err)
 	}
 	if kind := list.Items[0].GetKind(); list.GetKind() == "" || kind == "" {
-		t.Errorf("list is of kind %q with items of kind %q", list.GetKind(), kind)
+		t.Errorf("list is of kind %q with items of kind %q, want both set", list.GetKind(), kind)
 	}
 	if err := resource.Delete(ctx, name, metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
 		t.Errorf("delete, dry run: %v", err)
@@ -212,8 +213,8 @@ func waitForEvent(t *testing.T, events watch.Interface, want watch.EventType) {
 	deadline := time.After(time.Minute)
 	for {
 		select {
-		case event, open := <-events.ResultChan():
-			if !open {
+		case event, ok := <-events.ResultChan():
+			if !ok {
 				t.Fatalf("the watch ended before an event of type %s", want)
 			}
 			if event.Type == want {
@@ -227,8 +228,8 @@ func waitForEvent(t *testing.T, events watch.Interface, want watch.EventType) {
 
 // Creating a stored-only kind returns a warning unless StoredOnlyWarnings is off.
 func TestStoredOnlyWarning(t *testing.T) {
-	for _, on := range []bool{true, false} {
-		server := start(t, func(o *apiserver.Options) { o.StoredOnlyWarnings = on }, withoutServiceAccounts)
+	for _, enabled := range []bool{true, false} {
+		server := start(t, func(o *apiserver.Options) { o.StoredOnlyWarnings = enabled }, withoutServiceAccounts)
 		var texts []string
 		config := server.LoopbackConfig()
 		config.WarningHandler = warnings(func(text string) { texts = append(texts, text) })
@@ -237,13 +238,14 @@ func TestStoredOnlyWarning(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := "PodTemplate is stored, but no controller acts on it in this release"
-		if slices.Contains(texts, want) != on {
-			t.Errorf("StoredOnlyWarnings %v: warnings are %q", on, texts)
+		if slices.Contains(texts, want) != enabled {
+			t.Errorf("StoredOnlyWarnings %v: warnings are %q, want %q: %t", enabled, texts, want, enabled)
 		}
 		server.stop()
 	}
 }
 
+// warnings is a warning handler that calls the function with each text.
 type warnings func(string)
 
 func (w warnings) HandleWarningHeader(_ int, _, text string) { w(text) }

@@ -22,7 +22,7 @@ import (
 const (
 	// apiServerPool is the pool in which API servers announce IP:PORT.
 	apiServerPool = "apiservers"
-	// apiServerTTL is how long the endpoint of an API server outlives its process.
+	// apiServerTTL is how long the endpoint of an API server remains after a crash.
 	apiServerTTL = 15 * time.Second
 	// withdrawTimeout bounds how long the removal of the endpoint delays the shutdown.
 	withdrawTimeout = 2 * time.Second
@@ -41,7 +41,7 @@ type announcer interface {
 type kubernetesEndpoints struct {
 	announcer announcer
 	client    kubernetes.Interface
-	self      netip.AddrPort // invalid: nothing to announce
+	address   netip.AddrPort // of this server; nothing is announced if it is invalid
 
 	mu        sync.Mutex
 	withdrawn bool
@@ -64,8 +64,8 @@ func (k *kubernetesEndpoints) reconcile(ctx context.Context) error {
 	if k.withdrawn {
 		return nil
 	}
-	if k.self.IsValid() {
-		if err := k.announcer.Announce(ctx, apiServerPool, k.self.String(), apiServerTTL); err != nil {
+	if k.address.IsValid() {
+		if err := k.announcer.Announce(ctx, apiServerPool, k.address.String(), apiServerTTL); err != nil {
 			return err
 		}
 	}
@@ -79,10 +79,10 @@ func (k *kubernetesEndpoints) withdraw() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.withdrawn = true
-	if !k.self.IsValid() {
+	if !k.address.IsValid() {
 		return nil
 	}
-	if err := k.announcer.Withdraw(ctx, apiServerPool, k.self.String()); err != nil {
+	if err := k.announcer.Withdraw(ctx, apiServerPool, k.address.String()); err != nil {
 		return err
 	}
 	return k.write(ctx)
@@ -109,7 +109,7 @@ func (k *kubernetesEndpoints) write(ctx context.Context) error {
 	return nil
 }
 
-// serverGroup are API servers with the same port and address family.
+// serverGroup is the set of API servers with the same port and address family.
 type serverGroup struct {
 	port      int32
 	family    discoveryv1.AddressType
@@ -120,7 +120,10 @@ type serverGroup struct {
 func groupServers(servers []netip.AddrPort) (groups []serverGroup) {
 	slices.SortFunc(servers, func(a, b netip.AddrPort) int {
 		if is4 := a.Addr().Is4(); is4 != b.Addr().Is4() {
-			return map[bool]int{true: -1, false: 1}[is4]
+			if is4 {
+				return -1
+			}
+			return 1
 		}
 		if a.Port() != b.Port() {
 			return int(a.Port()) - int(b.Port())
@@ -144,28 +147,28 @@ func groupServers(servers []netip.AddrPort) (groups []serverGroup) {
 // writeEndpoints creates, updates or deletes the Endpoints.
 func (k *kubernetesEndpoints) writeEndpoints(ctx context.Context, groups []serverGroup) error {
 	client := k.client.CoreV1().Endpoints(metav1.NamespaceDefault)
-	want := &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{
+	desired := &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{
 		Name: "kubernetes", Namespace: metav1.NamespaceDefault, Labels: map[string]string{discoveryv1.LabelSkipMirror: "true"}}}
 	for _, g := range groups {
 		s := corev1.EndpointSubset{Ports: []corev1.EndpointPort{{Name: "https", Port: g.port, Protocol: corev1.ProtocolTCP}}}
 		for _, ip := range g.addresses {
 			s.Addresses = append(s.Addresses, corev1.EndpointAddress{IP: ip})
 		}
-		want.Subsets = append(want.Subsets, s)
+		desired.Subsets = append(desired.Subsets, s)
 	}
-	have, err := client.Get(ctx, want.Name, metav1.GetOptions{})
+	existing, err := client.Get(ctx, desired.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err) && len(groups) > 0:
-		_, err = client.Create(ctx, want, metav1.CreateOptions{})
+		_, err = client.Create(ctx, desired, metav1.CreateOptions{})
 	case apierrors.IsNotFound(err):
 		return nil
 	case err != nil:
 	case len(groups) == 0:
-		err = client.Delete(ctx, want.Name, metav1.DeleteOptions{})
-	case !equality.Semantic.DeepEqual(have.Subsets, want.Subsets) || have.Labels[discoveryv1.LabelSkipMirror] != "true":
-		want.ObjectMeta = *have.ObjectMeta.DeepCopy()
-		metav1.SetMetaDataLabel(&want.ObjectMeta, discoveryv1.LabelSkipMirror, "true")
-		_, err = client.Update(ctx, want, metav1.UpdateOptions{})
+		err = client.Delete(ctx, desired.Name, metav1.DeleteOptions{})
+	case !equality.Semantic.DeepEqual(existing.Subsets, desired.Subsets) || existing.Labels[discoveryv1.LabelSkipMirror] != "true":
+		desired.ObjectMeta = *existing.ObjectMeta.DeepCopy()
+		metav1.SetMetaDataLabel(&desired.ObjectMeta, discoveryv1.LabelSkipMirror, "true")
+		_, err = client.Update(ctx, desired, metav1.UpdateOptions{})
 	}
 	return err
 }
@@ -198,26 +201,26 @@ func (k *kubernetesEndpoints) writeSlices(ctx context.Context, groups []serverGr
 	if err != nil {
 		return err
 	}
-	want := newSlices(groups)
+	desired := newSlices(groups)
 	for i := range list.Items {
-		have := &list.Items[i]
-		next := want[have.Name]
-		if next == nil || next.AddressType != have.AddressType { // the address type is immutable
-			if err := client.Delete(ctx, have.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		existing := &list.Items[i]
+		desiredSlice := desired[existing.Name]
+		if desiredSlice == nil || desiredSlice.AddressType != existing.AddressType { // the address type is immutable
+			if err := client.Delete(ctx, existing.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 				return err
 			}
 			continue
 		}
-		delete(want, have.Name)
-		if equality.Semantic.DeepEqual(have.Endpoints, next.Endpoints) && equality.Semantic.DeepEqual(have.Ports, next.Ports) {
+		delete(desired, existing.Name)
+		if equality.Semantic.DeepEqual(existing.Endpoints, desiredSlice.Endpoints) && equality.Semantic.DeepEqual(existing.Ports, desiredSlice.Ports) {
 			continue
 		}
-		have.Endpoints, have.Ports = next.Endpoints, next.Ports
-		if _, err := client.Update(ctx, have, metav1.UpdateOptions{}); err != nil {
+		existing.Endpoints, existing.Ports = desiredSlice.Endpoints, desiredSlice.Ports
+		if _, err := client.Update(ctx, existing, metav1.UpdateOptions{}); err != nil {
 			return err
 		}
 	}
-	for _, s := range want {
+	for _, s := range desired {
 		if _, err := client.Create(ctx, s, metav1.CreateOptions{}); err != nil {
 			return err
 		}

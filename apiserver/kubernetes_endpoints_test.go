@@ -19,29 +19,29 @@ import (
 
 // announcements is an announcer in memory.
 type announcements struct {
-	mu    sync.Mutex
-	until map[string]time.Time
+	mu     sync.Mutex
+	expiry map[string]time.Time
 }
 
 func (a *announcements) Announce(_ context.Context, _, value string, ttl time.Duration) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.until[value] = time.Now().Add(ttl)
+	a.expiry[value] = time.Now().Add(ttl)
 	return nil
 }
 
 func (a *announcements) Withdraw(_ context.Context, _, value string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	delete(a.until, value)
+	delete(a.expiry, value)
 	return nil
 }
 
 func (a *announcements) Announced(context.Context, string) (values []string, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for v, until := range a.until {
-		if time.Now().Before(until) {
+	for v, expiry := range a.expiry {
+		if time.Now().Before(expiry) {
 			values = append(values, v)
 		}
 	}
@@ -52,11 +52,11 @@ func (a *announcements) Announced(context.Context, string) (values []string, err
 func advertised(t *testing.T, client kubernetes.Interface) string {
 	t.Helper()
 	var lines []string
-	all, err := client.CoreV1().Endpoints("default").List(t.Context(), metav1.ListOptions{})
+	endpoints, err := client.CoreV1().Endpoints("default").List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range all.Items {
+	for _, e := range endpoints.Items {
 		for _, s := range e.Subsets {
 			for _, a := range s.Addresses {
 				lines = append(lines, fmt.Sprintf("%s %s:%d", e.Name, a.IP, s.Ports[0].Port))
@@ -76,61 +76,61 @@ func advertised(t *testing.T, client kubernetes.Interface) string {
 	return strings.Join(lines, ", ")
 }
 
-func TestKubernetesEndpointsOfSeveralServers(t *testing.T) {
+func TestKubernetesEndpointsListRunningServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client, shared := fake.NewClientset(), &announcements{until: map[string]time.Time{}}
+		client, shared := fake.NewClientset(), &announcements{expiry: map[string]time.Time{}}
 		ctx, crash := context.WithCancel(t.Context())
-		server := func(ctx context.Context, at string) *kubernetesEndpoints {
-			k := &kubernetesEndpoints{announcer: shared, client: client, self: netip.MustParseAddrPort(at)}
+		startServer := func(ctx context.Context, address string) *kubernetesEndpoints {
+			k := &kubernetesEndpoints{announcer: shared, client: client, address: netip.MustParseAddrPort(address)}
 			go k.run(ctx)
 			synctest.Wait()
 			return k
 		}
-		check := func(when, want string) {
+		check := func(stage, want string) {
 			t.Helper()
 			if got := advertised(t, client); got != want {
-				t.Errorf("%s: %s\nwant %s", when, got, want)
+				t.Errorf("%s: %s\nwant %s", stage, got, want)
 			}
 		}
-		first := server(t.Context(), "192.0.2.1:6443")
+		first := startServer(t.Context(), "192.0.2.1:6443")
 		check("one server", "kubernetes 192.0.2.1:6443, slice kubernetes 192.0.2.1:6443")
-		server(ctx, "192.0.2.2:6443")
+		startServer(ctx, "192.0.2.2:6443")
 		check("two servers", "kubernetes 192.0.2.1:6443, kubernetes 192.0.2.2:6443, slice kubernetes 192.0.2.1:6443, slice kubernetes 192.0.2.2:6443")
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		check("later", "kubernetes 192.0.2.1:6443, kubernetes 192.0.2.2:6443, slice kubernetes 192.0.2.1:6443, slice kubernetes 192.0.2.2:6443")
+		check("after a minute", "kubernetes 192.0.2.1:6443, kubernetes 192.0.2.2:6443, slice kubernetes 192.0.2.1:6443, slice kubernetes 192.0.2.2:6443")
 		crash()
 		time.Sleep(apiServerTTL + kubernetesServiceInterval)
 		synctest.Wait()
-		check("the second crashed", "kubernetes 192.0.2.1:6443, slice kubernetes 192.0.2.1:6443")
-		last := server(t.Context(), "192.0.2.2:7443")
-		check("another port", "kubernetes 192.0.2.1:6443, kubernetes 192.0.2.2:7443, slice kubernetes 192.0.2.1:6443, slice kubernetes-1 192.0.2.2:7443")
+		check("second server crashed", "kubernetes 192.0.2.1:6443, slice kubernetes 192.0.2.1:6443")
+		last := startServer(t.Context(), "192.0.2.2:7443")
+		check("server with another port", "kubernetes 192.0.2.1:6443, kubernetes 192.0.2.2:7443, slice kubernetes 192.0.2.1:6443, slice kubernetes-1 192.0.2.2:7443")
 		if err := first.withdraw(); err != nil {
 			t.Error(err)
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		check("the first stopped", "kubernetes 192.0.2.2:7443, slice kubernetes 192.0.2.2:7443")
+		check("first server stopped", "kubernetes 192.0.2.2:7443, slice kubernetes 192.0.2.2:7443")
 		if err := last.withdraw(); err != nil {
 			t.Error(err)
 		}
-		check("all stopped", "")
+		check("all servers stopped", "")
 	})
 }
 
-func TestAdvertiseAddress(t *testing.T) {
+func TestAdvertiseAddressPrefersOption(t *testing.T) {
 	for listen, want := range map[string]string{"192.0.2.7": "192.0.2.7", "2001:db8::1": "2001:db8::1"} {
 		if got := (Options{}).advertiseAddress(listen); !got.Equal(net.ParseIP(want)) {
 			t.Errorf("listening on %s: %s, want %s", listen, got, want)
 		}
 	}
 	if got := (Options{AdvertiseAddress: "198.51.100.1"}).advertiseAddress("192.0.2.7"); got.String() != "198.51.100.1" {
-		t.Errorf("got %s", got)
+		t.Errorf("with an option: %s, want 198.51.100.1", got)
 	}
 	o := DefaultOptions()
-	for _, bad := range []string{"x", "127.0.0.1", "0.0.0.0"} {
-		if o.AdvertiseAddress = bad; o.validate() == nil || !strings.Contains(o.validate().Error(), "--advertise-address") {
-			t.Errorf("%s: %v", bad, o.validate())
+	for _, invalid := range []string{"x", "127.0.0.1", "0.0.0.0"} {
+		if o.AdvertiseAddress = invalid; o.validate() == nil || !strings.Contains(o.validate().Error(), "--advertise-address") {
+			t.Errorf("validate with %s: %v, want an error of --advertise-address", invalid, o.validate())
 		}
 	}
 }

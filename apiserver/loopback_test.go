@@ -28,14 +28,14 @@ func TestLoopbackBuffersResponse(t *testing.T) {
 	}
 	body, _ := io.ReadAll(resp.Body)
 	if resp.StatusCode != http.StatusTeapot || resp.Header.Get("X-Path") != "/a?b=c" || string(body) != "POST hello" {
-		t.Errorf("got %d %v %q", resp.StatusCode, resp.Header, body)
+		t.Errorf("got %d %v %q, want 418, the request URI and POST hello", resp.StatusCode, resp.Header, body)
 	}
 }
 
 func TestLoopbackStreamsWatches(t *testing.T) {
-	ended := make(chan struct{})
+	done := make(chan struct{})
 	client := newLoopbackClient(func(w http.ResponseWriter, r *http.Request) {
-		defer close(ended)
+		defer close(done)
 		fmt.Fprint(w, "one\n")
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
@@ -47,10 +47,10 @@ func TestLoopbackStreamsWatches(t *testing.T) {
 	}
 	line := make([]byte, 4)
 	if _, err := io.ReadFull(resp.Body, line); err != nil || string(line) != "one\n" {
-		t.Errorf("got %q, %v while the handler runs", line, err)
+		t.Errorf("got %q, %v while the handler runs, want one", line, err)
 	}
 	resp.Body.Close()
-	<-ended // closing the body cancels the request
+	<-done // closing the body cancels the request
 }
 
 func TestLoopbackStreamEnds(t *testing.T) {
@@ -61,11 +61,11 @@ func TestLoopbackStreamEnds(t *testing.T) {
 	}
 	body, err := io.ReadAll(resp.Body)
 	if err != nil || string(body) != "all" {
-		t.Errorf("got %q, %v, want the whole answer and a regular end", body, err)
+		t.Errorf("got %q, %v, want the whole response and a regular end", body, err)
 	}
 }
 
-func TestLoopbackStreamIsCancelled(t *testing.T) {
+func TestLoopbackStreamIsCanceled(t *testing.T) {
 	client := newLoopbackClient(func(w http.ResponseWriter, r *http.Request) {
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
@@ -86,7 +86,7 @@ func TestLoopbackStreamIsCancelled(t *testing.T) {
 func TestLoopbackRecoversPanics(t *testing.T) {
 	client := newLoopbackClient(func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) })
 	if _, err := client.Get("https://x/a"); err == nil {
-		t.Error("an aborted request succeeded")
+		t.Error("a request with an aborting handler succeeded")
 	}
 	if _, err := (&http.Client{Transport: &loopbackTransport{}}).Get("https://x/a"); err == nil {
 		t.Error("a request before the server has started succeeded")

@@ -8,8 +8,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// TestMetrics: the API server exports the metrics that dashboards of kube-apiserver read.
-func TestMetrics(t *testing.T) {
+// The API server exports the metrics that dashboards of kube-apiserver read.
+func TestMetricsOfKubeAPIServerAreExported(t *testing.T) {
 	client := kubernetes.NewForConfigOrDie(start(t).LoopbackConfig())
 	if _, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), configMap("x"), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)

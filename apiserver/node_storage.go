@@ -23,10 +23,10 @@ func (s *Server) nodeBackedStorage(storages *storageSet) map[schema.GroupVersion
 	nodes, pods := storages.store(corev1.Resource("nodes")), storages.store(corev1.Resource("pods"))
 	agents := nodeclient.New(s.authority, nodeGetter(nodes))
 	streams := podproxy.Connector{Pods: podproxy.PodGetter{Store: pods}, Nodes: agents, Authorizer: s.security.Authorizer}
-	used := metricsapi.New(agents, nodes, pods)
+	metrics := metricsapi.New(agents, nodes, pods)
 	return map[schema.GroupVersion]map[string]rest.Storage{metricsv1beta1.SchemeGroupVersion: {
-		"nodes": used.Nodes(),
-		"pods":  used.Pods(),
+		"nodes": metrics.Nodes(),
+		"pods":  metrics.Pods(),
 	}, corev1.SchemeGroupVersion: {
 		"pods/log":         &podproxy.LogREST{Pods: streams.Pods, Nodes: agents},
 		"pods/exec":        streams.Exec(),

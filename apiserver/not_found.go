@@ -13,7 +13,7 @@ import (
 
 // notFoundHandler is the end of the chain. It serves a plain 404 under /api and /apis, as
 // kube-apiserver does for unknown groups, and the list of paths elsewhere. Until all groups are
-// registered, it answers 503 under /apis: a client must not take a custom resource for missing.
+// registered, it responds with 503 under /apis: a client must not treat a custom resource as missing.
 type notFoundHandler struct {
 	groups http.Handler
 	index  http.Handler

@@ -57,7 +57,7 @@ type Options struct {
 	// StoredOnlyWarnings returns a warning when an object of a stored-only kind is created.
 	StoredOnlyWarnings bool
 	// StrictResourceVersions rejects resource versions that are not numbers with 400 or 422 in
-	// watches and updates, where kube-apiserver answers 500.
+	// watches and updates, where kube-apiserver returns 500.
 	StrictResourceVersions bool
 	// NodeTolerationSeconds are the default toleration seconds for not-ready and unreachable nodes.
 	NodeTolerationSeconds admission.NodeTolerationSeconds

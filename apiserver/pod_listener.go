@@ -15,19 +15,19 @@ type podListener struct {
 	net.Listener // the loopback address
 	pods         net.Listener
 	network      *net.IPNet
-	accepted     chan accepted
+	results      chan acceptResult
 	closed       chan struct{}
 	once         sync.Once // closes closed
 }
 
-// accepted is a result of Accept.
-type accepted struct {
+// acceptResult is a result of Accept.
+type acceptResult struct {
 	conn net.Conn
 	err  error
 }
 
 // listenForPods adds a listener for the pods of a network to a loopback listener. It returns the listener
-// itself if there is no network, if it is not a loopback listener, or if the advertised address cannot be used.
+// unchanged if there is no network, if it is not a loopback listener, or if the advertised address cannot be used.
 func listenForPods(listener net.Listener, advertised net.IP, podNetwork string) net.Listener {
 	address := listener.Addr().(*net.TCPAddr)
 	if podNetwork == "" || advertised == nil || !address.IP.IsLoopback() {
@@ -43,29 +43,29 @@ func listenForPods(listener net.Listener, advertised net.IP, podNetwork string) 
 		klog.InfoS("Pods cannot connect to the Service default/kubernetes; set --listen or --advertise-address", "err", err)
 		return listener
 	}
-	l := &podListener{Listener: listener, pods: pods, network: network, accepted: make(chan accepted), closed: make(chan struct{})}
+	l := &podListener{Listener: listener, pods: pods, network: network, results: make(chan acceptResult), closed: make(chan struct{})}
 	go l.forward(listener, func(net.Conn) bool { return true })
-	go l.forward(pods, l.allowed)
+	go l.forward(pods, l.isAllowed)
 	return l
 }
 
-// allowed reports whether a connection to the advertised address comes from a pod or from this machine.
-func (l *podListener) allowed(conn net.Conn) bool {
+// isAllowed reports whether a connection to the advertised address comes from a pod or from this machine.
+func (l *podListener) isAllowed(conn net.Conn) bool {
 	remote, ok1 := conn.RemoteAddr().(*net.TCPAddr)
 	local, ok2 := conn.LocalAddr().(*net.TCPAddr)
 	return ok1 && ok2 && (l.network.Contains(remote.IP) || remote.IP.Equal(local.IP))
 }
 
 // forward passes allowed connections to Accept until the listener is closed.
-func (l *podListener) forward(from net.Listener, allowed func(net.Conn) bool) {
+func (l *podListener) forward(listener net.Listener, isAllowed func(net.Conn) bool) {
 	for {
-		conn, err := from.Accept()
-		if err == nil && !allowed(conn) {
+		conn, err := listener.Accept()
+		if err == nil && !isAllowed(conn) {
 			_ = conn.Close()
 			continue
 		}
 		select {
-		case l.accepted <- accepted{conn, err}:
+		case l.results <- acceptResult{conn, err}:
 		case <-l.closed:
 			if conn != nil {
 				_ = conn.Close()
@@ -81,8 +81,8 @@ func (l *podListener) forward(from net.Listener, allowed func(net.Conn) bool) {
 // Accept returns the next connection.
 func (l *podListener) Accept() (net.Conn, error) {
 	select {
-	case a := <-l.accepted:
-		return a.conn, a.err
+	case r := <-l.results:
+		return r.conn, r.err
 	case <-l.closed:
 		return nil, net.ErrClosed
 	}

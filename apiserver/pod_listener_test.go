@@ -42,20 +42,20 @@ func TestPodsReachLoopbackListener(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, _ := io.ReadAll(conn); string(got) != c.want {
-			t.Errorf("from %s to %s: %q, want %q", c.from, c.to, got, c.want)
+			t.Errorf("connection from %s to %s: received %q, want %q", c.from, c.to, got, c.want)
 		}
 		_ = conn.Close()
 	}
 	_ = l.Close()
 	if _, err := l.Accept(); err == nil {
-		t.Error("a closed listener accepts")
+		t.Error("Accept succeeded on a closed listener")
 	}
 	if _, err := net.DialTCP("tcp", nil, &net.TCPAddr{IP: advertised, Port: port}); err == nil {
 		t.Error("the advertised address is open after Close")
 	}
 }
 
-func TestListenersWithoutPods(t *testing.T) {
+func TestListenForPodsReturnsListenerWithoutNetwork(t *testing.T) {
 	for _, c := range []struct{ listen, advertised, network string }{
 		{"127.0.0.1:0", "127.0.0.2", ""},
 		{"127.0.0.1:0", "127.0.0.2", "invalid"},
@@ -68,7 +68,7 @@ func TestListenersWithoutPods(t *testing.T) {
 			t.Fatal(err)
 		}
 		if l := listenForPods(base, net.ParseIP(c.advertised), c.network); l != base {
-			t.Errorf("%+v: another listener", c)
+			t.Errorf("%+v: listener %T, want the given one", c, l)
 			_ = l.Close()
 		}
 		_ = base.Close()

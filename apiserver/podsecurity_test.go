@@ -39,7 +39,8 @@ func (w *recordedWarnings) take() []string {
 	return texts
 }
 
-func clientWithWarnings(t *testing.T, server running) (kubernetes.Interface, *recordedWarnings) {
+// clientWithWarnings returns a client and the warnings that it receives.
+func clientWithWarnings(t *testing.T, server testServer) (kubernetes.Interface, *recordedWarnings) {
 	t.Helper()
 	config, warnings := server.LoopbackConfig(), &recordedWarnings{}
 	config.WarningHandler, config.WarningHandlerWithContext = nil, warnings
@@ -58,9 +59,9 @@ func hostPathPod(name string) *corev1.Pod {
 	}}
 }
 
-// A pod that violates the level of its namespace is rejected at once after the namespace is
-// labeled. Controllers and levels that are not enforced get warnings.
-func TestPodSecurity(t *testing.T) {
+// A pod that violates the level of its namespace is rejected as soon as the namespace is labeled.
+// Workloads and levels that are not enforced return warnings.
+func TestPodSecurityRejectsAndWarns(t *testing.T) {
 	client, warnings := clientWithWarnings(t, start(t, withoutServiceAccounts))
 	for name, level := range map[string]string{"tenant": "enforce", "warned": "warn"} {
 		labels := map[string]string{"pod-security.kubernetes.io/" + level: "restricted"}
@@ -70,28 +71,28 @@ func TestPodSecurity(t *testing.T) {
 	}
 	_, err := client.CoreV1().Pods("tenant").Create(t.Context(), hostPathPod("p"), metav1.CreateOptions{})
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `violates PodSecurity "restricted:latest"`) || !strings.Contains(err.Error(), `volume "root" uses restricted volume type "hostPath"`) {
-		t.Errorf("a pod with hostPath in a restricted namespace: %v", err)
+		t.Errorf("pod with hostPath in a restricted namespace: %v, want forbidden", err)
 	}
-	wantWarning := func(what, text string) {
+	expectWarning := func(object, text string) {
 		t.Helper()
 		if got := warnings.take(); !slices.ContainsFunc(got, func(w string) bool { return strings.Contains(w, text) }) {
-			t.Errorf("%s: warnings %q, want one that contains %q", what, got, text)
+			t.Errorf("%s: warnings %q, want one that contains %q", object, got, text)
 		}
 	}
 	warnings.take()
 	if _, err := client.CoreV1().Pods("warned").Create(t.Context(), hostPathPod("p"), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	wantWarning("pod", `would violate PodSecurity "restricted:latest"`)
+	expectWarning("pod", `would violate PodSecurity "restricted:latest"`)
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "d"}, Spec: appsv1.DeploymentSpec{
 		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
 		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}}, Spec: hostPathPod("").Spec}}}
 	if _, err := client.AppsV1().Deployments("warned").Create(t.Context(), deployment, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	wantWarning("Deployment", `would violate PodSecurity "restricted:latest"`)
+	expectWarning("Deployment", `would violate PodSecurity "restricted:latest"`)
 	relabeled := namespaceWithLabels("warned", map[string]string{"pod-security.kubernetes.io/enforce": "baseline"})
-	until(t, 1, func() int { // the pod reaches the informer of the plugin
+	pollUntil(t, 1, func() int { // the pod reaches the informer of the plugin
 		if _, err := client.CoreV1().Namespaces().Update(t.Context(), relabeled, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +103,7 @@ func TestPodSecurity(t *testing.T) {
 	})
 	_, err = client.CoreV1().Namespaces().Create(t.Context(), namespaceWithLabels("bad", map[string]string{"pod-security.kubernetes.io/enforce": "strict"}), metav1.CreateOptions{})
 	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "must be one of privileged, baseline, restricted") {
-		t.Errorf("a namespace with an unknown level: %v", err)
+		t.Errorf("namespace with an unknown level: %v, want invalid", err)
 	}
 }
 
@@ -116,7 +117,7 @@ func admissionConfigFile(t *testing.T, plugins string) string {
 	return file
 }
 
-func TestPodSecurityDefaults(t *testing.T) {
+func TestPodSecurityConfigurationSetsDefaults(t *testing.T) {
 	file := admissionConfigFile(t, `- name: PodSecurity
   configuration:
     apiVersion: pod-security.admission.config.k8s.io/v1
@@ -126,14 +127,14 @@ func TestPodSecurityDefaults(t *testing.T) {
 `)
 	client := clientset(t, start(t, withoutServiceAccounts, func(o *apiserver.Options) { o.AdmissionConfigFile = file }).LoopbackConfig())
 	if _, err := client.CoreV1().Pods("default").Create(t.Context(), hostPathPod("p"), metav1.CreateOptions{}); !apierrors.IsForbidden(err) {
-		t.Errorf("a pod with hostPath, default level baseline: %v", err)
+		t.Errorf("pod with hostPath with default level baseline: %v, want forbidden", err)
 	}
 	if _, err := client.CoreV1().Pods("kube-system").Create(t.Context(), hostPathPod("p"), metav1.CreateOptions{}); err != nil {
-		t.Errorf("an exempt namespace: %v", err)
+		t.Errorf("pod with hostPath in an exempt namespace: %v, want no error", err)
 	}
 }
 
-func TestAdmissionConfigErrors(t *testing.T) {
+func TestInvalidAdmissionConfigIsRejected(t *testing.T) {
 	for plugins, want := range map[string]string{
 		"- name: Frob\n": `plugins[0].name "Frob": unknown admission plugin: must be one of`,
 		"- name: PodSecurity\n  path: absent.yaml\n":           "plugins[0].path: open ",

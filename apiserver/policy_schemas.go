@@ -17,7 +17,7 @@ import (
 // server would have to build all documents. This client derives the list from the APIServices and
 // CustomResourceDefinitions, and fetches only the documents that a policy needs.
 type policySchemas struct {
-	fetch rest.Interface
+	client rest.Interface
 	// chain is set before assembled is closed.
 	chain     *chain
 	assembled chan struct{}
@@ -62,20 +62,20 @@ func (p *policySchemas) Paths() (map[string]openapi.GroupVersion, error) {
 		if service.Spec.Group == "" {
 			path = "api/" + service.Spec.Version
 		}
-		paths[path] = &policySchema{client: p, path: "/openapi/v3/" + path, revision: service.ResourceVersion + "-" + revisions[service.Spec.Group]}
+		paths[path] = &policySchema{schemas: p, path: "/openapi/v3/" + path, revision: service.ResourceVersion + "-" + revisions[service.Spec.Group]}
 	}
 	return paths, nil
 }
 
 // policySchema is the document of a group and version.
 type policySchema struct {
-	client         *policySchemas
+	schemas        *policySchemas
 	path, revision string
 }
 
 // Schema implements openapi.GroupVersion.
 func (s *policySchema) Schema(contentType string) ([]byte, error) {
-	return s.client.fetch.Get().AbsPath(s.path).SetHeader("Accept", contentType).Do(context.Background()).Raw()
+	return s.schemas.client.Get().AbsPath(s.path).SetHeader("Accept", contentType).Do(context.Background()).Raw()
 }
 
 // ServerRelativeURL implements openapi.GroupVersion. It changes when the document may change.

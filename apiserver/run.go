@@ -97,7 +97,7 @@ func (s *Server) signalReady(ctx context.Context) {
 func (s *Server) addPostStartHooks() error {
 	s.endpoints = &kubernetesEndpoints{announcer: s.backend, client: s.client}
 	if ip, ok := netip.AddrFromSlice(s.advertised); ok {
-		s.endpoints.self = netip.AddrPortFrom(ip.Unmap(), uint16(s.listenPort()))
+		s.endpoints.address = netip.AddrPortFrom(ip.Unmap(), uint16(s.listenPort()))
 	}
 	if err := s.generic.AddPreShutdownHook("berth-withdraw-endpoint", s.endpoints.withdraw); err != nil {
 		return err

@@ -46,7 +46,7 @@ type Server struct {
 	dynamicAdmission *dynamicAdmission
 	ready            chan struct{}
 	serviceIP        net.IP
-	advertised       net.IP // nil: no address
+	advertised       net.IP // nil if there is no address
 	endpoints        *kubernetesEndpoints
 	components       componentstatus.Checks
 }
@@ -119,8 +119,8 @@ func (s *Server) assemble(ctx context.Context) error {
 	if err := audit.Configure(c, s.options.Audit); err != nil {
 		return err
 	}
-	stored := store.Options{Backend: s.backend, Transformers: c.ResourceTransformers, Scheme: set.Scheme, Codecs: set.Codecs, Uncached: uncachedResources(table), Counter: c.StorageObjectCountTracker}
-	c.RESTOptionsGetter = stored
+	storeOptions := store.Options{Backend: s.backend, Transformers: c.ResourceTransformers, Scheme: set.Scheme, Codecs: set.Codecs, Uncached: uncachedResources(table), Counter: c.StorageObjectCountTracker}
+	c.RESTOptionsGetter = storeOptions
 	if err := configureServingTLS(c, s.authority, s.certificateNames(), s.listener); err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (s *Server) assemble(ctx context.Context) error {
 		return err
 	}
 	fairness.Configure(c, s.client, shared)
-	if s.chain, err = newChain(c, shared, stored); err != nil {
+	if s.chain, err = newChain(c, shared, storeOptions); err != nil {
 		return err
 	}
 	if err := s.chain.serveBuiltIn(); err != nil {
@@ -168,8 +168,8 @@ func (s *Server) assemble(ctx context.Context) error {
 }
 
 // installKinds serves the kinds of the table.
-func (s *Server) installKinds(table []kinds.Kind, set *scheme.Set, stored generic.RESTOptionsGetter) (*storageSet, error) {
-	storages, err := newStorages(table, registry.Config{Options: stored, Typer: set.Scheme, WarnStoredOnly: s.options.StoredOnlyWarnings,
+func (s *Server) installKinds(table []kinds.Kind, set *scheme.Set, options generic.RESTOptionsGetter) (*storageSet, error) {
+	storages, err := newStorages(table, registry.Config{Options: options, Typer: set.Scheme, WarnStoredOnly: s.options.StoredOnlyWarnings,
 		StrictResourceVersions: s.options.StrictResourceVersions}, s.virtualStorage)
 	if err != nil {
 		return nil, err
@@ -181,14 +181,15 @@ func (s *Server) installKinds(table []kinds.Kind, set *scheme.Set, stored generi
 	return storages, storages.install(s.generic, set)
 }
 
+// uncachedResources returns the resources without a watch cache.
 func uncachedResources(table []kinds.Kind) sets.Set[schema.GroupResource] {
-	found := sets.New[schema.GroupResource]()
+	resources := sets.New[schema.GroupResource]()
 	for _, k := range table {
 		if k.NoWatchCache {
-			found.Insert(k.GroupResource())
+			resources.Insert(k.GroupResource())
 		}
 	}
-	return found
+	return resources
 }
 
 // kubernetesServiceIP returns the cluster IP of the kubernetes Service: the first address of the

@@ -25,13 +25,14 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/pki"
 )
 
-// running is a server in this process. stop stops it and waits.
-type running struct {
+// testServer is a server in this process. stop stops it and waits until Run returns.
+type testServer struct {
 	*apiserver.Server
 	stop func()
 }
 
-func start(t *testing.T, change ...func(*apiserver.Options)) running {
+// start starts a server with the default options, except for those that change sets.
+func start(t *testing.T, change ...func(*apiserver.Options)) testServer {
 	t.Helper()
 	o := apiserver.DefaultOptions()
 	o.Listen, o.DataDir = "127.0.0.1:0", t.TempDir()
@@ -62,7 +63,7 @@ func start(t *testing.T, change ...func(*apiserver.Options)) running {
 	case <-time.After(time.Minute):
 		t.Fatal("not ready after a minute")
 	}
-	return running{server, stop}
+	return testServer{server, stop}
 }
 
 func clientset(t *testing.T, c *rest.Config) kubernetes.Interface {
@@ -84,13 +85,13 @@ func TestRestartKeepsObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := apiserver.New(t.Context(), options(dir)); err == nil || !strings.Contains(err.Error(), "in use by another process") {
-		t.Errorf("a second server in the same data directory: %v, want an error that names the cause", err)
+		t.Errorf("second server in the same data directory: %v, want in use by another process", err)
 	}
 	first.stop()
 	second := start(t, inDir)
-	found, err := clientset(t, second.LoopbackConfig()).CoreV1().ConfigMaps("default").Get(t.Context(), "m", metav1.GetOptions{})
-	if err != nil || found.UID != created.UID {
-		t.Errorf("after a restart: %v, %v", found, err)
+	stored, err := clientset(t, second.LoopbackConfig()).CoreV1().ConfigMaps("default").Get(t.Context(), "m", metav1.GetOptions{})
+	if err != nil || stored.UID != created.UID {
+		t.Errorf("object after a restart: %v, %v, want the same UID", stored, err)
 	}
 }
 
@@ -100,7 +101,7 @@ func options(dir string) apiserver.Options {
 	return o
 }
 
-func TestPortInUse(t *testing.T) {
+func TestPortInUseIsReported(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -113,8 +114,8 @@ func TestPortInUse(t *testing.T) {
 	}
 }
 
-func TestBadOptions(t *testing.T) {
-	for name, corrupt := range map[string]func(*apiserver.Options){
+func TestInvalidOptionsAreRejected(t *testing.T) {
+	for name, change := range map[string]func(*apiserver.Options){
 		"--listen":                    func(o *apiserver.Options) { o.Listen = "nowhere" },
 		"--service-cluster-ip-range":  func(o *apiserver.Options) { o.ServiceClusterIPRange = "10.96" },
 		"--disable-admission-plugins": func(o *apiserver.Options) { o.DisableAdmissionPlugins = []string{"Frob"} },
@@ -122,14 +123,14 @@ func TestBadOptions(t *testing.T) {
 		`--etcd-servers "nonsense"`:   func(o *apiserver.Options) { o.EtcdServers = []string{"nonsense"} },
 	} {
 		o := options(t.TempDir())
-		corrupt(&o)
+		change(&o)
 		if _, err := apiserver.New(t.Context(), o); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: got %v, want an error that names the flag", name, err)
 		}
 	}
 }
 
-func TestUnauthenticatedAndUnknownPaths(t *testing.T) {
+func TestAccessDependsOnCredentials(t *testing.T) {
 	server := start(t)
 	anonymous := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	for path, want := range map[string]int{"/healthz": 200, "/livez": 200, "/readyz": 200, "/version": 200, "/api": 403, "/api/v1/pods": 403, "/metrics": 403, "/": 403} {
@@ -147,17 +148,17 @@ func TestUnauthenticatedAndUnknownPaths(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := clientset(t, admin).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}); err != nil {
-		t.Errorf("the admin's kubeconfig: %v", err)
+		t.Errorf("list with the admin kubeconfig: %v, want no error", err)
 	}
 	forged := rest.AnonymousClientConfig(admin)
 	forged.BearerToken = "forged"
 	if _, err := clientset(t, forged).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}); err == nil || !strings.Contains(err.Error(), "Unauthorized") && !strings.Contains(err.Error(), "provide credentials") {
-		t.Errorf("a forged token: %v, want unauthorized", err)
+		t.Errorf("list with a forged token: %v, want unauthorized", err)
 	}
 }
 
 // A binding is rejected if the pod is not the one that the scheduler read.
-func TestBindingPreconditions(t *testing.T) {
+func TestBindingChecksPreconditions(t *testing.T) {
 	server := start(t, withoutServiceAccounts)
 	pods := clientset(t, server.LoopbackConfig()).CoreV1().Pods("default")
 	pod, err := pods.Create(t.Context(), &corev1.Pod{
@@ -173,18 +174,18 @@ func TestBindingPreconditions(t *testing.T) {
 		}, metav1.CreateOptions{})
 	}
 	if err := bind("another", ""); !apierrors.IsConflict(err) {
-		t.Errorf("another uid: %v, want a conflict", err)
+		t.Errorf("binding with another UID: %v, want a conflict", err)
 	}
 	if err := bind("", "1"); !apierrors.IsConflict(err) {
-		t.Errorf("another resourceVersion: %v, want a conflict", err)
+		t.Errorf("binding with another resourceVersion: %v, want a conflict", err)
 	}
 	if err := bind(pod.UID, pod.ResourceVersion); err != nil {
-		t.Errorf("the pod itself: %v", err)
+		t.Errorf("binding with the UID and resourceVersion of the pod: %v, want no error", err)
 	}
 }
 
-// An object that fits a request but not etcd is a client error with a clear message.
-func TestObjectTooLarge(t *testing.T) {
+// An object that is too large for etcd, but not for a request, is a client error.
+func TestTooLargeObjectIsClientError(t *testing.T) {
 	server := start(t, withoutServiceAccounts)
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{
 		Name: "c", Image: "app:1", Env: []corev1.EnvVar{{Name: "A", Value: strings.Repeat("x", 1600000)}},
@@ -210,24 +211,24 @@ func TestSlowBodiesHoldNoSeat(t *testing.T) {
 		return resp.StatusCode
 	}
 	const object = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"generateName":"m-"}}`
-	until(t, http.StatusCreated, func() int { return post(strings.NewReader(object)) })
+	pollUntil(t, http.StatusCreated, func() int { return post(strings.NewReader(object)) })
 	for range 20 {
-		body, held := io.Pipe()
-		ended := make(chan struct{})
-		go func() { post(body); close(ended) }()
-		t.Cleanup(func() { held.Close(); <-ended })
+		body, writer := io.Pipe()
+		done := make(chan struct{})
+		go func() { post(body); close(done) }()
+		t.Cleanup(func() { writer.Close(); <-done })
 		// More than the client buffers, so that it sends the request.
-		_, _ = held.Write([]byte(`{"kind":` + strings.Repeat(" ", 1<<18)))
+		_, _ = writer.Write([]byte(`{"kind":` + strings.Repeat(" ", 1<<18)))
 	}
 	for range 5 {
 		if code := post(strings.NewReader(object)); code != http.StatusCreated {
-			t.Errorf("a create while bodies of 20 others are incomplete: status %d, want 201", code)
+			t.Errorf("create while 20 other bodies are incomplete: status %d, want 201", code)
 		}
 	}
 }
 
 // ordinaryClient returns a client of a user that is cluster-admin by a role binding, not by group.
-func ordinaryClient(t *testing.T, server running, name string) *http.Client {
+func ordinaryClient(t *testing.T, server testServer, name string) *http.Client {
 	t.Helper()
 	cert, key, err := server.Authority().ClientPEM(pki.Identity{Name: name})
 	if err != nil {
@@ -250,8 +251,8 @@ func ordinaryClient(t *testing.T, server running, name string) *http.Client {
 	return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}}}}
 }
 
-// until repeats f for at most a minute until it returns want.
-func until(t *testing.T, want int, f func() int) {
+// pollUntil calls f until it returns want, for at most a minute.
+func pollUntil(t *testing.T, want int, f func() int) {
 	t.Helper()
 	var got int
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
@@ -262,7 +263,8 @@ func until(t *testing.T, want int, f func() int) {
 	t.Fatalf("got %d for a minute, want %d", got, want)
 }
 
-// The endpoint appears, also in the certificate, and disappears when the server stops.
+// A server adds its address to the endpoints and to its certificate. It removes the endpoint when it
+// stops.
 func TestKubernetesEndpointsFollowServer(t *testing.T) {
 	dir := t.TempDir()
 	for _, ip := range []string{"192.0.2.1", "192.0.2.2"} {
@@ -276,21 +278,21 @@ func TestKubernetesEndpointsFollowServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(slice.Endpoints) != 1 || slice.Endpoints[0].Addresses[0] != ip || !strings.HasSuffix(s.Address(), fmt.Sprintf(":%d", *slice.Ports[0].Port)) {
-			t.Errorf("%+v %+v, want %s and the port of %s", slice.Endpoints, slice.Ports, ip, s.Address())
+			t.Errorf("endpoints %+v, ports %+v, want %s and the port of %s", slice.Endpoints, slice.Ports, ip, s.Address())
 		}
 		conn, err := tls.Dial("tcp", s.Address(), &tls.Config{InsecureSkipVerify: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := conn.ConnectionState().PeerCertificates[0].VerifyHostname(ip); err != nil {
-			t.Error(err)
+			t.Errorf("the certificate does not have the address: %v", err)
 		}
 		_ = conn.Close()
 		s.stop()
 	}
 }
 
-func TestProcessMetrics(t *testing.T) {
+func TestMetricsHaveBuildInfo(t *testing.T) {
 	s := start(t)
 	body, err := clientset(t, s.LoopbackConfig()).Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/berthproject/berth/apiserver"
 )
 
-// addressesOf returns the Services of the cluster IPs, as the Services and as the IPAddresses have them.
+// addressesOf returns the Service of each cluster IP according to the Services, and according to the
+// IPAddresses.
 func addressesOf(t *testing.T, client kubernetes.Interface) (services, objects map[string]string) {
 	t.Helper()
 	services, objects = map[string]string{}, map[string]string{}
@@ -39,8 +40,9 @@ func addressesOf(t *testing.T, client kubernetes.Interface) (services, objects m
 	return services, objects
 }
 
-// Clients create and delete Services at once: each cluster IP has its IPAddress. A deleted one is recreated at the start.
-func TestIPAddressesOfServices(t *testing.T) {
+// Each cluster IP has an IPAddress while clients create and delete Services concurrently. A start recreates
+// deleted IPAddresses.
+func TestEachClusterIPHasIPAddress(t *testing.T) {
 	dir := t.TempDir()
 	inDir := func(o *apiserver.Options) { o.DataDir = dir }
 	server := start(t, inDir)
@@ -65,11 +67,11 @@ func TestIPAddressesOfServices(t *testing.T) {
 	var services, objects map[string]string
 	agree := func(context.Context) (bool, error) {
 		services, objects = addressesOf(t, client)
-		return len(services) == 25 && maps.Equal(services, objects), nil // 8 times 3, and default/kubernetes
+		return len(services) == 25 && maps.Equal(services, objects), nil // 8 workers with 3 each, and default/kubernetes
 	}
 	// The repair at the start may run at the same time.
 	if err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, agree); err != nil {
-		t.Fatalf("%d Services have %v, IPAddresses are %v", len(services), services, objects)
+		t.Fatalf("%d cluster IPs %v, IPAddresses %v, want 25 equal ones", len(services), services, objects)
 	}
 	if err := client.NetworkingV1().IPAddresses().DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 		t.Fatal(err)
@@ -78,6 +80,6 @@ func TestIPAddressesOfServices(t *testing.T) {
 	server = start(t, inDir)
 	client = clientset(t, server.LoopbackConfig())
 	if err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, agree); err != nil {
-		t.Errorf("after a restart Services have %v, IPAddresses are %v", services, objects)
+		t.Errorf("after a restart: cluster IPs %v, IPAddresses %v, want 25 equal ones", services, objects)
 	}
 }

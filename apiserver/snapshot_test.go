@@ -12,27 +12,26 @@ import (
 	"github.com/berthproject/berth/apiserver/store"
 )
 
-// A running server returns a snapshot that contains its objects; other users than system:masters may
-// not read it.
-func TestSnapshotOfRunningServer(t *testing.T) {
+// A running server returns a snapshot with its objects. Only system:masters may read it.
+func TestSnapshotOfRunningServerHasObjects(t *testing.T) {
 	s := start(t)
 	client := kubernetes.NewForConfigOrDie(s.LoopbackConfig())
 	if _, err := client.CoreV1().Namespaces().Get(t.Context(), "default", metav1.GetOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	from, err := client.Discovery().RESTClient().Get().AbsPath(apiserver.SnapshotPath).Stream(t.Context())
+	snapshot, err := client.Discovery().RESTClient().Get().AbsPath(apiserver.SnapshotPath).Stream(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer from.Close()
-	status, err := store.SaveSnapshot(from, filepath.Join(t.TempDir(), "s.db"))
+	defer snapshot.Close()
+	status, err := store.SaveSnapshot(snapshot, filepath.Join(t.TempDir(), "s.db"))
 	if err != nil || status.TotalKey < 50 {
-		t.Errorf("snapshot %+v, %v", status, err)
+		t.Errorf("snapshot %+v, %v, want at least 50 keys", status, err)
 	}
-	other := s.LoopbackConfig()
-	other.Impersonate.UserName = "a-user"
-	_, err = kubernetes.NewForConfigOrDie(other).Discovery().RESTClient().Get().AbsPath(apiserver.SnapshotPath).Stream(t.Context())
+	otherConfig := s.LoopbackConfig()
+	otherConfig.Impersonate.UserName = "a-user"
+	_, err = kubernetes.NewForConfigOrDie(otherConfig).Discovery().RESTClient().Get().AbsPath(apiserver.SnapshotPath).Stream(t.Context())
 	if !apierrors.IsForbidden(err) {
-		t.Errorf("another user: %v, want forbidden", err)
+		t.Errorf("snapshot for another user: %v, want forbidden", err)
 	}
 }

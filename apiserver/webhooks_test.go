@@ -28,7 +28,7 @@ import (
 )
 
 // serveAdmission is the handler of a webhook. It rejects objects whose name starts with "bad" and adds a
-// label to others.
+// label to other objects.
 func serveAdmission(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/slow" {
 		_, _ = io.Copy(io.Discard, r.Body) // the server detects the end of the connection after the body
@@ -48,14 +48,14 @@ func serveAdmission(w http.ResponseWriter, r *http.Request) {
 		kind := admissionv1.PatchTypeJSONPatch
 		response.PatchType, response.Patch = &kind, []byte(`[{"op":"add","path":"/metadata/labels","value":{"by":"webhook"}}]`)
 	}
-	response.Warnings = []string{"seen by the webhook"}
+	response.Warnings = []string{"reviewed by the webhook"}
 	review.Request, review.Response = nil, response
 	_ = json.NewEncoder(w).Encode(review)
 }
 
-// webhookService serves handler behind the Service default/hook. Only an EndpointSlice has its
-// address.
-func webhookService(t *testing.T, server running, client kubernetes.Interface, handler http.HandlerFunc) admissionregistrationv1.WebhookClientConfig {
+// serveWebhook serves handler behind the Service default/hook. Its address is only in an
+// EndpointSlice.
+func serveWebhook(t *testing.T, server testServer, client kubernetes.Interface, handler http.HandlerFunc) admissionregistrationv1.WebhookClientConfig {
 	t.Helper()
 	address := machineAddress(t)
 	listener, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
@@ -111,40 +111,40 @@ func machineAddress(t *testing.T) string {
 	return ""
 }
 
-// registration returns a webhook for ConfigMaps of namespaces with the label hook=name.
-func registration(name, path string, to admissionregistrationv1.WebhookClientConfig, policy admissionregistrationv1.FailurePolicyType) admissionregistrationv1.ValidatingWebhook {
+// newWebhook returns a webhook for ConfigMaps of namespaces with the label hook=name.
+func newWebhook(name, path string, config admissionregistrationv1.WebhookClientConfig, policy admissionregistrationv1.FailurePolicyType) admissionregistrationv1.ValidatingWebhook {
 	none, second := admissionregistrationv1.SideEffectClassNone, int32(1)
-	if to.Service != nil {
-		service := *to.Service
-		service.Path, to.Service = &path, &service
+	if config.Service != nil {
+		service := *config.Service
+		service.Path, config.Service = &path, &service
 	}
 	return admissionregistrationv1.ValidatingWebhook{
-		Name: name + ".example.com", ClientConfig: to, FailurePolicy: &policy, SideEffects: &none, TimeoutSeconds: &second, AdmissionReviewVersions: []string{"v1"},
+		Name: name + ".example.com", ClientConfig: config, FailurePolicy: &policy, SideEffects: &none, TimeoutSeconds: &second, AdmissionReviewVersions: []string{"v1"},
 		NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"hook": name}},
 		Rules: []admissionregistrationv1.RuleWithOperations{{Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
 			Rule: admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}}}},
 	}
 }
 
-// Webhooks validate and mutate through a Service that the server resolves itself. A webhook that is
-// down or slow rejects requests, or is ignored, by its failure policy.
-func TestWebhooks(t *testing.T) {
+// Webhooks validate and mutate through a Service that the server resolves itself. If a
+// webhook is down or slow, its failure policy decides whether requests fail.
+func TestWebhooksApplyFailurePolicy(t *testing.T) {
 	server := start(t)
 	client := clientset(t, server.LoopbackConfig())
-	service := webhookService(t, server, client, serveAdmission)
+	service := serveWebhook(t, server, client, serveAdmission)
 	down := "https://127.0.0.1:1/"
 	var list []admissionregistrationv1.ValidatingWebhook
 	for _, policy := range []admissionregistrationv1.FailurePolicyType{admissionregistrationv1.Fail, admissionregistrationv1.Ignore} {
 		suffix := "-" + strings.ToLower(string(policy))
-		list = append(list, registration("up"+suffix, "/validate", service, policy), registration("slow"+suffix, "/slow", service, policy),
-			registration("down"+suffix, "", admissionregistrationv1.WebhookClientConfig{URL: &down}, policy))
+		list = append(list, newWebhook("up"+suffix, "/validate", service, policy), newWebhook("slow"+suffix, "/slow", service, policy),
+			newWebhook("down"+suffix, "", admissionregistrationv1.WebhookClientConfig{URL: &down}, policy))
 	}
 	_, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(t.Context(),
 		&admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "hooks"}, Webhooks: list}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	createMutatingWebhook(t, client, registration("mutate", "/mutate", service, admissionregistrationv1.Fail))
+	createMutatingWebhook(t, client, newWebhook("mutate", "/mutate", service, admissionregistrationv1.Fail))
 	for _, name := range []string{"up-fail", "up-ignore", "slow-fail", "slow-ignore", "down-fail", "down-ignore", "mutate"} {
 		_, err := client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"hook": name}}}, metav1.CreateOptions{})
 		if err != nil {
@@ -155,7 +155,7 @@ func TestWebhooks(t *testing.T) {
 	eventually(t, "the webhook rejects a bad name", func(ctx context.Context) error {
 		_, err := client.CoreV1().ConfigMaps("up-fail").Create(ctx, configMap("bad-"+strconv.FormatInt(time.Now().UnixNano(), 10)), metav1.CreateOptions{})
 		if err == nil || !strings.Contains(err.Error(), `admission webhook "up-fail.example.com" denied the request: a bad name`) {
-			return fmt.Errorf("got %v", err)
+			return fmt.Errorf("got %v, want the denial of the webhook", err)
 		}
 		return nil
 	})
@@ -168,7 +168,7 @@ func TestWebhooks(t *testing.T) {
 			t.Errorf("%s: got %v, want an error with %q", namespace, err, want)
 		}
 		if namespace == "mutate" && created.Labels["by"] != "webhook" {
-			t.Errorf("labels are %v, want that of the mutating webhook", created.Labels)
+			t.Errorf("labels are %v, want by=webhook", created.Labels)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // Reading from the store slows down pod creation, so only objects that a recent write may have
 // changed are read there.
-func TestWritesThatBypassTheCache(t *testing.T) {
+func TestRelevantWritesMakeCacheStale(t *testing.T) {
 	plain, standard := classOf("plain", 1, false, corev1.PreemptNever), classOf("standard", 1, true, corev1.PreemptNever)
 	for name, tc := range map[string]struct {
 		op         admission.Operation
@@ -27,7 +27,7 @@ func TestWritesThatBypassTheCache(t *testing.T) {
 		"a class is no longer default": {op: admission.Update, class: plain, old: standard, stale: true},
 		"a class is deleted":           {op: admission.Delete, old: plain, stale: true},
 	} {
-		plugin := initialized(t, newPriority())
+		plugin := initialize(t, newPriority())
 		if rejection := admit(t, plugin, request(tc.op, priorityClasses, "", tc.class, tc.old)); rejection != "" {
 			t.Errorf("%s: rejected: %s", name, rejection)
 		}
@@ -38,19 +38,19 @@ func TestWritesThatBypassTheCache(t *testing.T) {
 }
 
 func TestCacheIsStalePerNamespace(t *testing.T) {
-	limits := initialized(t, newLimitRanger())
+	limits := initialize(t, newLimitRanger())
 	admit(t, limits, create(corev1.Resource("limitranges"), &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Name: "l", Namespace: "ns"}}))
 	if !limits.cache.stale("ns") || limits.cache.stale("other") {
-		t.Errorf("after a limit range was written the store is read for its namespace: %v, for another: %v", limits.cache.stale("ns"), limits.cache.stale("other"))
+		t.Errorf("after a write of a limit range, the store is read for its namespace: %v, for another namespace: %v, want true, false", limits.cache.stale("ns"), limits.cache.stale("other"))
 	}
 }
 
-// TestRecentWritesAreVisible: pods are admitted by the stored objects even if the cache lags.
-func TestRecentWritesAreVisible(t *testing.T) {
+// Plugins read an object from the store after a write that may affect the admission of pods.
+func TestRelevantWritesMakeCacheOfKindStale(t *testing.T) {
 	classes, accounts, nodes := nodev1.Resource("runtimeclasses"), corev1.Resource("serviceaccounts"), corev1.Resource("nodes")
 	class := &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "c"}, Handler: "h"}
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "s", Namespace: "ns"}}
-	in := func(zone string) *corev1.Node {
+	nodeIn := func(zone string) *corev1.Node {
 		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{corev1.LabelTopologyZone: zone}}}
 	}
 	for name, tc := range map[string]struct {
@@ -64,34 +64,34 @@ func TestRecentWritesAreVisible(t *testing.T) {
 		"an account is changed":      {request(admission.Update, accounts, "", account, account), "account"},
 		"an account is deleted":      {request(admission.Delete, accounts, "", nil, account), "account"},
 		"a token is requested":       {request(admission.Create, accounts, "token", account, nil), ""},
-		"a node is created":          {request(admission.Create, nodes, "", in("z"), nil), ""},
-		"a node is tainted":          {request(admission.Update, nodes, "", in("z"), in("z")), ""},
-		"a node reports":             {request(admission.Update, nodes, "status", in("y"), in("z")), ""},
-		"a node moves":               {request(admission.Update, nodes, "", in("y"), in("z")), "node"},
-		"a node is deleted":          {request(admission.Delete, nodes, "", nil, in("z")), "node"},
+		"a node is created":          {request(admission.Create, nodes, "", nodeIn("z"), nil), ""},
+		"a node is tainted":          {request(admission.Update, nodes, "", nodeIn("z"), nodeIn("z")), ""},
+		"a status changes":           {request(admission.Update, nodes, "status", nodeIn("y"), nodeIn("z")), ""},
+		"a zone changes":             {request(admission.Update, nodes, "", nodeIn("y"), nodeIn("z")), "node"},
+		"a node is deleted":          {request(admission.Delete, nodes, "", nil, nodeIn("z")), "node"},
 	} {
-		classes, accounts, nodes := initialized(t, newRuntimeClass()), initialized(t, newServiceAccount()), initialized(t, newPodTopologyLabels())
-		for _, plugin := range []admission.Interface{classes, accounts, nodes} {
+		runtimeClass, serviceAccount, topologyLabels := initialize(t, newRuntimeClass()), initialize(t, newServiceAccount()), initialize(t, newPodTopologyLabels())
+		for _, plugin := range []admission.Interface{runtimeClass, serviceAccount, topologyLabels} {
 			if rejection := admit(t, plugin, tc.write); rejection != "" {
 				t.Errorf("%s: rejected: %s", name, rejection)
 			}
 		}
-		for kind, stale := range map[string]bool{"class": classes.cache.stale(""), "account": accounts.cache.stale("ns"), "node": nodes.cache.stale("")} {
+		for kind, stale := range map[string]bool{"class": runtimeClass.cache.stale(""), "account": serviceAccount.cache.stale("ns"), "node": topologyLabels.cache.stale("")} {
 			if stale != (kind == tc.stale) {
-				t.Errorf("%s: the %s is read from the store: %v", name, kind, stale)
+				t.Errorf("%s: the %s is read from the store: %v, want %v", name, kind, stale, !stale)
 			}
 		}
 	}
 }
 
-// TestPodsAreDefaultedOnCreateOnly: plugins default pods on create and not on update.
+// Plugins set defaults of pods on create and not on update.
 func TestPodsAreDefaultedOnCreateOnly(t *testing.T) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{corev1.LabelTopologyZone: "z"}}}
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "ns"}, Spec: corev1.PodSpec{NodeName: "n"}}
-	for _, plugin := range []admission.Interface{initialized(t, newRuntimeClass(), node), initialized(t, newServiceAccount(), node), initialized(t, newPodTopologyLabels(), node)} {
-		now := p.DeepCopy()
-		if rejection := admit(t, plugin, request(admission.Update, corev1.Resource("pods"), "", now, p)); rejection != "" || !equality.Semantic.DeepEqual(now, p) {
-			t.Errorf("%T: %s %+v", plugin, rejection, now)
+	for _, plugin := range []admission.Interface{initialize(t, newRuntimeClass(), node), initialize(t, newServiceAccount(), node), initialize(t, newPodTopologyLabels(), node)} {
+		updated := p.DeepCopy()
+		if rejection := admit(t, plugin, request(admission.Update, corev1.Resource("pods"), "", updated, p)); rejection != "" || !equality.Semantic.DeepEqual(updated, p) {
+			t.Errorf("%T: rejection %q, pod %+v, want an unchanged pod", plugin, rejection, updated)
 		}
 	}
 }

@@ -7,10 +7,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// newestDefault returns the name of the newest class that one of the annotations marks as default, or nil if there is none.
-func newestDefault[T metav1.Object](all []T, annotations ...string) *string {
+// newestDefault returns the name of the newest class that one of the annotations marks as default. It
+// returns nil if there is no default class.
+func newestDefault[T metav1.Object](classes []T, annotations ...string) *string {
 	var defaults []T
-	for _, class := range all {
+	for _, class := range classes {
 		if slices.ContainsFunc(annotations, func(key string) bool { return class.GetAnnotations()[key] == "true" }) {
 			defaults = append(defaults, class)
 		}

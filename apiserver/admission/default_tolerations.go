@@ -22,12 +22,13 @@ func unexpectedTypeError(a admission.Attributes) error {
 	return fmt.Errorf("unexpected type %T", a.GetObject())
 }
 
-// isValidNodeName reports whether name can be a node name. Other names must not be used in request
-// paths.
-func isValidNodeName(name string) bool {
+// isObjectName reports whether name can be the name of a node or a RuntimeClass. Other names must not
+// be used in request paths.
+func isObjectName(name string) bool {
 	return len(apivalidation.NameIsDNSSubdomain(name, false)) == 0
 }
 
+// defaultTolerations adds tolerations for not-ready and unreachable nodes.
 type defaultTolerations struct {
 	*admission.Handler
 	seconds NodeTolerationSeconds

@@ -11,12 +11,16 @@
 //	StorageObjectInUseProtection  finalizers of volumes and claims in use
 //	PersistentVolumeClaimResize   expansion of claims only if their class allows it
 //	RuntimeClass                  overhead and scheduling constraints of a runtime class
+//	DefaultIngressClass           class of Ingresses without a class
 //	PodTopologyLabels             zone and region labels of bound pods
+//	CertificateApproval           permission to approve the requests of a signer
+//	CertificateSigning            permission to issue the certificates of a signer
+//	CertificateSubjectRestriction no client certificates of group system:masters
 //	ResourceQuota                 resource usage of a namespace (wraps the plugin of k8s.io/apiserver)
 //
-// Plugins read other objects from informer caches. Until a cache has synced, for a moment after a
+// Plugins read other objects from informer caches. Until a cache has synced, shortly after a
 // relevant write through this server, and if the cache does not have an object, they read the store.
 //
-// Differences from kube-apiserver: in kube-apiserver, plugins may not find an object that was
-// created a moment ago; and it rejects the deletion of system priority classes in their storage.
+// Differences from kube-apiserver: its plugins may not find an object that was just created, and it
+// rejects the deletion of system priority classes in their storage.
 package admission

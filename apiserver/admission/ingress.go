@@ -40,7 +40,7 @@ func (d *defaultIngressClass) SetExternalKubeInformerFactory(f informers.SharedI
 	d.lister, d.cache.hasSynced = informer.Lister(), informer.Informer().HasSynced
 }
 
-// Admit sets the class of a new Ingress that names none in the field or in the annotation.
+// Admit sets the class of a new Ingress that has no class in the field or in the annotation.
 func (d *defaultIngressClass) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if !isForResource(a, networkingv1.Resource("ingresses")) || a.GetOperation() != admission.Create {
 		return nil
@@ -52,11 +52,11 @@ func (d *defaultIngressClass) Admit(ctx context.Context, a admission.Attributes,
 	if _, annotated := ingress.Annotations[legacyIngressClass]; annotated || ingress.Spec.IngressClassName != nil {
 		return nil
 	}
-	all, err := d.list(ctx)
+	classes, err := d.list(ctx)
 	if err != nil {
 		return admission.NewForbidden(a, err)
 	}
-	ingress.Spec.IngressClassName = newestDefault(all, networkingv1.AnnotationIsDefaultIngressClass)
+	ingress.Spec.IngressClassName = newestDefault(classes, networkingv1.AnnotationIsDefaultIngressClass)
 	return nil
 }
 
@@ -68,11 +68,11 @@ func (d *defaultIngressClass) list(ctx context.Context) ([]*networkingv1.Ingress
 	if err != nil {
 		return nil, err
 	}
-	all := make([]*networkingv1.IngressClass, len(list.Items))
+	classes := make([]*networkingv1.IngressClass, len(list.Items))
 	for i := range list.Items {
-		all[i] = &list.Items[i]
+		classes[i] = &list.Items[i]
 	}
-	return all, nil
+	return classes, nil
 }
 
 // Validate records changes of classes.

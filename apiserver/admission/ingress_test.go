@@ -13,23 +13,23 @@ func TestDefaultIngressClass(t *testing.T) {
 		return &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(time.Now().Add(-age)),
 			Annotations: map[string]string{networkingv1.AnnotationIsDefaultIngressClass: isDefault}}}
 	}
-	noDefault := initialized(t, newDefaultIngressClass(), class("other", "false", 0))
-	twoDefaults := initialized(t, newDefaultIngressClass(), class("old", "true", time.Hour), class("new", "true", time.Minute), class("other", "false", 0))
+	noDefault := initialize(t, newDefaultIngressClass(), class("other", "false", 0))
+	twoDefaults := initialize(t, newDefaultIngressClass(), class("old", "true", time.Hour), class("new", "true", time.Minute), class("other", "false", 0))
 	for name, c := range map[string]struct {
-		plugin *defaultIngressClass
-		given  *string
-		notes  map[string]string
-		want   string
+		plugin      *defaultIngressClass
+		className   *string
+		annotations map[string]string
+		want        string
 	}{
 		"no default":    {noDefault, nil, nil, ""},
 		"newest":        {twoDefaults, nil, nil, "new"},
-		"named":         {twoDefaults, ptr("other"), nil, "other"},
-		"by annotation": {twoDefaults, nil, map[string]string{legacyIngressClass: "x"}, ""},
+		"in field":      {twoDefaults, ptr("other"), nil, "other"},
+		"in annotation": {twoDefaults, nil, map[string]string{legacyIngressClass: "x"}, ""},
 	} {
-		ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: "i", Namespace: "ns", Annotations: c.notes}}
-		ingress.Spec.IngressClassName = c.given
+		ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: "i", Namespace: "ns", Annotations: c.annotations}}
+		ingress.Spec.IngressClassName = c.className
 		if rejection := admit(t, c.plugin, create(networkingv1.Resource("ingresses"), ingress)); rejection != "" {
-			t.Errorf("%s: %s", name, rejection)
+			t.Errorf("%s: rejected: %s", name, rejection)
 		}
 		got := ""
 		if ingress.Spec.IngressClassName != nil {
@@ -45,7 +45,7 @@ func TestDefaultIngressClass(t *testing.T) {
 		t.Fatal(err)
 	}
 	if rejection := admit(t, noDefault, create(networkingv1.Resource("ingressclasses"), created)); rejection != "" {
-		t.Error(rejection)
+		t.Errorf("create of a class: rejected: %s", rejection)
 	}
 	ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: "i", Namespace: "ns"}}
 	admit(t, noDefault, create(networkingv1.Resource("ingresses"), ingress))

@@ -143,9 +143,9 @@ func mergePodResourceRequirements(pod *corev1.Pod, r *corev1.LimitRange) {
 	}
 	var notes []string
 	fill := func(c *corev1.Container, kind string) {
-		note := func(names []string, what string) {
+		note := func(names []string, field string) {
 			if len(names) > 0 {
-				notes = append(notes, fmt.Sprintf("%s %s for %s %s", strings.Join(names, ", "), what, kind, c.Name))
+				notes = append(notes, fmt.Sprintf("%s %s for %s %s", strings.Join(names, ", "), field, kind, c.Name))
 			}
 		}
 		note(setMissingResources(&c.Resources.Requests, requests), "request")
@@ -167,10 +167,10 @@ func mergePodResourceRequirements(pod *corev1.Pod, r *corev1.LimitRange) {
 }
 
 // setMissingResources adds the defaults that are missing from list and returns their names, sorted.
-func setMissingResources(list *corev1.ResourceList, standard corev1.ResourceList) []string {
+func setMissingResources(list *corev1.ResourceList, defaults corev1.ResourceList) []string {
 	var added []string
-	for name, q := range standard {
-		if _, found := (*list)[name]; found {
+	for name, q := range defaults {
+		if _, ok := (*list)[name]; ok {
 			continue
 		}
 		if *list == nil {

@@ -33,7 +33,8 @@ func validatePodLimits(pod *corev1.Pod, r *corev1.LimitRange) []error {
 	return errs
 }
 
-func validateLimitItem(have resources, item *corev1.LimitRangeItem) []error {
+// validateLimitItem returns an error for each limit of the item that r violates.
+func validateLimitItem(r resources, item *corev1.LimitRangeItem) []error {
 	var errs []error
 	add := func(err error) {
 		if err != nil {
@@ -42,13 +43,13 @@ func validateLimitItem(have resources, item *corev1.LimitRangeItem) []error {
 	}
 	kind := string(item.Type)
 	for _, name := range sortedNames(item.Min) {
-		add(have.checkMin(kind, name, item.Min[name]))
+		add(r.checkMin(kind, name, item.Min[name]))
 	}
 	for _, name := range sortedNames(item.Max) {
-		add(have.checkMax(kind, name, item.Max[name]))
+		add(r.checkMax(kind, name, item.Max[name]))
 	}
 	for _, name := range sortedNames(item.MaxLimitRequestRatio) {
-		add(have.checkMaxRatio(kind, name, item.MaxLimitRequestRatio[name]))
+		add(r.checkMaxRatio(kind, name, item.MaxLimitRequestRatio[name]))
 	}
 	return errs
 }
@@ -56,20 +57,20 @@ func validateLimitItem(have resources, item *corev1.LimitRangeItem) []error {
 // validateClaimLimits validates a claim, which has requests only.
 func validateClaimLimits(c *corev1.PersistentVolumeClaim, r *corev1.LimitRange) []error {
 	var errs []error
-	have := resources{c.Spec.Resources.Requests, c.Spec.Resources.Limits}
+	claim := resources{c.Spec.Resources.Requests, c.Spec.Resources.Limits}
 	for _, item := range r.Spec.Limits {
 		if item.Type != corev1.LimitTypePersistentVolumeClaim {
 			continue
 		}
 		for _, name := range sortedNames(item.Min) {
-			if err := have.checkMin(string(item.Type), name, item.Min[name]); err != nil {
+			if err := claim.checkMin(string(item.Type), name, item.Min[name]); err != nil {
 				errs = append(errs, err)
 			}
 		}
 		for _, name := range sortedNames(item.Max) {
 			limit, request := item.Max[name], c.Spec.Resources.Requests[name]
-			switch _, found := c.Spec.Resources.Requests[name]; {
-			case !found:
+			switch _, ok := c.Spec.Resources.Requests[name]; {
+			case !ok:
 				errs = append(errs, fmt.Errorf("maximum %s usage per %s is %s.  No request is specified", name, item.Type, limit.String()))
 			case request.Cmp(limit) > 0:
 				errs = append(errs, fmt.Errorf("maximum %s usage per %s is %s, but request is %s", name, item.Type, limit.String(), request.String()))
@@ -88,9 +89,9 @@ func sortedNames(list corev1.ResourceList) []corev1.ResourceName {
 	return names
 }
 
-func (h resources) checkMin(kind string, name corev1.ResourceName, minimum resource.Quantity) error {
-	request, requested := h.requests[name]
-	limit, limited := h.limits[name]
+func (r resources) checkMin(kind string, name corev1.ResourceName, minimum resource.Quantity) error {
+	request, requested := r.requests[name]
+	limit, limited := r.limits[name]
 	switch {
 	case !requested:
 		return fmt.Errorf("minimum %s usage per %s is %s.  No request is specified", name, kind, minimum.String())
@@ -102,9 +103,9 @@ func (h resources) checkMin(kind string, name corev1.ResourceName, minimum resou
 	return nil
 }
 
-func (h resources) checkMax(kind string, name corev1.ResourceName, maximum resource.Quantity) error {
-	request, requested := h.requests[name]
-	limit, limited := h.limits[name]
+func (r resources) checkMax(kind string, name corev1.ResourceName, maximum resource.Quantity) error {
+	request, requested := r.requests[name]
+	limit, limited := r.limits[name]
 	switch {
 	case !limited:
 		return fmt.Errorf("maximum %s usage per %s is %s.  No limit is specified", name, kind, maximum.String())
@@ -117,15 +118,15 @@ func (h resources) checkMax(kind string, name corev1.ResourceName, maximum resou
 }
 
 // checkMaxRatio checks the ratio of limit to request.
-func (h resources) checkMaxRatio(kind string, name corev1.ResourceName, maximum resource.Quantity) error {
-	request, requested := h.requests[name]
-	limit, limited := h.limits[name]
-	const text = "%s max limit to request ratio per %s is %s, but "
+func (r resources) checkMaxRatio(kind string, name corev1.ResourceName, maximum resource.Quantity) error {
+	request, requested := r.requests[name]
+	limit, limited := r.limits[name]
+	const format = "%s max limit to request ratio per %s is %s, but "
 	switch {
 	case !requested || request.IsZero():
-		return fmt.Errorf(text+"no request is specified or request is 0", name, kind, maximum.String())
+		return fmt.Errorf(format+"no request is specified or request is 0", name, kind, maximum.String())
 	case !limited || limit.IsZero():
-		return fmt.Errorf(text+"no limit is specified or limit is 0", name, kind, maximum.String())
+		return fmt.Errorf(format+"no limit is specified or limit is 0", name, kind, maximum.String())
 	}
 	value := func(q resource.Quantity) float64 {
 		if q.Value() <= math.MaxInt64/1000 {
@@ -133,8 +134,8 @@ func (h resources) checkMaxRatio(kind string, name corev1.ResourceName, maximum 
 		}
 		return float64(q.Value()) * 1000
 	}
-	if have := value(limit) / value(request); have > value(maximum)/1000 {
-		return fmt.Errorf(text+"provided ratio is %f", name, kind, maximum.String(), have)
+	if ratio := value(limit) / value(request); ratio > value(maximum)/1000 {
+		return fmt.Errorf(format+"provided ratio is %f", name, kind, maximum.String(), ratio)
 	}
 	return nil
 }

@@ -12,12 +12,12 @@ func cpus(value string) corev1.ResourceList {
 	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(value)}
 }
 
-func TestLimitRanges(t *testing.T) {
+func TestLimitRangeSetsDefaultsAndRejectsViolations(t *testing.T) {
 	limits := &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Name: "l", Namespace: "ns"}, Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{
 		{Type: corev1.LimitTypeContainer, Default: cpus("1"), DefaultRequest: cpus("500m"), Min: cpus("250m"), Max: cpus("2"), MaxLimitRequestRatio: cpus("2")},
 		{Type: corev1.LimitTypePod, Max: cpus("3")},
 	}}}
-	plugin := initialized(t, newLimitRanger(), limits)
+	plugin := initialize(t, newLimitRanger(), limits)
 	for name, tc := range map[string]struct {
 		requests, limits string
 		copies           int
@@ -38,7 +38,7 @@ func TestLimitRanges(t *testing.T) {
 		}
 		got := admit(t, plugin, create(corev1.Resource("pods"), pod))
 		if got != tc.want && "["+got+"]" != tc.want {
-			t.Errorf("%s: %q, want %q", name, got, tc.want)
+			t.Errorf("%s: rejection %q, want %q", name, got, tc.want)
 		}
 		if want := "LimitRanger plugin set: cpu request for container c; cpu limit for container c"; name == "defaults" && pod.Annotations[limitRangerAnnotation] != want {
 			t.Errorf("annotation %q, want %q", pod.Annotations[limitRangerAnnotation], want)
@@ -46,7 +46,7 @@ func TestLimitRanges(t *testing.T) {
 	}
 }
 
-func TestQuotas(t *testing.T) {
+func TestQuotaRejectsExcess(t *testing.T) {
 	hard := corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1"), corev1.ResourceRequestsCPU: resource.MustParse("1")}
 	used := corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0"), corev1.ResourceRequestsCPU: resource.MustParse("0")}
 	q := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "q", Namespace: "ns"}, Spec: corev1.ResourceQuotaSpec{Hard: hard},
@@ -65,8 +65,8 @@ func TestQuotas(t *testing.T) {
 		if tc.requests != "" {
 			pod.Spec.Containers[0].Resources.Requests = cpus(tc.requests)
 		}
-		if got := admit(t, initialized(t, plugin, q), create(corev1.Resource("pods"), pod)); got != tc.want {
-			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		if got := admit(t, initialize(t, plugin, q), create(corev1.Resource("pods"), pod)); got != tc.want {
+			t.Errorf("%s: rejection %q, want %q", name, got, tc.want)
 		}
 	}
 }

@@ -66,7 +66,7 @@ func (t *podTopologyLabels) SetExternalKubeInformerFactory(f informers.SharedInf
 	t.lister, t.cache.hasSynced = informer.Lister(), informer.Informer().HasSynced
 }
 
-// Admit adds the labels to bindings, which pass them on to the pod, and to pods created with a node
+// Admit adds the labels to bindings, whose labels the pod gets, and to pods created with a node
 // name.
 func (t *podTopologyLabels) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if a.GetOperation() != admission.Create {
@@ -103,7 +103,7 @@ func (t *podTopologyLabels) Validate(_ context.Context, a admission.Attributes, 
 	return nil
 }
 
-// addTopologyLabels adds the labels of the node to m. A missing node is not an error here.
+// addTopologyLabels adds the labels of the node to m. It ignores a missing node.
 func (t *podTopologyLabels) addTopologyLabels(ctx context.Context, m *metav1.ObjectMeta, nodeName string) error {
 	if nodeName == "" {
 		return nil
@@ -116,8 +116,8 @@ func (t *podTopologyLabels) addTopologyLabels(ctx context.Context, m *metav1.Obj
 		return err
 	}
 	for _, key := range topologyLabelKeys {
-		value, found := node.Labels[key]
-		if !found {
+		value, ok := node.Labels[key]
+		if !ok {
 			continue
 		}
 		if m.Labels == nil {
@@ -134,7 +134,7 @@ func (t *podTopologyLabels) getNode(ctx context.Context, name string) (*corev1.N
 			return node, nil
 		}
 	}
-	if !isValidNodeName(name) {
+	if !isObjectName(name) {
 		return nil, apierrors.NewNotFound(corev1.Resource("nodes"), name)
 	}
 	return t.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})

@@ -27,7 +27,7 @@ const (
 )
 
 // Order is the order in which the plugins run. ResourceQuota is last because it charges what the
-// others have admitted.
+// other plugins have admitted.
 var Order = []string{
 	LimitRanger, ServiceAccount, TaintNodesByCondition, PodSecurity, Priority, DefaultTolerationSeconds, DefaultStorageClass,
 	StorageObjectInUseProtection, PersistentVolumeClaimResize, RuntimeClass, DefaultIngressClass, PodTopologyLabels,

@@ -30,8 +30,8 @@ import (
 // podSecurityAnnotationPrefix is the prefix of the audit annotations of PodSecurity.
 const podSecurityAnnotationPrefix = "pod-security.kubernetes.io/"
 
-// podSecurityVersion is the newest policy version. The version that the library reads is set by the
-// linker, which Berth does not use.
+// podSecurityVersion is the newest policy version. The library expects it in linker flags, which
+// Berth does not set.
 var podSecurityVersion = podsecurityapi.MajorMinorVersion(1, 37)
 
 // podSecurity enforces the Pod Security Standards. It wraps the library that kube-apiserver uses.
@@ -132,8 +132,8 @@ func (p *podSecurity) Validate(ctx context.Context, a admission.Attributes, _ ad
 		}
 	}
 	response := p.evaluator.Validate(ctx, podSecurityAttributes(a))
-	for _, text := range response.Warnings {
-		warning.AddWarning(ctx, "", text)
+	for _, message := range response.Warnings {
+		warning.AddWarning(ctx, "", message)
 	}
 	for key, value := range response.AuditAnnotations {
 		if err := a.AddAnnotation(podSecurityAnnotationPrefix+key, value); err != nil {
@@ -143,11 +143,11 @@ func (p *podSecurity) Validate(ctx context.Context, a admission.Attributes, _ ad
 	if response.Allowed {
 		return nil
 	}
-	return rejection(a, response.Result)
+	return rejectionError(a, response.Result)
 }
 
-// rejection converts the result of an evaluation to the error that the client gets.
-func rejection(a admission.Attributes, result *metav1.Status) error {
+// rejectionError converts the result of an evaluation to the error that the client gets.
+func rejectionError(a admission.Attributes, result *metav1.Status) error {
 	err := admission.NewForbidden(a, errors.New("the pod violates the policy of its namespace"))
 	var status *apierrors.StatusError
 	if result == nil || !errors.As(err, &status) {

@@ -12,18 +12,22 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// annotated records the audit annotations of a request.
-type annotated struct {
+// annotatedRequest records the audit annotations of a request.
+type annotatedRequest struct {
 	admission.Attributes
-	user  user.Info
-	notes map[string]string
+	user        user.Info
+	annotations map[string]string
 }
 
-func (a annotated) AddAnnotation(key, value string) error { a.notes[key] = value; return nil }
+func (a annotatedRequest) AddAnnotation(key, value string) error {
+	a.annotations[key] = value
+	return nil
+}
 
-func (a annotated) GetUserInfo() user.Info { return a.user }
+func (a annotatedRequest) GetUserInfo() user.Info { return a.user }
 
-func podSecurityPlugin(t *testing.T, config string) admission.Interface {
+// newTestPodSecurity returns the plugin with the given configuration file. The default is no file.
+func newTestPodSecurity(t *testing.T, config string) admission.Interface {
 	t.Helper()
 	var reader io.Reader
 	if config != "" {
@@ -36,7 +40,7 @@ func podSecurityPlugin(t *testing.T, config string) admission.Interface {
 	namespace := func(name string, labels map[string]string) *corev1.Namespace {
 		return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
 	}
-	return initialized(t, plugin, namespace("free", nil),
+	return initialize(t, plugin, namespace("free", nil),
 		namespace("ns", map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}),
 		namespace("old", map[string]string{"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/enforce-version": "v1.0"}),
 		namespace("audited", map[string]string{"pod-security.kubernetes.io/audit": "baseline"}))
@@ -70,21 +74,21 @@ func TestPodSecurityLevels(t *testing.T) {
 			p.Namespace, p.Spec.RuntimeClassName = tc.namespace, tc.class
 			p.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}}}}
 		})
-		request := annotated{create(corev1.Resource("pods"), pod), &user.DefaultInfo{Name: tc.user}, map[string]string{}}
-		got := admit(t, podSecurityPlugin(t, tc.config), request)
+		request := annotatedRequest{create(corev1.Resource("pods"), pod), &user.DefaultInfo{Name: tc.user}, map[string]string{}}
+		got := admit(t, newTestPodSecurity(t, tc.config), request)
 		if (tc.want == "") != (got == "") || !strings.HasPrefix(got, tc.want) {
-			t.Errorf("%s: %q, want %q", name, got, tc.want)
+			t.Errorf("%s: rejection %q, want %q", name, got, tc.want)
 		}
 		if tc.annotations == nil {
 			tc.annotations = map[string]string{"pod-security.kubernetes.io/enforce-policy": "privileged:latest"}
 		}
-		if !maps.Equal(request.notes, tc.annotations) {
-			t.Errorf("%s: audit annotations %v, want %v", name, request.notes, tc.annotations)
+		if !maps.Equal(request.annotations, tc.annotations) {
+			t.Errorf("%s: audit annotations %v, want %v", name, request.annotations, tc.annotations)
 		}
 	}
 }
 
-func TestPodSecurityConfigurationErrors(t *testing.T) {
+func TestInvalidPodSecurityConfigurationIsRejected(t *testing.T) {
 	for config, want := range map[string]string{
 		"kind: Frob": "apiVersion",
 		"apiVersion: pod-security.admission.config.k8s.io/v1\nkind: PodSecurityConfiguration\ndefaults: {enforce: strict}": "must be one of privileged, baseline, restricted",

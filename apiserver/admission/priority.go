@@ -70,6 +70,7 @@ func (p *priority) Admit(ctx context.Context, a admission.Attributes, _ admissio
 	return nil
 }
 
+// resolve sets name, priority and preemption policy of the pod's class.
 func (p *priority) resolve(ctx context.Context, a admission.Attributes, pod *corev1.Pod) error {
 	class, err := p.resolveClass(ctx, a, pod)
 	if err != nil {
@@ -92,8 +93,8 @@ func (p *priority) resolve(ctx context.Context, a admission.Attributes, pod *cor
 	return nil
 }
 
-// resolveClass returns the class that the pod names, the global default class, or a nameless class
-// of value 0.
+// resolveClass returns the class of the pod's priorityClassName. Without a name, it returns the global
+// default class, or a nameless class of value 0.
 func (p *priority) resolveClass(ctx context.Context, a admission.Attributes, pod *corev1.Pod) (*schedulingv1.PriorityClass, error) {
 	name := pod.Spec.PriorityClassName
 	if name == "" {
@@ -127,26 +128,26 @@ func (p *priority) get(ctx context.Context, name string) (*schedulingv1.Priority
 	return p.client.SchedulingV1().PriorityClasses().Get(ctx, name, metav1.GetOptions{})
 }
 
-// defaultClass returns the global default class, or nil. If a race has created several, the one
-// with the lowest value counts.
+// defaultClass returns the global default class, or nil. If concurrent requests have created
+// several, it returns the one with the lowest value.
 func (p *priority) defaultClass(ctx context.Context) (*schedulingv1.PriorityClass, error) {
-	var all []*schedulingv1.PriorityClass
+	var classes []*schedulingv1.PriorityClass
 	if p.cache.stale("") {
 		list, err := p.client.SchedulingV1().PriorityClasses().List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return nil, err
 		}
 		for i := range list.Items {
-			all = append(all, &list.Items[i])
+			classes = append(classes, &list.Items[i])
 		}
 	} else {
 		var err error
-		if all, err = p.lister.List(labels.Everything()); err != nil {
+		if classes, err = p.lister.List(labels.Everything()); err != nil {
 			return nil, err
 		}
 	}
 	var lowest *schedulingv1.PriorityClass
-	for _, class := range all {
+	for _, class := range classes {
 		if class.GlobalDefault && (lowest == nil || class.Value < lowest.Value || (class.Value == lowest.Value && class.Name < lowest.Name)) {
 			lowest = class
 		}
@@ -176,12 +177,12 @@ func (p *priority) Validate(ctx context.Context, a admission.Attributes, _ admis
 		return nil
 	}
 	defer p.cache.recordWrite("")
-	before, err := p.defaultClass(ctx)
+	existing, err := p.defaultClass(ctx)
 	if err != nil {
 		return fmt.Errorf("failed to get default priority class: %w", err)
 	}
-	if before != nil && (a.GetOperation() == admission.Create || before.Name != class.Name) {
-		return admission.NewForbidden(a, fmt.Errorf("PriorityClass %v is already marked as global default", before.Name))
+	if existing != nil && (a.GetOperation() == admission.Create || existing.Name != class.Name) {
+		return admission.NewForbidden(a, fmt.Errorf("PriorityClass %v is already marked as global default", existing.Name))
 	}
 	return nil
 }

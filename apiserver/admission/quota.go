@@ -98,8 +98,8 @@ func (q *quotaAdmission) mayHaveQuota(namespace string) bool {
 	if q.cache.stale(namespace) {
 		return true
 	}
-	all, err := q.lister.ResourceQuotas(namespace).List(labels.Everything())
-	return err != nil || len(all) > 0
+	quotas, err := q.lister.ResourceQuotas(namespace).List(labels.Everything())
+	return err != nil || len(quotas) > 0
 }
 
 // quotaTimeout bounds a request of the evaluator, whose interface passes no context.

@@ -63,7 +63,7 @@ func (r *runtimeClass) Admit(ctx context.Context, a admission.Attributes, _ admi
 		return nil
 	}
 	for key, value := range class.Scheduling.NodeSelector {
-		if current, found := pod.Spec.NodeSelector[key]; found && current != value {
+		if current, ok := pod.Spec.NodeSelector[key]; ok && current != value {
 			return admission.NewForbidden(a, fmt.Errorf("conflict: runtimeClass.Scheduling.NodeSelector[%s] = %s; pod.Spec.NodeSelector[%s] = %s", key, value, key, current))
 		}
 		if pod.Spec.NodeSelector == nil {
@@ -114,7 +114,7 @@ func (r *runtimeClass) Validate(ctx context.Context, a admission.Attributes, _ a
 
 // getClass returns the RuntimeClass of the pod, or nil if it has none.
 func (r *runtimeClass) getClass(ctx context.Context, a admission.Attributes, pod *corev1.Pod) (*nodev1.RuntimeClass, error) {
-	if pod.Spec.RuntimeClassName == nil || !isValidNodeName(*pod.Spec.RuntimeClassName) {
+	if pod.Spec.RuntimeClassName == nil || !isObjectName(*pod.Spec.RuntimeClassName) {
 		return nil, nil
 	}
 	name := *pod.Spec.RuntimeClassName

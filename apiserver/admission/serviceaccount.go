@@ -105,8 +105,8 @@ func (s *serviceAccount) Validate(ctx context.Context, a admission.Attributes, _
 }
 
 func isMirrorPod(pod *corev1.Pod) bool {
-	_, found := pod.Annotations[corev1.MirrorPodAnnotationKey]
-	return found
+	_, ok := pod.Annotations[corev1.MirrorPodAnnotationKey]
+	return ok
 }
 
 func validateMirrorPod(a admission.Attributes, pod *corev1.Pod) error {
@@ -129,8 +129,8 @@ func validateMirrorPod(a admission.Attributes, pod *corev1.Pod) error {
 	return nil
 }
 
-// get returns the account. For the default account it retries for a moment, because a controller
-// creates it after the namespace.
+// get returns the account. For the default account it retries for about a second, because a
+// controller creates it after the namespace.
 func (s *serviceAccount) get(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
 	attempts := 1
 	if name == defaultAccount {
@@ -187,6 +187,8 @@ func mountToken(pod *corev1.Pod) {
 	}
 }
 
+// addMount adds the mount to containers that have no mount at tokenPath, and reports whether it added
+// any.
 func addMount(containers []corev1.Container, mount corev1.VolumeMount) bool {
 	added := false
 next:

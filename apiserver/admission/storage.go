@@ -44,11 +44,11 @@ func (c *storageClassReader) list(ctx context.Context) ([]*storagev1.StorageClas
 	if err != nil {
 		return nil, err
 	}
-	all := make([]*storagev1.StorageClass, len(list.Items))
+	classes := make([]*storagev1.StorageClass, len(list.Items))
 	for i := range list.Items {
-		all[i] = &list.Items[i]
+		classes[i] = &list.Items[i]
 	}
-	return all, nil
+	return classes, nil
 }
 
 func (c *storageClassReader) get(ctx context.Context, name string) (*storagev1.StorageClass, error) {
@@ -77,7 +77,7 @@ func newDefaultStorageClass() *defaultStorageClass {
 	return &defaultStorageClass{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete)}
 }
 
-// Admit sets the class of a new claim that names none in the field or in the beta annotation.
+// Admit sets the class of a new claim that has no class in the field or in the beta annotation.
 func (d *defaultStorageClass) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if !isForResource(a, corev1.Resource("persistentvolumeclaims")) || a.GetOperation() != admission.Create {
 		return nil
@@ -89,11 +89,11 @@ func (d *defaultStorageClass) Admit(ctx context.Context, a admission.Attributes,
 	if _, annotated := claim.Annotations[corev1.BetaStorageClassAnnotation]; annotated || claim.Spec.StorageClassName != nil {
 		return nil
 	}
-	all, err := d.list(ctx)
+	classes, err := d.list(ctx)
 	if err != nil {
 		return admission.NewForbidden(a, err)
 	}
-	claim.Spec.StorageClassName = newestDefault(all, "storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
+	claim.Spec.StorageClassName = newestDefault(classes, "storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 	return nil
 }
 
@@ -150,7 +150,7 @@ func newPersistentVolumeClaimResize() *persistentVolumeClaimResize {
 	return &persistentVolumeClaimResize{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete)}
 }
 
-// Validate allows a bound claim to grow only if its class allows expansion.
+// Validate allows the expansion of a bound claim only if its class allows expansion.
 func (r *persistentVolumeClaimResize) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if isForResource(a, storageClasses) {
 		r.cache.recordWrite("")
@@ -164,8 +164,8 @@ func (r *persistentVolumeClaimResize) Validate(ctx context.Context, a admission.
 	if !isClaim || !wasClaim {
 		return nil
 	}
-	now, before := claim.Spec.Resources.Requests[corev1.ResourceStorage], old.Spec.Resources.Requests[corev1.ResourceStorage]
-	if now.Cmp(before) <= 0 {
+	requested, previous := claim.Spec.Resources.Requests[corev1.ResourceStorage], old.Spec.Resources.Requests[corev1.ResourceStorage]
+	if requested.Cmp(previous) <= 0 {
 		return nil
 	}
 	if old.Status.Phase != corev1.ClaimBound {
@@ -184,7 +184,7 @@ func (r *persistentVolumeClaimResize) allowsResize(ctx context.Context, name str
 }
 
 func storageClassName(c *corev1.PersistentVolumeClaim) string {
-	if name, found := c.Annotations[corev1.BetaStorageClassAnnotation]; found {
+	if name, ok := c.Annotations[corev1.BetaStorageClassAnnotation]; ok {
 		return name
 	}
 	if c.Spec.StorageClassName != nil {

@@ -14,14 +14,14 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// initialized returns an initialized plugin with a client and synced informers over the objects.
-func initialized[P admission.Interface](t *testing.T, plugin P, objects ...runtime.Object) P {
+// initialize initializes a plugin with a client and synced informers of the objects, and returns it.
+func initialize[P admission.Interface](t *testing.T, plugin P, objects ...runtime.Object) P {
 	t.Helper()
 	kube := fake.NewClientset(objects...)
 	factory := informers.NewSharedInformerFactory(kube, 0)
 	initializer.New(kube, nil, factory, nil, nil, nil, t.Context().Done(), nil).Initialize(plugin)
-	if checked, ok := any(plugin).(admission.InitializationValidator); ok {
-		if err := checked.ValidateInitialization(); err != nil {
+	if validator, ok := any(plugin).(admission.InitializationValidator); ok {
+		if err := validator.ValidateInitialization(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -35,13 +35,14 @@ func create(resource schema.GroupResource, obj runtime.Object) admission.Attribu
 	return request(admission.Create, resource, "", obj, nil)
 }
 
+// request returns the attributes of a request. One of obj and old may be nil.
 func request(op admission.Operation, resource schema.GroupResource, subresource string, obj, old runtime.Object) admission.Attributes {
 	m, ok := obj.(metav1.Object)
 	if !ok {
 		m, _ = old.(metav1.Object)
 	}
 	gvr := resource.WithVersion("v1")
-	return admission.NewAttributesRecord(obj, old, resource.WithVersion("v1").GroupVersion().WithKind(strings.TrimSuffix(resource.Resource, "s")),
+	return admission.NewAttributesRecord(obj, old, gvr.GroupVersion().WithKind(strings.TrimSuffix(resource.Resource, "s")),
 		m.GetNamespace(), m.GetName(), gvr, subresource, op, nil, false, nil)
 }
 
@@ -65,6 +66,7 @@ func admit(t *testing.T, plugin admission.Interface, a admission.Attributes) str
 	return reason
 }
 
+// podOf returns a pod with one container. change may be nil.
 func podOf(change func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "ns"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "app:1"}}}}
 	if change != nil {

@@ -53,16 +53,17 @@ func (c *groupController) enqueue(obj any) {
 	}
 }
 
-// run registers versions until ctx is done. It calls registered after the versions of all existing
-// definitions are registered: before that, the APIServices of a restart would be deleted.
+// run registers versions until ctx is done. It calls registered after it has registered the versions
+// of all existing definitions. Earlier, the caller would delete APIServices that a previous process
+// created.
 func (c *groupController) run(ctx context.Context, registered func()) {
 	defer c.queue.ShutDown()
 	if !cache.WaitForCacheSync(ctx.Done(), c.definitions.HasSynced) {
 		return
 	}
 	for _, obj := range c.definitions.GetStore().List() {
-		for i := range obj.(*apiextensionsv1.CustomResourceDefinition).Spec.Versions {
-			definition := obj.(*apiextensionsv1.CustomResourceDefinition)
+		definition := obj.(*apiextensionsv1.CustomResourceDefinition)
+		for i := range definition.Spec.Versions {
 			c.sync(schema.GroupVersion{Group: definition.Spec.Group, Version: definition.Spec.Versions[i].Name})
 		}
 	}

@@ -25,12 +25,12 @@ const (
 
 // Registrar creates and deletes the APIServices of local groups.
 type Registrar struct {
-	services   listers.APIServiceLister
-	synced     cache.InformerSynced
-	register   autoregister.AutoAPIServiceRegistration
-	run        func(workers int, stop <-chan struct{})
-	local      []*apiregistrationv1.APIService
-	groupAdder *groupController
+	services listers.APIServiceLister
+	synced   cache.InformerSynced
+	register autoregister.AutoAPIServiceRegistration
+	run      func(workers int, stop <-chan struct{})
+	local    []*apiregistrationv1.APIService
+	custom   *groupController
 }
 
 // NewRegistrar returns a Registrar for the built-in versions, in order of preference, and for the
@@ -42,7 +42,7 @@ func NewRegistrar(config *rest.Config, services informers.APIServiceInformer, de
 	}
 	controller := autoregister.NewAutoRegisterController(services, client)
 	r := &Registrar{services: services.Lister(), synced: services.Informer().HasSynced, register: controller, run: controller.Run, local: localServices(versions)}
-	r.groupAdder, err = newGroupController(controller, definitions, versions)
+	r.custom, err = newGroupController(controller, definitions, versions)
 	return r, err
 }
 
@@ -59,7 +59,7 @@ func (r *Registrar) Run(ctx context.Context) error {
 		}
 		r.register.AddAPIServiceToSyncOnStart(service)
 	}
-	go r.groupAdder.run(ctx, func() { go r.run(workers, ctx.Done()) })
+	go r.custom.run(ctx, func() { go r.run(workers, ctx.Done()) })
 	return wait.PollUntilContextCancel(ctx, syncInterval, true, func(context.Context) (bool, error) { return r.Registered(), nil })
 }
 
@@ -80,8 +80,8 @@ func localServices(versions []schema.GroupVersion) []*apiregistrationv1.APIServi
 	var services []*apiregistrationv1.APIService
 	groups := map[string]int32{"": 18000}
 	for _, version := range versions {
-		priority, known := groups[version.Group]
-		if !known {
+		priority, ok := groups[version.Group]
+		if !ok {
 			priority = int32(highest - step*len(groups))
 			groups[version.Group] = priority
 		}

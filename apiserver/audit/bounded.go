@@ -91,7 +91,7 @@ func (b *boundedBackend) addBlocked(n int) {
 	b.blocked += n
 }
 
-// drop counts events that may be lost.
+// drop counts n events that may be lost, and returns the result of ProcessEvents.
 func (b *boundedBackend) drop(n int, reason string) bool {
 	dropped().Add(float64(n))
 	klog.V(1).InfoS("Audit events may be lost", "backend", b.String(), "events", n, "reason", reason)

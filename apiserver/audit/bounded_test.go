@@ -28,19 +28,19 @@ func (g gate) ProcessEvents(events ...*auditinternal.Event) bool {
 
 func (gate) String() string { return "gate" }
 
-// A blocked backend delays one request for two seconds and further requests not at all. No event is
-// lost once the backend continues.
-func TestBlockedBackend(t *testing.T) {
+// A blocked backend delays the first request by maxDelay and later requests not at all. It gets all
+// events once it continues.
+func TestBlockedBackendDelaysOneRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gate{open: make(chan struct{}), events: make(chan *auditinternal.Event, 10)}
 		b := newBoundedBackend(g, false)
 		start := time.Now()
-		for i, want := range []time.Duration{maxDelay, maxDelay, maxDelay} {
+		for i := range 3 {
 			if !b.ProcessEvents(&auditinternal.Event{}) {
-				t.Errorf("request %d fails", i)
+				t.Errorf("request %d fails outside of strict mode", i)
 			}
-			if got := time.Since(start); got != want {
-				t.Errorf("request %d ends after %v, want %v", i, got, want)
+			if got := time.Since(start); got != maxDelay {
+				t.Errorf("request %d ends after %v, want %v", i, got, maxDelay)
 			}
 		}
 		if newBoundedBackend(g, true).ProcessEvents(&auditinternal.Event{}) {
@@ -53,7 +53,7 @@ func TestBlockedBackend(t *testing.T) {
 		}
 		start = time.Now()
 		if b.ProcessEvents(&auditinternal.Event{}); time.Since(start) != 0 {
-			t.Errorf("a request takes %v after the backend continued", time.Since(start))
+			t.Errorf("a request takes %v after the backend continued, want 0 s", time.Since(start))
 		}
 	})
 }
@@ -69,7 +69,7 @@ func TestValidate(t *testing.T) {
 		o := options.NewAuditOptions()
 		change(o)
 		if err := Validate(o); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
+			t.Errorf("Validate() = %v, want an error with %q", err, want)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func (s *Security) buildAuthenticator() error {
 		return err
 	}
 	s.tokenGetter = tokens.NewGetter(o.Client, o.Informers)
-	accounts := tokens.NewVerifier(o.Issuer, &o.CA.SigningKey().PublicKey, o.Audiences, s.tokenGetter, o.Now)
+	serviceAccounts := tokens.NewVerifier(o.Issuer, &o.CA.SigningKey().PublicKey, o.Audiences, s.tokenGetter, o.Now)
 
 	tokenAuthenticators := []authenticator.Token{}
 	if o.TokenFile != "" {
@@ -41,14 +41,14 @@ func (s *Security) buildAuthenticator() error {
 		}
 		tokenAuthenticators = append(tokenAuthenticators, authenticator.WrapAudienceAgnosticToken(s.Audiences, static))
 	}
-	tokenAuthenticators = append(tokenAuthenticators, accounts)
-	all := tokenunion.New(tokenAuthenticators...)
-	s.tokens = group.NewTokenGroupAdder(all, []string{user.AllAuthenticated})
+	tokenAuthenticators = append(tokenAuthenticators, serviceAccounts)
+	tokenAuthenticator := tokenunion.New(tokenAuthenticators...)
+	s.tokens = group.NewTokenGroupAdder(tokenAuthenticator, []string{user.AllAuthenticated})
 
 	authenticated := group.NewAuthenticatedGroupAdder(union.New(
 		x509.NewDynamic(s.ClientCA.VerifyOptions, x509.CommonNameUserConversion),
-		bearertoken.New(all),
-		websocket.NewProtocolAuthenticator(all),
+		bearertoken.New(tokenAuthenticator),
+		websocket.NewProtocolAuthenticator(tokenAuthenticator),
 	))
 	s.Authenticator = union.NewFailOnError(authenticated, anonymous.NewAuthenticator(nil))
 	return nil

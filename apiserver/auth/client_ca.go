@@ -19,8 +19,8 @@ import (
 
 const clientCAKey = "client-ca-file"
 
-// delegatedAuthentication returns how other servers authenticate requests: client certificates,
-// and requests that this server forwards, with the user in headers.
+// delegatedAuthentication returns the data with which other servers authenticate requests: the CA of
+// client certificates, and the CA and headers of requests that this server forwards.
 func (s *Security) delegatedAuthentication() (map[string]string, error) {
 	clientCA, err := os.ReadFile(s.options.ClientCAFile)
 	if err != nil {
@@ -48,29 +48,29 @@ func (s *Security) delegatedAuthentication() (map[string]string, error) {
 // publishAuthentication writes delegatedAuthentication to the ConfigMap that other servers read,
 // for example kube-scheduler and aggregated API servers.
 func (s *Security) publishAuthentication(ctx context.Context) error {
-	want, err := s.delegatedAuthentication()
+	desired, err := s.delegatedAuthentication()
 	if err != nil {
 		return err
 	}
 	configMaps := s.options.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem)
-	found, err := configMaps.Get(ctx, policy.AuthenticationConfigMap, metav1.GetOptions{})
+	existing, err := configMaps.Get(ctx, policy.AuthenticationConfigMap, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		_, err = configMaps.Create(ctx, &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Name: policy.AuthenticationConfigMap, Namespace: metav1.NamespaceSystem},
-			Data:       want,
+			Data:       desired,
 		}, metav1.CreateOptions{})
-		if apierrors.IsAlreadyExists(err) { // another server with the same CA, or one that reports the conflict
+		if apierrors.IsAlreadyExists(err) { // another server has created it at the same time
 			err = nil
 		}
-	case err == nil && !maps.Equal(found.Data, want):
-		if found.Data[clientCAKey] != want[clientCAKey] && found.Data[clientCAKey] != "" {
+	case err == nil && !maps.Equal(existing.Data, desired):
+		if existing.Data[clientCAKey] != desired[clientCAKey] && existing.Data[clientCAKey] != "" {
 			klog.ErrorS(nil, "The store has the client CA of another certificate authority: credentials that one server has signed are invalid for the other. "+
 				"API servers that share an etcd need the same pki directory: copy it before the first start", "configmap", policy.AuthenticationConfigMap)
 		}
-		found = found.DeepCopy()
-		found.Data = want
-		_, err = configMaps.Update(ctx, found, metav1.UpdateOptions{})
+		existing = existing.DeepCopy()
+		existing.Data = desired
+		_, err = configMaps.Update(ctx, existing, metav1.UpdateOptions{})
 	}
 	if err != nil {
 		return fmt.Errorf("writing the client CA to configmap %s/%s: %w", metav1.NamespaceSystem, policy.AuthenticationConfigMap, err)
@@ -78,7 +78,7 @@ func (s *Security) publishAuthentication(ctx context.Context) error {
 	return nil
 }
 
-// waitForSync waits for the informers of the authorizers.
+// waitForSync blocks until the informers of the authorizers have synced.
 func (s *Security) waitForSync(ctx context.Context) error {
 	err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(context.Context) (bool, error) {
 		return s.resolver.Synced() && s.graph.Synced(), nil

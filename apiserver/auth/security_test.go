@@ -108,6 +108,7 @@ func (s *testServer) authenticate(t *testing.T, token string, cert *tls.Certific
 	return string(body[:n])
 }
 
+// certificate returns a client certificate of ca for id.
 func certificate(t *testing.T, ca *pki.Authority, id pki.Identity) *tls.Certificate {
 	t.Helper()
 	certPEM, keyPEM, err := ca.ClientPEM(id)
@@ -121,6 +122,7 @@ func certificate(t *testing.T, ca *pki.Authority, id pki.Identity) *tls.Certific
 	return &pair
 }
 
+// token returns a token of the service account a/web.
 func (s *testServer) token(t *testing.T) string {
 	t.Helper()
 	storage := s.Storages()[schema.GroupResource{Resource: "serviceaccounts/token"}].(rest.NamedCreater)
@@ -131,7 +133,7 @@ func (s *testServer) token(t *testing.T) string {
 	return out.(*authenticationv1.TokenRequest).Status.Token
 }
 
-func TestAuthentication(t *testing.T) {
+func TestCredentialsAreAuthenticated(t *testing.T) {
 	s := newTestServer(t)
 	otherCA, err := pki.Open(t.TempDir(), time.Now)
 	if err != nil {
@@ -150,39 +152,39 @@ func TestAuthentication(t *testing.T) {
 		cert  *tls.Certificate
 		want  string
 	}{
-		"nothing":                {want: "system:anonymous system:unauthenticated"},
-		"admin":                  {cert: certificate(t, s.ca, pki.Admin()), want: "kubernetes-admin system:masters,system:authenticated"},
-		"node":                   {cert: certificate(t, s.ca, pki.Node("n1")), want: "system:node:n1 system:nodes,system:authenticated"},
-		"certificate of another": {cert: certificate(t, otherCA, pki.Admin()), want: "401"},
-		"static token":           {token: "s3cret", want: "carl ops,dev,system:authenticated"},
-		"unknown token":          {token: "guess", want: "401"},
-		"service account token":  {token: s.token(t), want: "system:serviceaccount:a:web system:serviceaccounts,system:serviceaccounts:a,system:authenticated"},
-		"forged token":           {token: forged.Token, want: "401"},
+		"no credentials":            {want: "system:anonymous system:unauthenticated"},
+		"admin":                     {cert: certificate(t, s.ca, pki.Admin()), want: "kubernetes-admin system:masters,system:authenticated"},
+		"node":                      {cert: certificate(t, s.ca, pki.Node("n1")), want: "system:node:n1 system:nodes,system:authenticated"},
+		"certificate of another CA": {cert: certificate(t, otherCA, pki.Admin()), want: "401"},
+		"static token":              {token: "s3cret", want: "carl ops,dev,system:authenticated"},
+		"unknown token":             {token: "guess", want: "401"},
+		"service account token":     {token: s.token(t), want: "system:serviceaccount:a:web system:serviceaccounts,system:serviceaccounts:a,system:authenticated"},
+		"forged token":              {token: forged.Token, want: "401"},
 		"certificate takes precedence over token": {token: "guess", cert: certificate(t, s.ca, pki.Scheduler()), want: "system:kube-scheduler system:authenticated"},
 	} {
 		if got := s.authenticate(t, tc.token, tc.cert); got != tc.want {
-			t.Errorf("%s: %q, want %q", name, got, tc.want)
+			t.Errorf("%s: authenticated as %q, want %q", name, got, tc.want)
 		}
 	}
 }
 
-func TestTokenOfDeletedServiceAccount(t *testing.T) {
+func TestTokenOfDeletedServiceAccountIsRejected(t *testing.T) {
 	s := newTestServer(t)
 	token := s.token(t)
 	if got := s.authenticate(t, token, nil); got == "401" {
-		t.Fatal("a fresh token is refused")
+		t.Fatal("a new token is rejected")
 	}
 	if err := s.client.CoreV1().ServiceAccounts("a").Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(10 * time.Second); s.authenticate(t, token, nil) != "401"; {
 		if time.Now().After(deadline) {
-			t.Fatal("the token outlives its account")
+			t.Fatal("the token is valid 10 s after its account was deleted")
 		}
 	}
 }
 
-func TestHealthBeforeRolesSync(t *testing.T) {
+func TestHealthIsPublicBeforeRolesSync(t *testing.T) {
 	ca, err := pki.Open(t.TempDir(), time.Now)
 	if err != nil {
 		t.Fatal(err)
@@ -197,7 +199,7 @@ func TestHealthBeforeRolesSync(t *testing.T) {
 	} {
 		got, _, _ := security.Authorizer.Authorize(t.Context(), authorizer.AttributesRecord{User: &user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}}, Verb: "get", Path: path})
 		if got != want {
-			t.Errorf("%s: %v, want %v", path, got, want)
+			t.Errorf("%s: decision %v, want %v", path, got, want)
 		}
 	}
 }

@@ -74,7 +74,7 @@ func (c *testCluster) client(config *rest.Config, id pki.Identity) kubernetes.In
 	return client
 }
 
-// must fails the test if the setup returns an error.
+// must returns a function that returns its value, or fails the test if there is an error.
 func must[T any](t *testing.T) func(T, error) T {
 	return func(v T, err error) T {
 		t.Helper()
@@ -97,10 +97,11 @@ func (c *testCluster) checkStatus(request string, err error, code int32, text st
 	}
 }
 
-func (c *testCluster) eventually(what string, ok func() bool) {
+// eventually fails the test if ok does not return true within a minute.
+func (c *testCluster) eventually(condition string, ok func() bool) {
 	c.Helper()
 	if err := wait.PollUntilContextTimeout(c.Context(), 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return ok(), nil }); err != nil {
-		c.Fatalf("never: %s", what)
+		c.Fatalf("not true after a minute: %s", condition)
 	}
 }
 
@@ -116,20 +117,20 @@ func TestRBACOverHTTPS(t *testing.T) {
 	ctx := t.Context()
 	ann := c.client(&rest.Config{}, pki.Identity{Name: "ann"})
 	_, err := ann.CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
-	c.checkStatus("without a role", err, 403, `pods is forbidden: User "ann" cannot list resource "pods" in API group "" in the namespace "default"`)
+	c.checkStatus("list without a role", err, 403, `pods is forbidden: User "ann" cannot list resource "pods" in API group "" in the namespace "default"`)
 	must[*rbacv1.RoleBinding](t)(c.admin.RbacV1().RoleBindings("default").Create(ctx, bindAdmin("default", rbacv1.Subject{Kind: "User", Name: "ann"}), metav1.CreateOptions{}))
 	c.eventually("ann lists pods", func() bool { _, err := ann.CoreV1().Pods("default").List(ctx, metav1.ListOptions{}); return err == nil })
 	_, err = ann.CoreV1().Pods("kube-system").List(ctx, metav1.ListOptions{})
-	c.checkStatus("in another namespace", err, 403, `in the namespace "kube-system"`)
+	c.checkStatus("list in another namespace", err, 403, `in the namespace "kube-system"`)
 	_, err = ann.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-	c.checkStatus("of the cluster", err, 403, `cannot list resource "nodes" in API group "" at the cluster scope`)
+	c.checkStatus("list of nodes", err, 403, `cannot list resource "nodes" in API group "" at the cluster scope`)
 
-	strong := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "strong"}, Rules: []rbacv1.PolicyRule{{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"nodes"}}}}
-	_, err = ann.RbacV1().Roles("default").Create(ctx, strong, metav1.CreateOptions{})
-	c.checkStatus("granting what she lacks", err, 403, `is attempting to grant RBAC permissions not currently held:`+"\n"+`{APIGroups:[""], Resources:["nodes"], Verbs:["get"]}`)
-	strong.Rules[0].Resources = []string{"pods"}
-	_, err = ann.RbacV1().Roles("default").Create(ctx, strong, metav1.CreateOptions{})
-	c.checkStatus("granting what she has", err, 0, "")
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "reader"}, Rules: []rbacv1.PolicyRule{{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"nodes"}}}}
+	_, err = ann.RbacV1().Roles("default").Create(ctx, role, metav1.CreateOptions{})
+	c.checkStatus("grant of a permission that ann does not have", err, 403, `is attempting to grant RBAC permissions not currently held:`+"\n"+`{APIGroups:[""], Resources:["nodes"], Verbs:["get"]}`)
+	role.Rules[0].Resources = []string{"pods"}
+	_, err = ann.RbacV1().Roles("default").Create(ctx, role, metav1.CreateOptions{})
+	c.checkStatus("grant of a permission that ann has", err, 0, "")
 
 	review := &authorizationv1.SelfSubjectRulesReview{Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: "default"}}
 	rules := must[*authorizationv1.SelfSubjectRulesReview](t)(ann.AuthorizationV1().SelfSubjectRulesReviews().Create(ctx, review, metav1.CreateOptions{}))
@@ -150,10 +151,10 @@ func TestServiceAccountTokensOverHTTPS(t *testing.T) {
 		return c.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	}
 	if got := must[*authenticationv1.SelfSubjectReview](t)(whoAmI(web)).Status.UserInfo.Username; got != "system:serviceaccount:default:web" {
-		t.Errorf("the token speaks for %q", got)
+		t.Errorf("the token authenticates %q, want system:serviceaccount:default:web", got)
 	}
 	_, err := whoAmI(c.client(&rest.Config{BearerToken: token[:len(token)-8] + "AAAAAAAA"}, pki.Identity{}))
-	c.checkStatus("a forged token", err, 401, "Unauthorized")
+	c.checkStatus("request with a forged token", err, 401, "Unauthorized")
 	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: []string{"vault"}}}
 	if s := must[*authenticationv1.TokenReview](t)(c.admin.AuthenticationV1().TokenReviews().Create(ctx, review, metav1.CreateOptions{})).Status; s.Authenticated {
 		t.Error("the token is valid for another audience")
@@ -161,13 +162,13 @@ func TestServiceAccountTokensOverHTTPS(t *testing.T) {
 	if err := accounts.Delete(ctx, "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	c.eventually("the token ends with its account", func() bool { _, err := whoAmI(web); return apierrors.IsUnauthorized(err) })
+	c.eventually("the token of a deleted account is rejected", func() bool { _, err := whoAmI(web); return apierrors.IsUnauthorized(err) })
 }
 
 func TestNodeCredentialsOverHTTPS(t *testing.T) {
 	c := newTestCluster(t)
 	ctx := t.Context()
-	for _, name := range []string{"mine", "other"} {
+	for _, name := range []string{"a", "b"} {
 		must[*corev1.Secret](t)(c.admin.CoreV1().Secrets("default").Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}))
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{
 			NodeName: "node-" + name, Containers: []corev1.Container{{Name: "c", Image: "i"}},
@@ -175,27 +176,27 @@ func TestNodeCredentialsOverHTTPS(t *testing.T) {
 		}}
 		must[*corev1.Pod](t)(c.admin.CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{}))
 	}
-	node := c.client(&rest.Config{}, pki.Node("node-mine"))
+	node := c.client(&rest.Config{}, pki.Node("node-a"))
 	secrets, nodes := node.CoreV1().Secrets("default"), node.CoreV1().Nodes()
-	c.eventually("a node reads its pod's secret", func() bool { _, err := secrets.Get(ctx, "mine", metav1.GetOptions{}); return err == nil })
-	_, err := secrets.Get(ctx, "other", metav1.GetOptions{})
-	c.checkStatus("another's secret", err, 403, "no relationship found between node 'node-mine' and this object")
+	c.eventually("a node reads its pod's secret", func() bool { _, err := secrets.Get(ctx, "a", metav1.GetOptions{}); return err == nil })
+	_, err := secrets.Get(ctx, "b", metav1.GetOptions{})
+	c.checkStatus("secret of another node's pod", err, 403, "no relationship found between node 'node-a' and this object")
 	_, err = node.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
-	c.checkStatus("all pods", err, 403, "can only list/watch pods with spec.nodeName field selector")
-	pods, err := node.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=node-mine"})
+	c.checkStatus("list of all pods", err, 403, "can only list/watch pods with spec.nodeName field selector")
+	pods, err := node.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=node-a"})
 	if err != nil || len(pods.Items) != 1 {
-		t.Errorf("pods of the node: %v, %v", pods, err)
+		t.Errorf("pods of the node: %v, %v, want 1", pods, err)
 	}
-	_, err = nodes.Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-other"}}, metav1.CreateOptions{})
-	c.checkStatus("registering another", err, 403, `node "node-mine" is not allowed to modify node "node-other"`)
-	must[*corev1.Node](t)(nodes.Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-mine"}}, metav1.CreateOptions{}))
+	_, err = nodes.Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-b"}}, metav1.CreateOptions{})
+	c.checkStatus("registration of another node", err, 403, `node "node-a" is not allowed to modify node "node-b"`)
+	must[*corev1.Node](t)(nodes.Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-a"}}, metav1.CreateOptions{}))
 	patch := func(body string) error {
-		_, err := nodes.Patch(ctx, "node-mine", types.MergePatchType, []byte(body), metav1.PatchOptions{})
+		_, err := nodes.Patch(ctx, "node-a", types.MergePatchType, []byte(body), metav1.PatchOptions{})
 		return err
 	}
-	c.checkStatus("a taint", patch(`{"spec":{"taints":[{"key":"k","effect":"NoSchedule"}]}}`), 403, `node "node-mine" is not allowed to modify taints`)
-	c.checkStatus("a restricted label", patch(`{"metadata":{"labels":{"node-restriction.kubernetes.io/x":"y"}}}`), 403, "is not allowed to modify labels")
-	c.checkStatus("a label", patch(`{"metadata":{"labels":{"disk":"ssd"}}}`), 0, "")
-	c.checkStatus("another's pod", node.CoreV1().Pods("default").Delete(ctx, "other", metav1.DeleteOptions{}), 403, "can only delete pods with spec.nodeName set to itself")
-	c.checkStatus("its pod", node.CoreV1().Pods("default").Delete(ctx, "mine", metav1.DeleteOptions{}), 0, "")
+	c.checkStatus("change of a taint", patch(`{"spec":{"taints":[{"key":"k","effect":"NoSchedule"}]}}`), 403, `node "node-a" is not allowed to modify taints`)
+	c.checkStatus("change of a restricted label", patch(`{"metadata":{"labels":{"node-restriction.kubernetes.io/x":"y"}}}`), 403, "is not allowed to modify labels")
+	c.checkStatus("change of a label", patch(`{"metadata":{"labels":{"disk":"ssd"}}}`), 0, "")
+	c.checkStatus("delete of another node's pod", node.CoreV1().Pods("default").Delete(ctx, "b", metav1.DeleteOptions{}), 403, "can only delete pods with spec.nodeName set to itself")
+	c.checkStatus("delete of a pod of the node", node.CoreV1().Pods("default").Delete(ctx, "a", metav1.DeleteOptions{}), 0, "")
 }

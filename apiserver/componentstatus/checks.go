@@ -39,8 +39,8 @@ func (c *Checks) Set(name string, check Check) {
 func (c *Checks) get(name string) (Check, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	check, found := c.byName[name]
-	return check, found
+	check, ok := c.byName[name]
+	return check, ok
 }
 
 // names returns the names of the components in random order.

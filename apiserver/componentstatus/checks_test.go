@@ -7,9 +7,10 @@ import (
 	"testing"
 )
 
-// HTTPS accepts any certificate, and reports the answer of an unhealthy component and a closed connection.
-func TestHTTPS(t *testing.T) {
-	answer := func(status int, text string) *httptest.Server {
+// HTTPS accepts any serving certificate. It returns the response of an unhealthy component, and an
+// error if the connection is closed.
+func TestHTTPSReportsUnhealthyComponents(t *testing.T) {
+	serve := func(status int, text string) *httptest.Server {
 		server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path != "/healthz" {
 				t.Errorf("path %q, want /healthz", r.URL.Path)
@@ -20,11 +21,11 @@ func TestHTTPS(t *testing.T) {
 		return server
 	}
 	address := func(s *httptest.Server) string { return s.Listener.Addr().String() }
-	if err := HTTPS(address(answer(http.StatusOK, "ok")))(t.Context()); err != nil {
-		t.Errorf("healthy component: %v", err)
+	if err := HTTPS(address(serve(http.StatusOK, "ok")))(t.Context()); err != nil {
+		t.Errorf("healthy component: %v, want no error", err)
 	}
-	if err := HTTPS(address(answer(http.StatusServiceUnavailable, "stuck")))(t.Context()); err == nil || err.Error() != "HTTP status 503: stuck" {
-		t.Errorf("unhealthy component: %v", err)
+	if err := HTTPS(address(serve(http.StatusServiceUnavailable, "stuck")))(t.Context()); err == nil || err.Error() != "HTTP status 503: stuck" {
+		t.Errorf("unhealthy component: %v, want HTTP status 503: stuck", err)
 	}
 	closing, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -3,8 +3,8 @@
 //
 // Invariants:
 //
-//   - A request ends after checkTimeout, also if a component does not respond.
+//   - A request ends after checkTimeout, even if a component does not respond.
 //   - The object of an unhealthy component is returned like any other. The request does not fail.
 //
-// Differences from Kubernetes: the object of an unknown component is answered with 404 and not 500.
+// Differences from Kubernetes: a get of an unknown component returns 404, not 500.
 package componentstatus

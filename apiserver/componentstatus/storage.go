@@ -53,8 +53,8 @@ func (storage) ShortNames() []string    { return []string{"cs"} }
 
 // Get checks one component.
 func (s storage) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
-	check, found := s.checks.get(name)
-	if !found {
+	check, ok := s.checks.get(name)
+	if !ok {
 		return nil, apierrors.NewNotFound(resource, name)
 	}
 	return run(ctx, name, check), nil

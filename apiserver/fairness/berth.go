@@ -8,7 +8,7 @@ import (
 	"k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap"
 )
 
-// These are users of Berth's components, see apiserver/auth/pki.
+// Users of Berth's components, see apiserver/auth/pki.
 const (
 	simulatedNodes = "system:berth:simulated-nodes"
 	descheduler    = "system:berth:descheduler"
@@ -19,7 +19,7 @@ const (
 // counterparts in Kubernetes: nodes, and controllers.
 func berthFlowSchemas() []*flowcontrolv1.FlowSchema {
 	byUser := bootstrap.SuggestedFlowSchemaSystemNodes.Spec.DistinguisherMethod
-	every := flowcontrolv1.ResourcePolicyRule{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}, ClusterScope: true, Namespaces: []string{"*"}}
+	all := flowcontrolv1.ResourcePolicyRule{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}, ClusterScope: true, Namespaces: []string{"*"}}
 	status := flowcontrolv1.ResourcePolicyRule{Verbs: []string{"*"}, APIGroups: []string{corev1.GroupName}, Resources: []string{"nodes", "nodes/status"}, ClusterScope: true, Namespaces: []string{"*"}}
 	leases := flowcontrolv1.ResourcePolicyRule{Verbs: []string{"*"}, APIGroups: []string{coordinationv1.GroupName}, Resources: []string{"leases"}, Namespaces: []string{"*"}}
 	level := func(template *flowcontrolv1.FlowSchema) string { return template.Spec.PriorityLevelConfiguration.Name }
@@ -36,7 +36,7 @@ func berthFlowSchemas() []*flowcontrolv1.FlowSchema {
 	}
 	return []*flowcontrolv1.FlowSchema{
 		schema("berth-node-high", bootstrap.SuggestedFlowSchemaSystemNodeHigh, []string{simulatedNodes}, status, leases),
-		schema("berth-nodes", bootstrap.SuggestedFlowSchemaSystemNodes, []string{simulatedNodes}, every),
-		schema("berth-controllers", bootstrap.SuggestedFlowSchemaKubeControllerManager, []string{descheduler, localDirectory}, every),
+		schema("berth-nodes", bootstrap.SuggestedFlowSchemaSystemNodes, []string{simulatedNodes}, all),
+		schema("berth-controllers", bootstrap.SuggestedFlowSchemaKubeControllerManager, []string{descheduler, localDirectory}, all),
 	}
 }

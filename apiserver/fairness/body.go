@@ -30,24 +30,24 @@ const (
 var errTooManyBytes = errors.New("the bodies of unfinished requests exceed the limit")
 
 // withBody reads the body of a request before the handler runs. limit is the maximum size; the
-// handler answers 413 to a larger body, whose remainder is not read here.
+// handler returns 413 for a larger body, whose remainder is not read here.
 func withBody(handler http.Handler, isLongRunning request.LongRunningRequestCheck, serializer runtime.NegotiatedSerializer, budget *bodyBudget, limit int64) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		info, found := request.RequestInfoFrom(r.Context())
-		if !found || r.Body == nil || r.Body == http.NoBody || isLongRunning(r, info) {
+		info, ok := request.RequestInfoFrom(r.Context())
+		if !ok || r.Body == nil || r.Body == http.NoBody || isLongRunning(r, info) {
 			handler.ServeHTTP(w, r)
 			return
 		}
 		name := ""
-		if user, found := request.UserFrom(r.Context()); found {
+		if user, ok := request.UserFrom(r.Context()); ok {
 			name = user.GetName()
 		}
 		charge := budget.open(name)
 		defer charge.close()
 		deadlines := http.NewResponseController(w)
-		limited := deadlines.SetReadDeadline(time.Now().Add(bodyTimeout)) == nil // in-process requests have no deadline
+		hasDeadline := deadlines.SetReadDeadline(time.Now().Add(bodyTimeout)) == nil // in-process requests have no deadline
 		body, err := readBody(r.Body, limit, charge)
-		if limited && err == nil {
+		if hasDeadline && err == nil {
 			_ = deadlines.SetReadDeadline(time.Time{}) // for the next request on the connection
 		}
 		if err != nil {

@@ -34,14 +34,14 @@ func serveBody(t *testing.T, budget *bodyBudget, name string, body io.Reader) (i
 	return w.Code, got
 }
 
-func TestBodies(t *testing.T) {
+func TestWithBodyReadsBody(t *testing.T) {
 	for name, tc := range map[string]struct {
 		body io.Reader
 		code int
 		want string
 	}{
 		"whole":     {strings.NewReader("0123456789"), http.StatusOK, "0123456789"},
-		"too large": {strings.NewReader("0123456789abc"), http.StatusOK, "0123456789a"}, // the handler answers 413
+		"too large": {strings.NewReader("0123456789abc"), http.StatusOK, "0123456789a"}, // the handler returns 413
 		"broken":    {io.MultiReader(strings.NewReader("01"), errorReader{}), http.StatusBadRequest, ""},
 	} {
 		if code, got := serveBody(t, newBodyBudget(100, 100), "a", tc.body); code != tc.code || got != tc.want {
@@ -56,23 +56,23 @@ func (errorReader) Read([]byte) (int, error) { return 0, errors.New("broken") }
 
 // The bodies of one user's unfinished requests are limited. Other users are not affected until the
 // total is reached.
-func TestBodyBudget(t *testing.T) {
+func TestBodyBudgetLimitsUsersAndTotal(t *testing.T) {
 	budget := newBodyBudget(12, 20)
-	open := budget.open("a")
-	open.add(8)
+	chargeA := budget.open("a")
+	chargeA.add(8)
 	for name, want := range map[string]int{"a": http.StatusTooManyRequests, "b": http.StatusOK} {
 		if code, _ := serveBody(t, budget, name, bytes.NewReader(make([]byte, 8))); code != want {
 			t.Errorf("8 more bytes of user %s: status %d, want %d", name, code, want)
 		}
 	}
-	other := budget.open("b")
-	other.add(8)
+	chargeB := budget.open("b")
+	chargeB.add(8)
 	if code, _ := serveBody(t, budget, "c", bytes.NewReader(make([]byte, 8))); code != http.StatusTooManyRequests {
 		t.Errorf("8 bytes beyond the total: status %d, want 429", code)
 	}
-	open.close()
-	other.close()
+	chargeA.close()
+	chargeB.close()
 	if budget.sum != 0 || len(budget.users) != 0 {
-		t.Errorf("after all requests: %d bytes, %v", budget.sum, budget.users)
+		t.Errorf("after all requests: %d bytes, users %v, want none", budget.sum, budget.users)
 	}
 }

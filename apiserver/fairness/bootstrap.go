@@ -19,8 +19,8 @@ import (
 const (
 	// syncInterval is how often the configuration is compared.
 	syncInterval = time.Minute
-	// bootstrapWorkers is the number of concurrent writes. Sequential writes would delay a start by
-	// twenty disk syncs.
+	// bootstrapWorkers is the number of concurrent writes. Sequential writes would delay the start by
+	// about twenty disk syncs.
 	bootstrapWorkers = 8
 )
 
@@ -56,9 +56,9 @@ func Bootstrap(ctx context.Context, client kubernetes.Interface) error {
 		if spec.Exempt != nil && into.Spec.Exempt != nil {
 			spec.Exempt = into.Spec.Exempt // users may change the shares of the exempt level
 		}
-		same := equality.Semantic.DeepEqual(into.Spec, *spec)
+		equal := equality.Semantic.DeepEqual(into.Spec, *spec)
 		into.Spec = *spec
-		return same
+		return equal
 	})
 	schemas := client.FlowcontrolV1().FlowSchemas()
 	desiredSchemas := map[string]configObject[*flowcontrolv1.FlowSchema]{}
@@ -69,9 +69,9 @@ func Bootstrap(ctx context.Context, client kubernetes.Interface) error {
 		return errors.Join(err, fmt.Errorf("listing flow schemas: %w", listErr))
 	}
 	return errors.Join(err, reconcile(ctx, "flow schema", schemas, desiredSchemas, pointers(currentSchemas.Items), func(into, from *flowcontrolv1.FlowSchema) bool {
-		same := equality.Semantic.DeepEqual(into.Spec, from.Spec)
+		equal := equality.Semantic.DeepEqual(into.Spec, from.Spec)
 		into.Spec = *from.Spec.DeepCopy()
-		return same
+		return equal
 	}))
 }
 
@@ -108,7 +108,7 @@ type writer[T any] interface {
 }
 
 // reconcile makes the current objects equal to the desired ones. setSpec copies a specification and
-// reports whether it was the same.
+// reports whether both were equal.
 func reconcile[T object[T]](ctx context.Context, kind string, client writer[T], desired map[string]configObject[T], current []T, setSpec func(into, from T) bool) error {
 	var tasks []func() error
 	missing := map[string]bool{}
@@ -116,16 +116,16 @@ func reconcile[T object[T]](ctx context.Context, kind string, client writer[T], 
 		missing[name] = true
 	}
 	for _, o := range current {
-		w, found := desired[o.GetName()]
+		d, ok := desired[o.GetName()]
 		delete(missing, o.GetName())
 		switch {
-		case !found && o.GetAnnotations()[flowcontrolv1.AutoUpdateAnnotationKey] == "true":
+		case !ok && o.GetAnnotations()[flowcontrolv1.AutoUpdateAnnotationKey] == "true":
 			tasks = append(tasks, func() error {
 				return ignore(client.Delete(ctx, o.GetName(), metav1.DeleteOptions{}), apierrors.IsNotFound)
 			})
-		case found && (w.mandatory || isAutoUpdated(o)):
+		case ok && (d.mandatory || isAutoUpdated(o)):
 			changed := o.DeepCopy()
-			if setSpec(changed, w.object) {
+			if setSpec(changed, d.object) {
 				continue
 			}
 			tasks = append(tasks, func() error {
@@ -151,14 +151,15 @@ func reconcile[T object[T]](ctx context.Context, kind string, client writer[T], 
 // isAutoUpdated reports whether the server updates an object: if its annotation allows it or, without
 // the annotation, if the object was never changed.
 func isAutoUpdated(o metav1.Object) bool {
-	if value, found := o.GetAnnotations()[flowcontrolv1.AutoUpdateAnnotationKey]; found {
+	if value, ok := o.GetAnnotations()[flowcontrolv1.AutoUpdateAnnotationKey]; ok {
 		return value == "true"
 	}
 	return o.GetGeneration() == 1
 }
 
-func ignore(err error, is func(error) bool) error {
-	if is(err) {
+// ignore returns nil if matches reports true for err, and err otherwise.
+func ignore(err error, matches func(error) bool) error {
+	if matches(err) {
 		return nil
 	}
 	return err

@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-func TestBootstrap(t *testing.T) {
+func TestBootstrapKeepsChangesOfUsers(t *testing.T) {
 	changed := func(name, update string, generation int64) *flowcontrolv1.FlowSchema {
 		f := &flowcontrolv1.FlowSchema{ObjectMeta: metav1.ObjectMeta{Name: name, Generation: generation}}
 		f.Spec.MatchingPrecedence = 7
@@ -33,12 +33,12 @@ func TestBootstrap(t *testing.T) {
 	for _, f := range list.Items {
 		got[f.Name] = f.Spec.MatchingPrecedence == 7
 	}
-	for name, kept := range map[string]bool{"exempt": false, "probes": true, "system-nodes": false, "service-accounts": false, "global-default": true, "users": true, "berth-node-high": false} {
-		if unchanged, found := got[name]; !found || unchanged != kept {
-			t.Errorf("%s: exists %t, keeps the change %t, want %t", name, found, unchanged, kept)
+	for name, want := range map[string]bool{"exempt": false, "probes": true, "system-nodes": false, "service-accounts": false, "global-default": true, "users": true, "berth-node-high": false} {
+		if unchanged, ok := got[name]; !ok || unchanged != want {
+			t.Errorf("%s: exists %t, keeps the change %t, want %t", name, ok, unchanged, want)
 		}
 	}
-	if _, found := got["obsolete"]; found {
+	if _, ok := got["obsolete"]; ok {
 		t.Error("a schema of an earlier release was not deleted")
 	}
 	if want := len(bootstrap.MandatoryFlowSchemas) + len(bootstrap.SuggestedFlowSchemas) + len(berthFlowSchemas()) + 1; len(got) != want {

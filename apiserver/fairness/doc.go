@@ -5,11 +5,11 @@
 //
 //	read the body under a deadline -> wait for a seat in a priority level -> handler
 //
-// A slow client therefore holds a connection, but no seat. Bodies are limited in size, and all
-// unfinished requests of a user together.
+// A slow client therefore holds a connection, but no seat. The size of each body is limited, and
+// so is the total of a user's unfinished requests.
 //
-// Bootstrap creates upstream's bootstrap configuration and maintains it. In addition it has flow schemas
-// for Berth's own components.
+// Bootstrap creates upstream's bootstrap configuration and maintains it. It adds flow schemas for
+// Berth's components.
 //
 // Difference from kube-apiserver: a request is authorized before it waits for a seat. Berth's
 // authorizers do not wait for other systems.

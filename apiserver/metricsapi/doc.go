@@ -1,6 +1,6 @@
 // Package metricsapi serves metrics.k8s.io: the current CPU and memory usage of nodes and pods, for
-// example for kubectl top. It reads the summaries of node agents on request and caches them for a
-// moment. There is no background loop.
+// example for kubectl top. It reads the summaries of node agents on request and caches them for two
+// seconds. There is no background loop.
 //
 // Invariants:
 //

@@ -29,7 +29,7 @@ func New(agents *nodeclient.ConnectionGetter, nodes, pods *registry.Store) *Prov
 }
 
 // Nodes returns the storage of nodes in metrics.k8s.io.
-func (u *Provider) Nodes() rest.Storage { return nodeMetrics{u} }
+func (p *Provider) Nodes() rest.Storage { return nodeMetrics{p} }
 
 type nodeMetrics struct{ provider *Provider }
 
@@ -52,15 +52,15 @@ func (m nodeMetrics) Get(ctx context.Context, name string, _ *metav1.GetOptions)
 		return nil, err
 	}
 	node := obj.(*corev1.Node)
-	got, err := m.provider.summaries.get(ctx, node, time.Time{})
+	s, err := m.provider.summaries.get(ctx, node, time.Time{})
 	if err != nil {
 		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("metrics of node %q are not available: %v", name, err))
 	}
-	found, ok := newNodeMetrics(node, got)
+	metrics, ok := newNodeMetrics(node, s)
 	if !ok {
 		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("node %q does not report CPU and memory usage", name))
 	}
-	return found, nil
+	return metrics, nil
 }
 
 func (m nodeMetrics) List(ctx context.Context, options *internalversion.ListOptions) (runtime.Object, error) {
@@ -72,9 +72,9 @@ func (m nodeMetrics) List(ctx context.Context, options *internalversion.ListOpti
 	samples := m.provider.summaries.getAll(ctx, nodes, nil)
 	list := &metricsv1beta1.NodeMetricsList{Items: []metricsv1beta1.NodeMetrics{}}
 	for _, n := range nodes {
-		if got, ok := samples[n.Name]; ok {
-			if found, ok := newNodeMetrics(n, got); ok {
-				list.Items = append(list.Items, *found)
+		if s, ok := samples[n.Name]; ok {
+			if metrics, ok := newNodeMetrics(n, s); ok {
+				list.Items = append(list.Items, *metrics)
 			}
 		}
 	}
@@ -100,13 +100,14 @@ func nodeRow(m *metricsv1beta1.NodeMetrics) metav1.TableRow {
 	return newRow(m, m.Name, m.Usage, m.Window)
 }
 
-func newNodeMetrics(node *corev1.Node, got sample) (*metricsv1beta1.NodeMetrics, bool) {
-	s := got.summary.Node
-	used, at, ok := usageOf(s.CPU, s.Memory)
+// newNodeMetrics returns the metrics of a node. It returns false if the sample has no CPU or memory
+// usage of the node.
+func newNodeMetrics(node *corev1.Node, s sample) (*metricsv1beta1.NodeMetrics, bool) {
+	usage, at, ok := usageOf(s.summary.Node.CPU, s.summary.Node.Memory)
 	if !ok {
 		return nil, false
 	}
-	return &metricsv1beta1.NodeMetrics{ObjectMeta: newObjectMeta(node.Name, "", node.Labels, at), Timestamp: at, Window: metav1.Duration{Duration: got.window}, Usage: used}, true
+	return &metricsv1beta1.NodeMetrics{ObjectMeta: newObjectMeta(node.Name, "", node.Labels, at), Timestamp: at, Window: metav1.Duration{Duration: s.window}, Usage: usage}, true
 }
 
 // selectorOptions returns list options with only the selectors of o.

@@ -17,7 +17,7 @@ import (
 )
 
 // Pods returns the storage of pods in metrics.k8s.io.
-func (u *Provider) Pods() rest.Storage { return podMetrics{u} }
+func (p *Provider) Pods() rest.Storage { return podMetrics{p} }
 
 type podMetrics struct{ provider *Provider }
 
@@ -47,14 +47,14 @@ func (m podMetrics) Get(ctx context.Context, name string, _ *metav1.GetOptions) 
 	if err != nil {
 		return nil, err
 	}
-	got, err := m.provider.summaries.get(ctx, node.(*corev1.Node), lastStart(pod))
+	s, err := m.provider.summaries.get(ctx, node.(*corev1.Node), lastStart(pod))
 	if err != nil {
 		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("metrics of pod %q are not available: node %q: %v", name, pod.Spec.NodeName, err))
 	}
-	for i := range got.summary.Pods {
-		if got.summary.Pods[i].PodRef.UID == string(pod.UID) {
-			if found, ok := newPodMetrics(pod, &got.summary.Pods[i], got); ok {
-				return found, nil
+	for i := range s.summary.Pods {
+		if s.summary.Pods[i].PodRef.UID == string(pod.UID) {
+			if metrics, ok := newPodMetrics(pod, &s.summary.Pods[i], s); ok {
+				return metrics, nil
 			}
 		}
 	}
@@ -67,22 +67,23 @@ func (m podMetrics) List(ctx context.Context, options *internalversion.ListOptio
 		return nil, err
 	}
 	pods := obj.(*corev1.PodList).Items
-	measured, err := m.podSamples(ctx, pods)
+	samples, err := m.podSamples(ctx, pods)
 	if err != nil {
 		return nil, err
 	}
 	list := &metricsv1beta1.PodMetricsList{Items: []metricsv1beta1.PodMetrics{}}
 	for i := range pods {
 		p := &pods[i]
-		if f, ok := measured[p.UID]; ok {
-			if found, ok := newPodMetrics(p, f.stats, f.sample); ok {
-				list.Items = append(list.Items, *found)
+		if s, ok := samples[p.UID]; ok {
+			if metrics, ok := newPodMetrics(p, s.stats, s.sample); ok {
+				list.Items = append(list.Items, *metrics)
 			}
 		}
 	}
 	return list, nil
 }
 
+// podSample is a pod's statistics and the sample of its node that contains them.
 type podSample struct {
 	stats  *stats.PodStats
 	sample sample
@@ -104,28 +105,28 @@ func (m podMetrics) podSamples(ctx context.Context, pods []corev1.Pod) (map[type
 	if err != nil {
 		return nil, err
 	}
-	exists := map[string]bool{}
+	existing := map[string]bool{}
 	var nodes []*corev1.Node
 	for _, n := range pointers(obj.(*corev1.NodeList).Items) {
-		exists[n.Name] = true
+		existing[n.Name] = true
 		if _, ok := notBefore[n.Name]; ok {
 			nodes = append(nodes, n)
 		}
 	}
-	m.provider.summaries.prune(exists)
-	on := map[types.UID]string{} // a node can report its own pods only
+	m.provider.summaries.prune(existing)
+	nodeOf := map[types.UID]string{} // a node may report only the pods that are bound to it
 	for i := range pods {
-		on[pods[i].UID] = pods[i].Spec.NodeName
+		nodeOf[pods[i].UID] = pods[i].Spec.NodeName
 	}
-	found := map[types.UID]podSample{}
+	samples := map[types.UID]podSample{}
 	for node, s := range m.provider.summaries.getAll(ctx, nodes, notBefore) {
 		for i := range s.summary.Pods {
-			if uid := types.UID(s.summary.Pods[i].PodRef.UID); on[uid] == node {
-				found[uid] = podSample{&s.summary.Pods[i], s}
+			if uid := types.UID(s.summary.Pods[i].PodRef.UID); nodeOf[uid] == node {
+				samples[uid] = podSample{&s.summary.Pods[i], s}
 			}
 		}
 	}
-	return found, nil
+	return samples, nil
 }
 
 // lastStart returns the start time of the most recently started container plus one second, because
@@ -168,18 +169,18 @@ func podRow(m *metricsv1beta1.PodMetrics) metav1.TableRow {
 }
 
 // newPodMetrics returns the metrics of a pod. It returns false if a container has no sample.
-func newPodMetrics(pod *corev1.Pod, s *stats.PodStats, got sample) (*metricsv1beta1.PodMetrics, bool) {
-	out := &metricsv1beta1.PodMetrics{Window: metav1.Duration{Duration: got.window}, Containers: []metricsv1beta1.ContainerMetrics{}}
-	for i := range s.Containers {
-		c := &s.Containers[i]
-		used, at, ok := usageOf(c.CPU, c.Memory)
+func newPodMetrics(pod *corev1.Pod, p *stats.PodStats, s sample) (*metricsv1beta1.PodMetrics, bool) {
+	out := &metricsv1beta1.PodMetrics{Window: metav1.Duration{Duration: s.window}, Containers: []metricsv1beta1.ContainerMetrics{}}
+	for i := range p.Containers {
+		c := &p.Containers[i]
+		usage, at, ok := usageOf(c.CPU, c.Memory)
 		if !ok {
 			return nil, false
 		}
 		if out.Timestamp.IsZero() || at.Before(&out.Timestamp) {
 			out.Timestamp = at
 		}
-		out.Containers = append(out.Containers, metricsv1beta1.ContainerMetrics{Name: c.Name, Usage: used})
+		out.Containers = append(out.Containers, metricsv1beta1.ContainerMetrics{Name: c.Name, Usage: usage})
 	}
 	out.ObjectMeta = newObjectMeta(pod.Name, pod.Namespace, pod.Labels, out.Timestamp)
 	return out, len(out.Containers) > 0

@@ -48,8 +48,8 @@ type summaryCache struct {
 	entries map[string]*cacheEntry // by node
 }
 
-// cacheEntry is the cached sample of a node. The holder of the lock reads the summary; others wait
-// for it.
+// cacheEntry is the cached sample of a node. The holder of the lock reads the summary; other callers
+// wait for it.
 type cacheEntry struct {
 	lock chan struct{} // holds a value while locked
 	last sample
@@ -66,7 +66,7 @@ func (s *summaryCache) entry(node string) *cacheEntry {
 	return e
 }
 
-// prune removes the entries of other nodes.
+// prune removes the entries of nodes that are not in the set.
 func (s *summaryCache) prune(nodes map[string]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,22 +92,22 @@ func (s *summaryCache) get(ctx context.Context, node *corev1.Node, after time.Ti
 	if e.last.summary != nil && time.Since(e.last.at) < cacheTTL && e.last.at.After(after) {
 		return e.last, nil
 	}
-	got, err := s.fetch(ctx, node)
-	if err == nil && !hasCPURates(got) {
-		e.last = sample{summary: got, at: time.Now()}
+	summary, err := s.fetch(ctx, node)
+	if err == nil && !hasCPURates(summary) {
+		e.last = sample{summary: summary, at: time.Now()}
 		select {
 		case <-ctx.Done():
 			return sample{}, ctx.Err()
 		case <-time.After(secondSampleDelay):
 		}
-		got, err = s.fetch(ctx, node)
+		summary, err = s.fetch(ctx, node)
 	}
 	if err != nil {
 		return sample{}, err
 	}
-	next := sample{summary: got, at: time.Now(), window: defaultWindow}
-	if was := e.last.summary; was != nil && was.Node.CPU != nil && got.Node.CPU != nil {
-		if d := got.Node.CPU.Time.Sub(was.Node.CPU.Time.Time).Round(time.Millisecond); d > 0 {
+	next := sample{summary: summary, at: time.Now(), window: defaultWindow}
+	if previous := e.last.summary; previous != nil && previous.Node.CPU != nil && summary.Node.CPU != nil {
+		if d := summary.Node.CPU.Time.Sub(previous.Node.CPU.Time.Time).Round(time.Millisecond); d > 0 {
 			next.window = d
 		}
 	}
@@ -162,18 +162,18 @@ func (s *summaryCache) getAll(ctx context.Context, nodes []*corev1.Node, after m
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	gate := make(chan struct{}, maxConcurrentRequests)
-	found := make(map[string]sample, len(nodes))
+	samples := make(map[string]sample, len(nodes))
 	for _, n := range nodes {
 		gate <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-gate }()
-			if got, err := s.get(ctx, n, after[n.Name]); err == nil {
+			if fetched, err := s.get(ctx, n, after[n.Name]); err == nil {
 				mu.Lock()
 				defer mu.Unlock()
-				found[n.Name] = got
+				samples[n.Name] = fetched
 			}
 		})
 	}
 	wg.Wait()
-	return found
+	return samples
 }

@@ -19,7 +19,7 @@ func TestGetTimesOutWaitingForOtherRequests(t *testing.T) {
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
 		start := time.Now()
 		if _, err := s.get(t.Context(), node, time.Time{}); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != requestTimeout {
-			t.Errorf("%v after %s", err, time.Since(start))
+			t.Errorf("get returns %v after %s, want %v after %s", err, time.Since(start), context.DeadlineExceeded, requestTimeout)
 		}
 	})
 }

@@ -44,9 +44,9 @@ func newTable(options runtime.Object, rows ...metav1.TableRow) *metav1.Table {
 	return t
 }
 
-func newRow(object runtime.Object, name string, used corev1.ResourceList, window metav1.Duration) metav1.TableRow {
+func newRow(object runtime.Object, name string, usage corev1.ResourceList, window metav1.Duration) metav1.TableRow {
 	return metav1.TableRow{
-		Cells:  []any{name, used.Cpu().String(), used.Memory().String(), window.Duration.String()},
+		Cells:  []any{name, usage.Cpu().String(), usage.Memory().String(), window.Duration.String()},
 		Object: runtime.RawExtension{Object: object},
 	}
 }

@@ -42,8 +42,8 @@ type ConnectionGetter struct {
 
 // New returns a getter that reads nodes with getNode and verifies agents with the certificates of
 // authority.
-func New(authority *pki.Authority, node func(ctx context.Context, name string) (*corev1.Node, error)) *ConnectionGetter {
-	return &ConnectionGetter{authority: authority, getNode: node, identity: clientIdentity{authority: authority},
+func New(authority *pki.Authority, getNode func(ctx context.Context, name string) (*corev1.Node, error)) *ConnectionGetter {
+	return &ConnectionGetter{authority: authority, getNode: getNode, identity: clientIdentity{authority: authority},
 		transports: lru.NewWithEvictionFunc(maxTransports, func(_ lru.Key, t any) { t.(*http.Transport).CloseIdleConnections() })}
 }
 
@@ -58,8 +58,8 @@ type Connection struct {
 }
 
 // URLFor returns the URL of a path of the agent.
-func (a Connection) URLFor(path string, query url.Values) *url.URL {
-	u := *a.URL
+func (c Connection) URLFor(path string, query url.Values) *url.URL {
+	u := *c.URL
 	u.Path = strings.TrimSuffix(u.Path, "/") + path
 	u.RawPath = ""
 	u.RawQuery = query.Encode()
@@ -67,39 +67,39 @@ func (a Connection) URLFor(path string, query url.Values) *url.URL {
 }
 
 // Get returns the connection to the agent of the named node.
-func (a *ConnectionGetter) Get(ctx context.Context, name string) (Connection, error) {
-	node, err := a.getNode(ctx, name)
+func (g *ConnectionGetter) Get(ctx context.Context, name string) (Connection, error) {
+	node, err := g.getNode(ctx, name)
 	if err != nil {
 		return Connection{}, err
 	}
-	return a.ForNode(node)
+	return g.ForNode(node)
 }
 
 // ForNode returns the connection to the agent of a node. It returns a bad request if the node has
 // no agent.
-func (a *ConnectionGetter) ForNode(node *corev1.Node) (Connection, error) {
+func (g *ConnectionGetter) ForNode(node *corev1.Node) (Connection, error) {
 	base, commonName, err := locate(node)
 	if err != nil {
 		return Connection{}, apierrors.NewBadRequest(err.Error())
 	}
-	return Connection{URL: base, Transport: a.transport(commonName, base.Host), Simulated: strings.HasPrefix(node.Status.NodeInfo.ContainerRuntimeVersion, "simulated://")}, nil
+	return Connection{URL: base, Transport: g.transport(commonName, base.Host), Simulated: strings.HasPrefix(node.Status.NodeInfo.ContainerRuntimeVersion, "simulated://")}, nil
 }
 
-func (a *ConnectionGetter) transport(commonName, host string) *http.Transport {
+func (g *ConnectionGetter) transport(commonName, host string) *http.Transport {
 	key := commonName + " " + host
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if t, ok := a.transports.Get(key); ok {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if t, ok := g.transports.Get(key); ok {
 		return t.(*http.Transport)
 	}
 	t := &http.Transport{
 		DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
 		TLSHandshakeTimeout: dialTimeout,
-		TLSClientConfig:     a.identity.tlsConfig(commonName),
+		TLSClientConfig:     g.identity.tlsConfig(commonName),
 		MaxIdleConnsPerHost: maxIdleConns,
 		IdleConnTimeout:     idleTimeout,
 	}
-	a.transports.Add(key, t)
+	g.transports.Add(key, t)
 	return t
 }
 

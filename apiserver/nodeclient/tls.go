@@ -10,13 +10,13 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/pki"
 )
 
-// clientIdentity is the client certificate of this server towards node agents. The key is never
+// clientIdentity is the certificate that the API server presents to node agents. Its key is never
 // written to disk.
 type clientIdentity struct {
 	authority *pki.Authority
 
 	mu   sync.Mutex
-	cert *pki.Renewing
+	cert *pki.RenewingCertificate
 }
 
 // tlsConfig returns the TLS configuration for an agent with the common name.
@@ -53,7 +53,7 @@ func (i *clientIdentity) verify(s tls.ConnectionState, commonName string) error 
 	return nil
 }
 
-// clientCertificate returns the client certificate, which is created on first use.
+// clientCertificate returns the client certificate. The first call creates it.
 func (i *clientIdentity) clientCertificate() (*tls.Certificate, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

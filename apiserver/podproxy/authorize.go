@@ -3,6 +3,7 @@ package podproxy
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -28,7 +29,7 @@ func authorizeCreate(ctx context.Context, authz authorizer.Authorizer) error {
 	case err != nil:
 		return apierrors.NewInternalError(err)
 	case reason == "":
-		reason = "user \"" + attrs.GetUser().GetName() + "\" needs the verb \"create\" on \"" + attrs.GetResource() + "/" + attrs.GetSubresource() + "\" to open a stream"
+		reason = fmt.Sprintf(`user %q needs the verb "create" on "%s/%s" to open a stream`, attrs.GetUser().GetName(), attrs.GetResource(), attrs.GetSubresource())
 	}
 	return apierrors.NewForbidden(resource, attrs.GetName(), errors.New(reason))
 }

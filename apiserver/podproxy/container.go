@@ -27,33 +27,33 @@ func (p PodGetter) get(ctx context.Context, name string) (*corev1.Pod, error) {
 	return pod, nil
 }
 
-// resolveContainer returns the container with the name. The name may be empty if the pod has one
-// container only.
+// resolveContainer returns the name of the container. name may be empty if the pod has only one
+// container.
 func resolveContainer(pod *corev1.Pod, name string) (string, error) {
-	var regular, init, ephemeral []string
+	var regular, initContainers, ephemeral []string
 	for _, c := range pod.Spec.Containers {
 		regular = append(regular, c.Name)
 	}
 	for _, c := range pod.Spec.InitContainers {
-		init = append(init, c.Name)
+		initContainers = append(initContainers, c.Name)
 	}
 	for _, c := range pod.Spec.EphemeralContainers {
 		ephemeral = append(ephemeral, c.Name)
 	}
 	switch {
-	case name != "" && slices.Contains(slices.Concat(regular, init, ephemeral), name):
+	case name != "" && slices.Contains(slices.Concat(regular, initContainers, ephemeral), name):
 		return name, nil
 	case name != "":
 		return "", apierrors.NewBadRequest(fmt.Sprintf("container %s is not valid for pod %s", name, pod.Name))
 	case len(regular) == 1:
 		return regular[0], nil
 	}
-	text := fmt.Sprintf("a container name must be specified for pod %s, choose one of: [%s]", pod.Name, strings.Join(regular, " "))
-	if len(init) > 0 {
-		text += fmt.Sprintf(" or one of the init containers: [%s]", strings.Join(init, " "))
+	message := fmt.Sprintf("a container name must be specified for pod %s, choose one of: [%s]", pod.Name, strings.Join(regular, " "))
+	if len(initContainers) > 0 {
+		message += fmt.Sprintf(" or one of the init containers: [%s]", strings.Join(initContainers, " "))
 	}
 	if len(ephemeral) > 0 {
-		text += fmt.Sprintf(" or one of the ephemeral containers: [%s]", strings.Join(ephemeral, " "))
+		message += fmt.Sprintf(" or one of the ephemeral containers: [%s]", strings.Join(ephemeral, " "))
 	}
-	return "", apierrors.NewBadRequest(text)
+	return "", apierrors.NewBadRequest(message)
 }

@@ -29,11 +29,11 @@ var (
 )
 
 // OverrideMetricsVerb counts logs as CONNECT: their duration depends on the client.
-func (l *LogREST) OverrideMetricsVerb(old string) string {
-	if old == "GET" {
+func (l *LogREST) OverrideMetricsVerb(verb string) string {
+	if verb == "GET" {
 		return "CONNECT"
 	}
-	return old
+	return verb
 }
 
 // New implements rest.Storage.
@@ -59,7 +59,7 @@ func (l *LogREST) Get(ctx context.Context, name string, options runtime.Object) 
 	if !ok {
 		return nil, apierrors.NewInternalError(fmt.Errorf("want PodLogOptions, got %T", options))
 	}
-	if errs := validateLog(o); len(errs) > 0 {
+	if errs := validateLogOptions(o); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("PodLogOptions").GroupKind(), name, errs)
 	}
 	pod, err := l.Pods.get(ctx, name)
@@ -90,8 +90,8 @@ func (l *LogREST) Get(ctx context.Context, name string, options runtime.Object) 
 // logQuery returns the query of the request to the node agent.
 func logQuery(o *corev1.PodLogOptions) url.Values {
 	q := url.Values{}
-	for name, on := range map[string]bool{"follow": o.Follow, "previous": o.Previous, "timestamps": o.Timestamps} {
-		if on {
+	for name, set := range map[string]bool{"follow": o.Follow, "previous": o.Previous, "timestamps": o.Timestamps} {
+		if set {
 			q.Set(name, "true")
 		}
 	}
@@ -109,11 +109,11 @@ func logQuery(o *corev1.PodLogOptions) url.Values {
 	return q
 }
 
-func validateLog(o *corev1.PodLogOptions) field.ErrorList {
+func validateLogOptions(o *corev1.PodLogOptions) field.ErrorList {
 	var errs field.ErrorList
-	atLeast := func(name string, n *int64, minimum int64, text string) {
+	atLeast := func(name string, n *int64, minimum int64, message string) {
 		if n != nil && *n < minimum {
-			errs = append(errs, field.Invalid(field.NewPath(name), *n, text))
+			errs = append(errs, field.Invalid(field.NewPath(name), *n, message))
 		}
 	}
 	atLeast("tailLines", o.TailLines, 0, "must be greater than or equal to 0")

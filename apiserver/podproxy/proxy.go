@@ -45,14 +45,14 @@ func (p *proxyREST) NewConnectOptions() (runtime.Object, bool, string) {
 }
 
 func (p *proxyREST) Connect(ctx context.Context, name string, options runtime.Object, responder rest.Responder) (http.Handler, error) {
-	to, transport, err := p.find(ctx, name)
+	location, transport, err := p.find(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	if subpath := p.subpath(options); subpath != "" { // joined to "/" first, so that dots cannot leave the location
-		to.Path = utilnet.JoinPreservingTrailingSlash(to.Path, utilnet.JoinPreservingTrailingSlash("/", subpath))
+		location.Path = utilnet.JoinPreservingTrailingSlash(location.Path, utilnet.JoinPreservingTrailingSlash("/", subpath))
 	}
-	h := proxy.NewUpgradeAwareHandler(to, transport, true, false, proxy.NewErrorResponder(responder))
+	h := proxy.NewUpgradeAwareHandler(location, transport, true, false, proxy.NewErrorResponder(responder))
 	h.RejectForwardingRedirects = true
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if httpstream.IsUpgradeRequest(r) {
@@ -66,7 +66,7 @@ func (p *proxyREST) Connect(ctx context.Context, name string, options runtime.Ob
 }
 
 // NodeProxy serves nodes/proxy, which proxies any path of the node agent.
-func NodeProxy(s Connector) rest.Storage {
+func NodeProxy(c Connector) rest.Storage {
 	return &proxyREST{func() runtime.Object { return &corev1.NodeProxyOptions{} },
 		func(o runtime.Object) string { return o.(*corev1.NodeProxyOptions).Path },
 		func(ctx context.Context, name string) (*url.URL, http.RoundTripper, error) {
@@ -74,7 +74,7 @@ func NodeProxy(s Connector) rest.Storage {
 			if !ok || scheme != "" && scheme != "https" {
 				return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("invalid node request %q: must be NAME or https:NAME:PORT", name))
 			}
-			agent, err := s.Nodes.Get(ctx, name)
+			agent, err := c.Nodes.Get(ctx, name)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -82,11 +82,11 @@ func NodeProxy(s Connector) rest.Storage {
 				return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("node %q: cannot proxy to port %s: must be %s, the port of the node agent", name, port, agent.URL.Port()))
 			}
 			return agent.URLFor("", nil), agent.Transport, nil
-		}, s.Authorizer}
+		}, c.Authorizer}
 }
 
 // PodProxy serves pods/proxy: NAME, NAME:PORT or SCHEME:NAME:PORT.
-func PodProxy(s Connector) rest.Storage {
+func PodProxy(c Connector) rest.Storage {
 	transport := podTransport()
 	return &proxyREST{func() runtime.Object { return &corev1.PodProxyOptions{} },
 		func(o runtime.Object) string { return o.(*corev1.PodProxyOptions).Path },
@@ -95,7 +95,7 @@ func PodProxy(s Connector) rest.Storage {
 			if !ok {
 				return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("invalid pod request %q: must be NAME, NAME:PORT or SCHEME:NAME:PORT", name))
 			}
-			pod, err := s.Pods.get(ctx, name)
+			pod, err := c.Pods.get(ctx, name)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -106,7 +106,7 @@ func PodProxy(s Connector) rest.Storage {
 				return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("pod %q: %v", name, err))
 			}
 			return podURL(scheme, pod.Status.PodIP, port), transport, nil
-		}, s.Authorizer}
+		}, c.Authorizer}
 }
 
 // podTransport returns the transport to pods. Their certificates cannot be verified.

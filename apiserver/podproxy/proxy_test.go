@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-func TestCheckProxyAddress(t *testing.T) {
+func TestPodURL(t *testing.T) {
 	for want, in := range map[string][3]string{
 		"http://10.0.0.1":        {"", "10.0.0.1", ""},
 		"https://10.0.0.1:8443":  {"https", "10.0.0.1", "8443"},
@@ -19,7 +19,7 @@ func TestCheckProxyAddress(t *testing.T) {
 		"http://[2001:db8::1]:9": {"http", "2001:db8::1", "9"},
 	} {
 		if got := podURL(in[0], in[1], in[2]).String(); got != want {
-			t.Errorf("%q: %s, want %s", in, got, want)
+			t.Errorf("podURL(%q) = %s, want %s", in, got, want)
 		}
 	}
 }
@@ -33,8 +33,8 @@ func (echoTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), err
 }
 
-// A client with access to one simulated node cannot reach others of the same agent with dot
-// segments.
+// A client with access to one simulated node cannot use dot segments to reach another node of the
+// same agent.
 func TestDotSegmentsStayBelowLocation(t *testing.T) {
 	for subpath, want := range map[string]string{
 		"": "/nodes/n1", "stats/summary": "/nodes/n1/stats/summary", "/disk/": "/nodes/n1/disk/",
@@ -53,7 +53,7 @@ func TestDotSegmentsStayBelowLocation(t *testing.T) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "https://api/api/v1/nodes/n1/proxy", nil))
 		if got := w.Body.String(); got != want {
-			t.Errorf("%q leads to %s, want %s", subpath, got, want)
+			t.Errorf("path %q leads to %s, want %s", subpath, got, want)
 		}
 	}
 }

@@ -22,7 +22,7 @@ import (
 
 // ServiceProxy serves services/proxy: it proxies to a ready endpoint of NAME, NAME:PORT or
 // SCHEME:NAME:PORT. The port is a name or a number.
-func ServiceProxy(s Connector, services, endpointSlices *registry.Store) rest.Storage {
+func ServiceProxy(c Connector, services, endpointSlices *registry.Store) rest.Storage {
 	transport := podTransport()
 	return &proxyREST{func() runtime.Object { return &corev1.ServiceProxyOptions{} },
 		func(o runtime.Object) string { return o.(*corev1.ServiceProxyOptions).Path },
@@ -40,7 +40,7 @@ func ServiceProxy(s Connector, services, endpointSlices *registry.Store) rest.St
 			if err != nil {
 				return nil, nil, err
 			}
-			found, err := endpointSlicesOf(ctx, endpointSlices, name)
+			slices, err := endpointSlicesOf(ctx, endpointSlices, name)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -48,7 +48,7 @@ func ServiceProxy(s Connector, services, endpointSlices *registry.Store) rest.St
 			if len(service.Spec.IPFamilies) > 0 {
 				family = service.Spec.IPFamilies[0]
 			}
-			host, err := streams.RandomEndpoint(name, found, portName, family, func(e *discoveryv1.Endpoint) bool {
+			host, err := streams.RandomEndpoint(name, slices, portName, family, func(e *discoveryv1.Endpoint) bool {
 				return len(e.Addresses) > 0 && checkProxyAddress(e.Addresses[0]) == nil
 			})
 			if err != nil {
@@ -57,11 +57,11 @@ func ServiceProxy(s Connector, services, endpointSlices *registry.Store) rest.St
 			u := podURL(scheme, "", "")
 			u.Host = host
 			return u, transport, nil
-		}, s.Authorizer}
+		}, c.Authorizer}
 }
 
 // servicePortName returns the name of the requested port. The port may be empty if the service has
-// one port only.
+// only one port.
 func servicePortName(service *corev1.Service, port string) (string, error) {
 	for _, p := range service.Spec.Ports {
 		if p.Name == port || strconv.Itoa(int(p.Port)) == port || port == "" && len(service.Spec.Ports) == 1 {
@@ -76,9 +76,10 @@ func endpointSlicesOf(ctx context.Context, store *registry.Store, service string
 	if err != nil {
 		return nil, err
 	}
-	var found []*discoveryv1.EndpointSlice
-	for i := range list.(*discoveryv1.EndpointSliceList).Items {
-		found = append(found, &list.(*discoveryv1.EndpointSliceList).Items[i])
+	items := list.(*discoveryv1.EndpointSliceList).Items
+	var slices []*discoveryv1.EndpointSlice
+	for i := range items {
+		slices = append(slices, &items[i])
 	}
-	return found, nil
+	return slices, nil
 }

@@ -14,8 +14,9 @@ import (
 	"github.com/berthproject/berth/apiserver/nodeclient"
 )
 
-// The error must be a Status before the connection is upgraded; kubectl prints nothing otherwise.
-func TestStreamsOfSimulatedPodsAreRefused(t *testing.T) {
+// The error must be a Status that is sent before the connection is upgraded. kubectl does not print
+// later errors.
+func TestStreamsOfSimulatedPodsReturnBadRequest(t *testing.T) {
 	authority, err := pki.Open(t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -23,7 +24,7 @@ func TestStreamsOfSimulatedPodsAreRefused(t *testing.T) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", Annotations: map[string]string{v1alpha1.AgentURLAnnotation: "https://127.0.0.1:1/nodes/n1"}}}
 	s := Connector{Nodes: nodeclient.New(authority, func(context.Context, string) (*corev1.Node, error) { return node, nil })}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{NodeName: "n1", Containers: []corev1.Container{{Name: "c"}}}}
-	for what, connect := range map[string]func() error{
+	for operation, connect := range map[string]func() error{
 		"port-forward": func() error {
 			_, err := s.PortForward().(*streamREST).handler(t.Context(), pod, &corev1.PodPortForwardOptions{}, nil)
 			return err
@@ -34,12 +35,12 @@ func TestStreamsOfSimulatedPodsAreRefused(t *testing.T) {
 		},
 	} {
 		node.Status.NodeInfo.ContainerRuntimeVersion = "simulated://1"
-		if err := connect(); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), `pod "p" on node "n1" is simulated: `+what) {
-			t.Errorf("%s: %v", what, err)
+		if err := connect(); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), `pod "p" on node "n1" is simulated: `+operation) {
+			t.Errorf("%s on a simulated node: %v, want a bad request", operation, err)
 		}
 		node.Status.NodeInfo.ContainerRuntimeVersion = "containerd://2"
 		if err := connect(); err != nil {
-			t.Errorf("%s on a real node: %v", what, err)
+			t.Errorf("%s on a real node: %v, want no error", operation, err)
 		}
 	}
 }

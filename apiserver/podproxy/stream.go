@@ -26,7 +26,7 @@ type Connector struct {
 	Authorizer authorizer.Authorizer
 }
 
-// streamREST serves one of these subresources.
+// streamREST serves pods/exec, pods/attach or pods/portforward.
 type streamREST struct {
 	connector Connector
 	options   func() runtime.Object
@@ -35,53 +35,53 @@ type streamREST struct {
 
 var _ rest.Connecter = &streamREST{}
 
-func (c *streamREST) New() runtime.Object      { return c.options() }
-func (c *streamREST) Destroy()                 {}
-func (c *streamREST) ConnectMethods() []string { return []string{http.MethodGet, http.MethodPost} }
-func (c *streamREST) NewConnectOptions() (runtime.Object, bool, string) {
-	return c.options(), false, ""
+func (s *streamREST) New() runtime.Object      { return s.options() }
+func (s *streamREST) Destroy()                 {}
+func (s *streamREST) ConnectMethods() []string { return []string{http.MethodGet, http.MethodPost} }
+func (s *streamREST) NewConnectOptions() (runtime.Object, bool, string) {
+	return s.options(), false, ""
 }
 
-func (c *streamREST) Connect(ctx context.Context, name string, options runtime.Object, responder rest.Responder) (http.Handler, error) {
-	if err := authorizeCreate(ctx, c.connector.Authorizer); err != nil {
+func (s *streamREST) Connect(ctx context.Context, name string, options runtime.Object, responder rest.Responder) (http.Handler, error) {
+	if err := authorizeCreate(ctx, s.connector.Authorizer); err != nil {
 		return nil, err
 	}
-	pod, err := c.connector.Pods.get(ctx, name)
+	pod, err := s.connector.Pods.get(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	if pod.Spec.NodeName == "" {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("pod %s does not have a host assigned", name))
 	}
-	return c.handler(ctx, pod, options, responder)
+	return s.handler(ctx, pod, options, responder)
 }
 
 // Exec returns the storage of pods/exec.
-func (s Connector) Exec() rest.Storage {
-	return &streamREST{s, func() runtime.Object { return &corev1.PodExecOptions{} },
+func (c Connector) Exec() rest.Storage {
+	return &streamREST{c, func() runtime.Object { return &corev1.PodExecOptions{} },
 		func(ctx context.Context, pod *corev1.Pod, options runtime.Object, responder rest.Responder) (http.Handler, error) {
 			o := options.(*corev1.PodExecOptions)
 			query := url.Values{}
 			for _, part := range o.Command {
 				query.Add("command", part)
 			}
-			return s.connectProcess(ctx, pod, "exec", o.Container, query, streams.Options{Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr, Tty: o.TTY}, responder)
+			return c.connectProcess(ctx, pod, "exec", o.Container, query, streams.Options{Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr, Tty: o.TTY}, responder)
 		}}
 }
 
 // Attach returns the storage of pods/attach.
-func (s Connector) Attach() rest.Storage {
-	return &streamREST{s, func() runtime.Object { return &corev1.PodAttachOptions{} },
+func (c Connector) Attach() rest.Storage {
+	return &streamREST{c, func() runtime.Object { return &corev1.PodAttachOptions{} },
 		func(ctx context.Context, pod *corev1.Pod, options runtime.Object, responder rest.Responder) (http.Handler, error) {
 			o := options.(*corev1.PodAttachOptions)
-			return s.connectProcess(ctx, pod, "attach", o.Container, url.Values{}, streams.Options{Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr, Tty: o.TTY}, responder)
+			return c.connectProcess(ctx, pod, "attach", o.Container, url.Values{}, streams.Options{Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr, Tty: o.TTY}, responder)
 		}}
 }
 
-// agent returns the connection to the pod's node agent. The error for a simulated pod is returned
-// here: after the upgrade, clients cannot decode one.
-func (s Connector) agent(ctx context.Context, pod *corev1.Pod, unsupported string) (nodeclient.Connection, error) {
-	agent, err := s.Nodes.Get(ctx, pod.Spec.NodeName)
+// agent returns the connection to the pod's node agent. It returns a bad request for a simulated pod,
+// because clients cannot decode an error after the upgrade.
+func (c Connector) agent(ctx context.Context, pod *corev1.Pod, unsupported string) (nodeclient.Connection, error) {
+	agent, err := c.Nodes.Get(ctx, pod.Spec.NodeName)
 	if err == nil && agent.Simulated {
 		err = apierrors.NewBadRequest(fmt.Sprintf("pod %q on node %q is simulated: %s", pod.Name, pod.Spec.NodeName, unsupported))
 	}
@@ -89,30 +89,30 @@ func (s Connector) agent(ctx context.Context, pod *corev1.Pod, unsupported strin
 }
 
 // connectProcess proxies the streams of a process in a container.
-func (s Connector) connectProcess(ctx context.Context, pod *corev1.Pod, what, name string, query url.Values, want streams.Options, responder rest.Responder) (http.Handler, error) {
-	name, err := resolveContainer(pod, name)
+func (c Connector) connectProcess(ctx context.Context, pod *corev1.Pod, subresource, container string, query url.Values, options streams.Options, responder rest.Responder) (http.Handler, error) {
+	container, err := resolveContainer(pod, container)
 	if err != nil {
 		return nil, err
 	}
-	agent, err := s.agent(ctx, pod, "exec and attach are not supported")
+	agent, err := c.agent(ctx, pod, "exec and attach are not supported")
 	if err != nil {
 		return nil, err
 	}
-	for stream, on := range map[string]bool{"input": want.Stdin, "output": want.Stdout, "error": want.Stderr, "tty": want.Tty} {
-		if on {
-			query.Set(stream, "1")
+	for parameter, enabled := range map[string]bool{"input": options.Stdin, "output": options.Stdout, "error": options.Stderr, "tty": options.Tty} {
+		if enabled {
+			query.Set(parameter, "1")
 		}
 	}
-	to := agent.URLFor(fmt.Sprintf("/%s/%s/%s/%s", what, pod.Namespace, pod.Name, name), query)
-	return streams.NewTranslatingHandler(newUpgradeHandler(to, agent.Transport, responder),
-		streams.NewStreamTranslatorHandler(to, agent.Transport, 0, want), wsstream.IsWebSocketRequestWithStreamCloseProtocol), nil
+	location := agent.URLFor(fmt.Sprintf("/%s/%s/%s/%s", subresource, pod.Namespace, pod.Name, container), query)
+	return streams.NewTranslatingHandler(newUpgradeHandler(location, agent.Transport, responder),
+		streams.NewStreamTranslatorHandler(location, agent.Transport, 0, options), wsstream.IsWebSocketRequestWithStreamCloseProtocol), nil
 }
 
 // PortForward returns the storage of pods/portforward.
-func (s Connector) PortForward() rest.Storage {
-	return &streamREST{s, func() runtime.Object { return &corev1.PodPortForwardOptions{} },
+func (c Connector) PortForward() rest.Storage {
+	return &streamREST{c, func() runtime.Object { return &corev1.PodPortForwardOptions{} },
 		func(ctx context.Context, pod *corev1.Pod, options runtime.Object, responder rest.Responder) (http.Handler, error) {
-			agent, err := s.agent(ctx, pod, "port-forward is not supported")
+			agent, err := c.agent(ctx, pod, "port-forward is not supported")
 			if err != nil {
 				return nil, err
 			}
@@ -125,7 +125,7 @@ func (s Connector) PortForward() rest.Storage {
 		}}
 }
 
-// newUpgradeHandler proxies an upgraded connection.
-func newUpgradeHandler(to *url.URL, transport http.RoundTripper, responder rest.Responder) http.Handler {
-	return proxy.NewUpgradeAwareHandler(to, transport, false, true, proxy.NewErrorResponder(responder))
+// newUpgradeHandler returns a handler that proxies an upgraded connection.
+func newUpgradeHandler(location *url.URL, transport http.RoundTripper, responder rest.Responder) http.Handler {
+	return proxy.NewUpgradeAwareHandler(location, transport, false, true, proxy.NewErrorResponder(responder))
 }

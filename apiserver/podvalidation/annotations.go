@@ -11,35 +11,35 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
-// podAnnotations validates the annotations with a meaning to Kubernetes.
-func (c *podValidator) podAnnotations(annotations map[string]string, path *field.Path) {
-	if value, set := annotations[corev1.MirrorPodAnnotationKey]; set && c.spec.NodeName == "" {
+// validatePodAnnotations validates the annotations with a meaning to Kubernetes.
+func (c *podValidator) validatePodAnnotations(annotations map[string]string, path *field.Path) {
+	if value, ok := annotations[corev1.MirrorPodAnnotationKey]; ok && c.spec.NodeName == "" {
 		c.invalid(path.Key(corev1.MirrorPodAnnotationKey), value, "must set spec.nodeName if mirror pod annotation is set")
 	}
 	if value := annotations[corev1.TolerationsAnnotationKey]; value != "" {
-		c.tolerationsAnnotation(value, path)
+		c.validateTolerationsAnnotation(value, path)
 	}
-	if value, set := annotations[corev1.PodDeletionCost]; set && !isValidDeletionCost(value) {
+	if value, ok := annotations[corev1.PodDeletionCost]; ok && !isValidDeletionCost(value) {
 		c.invalid(path.Key(corev1.PodDeletionCost), value, "must be a 32bit integer")
 	}
-	if value, set := annotations[corev1.SeccompPodAnnotationKey]; set {
-		c.seccompAnnotation(value, path.Child(corev1.SeccompPodAnnotationKey))
+	if value, ok := annotations[corev1.SeccompPodAnnotationKey]; ok {
+		c.validateSeccompAnnotation(value, path.Child(corev1.SeccompPodAnnotationKey))
 	}
 	for key, value := range podfields.SortedByKey(annotations) {
 		if strings.HasPrefix(key, corev1.SeccompContainerAnnotationKeyPrefix) {
-			c.seccompAnnotation(value, path.Child(key))
+			c.validateSeccompAnnotation(value, path.Child(key))
 		}
 	}
-	c.appArmorAnnotations(annotations, path)
+	c.validateAppArmorAnnotations(annotations, path)
 }
 
-func (c *podValidator) tolerationsAnnotation(value string, path *field.Path) {
+func (c *podValidator) validateTolerationsAnnotation(value string, path *field.Path) {
 	var tolerations []corev1.Toleration
 	if err := json.Unmarshal([]byte(value), &tolerations); err != nil {
 		c.invalid(path, corev1.TolerationsAnnotationKey, err.Error())
 		return
 	}
-	c.tolerations(tolerations, path.Child(corev1.TolerationsAnnotationKey))
+	c.validateTolerations(tolerations, path.Child(corev1.TolerationsAnnotationKey))
 }
 
 // isValidDeletionCost reports whether value is the canonical form of a 32-bit integer, without plus
@@ -49,23 +49,23 @@ func isValidDeletionCost(value string) bool {
 	return err == nil && strconv.FormatInt(cost, 10) == value
 }
 
-func (c *podValidator) seccompAnnotation(value string, path *field.Path) {
+func (c *podValidator) validateSeccompAnnotation(value string, path *field.Path) {
 	switch {
 	case value == corev1.SeccompProfileRuntimeDefault, value == corev1.DeprecatedSeccompProfileDockerDefault,
 		value == corev1.SeccompProfileNameUnconfined:
 	case strings.HasPrefix(value, corev1.SeccompLocalhostProfileNamePrefix):
-		c.relativePath(strings.TrimPrefix(value, corev1.SeccompLocalhostProfileNamePrefix), path)
+		c.requireRelativePath(strings.TrimPrefix(value, corev1.SeccompLocalhostProfileNamePrefix), path)
 	default:
 		c.invalid(path, value, "must be a valid seccomp profile")
 	}
 }
 
-func (c *podValidator) appArmorAnnotations(annotations map[string]string, path *field.Path) {
+func (c *podValidator) validateAppArmorAnnotations(annotations map[string]string, path *field.Path) {
 	names := podfields.NameSet{}
 	podfields.EachContainer(c.spec, nil, func(container *corev1.Container, _ *field.Path) { names.Add(container.Name) })
 	for key, value := range podfields.SortedByKey(annotations) {
-		name, set := strings.CutPrefix(key, corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix)
-		if !set {
+		name, ok := strings.CutPrefix(key, corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix)
+		if !ok {
 			continue
 		}
 		if !names[name] {
@@ -77,6 +77,7 @@ func (c *podValidator) appArmorAnnotations(annotations map[string]string, path *
 	}
 }
 
+// seccompFromAnnotation returns the profile of an annotation, or nil if it is invalid.
 func seccompFromAnnotation(value string) *corev1.SeccompProfile {
 	switch value {
 	case corev1.SeccompProfileRuntimeDefault, corev1.DeprecatedSeccompProfileDockerDefault:
@@ -84,54 +85,54 @@ func seccompFromAnnotation(value string) *corev1.SeccompProfile {
 	case corev1.SeccompProfileNameUnconfined:
 		return &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeUnconfined}
 	}
-	name, local := strings.CutPrefix(value, corev1.SeccompLocalhostProfileNamePrefix)
-	if !local || name == "" {
+	name, ok := strings.CutPrefix(value, corev1.SeccompLocalhostProfileNamePrefix)
+	if !ok || name == "" {
 		return nil
 	}
 	return &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeLocalhost, LocalhostProfile: &name}
 }
 
-// seccompAnnotationsMatchFields rejects seccomp annotations that contradict the fields.
-func (c *podValidator) seccompAnnotationsMatchFields(annotations map[string]string, path *field.Path) {
-	if value, set := annotations[corev1.SeccompPodAnnotationKey]; set {
-		c.seccompAnnotationMatchesField(value, podfields.Deref(c.spec.SecurityContext).SeccompProfile, path.Child("securityContext", "seccompProfile"))
+// validateSeccompAnnotationsMatchFields rejects seccomp annotations that contradict the fields.
+func (c *podValidator) validateSeccompAnnotationsMatchFields(annotations map[string]string, path *field.Path) {
+	if value, ok := annotations[corev1.SeccompPodAnnotationKey]; ok {
+		c.validateSeccompAnnotationMatchesField(value, podfields.Deref(c.spec.SecurityContext).SeccompProfile, path.Child("securityContext", "seccompProfile"))
 	}
 	podfields.EachContainer(c.spec, path, func(container *corev1.Container, containerPath *field.Path) {
-		if value, set := annotations[corev1.SeccompContainerAnnotationKeyPrefix+container.Name]; set {
-			c.seccompAnnotationMatchesField(value, podfields.Deref(container.SecurityContext).SeccompProfile, containerPath.Child("securityContext", "seccompProfile"))
+		if value, ok := annotations[corev1.SeccompContainerAnnotationKeyPrefix+container.Name]; ok {
+			c.validateSeccompAnnotationMatchesField(value, podfields.Deref(container.SecurityContext).SeccompProfile, containerPath.Child("securityContext", "seccompProfile"))
 		}
 	})
 }
 
-func (c *podValidator) seccompAnnotationMatchesField(annotation string, profile *corev1.SeccompProfile, path *field.Path) {
-	old := seccompFromAnnotation(annotation)
-	if profile == nil || old == nil {
+func (c *podValidator) validateSeccompAnnotationMatchesField(annotation string, profile *corev1.SeccompProfile, path *field.Path) {
+	fromAnnotation := seccompFromAnnotation(annotation)
+	if profile == nil || fromAnnotation == nil {
 		return
 	}
-	if old.Type != profile.Type {
+	if fromAnnotation.Type != profile.Type {
 		c.forbidden(path.Child("type"), "seccomp type in annotation and field must match")
-	} else if podfields.Deref(old.LocalhostProfile) != podfields.Deref(profile.LocalhostProfile) {
+	} else if podfields.Deref(fromAnnotation.LocalhostProfile) != podfields.Deref(profile.LocalhostProfile) {
 		c.forbidden(path.Child("localhostProfile"), "seccomp profile in annotation and field must match")
 	}
 }
 
-// appArmorAnnotationsMatchFields rejects AppArmor annotations that contradict the fields.
-func (c *podValidator) appArmorAnnotationsMatchFields(annotations map[string]string, path *field.Path) {
+// validateAppArmorAnnotationsMatchFields rejects AppArmor annotations that contradict the fields.
+func (c *podValidator) validateAppArmorAnnotationsMatchFields(annotations map[string]string, path *field.Path) {
 	if c.spec.OS != nil && c.spec.OS.Name == corev1.Windows {
 		return
 	}
 	podfields.EachContainer(c.spec, path, func(container *corev1.Container, containerPath *field.Path) {
-		value, set := annotations[corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix+container.Name]
+		value, ok := annotations[corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix+container.Name]
 		profile := podfields.Deref(container.SecurityContext).AppArmorProfile
-		old := podfields.AppArmorFromAnnotation(value)
-		if !set || profile == nil || old == nil {
+		fromAnnotation := podfields.AppArmorFromAnnotation(value)
+		if !ok || profile == nil || fromAnnotation == nil {
 			return
 		}
-		at := containerPath.Child("securityContext", "appArmorProfile")
-		if old.Type != profile.Type {
-			c.forbidden(at.Child("type"), "apparmor type in annotation and field must match")
-		} else if podfields.Deref(old.LocalhostProfile) != podfields.Deref(profile.LocalhostProfile) {
-			c.forbidden(at.Child("localhostProfile"), "apparmor profile in annotation and field must match")
+		fldPath := containerPath.Child("securityContext", "appArmorProfile")
+		if fromAnnotation.Type != profile.Type {
+			c.forbidden(fldPath.Child("type"), "apparmor type in annotation and field must match")
+		} else if podfields.Deref(fromAnnotation.LocalhostProfile) != podfields.Deref(profile.LocalhostProfile) {
+			c.forbidden(fldPath.Child("localhostProfile"), "apparmor profile in annotation and field must match")
 		}
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
-func (c *podValidator) regularContainers(path *field.Path) {
+func (c *podValidator) validateRegularContainers(path *field.Path) {
 	containers := c.spec.Containers
 	if len(containers) == 0 {
 		c.required(path, "")
@@ -21,34 +21,34 @@ func (c *podValidator) regularContainers(path *field.Path) {
 	names := podfields.NameSet{}
 	for i := range containers {
 		container, idxPath := &containers[i], path.Index(i)
-		c.container(container, idxPath)
+		c.validateContainer(container, idxPath)
 		if !names.Add(container.Name) {
 			c.duplicate(idxPath.Child("name"), container.Name)
 		}
-		c.lifecycle(container.Lifecycle, idxPath.Child("lifecycle"))
-		c.probes(container, idxPath)
-		c.restartPolicy(container, idxPath)
+		c.validateLifecycle(container.Lifecycle, idxPath.Child("lifecycle"))
+		c.validateProbes(container, idxPath)
+		c.validateRestartPolicy(container, idxPath)
 	}
-	c.hostPortConflicts(containers, path)
+	c.validateHostPorts(containers, path)
 }
 
-func (c *podValidator) initContainers(path *field.Path) {
+func (c *podValidator) validateInitContainers(path *field.Path) {
 	names := podfields.NameSet{}
 	for _, container := range c.spec.Containers {
 		names.Add(container.Name)
 	}
 	for i := range c.spec.InitContainers {
 		container, idxPath := &c.spec.InitContainers[i], path.Index(i)
-		c.container(container, idxPath)
-		c.restartPolicy(container, idxPath)
+		c.validateContainer(container, idxPath)
+		c.validateRestartPolicy(container, idxPath)
 		if !names.Add(container.Name) {
 			c.duplicate(idxPath.Child("name"), container.Name)
 		}
 		// Init containers run sequentially, so host ports conflict only within one container.
-		c.hostPortConflicts(c.spec.InitContainers[i:i+1], path)
+		c.validateHostPorts(c.spec.InitContainers[i:i+1], path)
 		if podfields.IsSidecar(container) {
-			c.lifecycle(container.Lifecycle, idxPath.Child("lifecycle"))
-			c.probes(container, idxPath)
+			c.validateLifecycle(container.Lifecycle, idxPath.Child("lifecycle"))
+			c.validateProbes(container, idxPath)
 		} else {
 			c.forbidSidecarFields(container, idxPath)
 		}
@@ -76,10 +76,10 @@ func (c *podValidator) forbidSidecarFields(container *corev1.Container, path *fi
 	}
 }
 
-func (c *podValidator) ephemeralContainers(path *field.Path) {
+func (c *podValidator) validateEphemeralContainers(path *field.Path) {
 	targets := podfields.NameSet{}
 	podfields.EachContainer(&corev1.PodSpec{InitContainers: c.spec.InitContainers, Containers: c.spec.Containers}, nil,
-		func(other *corev1.Container, _ *field.Path) { targets.Add(other.Name) })
+		func(container *corev1.Container, _ *field.Path) { targets.Add(container.Name) })
 	names := podfields.NameSet{}
 	for name := range targets {
 		names.Add(name)
@@ -87,8 +87,8 @@ func (c *podValidator) ephemeralContainers(path *field.Path) {
 	for i := range c.spec.EphemeralContainers {
 		ephemeral, idxPath := &c.spec.EphemeralContainers[i], path.Index(i)
 		container := (*corev1.Container)(&ephemeral.EphemeralContainerCommon)
-		c.container(container, idxPath)
-		c.imageWhitespace([]corev1.Container{*container}, path)
+		c.validateContainer(container, idxPath)
+		c.forbidImageWhitespace([]corev1.Container{*container}, path)
 		if !names.Add(container.Name) {
 			c.duplicate(idxPath.Child("name"), container.Name)
 		}
@@ -132,31 +132,32 @@ func (c *podValidator) forbidNonEphemeralFields(container *corev1.Container, pat
 	}
 }
 
-// container applies the rules common to all types of containers.
-func (c *podValidator) container(container *corev1.Container, path *field.Path) {
-	if c.nonEmpty(container.Name, path.Child("name")) {
-		c.dnsLabel(container.Name, path.Child("name"))
+// validateContainer applies the rules common to all types of containers.
+func (c *podValidator) validateContainer(container *corev1.Container, path *field.Path) {
+	if c.requireNonEmpty(container.Name, path.Child("name")) {
+		c.validateDNSLabel(container.Name, path.Child("name"))
 	}
-	c.nonEmpty(container.Image, path.Child("image"))
-	requiredOneOf(&c.errorCollector, container.TerminationMessagePolicy, path.Child("terminationMessagePolicy"),
+	c.requireNonEmpty(container.Image, path.Child("image"))
+	requireOneOf(&c.errorCollector, container.TerminationMessagePolicy, path.Child("terminationMessagePolicy"),
 		corev1.TerminationMessageReadFile, corev1.TerminationMessageFallbackToLogsOnError)
-	c.ports(container.Ports, path.Child("ports"))
-	c.env(container.Env, path.Child("env"))
-	c.envFrom(container.EnvFrom, path.Child("envFrom"))
-	c.volumeMounts(container, path.Child("volumeMounts"))
-	c.volumeDevices(container, path.Child("volumeDevices"))
-	c.pullPolicy(container.ImagePullPolicy, path.Child("imagePullPolicy"))
-	c.containerResources(&container.Resources, path.Child("resources"))
-	c.resizePolicy(container.ResizePolicy, path.Child("resizePolicy"))
-	c.containerSecurityContext(container.SecurityContext, path.Child("securityContext"))
+	c.validatePorts(container.Ports, path.Child("ports"))
+	c.validateEnv(container.Env, path.Child("env"))
+	c.validateEnvFrom(container.EnvFrom, path.Child("envFrom"))
+	c.validateVolumeMounts(container, path.Child("volumeMounts"))
+	c.validateVolumeDevices(container, path.Child("volumeDevices"))
+	c.validatePullPolicy(container.ImagePullPolicy, path.Child("imagePullPolicy"))
+	c.validateContainerResources(&container.Resources, path.Child("resources"))
+	c.validateResizePolicy(container.ResizePolicy, path.Child("resizePolicy"))
+	c.validateContainerSecurityContext(container.SecurityContext, path.Child("securityContext"))
 }
 
-func (r *errorCollector) pullPolicy(policy corev1.PullPolicy, path *field.Path) {
-	requiredOneOf(r, policy, path, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
+func (r *errorCollector) validatePullPolicy(policy corev1.PullPolicy, path *field.Path) {
+	requireOneOf(r, policy, path, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
 }
 
-// imageWhitespace is not used for templates, which may be stored with padded images.
-func (r *errorCollector) imageWhitespace(containers []corev1.Container, path *field.Path) {
+// forbidImageWhitespace rejects images with surrounding whitespace. It is not used for templates, which may be
+// stored with such images.
+func (r *errorCollector) forbidImageWhitespace(containers []corev1.Container, path *field.Path) {
 	for i, container := range containers {
 		if strings.TrimSpace(container.Image) != container.Image {
 			r.invalid(path.Index(i).Child("image"), container.Image, "must not have leading or trailing whitespace")
@@ -164,7 +165,7 @@ func (r *errorCollector) imageWhitespace(containers []corev1.Container, path *fi
 	}
 }
 
-func (r *errorCollector) ports(ports []corev1.ContainerPort, path *field.Path) {
+func (r *errorCollector) validatePorts(ports []corev1.ContainerPort, path *field.Path) {
 	names := podfields.NameSet{}
 	for i, port := range ports {
 		idxPath := path.Index(i)
@@ -183,12 +184,12 @@ func (r *errorCollector) ports(ports []corev1.ContainerPort, path *field.Path) {
 		if port.HostPort != 0 {
 			r.invalidEach(idxPath.Child("hostPort"), port.HostPort, validation.IsValidPortNum(int(port.HostPort)))
 		}
-		requiredOneOf(r, port.Protocol, idxPath.Child("protocol"), corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP)
+		requireOneOf(r, port.Protocol, idxPath.Child("protocol"), corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP)
 	}
 }
 
-// hostPortConflicts reports host ports that are used twice.
-func (r *errorCollector) hostPortConflicts(containers []corev1.Container, path *field.Path) {
+// validateHostPorts reports host ports that are used twice.
+func (r *errorCollector) validateHostPorts(containers []corev1.Container, path *field.Path) {
 	used := podfields.NameSet{}
 	for i, container := range containers {
 		for j, port := range container.Ports {
@@ -203,16 +204,16 @@ func (r *errorCollector) hostPortConflicts(containers []corev1.Container, path *
 	}
 }
 
-// hostNetworkPorts requires host ports to equal container ports if hostNetwork is set. In a
+// validateHostNetworkPorts requires host ports to equal container ports if hostNetwork is set. In a
 // template the host port may be unset, because it is defaulted when the pod is created.
-func (c *podValidator) hostNetworkPorts(path *field.Path) {
+func (c *podValidator) validateHostNetworkPorts(path *field.Path) {
 	if !c.spec.HostNetwork {
 		return
 	}
 	for i, container := range c.spec.Containers {
 		for j, port := range container.Ports {
-			open := port.HostPort == 0 && !c.isPod()
-			if port.HostPort != port.ContainerPort && !open {
+			mayBeUnset := port.HostPort == 0 && !c.isPod()
+			if port.HostPort != port.ContainerPort && !mayBeUnset {
 				c.invalid(path.Index(i).Child("ports").Index(j).Child("hostPort"), port.HostPort,
 					"must match `containerPort` when `hostNetwork` is true")
 			}
@@ -226,8 +227,8 @@ const (
 	maxRestartExitCodes = 255
 )
 
-// restartPolicy validates the container-level restart policy and its rules.
-func (r *errorCollector) restartPolicy(container *corev1.Container, path *field.Path) {
+// validateRestartPolicy validates the container-level restart policy and its rules.
+func (r *errorCollector) validateRestartPolicy(container *corev1.Container, path *field.Path) {
 	policy, rules := container.RestartPolicy, container.RestartPolicyRules
 	if policy == nil {
 		if len(rules) > 0 {
@@ -235,26 +236,26 @@ func (r *errorCollector) restartPolicy(container *corev1.Container, path *field.
 		}
 		return
 	}
-	oneOf(r, *policy, path.Child("restartPolicy"),
+	validateOneOf(r, *policy, path.Child("restartPolicy"),
 		corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure)
 	fldPath := path.Child("restartPolicyRules")
 	if len(rules) > maxRestartRules {
 		r.add(field.TooMany(fldPath, len(rules), maxRestartRules))
 	}
 	for i, rule := range rules {
-		r.restartRule(rule, fldPath.Index(i))
+		r.validateRestartRule(rule, fldPath.Index(i))
 	}
 }
 
-func (r *errorCollector) restartRule(rule corev1.ContainerRestartRule, path *field.Path) {
-	requiredOneOf(r, rule.Action, path.Child("action"),
+func (r *errorCollector) validateRestartRule(rule corev1.ContainerRestartRule, path *field.Path) {
+	requireOneOf(r, rule.Action, path.Child("action"),
 		corev1.ContainerRestartRuleActionRestart, corev1.ContainerRestartRuleActionRestartAllContainers)
 	codes, fldPath := rule.ExitCodes, path.Child("exitCodes")
 	if codes == nil {
 		r.required(fldPath, "must be specified")
 		return
 	}
-	requiredOneOf(r, codes.Operator, fldPath.Child("operator"),
+	requireOneOf(r, codes.Operator, fldPath.Child("operator"),
 		corev1.ContainerRestartRuleOnExitCodesOpIn, corev1.ContainerRestartRuleOnExitCodesOpNotIn)
 	if len(codes.Values) > maxRestartExitCodes {
 		r.add(field.TooMany(fldPath.Child("values"), len(codes.Values), maxRestartExitCodes))

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-func TestContainers(t *testing.T) {
+func TestContainersAreValidated(t *testing.T) {
 	checkCases(t, []validationCase{
 		{"a plain pod is accepted", ``, nil},
 		{"a pod needs containers", `spec: {containers: []}`, []string{`spec.containers: Required value`}},
@@ -14,7 +14,7 @@ func TestContainers(t *testing.T) {
 			[]string{`spec.containers[1].name: Duplicate value: "a"`}},
 		{"an init container cannot take a container's name", `spec: {initContainers: [{name: c, image: x}]}`,
 			[]string{`spec.initContainers[0].name: Duplicate value: "c"`}},
-		{"an image name is not padded", `spec: {containers: [{name: a, image: "x "}]}`,
+		{"an image name has no surrounding whitespace", `spec: {containers: [{name: a, image: "x "}]}`,
 			[]string{`spec.containers[0].image: Invalid value: "x ": must not have leading or trailing whitespace`}},
 		{"an init container has no probes", `spec: {initContainers: [{name: i, image: x, livenessProbe: {exec: {command: [a]}}}]}`,
 			[]string{`spec.initContainers[0].livenessProbe: Forbidden: may not be set for init containers without restartPolicy=Always`}},
@@ -29,7 +29,7 @@ func TestContainers(t *testing.T) {
 	})
 }
 
-func TestContainerPorts(t *testing.T) {
+func TestContainerPortsAreValidated(t *testing.T) {
 	checkCases(t, []validationCase{
 		{"port 0 is a missing port", `spec: {containers: [{name: c, image: x, ports: [{containerPort: 0}]}]}`,
 			[]string{`spec.containers[0].ports[0].containerPort: Required value`}},
@@ -42,9 +42,9 @@ func TestContainerPorts(t *testing.T) {
 	})
 }
 
-func TestContainerEnv(t *testing.T) {
+func TestContainerEnvIsValidated(t *testing.T) {
 	checkCases(t, []validationCase{
-		{"a name may contain anything except =", `spec: {containers: [{name: c, image: x, env: [{name: "a b.c", value: v}]}]}`, nil},
+		{"the name of a variable may contain any character except =", `spec: {containers: [{name: c, image: x, env: [{name: "a b.c", value: v}]}]}`, nil},
 		{"unknown field", `spec: {containers: [{name: c, image: x, env: [{name: A, valueFrom: {fieldRef: {fieldPath: spec.foo}}}]}]}`,
 			[]string{`spec.containers[0].env[0].valueFrom.fieldRef.fieldPath: Invalid value: "spec.foo": error converting fieldPath: field label not supported: spec.foo`}},
 		{"all labels are for volumes only", `spec: {containers: [{name: c, image: x, env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.labels}}}]}]}`,
@@ -57,7 +57,7 @@ func TestContainerEnv(t *testing.T) {
 	})
 }
 
-func TestContainerHandlers(t *testing.T) {
+func TestContainerHandlersAreValidated(t *testing.T) {
 	checkCases(t, []validationCase{
 		{"exec needs a command", `spec: {containers: [{name: c, image: x, livenessProbe: {exec: {}}}]}`,
 			[]string{`spec.containers[0].livenessProbe.exec.command: Required value`}},
@@ -67,7 +67,7 @@ func TestContainerHandlers(t *testing.T) {
 			[]string{`spec.containers[0].startupProbe.tcpSocket.port: Invalid value: 0: must be between 1 and 65535, inclusive`}},
 		{"a preStop sleep is shorter than the grace period", `spec: {containers: [{name: c, image: x, lifecycle: {preStop: {sleep: {seconds: 31}}}}]}`,
 			[]string{`spec.containers[0].lifecycle.preStop.sleep: Invalid value: 31: must be non-negative and less than terminationGracePeriodSeconds (30)`}},
-		{"a probe's grace is positive", `spec: {containers: [{name: c, image: x, livenessProbe: {tcpSocket: {port: 1}, terminationGracePeriodSeconds: 0}}]}`,
+		{"the grace period of a probe is positive", `spec: {containers: [{name: c, image: x, livenessProbe: {tcpSocket: {port: 1}, terminationGracePeriodSeconds: 0}}]}`,
 			[]string{`spec.containers[0].livenessProbe.terminationGracePeriodSeconds: Invalid value: 0: must be greater than 0`}},
 	})
 }

@@ -29,17 +29,17 @@ var (
 	}, envFields...)
 )
 
-func (r *errorCollector) env(vars []corev1.EnvVar, path *field.Path) {
+func (r *errorCollector) validateEnv(vars []corev1.EnvVar, path *field.Path) {
 	for i, v := range vars {
 		idxPath := path.Index(i)
-		if r.nonEmpty(v.Name, idxPath.Child("name")) {
+		if r.requireNonEmpty(v.Name, idxPath.Child("name")) {
 			r.invalidEach(idxPath.Child("name"), v.Name, validation.IsRelaxedEnvVarName(v.Name))
 		}
-		r.envSource(v, idxPath.Child("valueFrom"))
+		r.validateEnvSource(v, idxPath.Child("valueFrom"))
 	}
 }
 
-func (r *errorCollector) envSource(v corev1.EnvVar, path *field.Path) {
+func (r *errorCollector) validateEnvSource(v corev1.EnvVar, path *field.Path) {
 	source := v.ValueFrom
 	if source == nil {
 		return
@@ -47,23 +47,23 @@ func (r *errorCollector) envSource(v corev1.EnvVar, path *field.Path) {
 	sources := 0
 	if source.FieldRef != nil {
 		sources++
-		r.fieldRef(source.FieldRef, envFields, path.Child("fieldRef"))
+		r.validateFieldRef(source.FieldRef, envFields, path.Child("fieldRef"))
 	}
 	if source.ResourceFieldRef != nil {
 		sources++
-		r.resourceFieldRef(source.ResourceFieldRef, false, path.Child("resourceFieldRef"))
+		r.validateResourceFieldRef(source.ResourceFieldRef, false, path.Child("resourceFieldRef"))
 	}
 	if source.ConfigMapKeyRef != nil {
 		sources++
-		r.mapKey(source.ConfigMapKeyRef.Key, path.Child("configMapKeyRef", "key"))
+		r.validateMapKey(source.ConfigMapKeyRef.Key, path.Child("configMapKeyRef", "key"))
 	}
 	if source.SecretKeyRef != nil {
 		sources++
-		r.mapKey(source.SecretKeyRef.Key, path.Child("secretKeyRef", "key"))
+		r.validateMapKey(source.SecretKeyRef.Key, path.Child("secretKeyRef", "key"))
 	}
 	if source.FileKeyRef != nil {
 		sources++
-		r.fileKeyRef(source.FileKeyRef, path.Child("fileKeyRef"))
+		r.validateFileKeyRef(source.FileKeyRef, path.Child("fileKeyRef"))
 	}
 	if sources == 0 {
 		r.invalid(path, "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`")
@@ -80,38 +80,38 @@ func (r *errorCollector) envSource(v corev1.EnvVar, path *field.Path) {
 // maxFileKeyLength bounds a key of an env file.
 const maxFileKeyLength = 128
 
-func (r *errorCollector) fileKeyRef(ref *corev1.FileKeySelector, path *field.Path) {
-	if r.nonEmpty(ref.Key, path.Child("key")) {
+func (r *errorCollector) validateFileKeyRef(ref *corev1.FileKeySelector, path *field.Path) {
+	if r.requireNonEmpty(ref.Key, path.Child("key")) {
 		r.invalidEach(path.Child("key"), ref.Key, validation.IsRelaxedEnvVarName(ref.Key))
 		if len(ref.Key) > maxFileKeyLength {
 			r.add(field.TooLong(path.Child("key"), ref.Key, maxFileKeyLength))
 		}
 	}
-	if r.nonEmpty(ref.VolumeName, path.Child("volumeName")) {
-		r.dnsLabel(ref.VolumeName, path.Child("volumeName"))
+	if r.requireNonEmpty(ref.VolumeName, path.Child("volumeName")) {
+		r.validateDNSLabel(ref.VolumeName, path.Child("volumeName"))
 	}
-	if r.nonEmpty(ref.Path, path.Child("path")) {
-		r.projectedPath(ref.Path, path.Child("path"))
+	if r.requireNonEmpty(ref.Path, path.Child("path")) {
+		r.validateProjectedPath(ref.Path, path.Child("path"))
 	}
 }
 
-func (r *errorCollector) mapKey(key string, path *field.Path) {
-	if r.nonEmpty(key, path) {
+func (r *errorCollector) validateMapKey(key string, path *field.Path) {
+	if r.requireNonEmpty(key, path) {
 		r.invalidEach(path, key, validation.IsConfigMapKey(key))
 	}
 }
 
-func (r *errorCollector) envFrom(sources []corev1.EnvFromSource, path *field.Path) {
+func (r *errorCollector) validateEnvFrom(sources []corev1.EnvFromSource, path *field.Path) {
 	for i, source := range sources {
 		idxPath := path.Index(i)
 		if source.Prefix != "" {
 			r.invalidEach(idxPath.Child("prefix"), source.Prefix, validation.IsRelaxedEnvVarName(source.Prefix))
 		}
 		if source.ConfigMapRef != nil {
-			r.nonEmpty(source.ConfigMapRef.Name, idxPath.Child("configMapRef", "name"))
+			r.requireNonEmpty(source.ConfigMapRef.Name, idxPath.Child("configMapRef", "name"))
 		}
 		if source.SecretRef != nil {
-			r.nonEmpty(source.SecretRef.Name, idxPath.Child("secretRef", "name"))
+			r.requireNonEmpty(source.SecretRef.Name, idxPath.Child("secretRef", "name"))
 		}
 		// As in Kubernetes, these errors name the list and not the entry.
 		if source.ConfigMapRef == nil && source.SecretRef == nil {
@@ -122,10 +122,10 @@ func (r *errorCollector) envFrom(sources []corev1.EnvFromSource, path *field.Pat
 	}
 }
 
-// fieldRef validates a reference to a pod field. metadata.labels['key'] selects a single label or
+// validateFieldRef validates a reference to a pod field. metadata.labels['key'] selects a single label or
 // annotation.
-func (r *errorCollector) fieldRef(ref *corev1.ObjectFieldSelector, supported []string, path *field.Path) {
-	if !r.nonEmpty(ref.APIVersion, path.Child("apiVersion")) || !r.nonEmpty(ref.FieldPath, path.Child("fieldPath")) {
+func (r *errorCollector) validateFieldRef(ref *corev1.ObjectFieldSelector, supported []string, path *field.Path) {
+	if !r.requireNonEmpty(ref.APIVersion, path.Child("apiVersion")) || !r.requireNonEmpty(ref.FieldPath, path.Child("fieldPath")) {
 		return
 	}
 	if ref.APIVersion != "v1" {
@@ -135,9 +135,9 @@ func (r *errorCollector) fieldRef(ref *corev1.ObjectFieldSelector, supported []s
 	parent, key, subscripted := splitSubscript(ref.FieldPath)
 	switch {
 	case subscripted && parent == "metadata.annotations":
-		r.qualifiedName(strings.ToLower(key), path)
+		r.validateQualifiedName(strings.ToLower(key), path)
 	case subscripted && parent == "metadata.labels":
-		r.qualifiedName(key, path)
+		r.validateQualifiedName(key, path)
 	case subscripted || !slices.Contains(append([]string{"spec.host"}, validFieldPaths...), ref.FieldPath):
 		r.invalid(path.Child("fieldPath"), ref.FieldPath, "error converting fieldPath: field label not supported: "+ref.FieldPath)
 	default:
@@ -145,7 +145,7 @@ func (r *errorCollector) fieldRef(ref *corev1.ObjectFieldSelector, supported []s
 		if fieldPath == "spec.host" {
 			fieldPath = "spec.nodeName"
 		}
-		oneOf(r, fieldPath, path.Child("fieldPath"), supported...)
+		validateOneOf(r, fieldPath, path.Child("fieldPath"), supported...)
 	}
 }
 
@@ -159,18 +159,18 @@ func splitSubscript(path string) (parent, key string, ok bool) {
 	return parent, key, ok && parent != ""
 }
 
-// resourceFieldRef validates a reference to a container's request or limit. In a volume it must
+// validateResourceFieldRef validates a reference to a container's request or limit. In a volume it must
 // name the container.
-func (r *errorCollector) resourceFieldRef(ref *corev1.ResourceFieldSelector, inVolume bool, path *field.Path) {
+func (r *errorCollector) validateResourceFieldRef(ref *corev1.ResourceFieldSelector, inVolume bool, path *field.Path) {
 	switch {
 	case inVolume && ref.ContainerName == "":
 		r.required(path.Child("containerName"), "")
 	case ref.Resource == "":
 		r.required(path.Child("resource"), "")
 	case !isHugePageField(ref.Resource):
-		oneOf(r, ref.Resource, path.Child("resource"), resourceFields...)
+		validateOneOf(r, ref.Resource, path.Child("resource"), resourceFields...)
 	}
-	r.divisor(ref.Resource, ref.Divisor, path.Child("divisor"))
+	r.validateDivisor(ref.Resource, ref.Divisor, path.Child("divisor"))
 }
 
 func isHugePageField(name string) bool {
@@ -183,7 +183,7 @@ var (
 	byteDivisors = []string{"1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"}
 )
 
-func (r *errorCollector) divisor(name string, divisor resource.Quantity, path *field.Path) {
+func (r *errorCollector) validateDivisor(name string, divisor resource.Quantity, path *field.Path) {
 	if divisor.IsZero() {
 		return
 	}

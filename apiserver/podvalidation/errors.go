@@ -34,25 +34,25 @@ func (r *errorCollector) forbidden(path *field.Path, reason string) {
 func (r *errorCollector) duplicate(path *field.Path, value any) { r.add(field.Duplicate(path, value)) }
 func (r *errorCollector) notFound(path *field.Path, value any)  { r.add(field.NotFound(path, value)) }
 
-// dnsLabel requires an RFC 1123 label.
-func (r *errorCollector) dnsLabel(value string, path *field.Path) {
+// validateDNSLabel requires an RFC 1123 label.
+func (r *errorCollector) validateDNSLabel(value string, path *field.Path) {
 	r.invalidEach(path, value, validation.IsDNS1123Label(value))
 }
 
-// qualifiedName requires a valid label key.
-func (r *errorCollector) qualifiedName(value string, path *field.Path) {
+// validateQualifiedName requires a valid label key.
+func (r *errorCollector) validateQualifiedName(value string, path *field.Path) {
 	r.invalidEach(path, value, validation.IsQualifiedName(value))
 }
 
-// nonNegative requires value >= 0.
-func (r *errorCollector) nonNegative(value int64, path *field.Path) {
+// requireNonNegative requires value >= 0.
+func (r *errorCollector) requireNonNegative(value int64, path *field.Path) {
 	if value < 0 {
 		r.invalid(path, value, "must be greater than or equal to 0")
 	}
 }
 
-// nonEmpty requires a value and reports whether there is one.
-func (r *errorCollector) nonEmpty(value string, path *field.Path) bool {
+// requireNonEmpty requires a value and reports whether there is one.
+func (r *errorCollector) requireNonEmpty(value string, path *field.Path) bool {
 	if value == "" {
 		r.required(path, "")
 		return false
@@ -60,8 +60,8 @@ func (r *errorCollector) nonEmpty(value string, path *field.Path) bool {
 	return true
 }
 
-// oneOf requires one of the supported values, which the error lists in the given order.
-func oneOf[T ~string](r *errorCollector, value T, path *field.Path, supported ...T) bool {
+// validateOneOf requires one of the supported values, which the error lists in the given order.
+func validateOneOf[T ~string](r *errorCollector, value T, path *field.Path, supported ...T) bool {
 	if slices.Contains(supported, value) {
 		return true
 	}
@@ -69,11 +69,11 @@ func oneOf[T ~string](r *errorCollector, value T, path *field.Path, supported ..
 	return false
 }
 
-// requiredOneOf is oneOf for required values.
-func requiredOneOf[T ~string](r *errorCollector, value T, path *field.Path, supported ...T) bool {
+// requireOneOf is validateOneOf for required values.
+func requireOneOf[T ~string](r *errorCollector, value T, path *field.Path, supported ...T) bool {
 	if value == "" {
 		r.required(path, "")
 		return false
 	}
-	return oneOf(r, value, path, supported...)
+	return validateOneOf(r, value, path, supported...)
 }

@@ -13,9 +13,8 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation/podwarnings"
 )
 
-// TestValidationOfRandomPods: for any field values, validation does not panic, is deterministic and does
-// not modify the pod.
-func TestValidationOfRandomPods(t *testing.T) {
+// For any field values, validation does not panic, is deterministic and does not modify the pod.
+func TestValidationIsDeterministicForRandomPods(t *testing.T) {
 	fill := randfill.NewWithSeed(7).NilChance(.4).NumElements(0, 3).MaxDepth(14)
 	for range 300 {
 		var newPod, oldPod corev1.Pod
@@ -23,17 +22,17 @@ func TestValidationOfRandomPods(t *testing.T) {
 		fill.Fill(&oldPod)
 		poddefaults.DefaultPod(&newPod)
 		poddefaults.DefaultPod(&oldPod)
-		before := newPod.DeepCopy()
+		original := newPod.DeepCopy()
 		first, second := validateAll(t, &newPod, &oldPod), validateAll(t, &newPod, &oldPod)
-		if !equality.Semantic.DeepEqual(before, &newPod) {
+		if !equality.Semantic.DeepEqual(original, &newPod) {
 			t.Fatal("validation modified the pod")
 		}
 		if len(first) != len(second) {
-			t.Fatalf("%d errors, then %d", len(first), len(second))
+			t.Fatalf("the first validation returns %d errors, the second %d", len(first), len(second))
 		}
 		for i := range first {
 			if first[i].Field != second[i].Field || first[i].Type != second[i].Type {
-				t.Errorf("error %d is %v, then %v", i, first[i], second[i])
+				t.Errorf("error %d of the first validation is %v, of the second %v", i, first[i], second[i])
 			}
 		}
 		for _, prepare := range []func(newPod, oldPod *corev1.Pod){

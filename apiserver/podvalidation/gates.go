@@ -6,16 +6,16 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
-func (c *podValidator) readinessGates(path *field.Path) {
+func (c *podValidator) validateReadinessGates(path *field.Path) {
 	for i, gate := range c.spec.ReadinessGates {
-		c.qualifiedName(string(gate.ConditionType), path.Index(i).Child("conditionType"))
+		c.validateQualifiedName(string(gate.ConditionType), path.Index(i).Child("conditionType"))
 	}
 }
 
-func (c *podValidator) schedulingGates(path *field.Path) {
+func (c *podValidator) validateSchedulingGates(path *field.Path) {
 	seen := podfields.NameSet{}
 	for i, gate := range c.spec.SchedulingGates {
-		c.qualifiedName(gate.Name, path.Index(i))
+		c.validateQualifiedName(gate.Name, path.Index(i))
 		if !seen.Add(gate.Name) {
 			c.duplicate(path.Index(i), gate.Name)
 		}

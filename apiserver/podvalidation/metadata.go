@@ -19,19 +19,19 @@ import (
 // and errors of owner references name the list as an invalid value.
 func ValidateObjectMeta(meta *metav1.ObjectMeta, namespaced bool, name apivalidation.ValidateNameFunc, path *field.Path) field.ErrorList {
 	var r errorCollector
-	plain := *meta
-	plain.OwnerReferences, plain.Finalizers, plain.ManagedFields = nil, nil, nil
-	r.add(apivalidation.ValidateObjectMeta(&plain, namespaced, name, path)...)
-	r.owners(meta.OwnerReferences, path.Child("ownerReferences"))
+	base := *meta
+	base.OwnerReferences, base.Finalizers, base.ManagedFields = nil, nil, nil
+	r.add(apivalidation.ValidateObjectMeta(&base, namespaced, name, path)...)
+	r.validateOwnerReferences(meta.OwnerReferences, path.Child("ownerReferences"))
 	r.add(apivalidation.ValidateFinalizers(meta.Finalizers, path.Child("finalizers"))...)
 	r.add(unversioned.ValidateManagedFields(meta.ManagedFields, path.Child("managedFields"))...)
 	for i, finalizer := range meta.Finalizers {
-		r.finalizer(finalizer, path.Child("finalizers").Index(i))
+		r.validateFinalizer(finalizer, path.Child("finalizers").Index(i))
 	}
 	return r.errs
 }
 
-func (r *errorCollector) owners(owners []metav1.OwnerReference, path *field.Path) {
+func (r *errorCollector) validateOwnerReferences(owners []metav1.OwnerReference, path *field.Path) {
 	controller := ""
 	for _, owner := range owners {
 		kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
@@ -45,23 +45,23 @@ func (r *errorCollector) owners(owners []metav1.OwnerReference, path *field.Path
 				r.invalid(path.Child(f.name), f.value, "must not be empty")
 			}
 		}
-		if _, banned := apivalidation.BannedOwners[kind]; banned {
+		if _, ok := apivalidation.BannedOwners[kind]; ok {
 			r.invalid(path, owner, fmt.Sprintf("%s is disallowed from being an owner", kind))
 		}
 		if !podfields.Deref(owner.Controller) {
 			continue
 		}
-		this := owner.Kind + "/" + owner.Name
+		name := owner.Kind + "/" + owner.Name
 		if controller != "" {
 			r.invalid(path, owners, fmt.Sprintf(
-				"Only one reference can have Controller set to true. Found \"true\" in references for %s and %s", controller, this))
+				"Only one reference can have Controller set to true. Found \"true\" in references for %s and %s", controller, name))
 		} else {
-			controller = this
+			controller = name
 		}
 	}
 }
 
-func (r *errorCollector) finalizer(name string, path *field.Path) {
+func (r *errorCollector) validateFinalizer(name string, path *field.Path) {
 	if strings.Contains(name, "/") {
 		return
 	}

@@ -11,15 +11,15 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
-func (c *podValidator) volumeMounts(container *corev1.Container, path *field.Path) {
+func (c *podValidator) validateVolumeMounts(container *corev1.Container, path *field.Path) {
 	paths := podfields.NameSet{}
 	for i := range container.VolumeMounts {
 		mount, idxPath := &container.VolumeMounts[i], path.Index(i)
-		c.nonEmpty(mount.Name, idxPath.Child("name"))
+		c.requireNonEmpty(mount.Name, idxPath.Child("name"))
 		if c.volumes[mount.Name] == nil {
 			c.notFound(idxPath.Child("name"), mount.Name)
 		}
-		c.nonEmpty(mount.MountPath, idxPath.Child("mountPath"))
+		c.requireNonEmpty(mount.MountPath, idxPath.Child("mountPath"))
 		if !paths.Add(mount.MountPath) {
 			c.invalid(idxPath.Child("mountPath"), mount.MountPath, "must be unique")
 		}
@@ -33,17 +33,17 @@ func (c *podValidator) volumeMounts(container *corev1.Container, path *field.Pat
 				c.invalid(idxPath.Child("mountPath"), mount.MountPath, "must not already exist as a path in volumeDevices")
 			}
 		}
-		c.subPaths(mount, path, idxPath)
-		c.mountPropagation(mount, container, path.Child("mountPropagation"))
-		c.recursiveReadOnly(mount, path.Child("recursiveReadOnly"))
+		c.validateSubPaths(mount, path, idxPath)
+		c.validateMountPropagation(mount, container, path.Child("mountPropagation"))
+		c.validateRecursiveReadOnly(mount, path.Child("recursiveReadOnly"))
 	}
 }
 
-// subPaths reports invalid paths for the list, and setting both forms for the mount, as in
+// validateSubPaths reports invalid paths for the list, and setting both forms for the mount, as in
 // Kubernetes.
-func (r *errorCollector) subPaths(mount *corev1.VolumeMount, list, idxPath *field.Path) {
+func (r *errorCollector) validateSubPaths(mount *corev1.VolumeMount, list, idxPath *field.Path) {
 	if mount.SubPath != "" {
-		r.relativePath(mount.SubPath, list.Child("subPath"))
+		r.requireRelativePath(mount.SubPath, list.Child("subPath"))
 	}
 	if mount.SubPathExpr == "" {
 		return
@@ -51,14 +51,14 @@ func (r *errorCollector) subPaths(mount *corev1.VolumeMount, list, idxPath *fiel
 	if mount.SubPath != "" {
 		r.invalid(idxPath.Child("subPathExpr"), mount.SubPathExpr, "subPathExpr and subPath are mutually exclusive")
 	}
-	r.relativePath(mount.SubPathExpr, list.Child("subPathExpr"))
+	r.requireRelativePath(mount.SubPathExpr, list.Child("subPathExpr"))
 }
 
-func (r *errorCollector) mountPropagation(mount *corev1.VolumeMount, container *corev1.Container, path *field.Path) {
+func (r *errorCollector) validateMountPropagation(mount *corev1.VolumeMount, container *corev1.Container, path *field.Path) {
 	if mount.MountPropagation == nil {
 		return
 	}
-	oneOf(r, *mount.MountPropagation, path,
+	validateOneOf(r, *mount.MountPropagation, path,
 		corev1.MountPropagationBidirectional, corev1.MountPropagationHostToContainer, corev1.MountPropagationNone)
 	privileged := container.SecurityContext != nil && podfields.Deref(container.SecurityContext.Privileged)
 	if *mount.MountPropagation == corev1.MountPropagationBidirectional && !privileged {
@@ -66,12 +66,12 @@ func (r *errorCollector) mountPropagation(mount *corev1.VolumeMount, container *
 	}
 }
 
-func (r *errorCollector) recursiveReadOnly(mount *corev1.VolumeMount, path *field.Path) {
+func (r *errorCollector) validateRecursiveReadOnly(mount *corev1.VolumeMount, path *field.Path) {
 	if mount.RecursiveReadOnly == nil {
 		return
 	}
 	mode := *mount.RecursiveReadOnly
-	if !oneOf(r, mode, path, corev1.RecursiveReadOnlyDisabled, corev1.RecursiveReadOnlyEnabled, corev1.RecursiveReadOnlyIfPossible) ||
+	if !validateOneOf(r, mode, path, corev1.RecursiveReadOnlyDisabled, corev1.RecursiveReadOnlyEnabled, corev1.RecursiveReadOnlyIfPossible) ||
 		mode == corev1.RecursiveReadOnlyDisabled {
 		return
 	}
@@ -83,11 +83,11 @@ func (r *errorCollector) recursiveReadOnly(mount *corev1.VolumeMount, path *fiel
 	}
 }
 
-func (c *podValidator) volumeDevices(container *corev1.Container, path *field.Path) {
+func (c *podValidator) validateVolumeDevices(container *corev1.Container, path *field.Path) {
 	names, paths := podfields.NameSet{}, podfields.NameSet{}
 	for i, device := range container.VolumeDevices {
 		idxPath := path.Index(i)
-		c.nonEmpty(device.Name, idxPath.Child("name"))
+		c.requireNonEmpty(device.Name, idxPath.Child("name"))
 		if names[device.Name] {
 			c.invalid(idxPath.Child("name"), device.Name, "must be unique")
 		}
@@ -97,7 +97,7 @@ func (c *podValidator) volumeDevices(container *corev1.Container, path *field.Pa
 		case volume.PersistentVolumeClaim == nil && volume.Ephemeral == nil:
 			c.invalid(idxPath.Child("name"), device.Name, "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode")
 		}
-		c.nonEmpty(device.DevicePath, idxPath.Child("devicePath"))
+		c.requireNonEmpty(device.DevicePath, idxPath.Child("devicePath"))
 		if paths[device.DevicePath] {
 			c.invalid(idxPath.Child("devicePath"), device.DevicePath, "must be unique")
 		}
@@ -106,14 +106,14 @@ func (c *podValidator) volumeDevices(container *corev1.Container, path *field.Pa
 		} else {
 			paths.Add(device.DevicePath)
 		}
-		c.deviceNotMounted(device, container.VolumeMounts, idxPath)
+		c.forbidMountedDevice(device, container.VolumeMounts, idxPath)
 		if device.Name != "" {
 			names.Add(device.Name)
 		}
 	}
 }
 
-func (r *errorCollector) deviceNotMounted(device corev1.VolumeDevice, mounts []corev1.VolumeMount, path *field.Path) {
+func (r *errorCollector) forbidMountedDevice(device corev1.VolumeDevice, mounts []corev1.VolumeMount, path *field.Path) {
 	if slices.ContainsFunc(mounts, func(m corev1.VolumeMount) bool { return m.Name == device.Name }) {
 		r.invalid(path.Child("name"), device.Name, "must not already exist in volumeMounts")
 	}
@@ -122,26 +122,26 @@ func (r *errorCollector) deviceNotMounted(device corev1.VolumeDevice, mounts []c
 	}
 }
 
-// relativePath requires a relative path without "..".
-func (r *errorCollector) relativePath(target string, at *field.Path) {
+// requireRelativePath requires a relative path without "..".
+func (r *errorCollector) requireRelativePath(target string, fldPath *field.Path) {
 	if path.IsAbs(target) {
-		r.invalid(at, target, "must be a relative path")
+		r.invalid(fldPath, target, "must be a relative path")
 	}
-	r.noBacksteps(target, at)
+	r.forbidBacksteps(target, fldPath)
 }
 
-func (r *errorCollector) noBacksteps(target string, at *field.Path) {
+func (r *errorCollector) forbidBacksteps(target string, fldPath *field.Path) {
 	if hasBacksteps(target) {
-		r.invalid(at, target, "must not contain '..'")
+		r.invalid(fldPath, target, "must not contain '..'")
 	}
 }
 
-// projectedPath requires a relative path that does not start with "..", which projected volumes use
+// validateProjectedPath requires a relative path that does not start with "..", which projected volumes use
 // for their own files.
-func (r *errorCollector) projectedPath(target string, at *field.Path) {
-	r.relativePath(target, at)
+func (r *errorCollector) validateProjectedPath(target string, fldPath *field.Path) {
+	r.requireRelativePath(target, fldPath)
 	if strings.HasPrefix(target, "..") && !strings.HasPrefix(target, "../") {
-		r.invalid(at, target, "must not start with '..'")
+		r.invalid(fldPath, target, "must not start with '..'")
 	}
 }
 

@@ -16,7 +16,7 @@ const (
 	maxSearchListLength = 2048
 )
 
-func (c *podValidator) dnsConfig(path *field.Path) {
+func (c *podValidator) validateDNSConfig(path *field.Path) {
 	config := c.spec.DNSConfig
 	if c.spec.DNSPolicy == corev1.DNSNone {
 		if config == nil {
@@ -35,7 +35,7 @@ func (c *podValidator) dnsConfig(path *field.Path) {
 		c.invalid(path.Child("nameservers"), config.Nameservers, fmt.Sprintf("must not have more than %d nameservers", maxNameservers))
 	}
 	for i, server := range config.Nameservers {
-		c.ip(server, path.Child("nameservers").Index(i))
+		c.validateIP(server, path.Child("nameservers").Index(i))
 	}
 	searches := path.Child("searches")
 	if len(config.Searches) > maxSearchPaths {
@@ -58,15 +58,15 @@ func (c *podValidator) dnsConfig(path *field.Path) {
 	}
 }
 
-// ip accepts the lenient forms that are valid in legacy fields.
-func (r *errorCollector) ip(address string, path *field.Path) {
+// validateIP accepts the lenient forms that are valid in legacy fields.
+func (r *errorCollector) validateIP(address string, path *field.Path) {
 	r.add(validation.IsValidIPForLegacyField(path, address, false, nil)...)
 }
 
-func (c *podValidator) hostAliases(path *field.Path) {
+func (c *podValidator) validateHostAliases(path *field.Path) {
 	for i, alias := range c.spec.HostAliases {
 		idxPath := path.Index(i)
-		c.ip(alias.IP, idxPath.Child("ip"))
+		c.validateIP(alias.IP, idxPath.Child("ip"))
 		for j, name := range alias.Hostnames {
 			c.invalidEach(idxPath.Child("hostnames").Index(j), name, validation.IsDNS1123Subdomain(name))
 		}

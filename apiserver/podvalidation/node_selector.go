@@ -11,33 +11,33 @@ import (
 // ValidateNodeSelector validates a required node selector.
 func ValidateNodeSelector(selector *corev1.NodeSelector, path *field.Path) field.ErrorList {
 	var r errorCollector
-	r.nodeSelector(selector, path)
+	r.validateNodeSelector(selector, path)
 	return r.errs
 }
 
-func (r *errorCollector) nodeSelector(selector *corev1.NodeSelector, path *field.Path) {
+func (r *errorCollector) validateNodeSelector(selector *corev1.NodeSelector, path *field.Path) {
 	fldPath := path.Child("nodeSelectorTerms")
 	if len(selector.NodeSelectorTerms) == 0 {
 		r.required(fldPath, "must have at least one node selector term")
 		return
 	}
 	for i := range selector.NodeSelectorTerms {
-		r.nodeSelectorTerm(&selector.NodeSelectorTerms[i], true, fldPath.Index(i))
+		r.validateNodeSelectorTerm(&selector.NodeSelectorTerms[i], true, fldPath.Index(i))
 	}
 }
 
-// nodeSelectorTerm validates label values only in required terms. Preferred terms with invalid
+// validateNodeSelectorTerm validates label values only in required terms. Preferred terms with invalid
 // values were always accepted and never match.
-func (r *errorCollector) nodeSelectorTerm(term *corev1.NodeSelectorTerm, checkValues bool, path *field.Path) {
+func (r *errorCollector) validateNodeSelectorTerm(term *corev1.NodeSelectorTerm, checkValues bool, path *field.Path) {
 	for i := range term.MatchExpressions {
-		r.nodeLabelRequirement(&term.MatchExpressions[i], checkValues, path.Child("matchExpressions").Index(i))
+		r.validateNodeLabelRequirement(&term.MatchExpressions[i], checkValues, path.Child("matchExpressions").Index(i))
 	}
 	for i := range term.MatchFields {
-		r.nodeFieldRequirement(&term.MatchFields[i], path.Child("matchFields").Index(i))
+		r.validateNodeFieldRequirement(&term.MatchFields[i], path.Child("matchFields").Index(i))
 	}
 }
 
-func (r *errorCollector) nodeLabelRequirement(req *corev1.NodeSelectorRequirement, checkValues bool, path *field.Path) {
+func (r *errorCollector) validateNodeLabelRequirement(req *corev1.NodeSelectorRequirement, checkValues bool, path *field.Path) {
 	values := path.Child("values")
 	switch req.Operator {
 	case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
@@ -64,8 +64,8 @@ func (r *errorCollector) nodeLabelRequirement(req *corev1.NodeSelectorRequiremen
 	}
 }
 
-// nodeFieldRequirement validates a field requirement, which selects or excludes a node by name.
-func (r *errorCollector) nodeFieldRequirement(req *corev1.NodeSelectorRequirement, path *field.Path) {
+// validateNodeFieldRequirement validates a field requirement, which selects or excludes a node by name.
+func (r *errorCollector) validateNodeFieldRequirement(req *corev1.NodeSelectorRequirement, path *field.Path) {
 	switch req.Operator {
 	case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
 		if len(req.Values) != 1 {

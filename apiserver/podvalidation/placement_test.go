@@ -4,14 +4,14 @@ import (
 	"testing"
 )
 
-const badName = `name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`
+const invalidNameReason = `name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`
 
-func TestAffinity(t *testing.T) {
+func TestAffinityIsValidated(t *testing.T) {
 	const required = "requiredDuringSchedulingIgnoredDuringExecution"
 	node, pods := "spec: {affinity: {nodeAffinity: {"+required+": ", "spec: {affinity: {podAffinity: {"+required+": "
 	nodePath, podPath := "spec.affinity.nodeAffinity."+required+".nodeSelectorTerms", "spec.affinity.podAffinity."+required
 	checkCases(t, []validationCase{
-		{"a node selector has a term", node + `{nodeSelectorTerms: []}}}}`,
+		{"a node selector needs a term", node + `{nodeSelectorTerms: []}}}}`,
 			[]string{nodePath + ": Required value: must have at least one node selector term"}},
 		{"Exists has no values", node + `{nodeSelectorTerms: [{matchExpressions: [{key: k, operator: Exists, values: [v]}]}]}}}}`,
 			[]string{nodePath + "[0].matchExpressions[0].values: Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'"}},
@@ -22,13 +22,13 @@ func TestAffinity(t *testing.T) {
 		{"a topology key is required", pods + `[{labelSelector: {}}]}}}`,
 			[]string{podPath + "[0].topologyKey: Required value: can not be empty",
 				podPath + `[0].topologyKey: Invalid value: "": name part must be non-empty`,
-				podPath + `[0].topologyKey: Invalid value: "": ` + badName}},
+				podPath + `[0].topologyKey: Invalid value: "": ` + invalidNameReason}},
 		{"a key is matched or mismatched, not both", pods + `[{labelSelector: {}, topologyKey: z, matchLabelKeys: [a], mismatchLabelKeys: [a]}]}}}`,
 			[]string{podPath + `[0].matchLabelKeys[0]: Invalid value: "a": exists in both matchLabelKeys and mismatchLabelKeys`}},
 	})
 }
 
-func TestTopologySpreadConstraints(t *testing.T) {
+func TestTopologySpreadConstraintsAreValidated(t *testing.T) {
 	checkCases(t, []validationCase{
 		{"whenUnsatisfiable is required", `spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, labelSelector: {}}]}`,
 			[]string{`spec.topologySpreadConstraints[0].whenUnsatisfiable: Unsupported value: "": supported values: "DoNotSchedule", "ScheduleAnyway"`}},
@@ -41,28 +41,28 @@ func TestTopologySpreadConstraints(t *testing.T) {
 	})
 }
 
-func TestTolerationsAndGates(t *testing.T) {
+func TestTolerationsAndGatesAreValidated(t *testing.T) {
 	checkCases(t, []validationCase{
 		{"a toleration's effect must be supported", `spec: {tolerations: [{key: k, operator: Exists, effect: Never}]}`,
 			[]string{`spec.tolerations[0].effect: Unsupported value: "Never": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"`}},
 		{"a toleration's key must be a label key", `spec: {tolerations: [{key: "a b", operator: Exists}]}`,
-			[]string{`spec.tolerations[0].key: Invalid value: "a b": ` + badName}},
-		{"a gate is named once", `spec: {schedulingGates: [{name: a}, {name: a}]}`,
+			[]string{`spec.tolerations[0].key: Invalid value: "a b": ` + invalidNameReason}},
+		{"gate names are unique", `spec: {schedulingGates: [{name: a}, {name: a}]}`,
 			[]string{`spec.schedulingGates[1]: Duplicate value: "a"`}},
 	})
 }
 
-func TestSecurityAndNetwork(t *testing.T) {
+func TestSecurityAndNetworkAreValidated(t *testing.T) {
 	checkCases(t, []validationCase{
 		{"a user namespace excludes the host network", `spec: {hostUsers: false, hostNetwork: true}`,
 			[]string{"spec.hostNetwork: Forbidden: when `pod.Spec.HostUsers` is false"}},
-		{"a Localhost profile has a name", `spec: {securityContext: {seccompProfile: {type: Localhost}}}`,
+		{"a Localhost profile needs a name", `spec: {securityContext: {seccompProfile: {type: Localhost}}}`,
 			[]string{`spec.securityContext.seccompProfile.localhostProfile: Required value: must be set when seccomp type is Localhost`}},
-		{"a sysctl is set once", `spec: {securityContext: {sysctls: [{name: kernel.shm, value: "1"}, {name: kernel.shm, value: "2"}]}}`,
+		{"sysctl names are unique", `spec: {securityContext: {sysctls: [{name: kernel.shm, value: "1"}, {name: kernel.shm, value: "2"}]}}`,
 			[]string{`spec.securityContext.sysctls[1].name: Duplicate value: "kernel.shm"`}},
 		{"dnsPolicy None needs nameservers", `spec: {dnsPolicy: None}`,
 			[]string{"spec.dnsConfig: Required value: must provide `dnsConfig` when `dnsPolicy` is None"}},
-		{"a host alias has an IP address", `spec: {hostAliases: [{ip: a, hostnames: [b]}]}`,
+		{"a host alias needs an IP address", `spec: {hostAliases: [{ip: a, hostnames: [b]}]}`,
 			[]string{`spec.hostAliases[0].ip: Invalid value: "a": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)`}},
 		{"a Linux pod has no Windows options", `spec: {os: {name: linux}, securityContext: {windowsOptions: {runAsUserName: x}}}`,
 			[]string{`spec.securityContext.windowsOptions: Forbidden: windows options cannot be set for a linux pod`}},

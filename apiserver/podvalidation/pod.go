@@ -40,9 +40,9 @@ func ValidatePod(pod *corev1.Pod) field.ErrorList {
 	if pod.Spec.NodeName != "" && len(pod.Spec.SchedulingGates) > 0 {
 		c.forbidden(path.Child("nodeName"), "cannot be set until all schedulingGates have been cleared")
 	}
-	c.termLimits(&pod.Spec, nil, path)
-	c.seccompAnnotationsMatchFields(pod.Annotations, path)
-	c.appArmorAnnotationsMatchFields(pod.Annotations, path)
+	c.validateTermLimits(&pod.Spec, nil, path)
+	c.validateSeccompAnnotationsMatchFields(pod.Annotations, path)
+	c.validateAppArmorAnnotationsMatchFields(pod.Annotations, path)
 	return c.errs
 }
 
@@ -51,11 +51,11 @@ func validatePod(pod *corev1.Pod) *podValidator {
 	c := &podValidator{spec: &pod.Spec, meta: &pod.ObjectMeta}
 	path := field.NewPath("spec")
 	c.add(ValidateObjectMeta(&pod.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))...)
-	c.podAnnotations(pod.Annotations, field.NewPath("metadata", "annotations"))
-	c.podSpec(path)
-	c.tokensNeedServiceAccount(path)
-	c.imageWhitespace(pod.Spec.Containers, path.Child("containers"))
-	c.imageWhitespace(pod.Spec.InitContainers, path.Child("initContainers"))
+	c.validatePodAnnotations(pod.Annotations, field.NewPath("metadata", "annotations"))
+	c.validatePodSpec(path)
+	c.requireServiceAccountForTokens(path)
+	c.forbidImageWhitespace(pod.Spec.Containers, path.Child("containers"))
+	c.forbidImageWhitespace(pod.Spec.InitContainers, path.Child("initContainers"))
 	return c
 }
 
@@ -64,50 +64,50 @@ func ValidatePodTemplateSpec(template *corev1.PodTemplateSpec, path *field.Path)
 	c := &podValidator{spec: &template.Spec}
 	c.add(unversioned.ValidateLabels(template.Labels, path.Child("labels"))...)
 	c.add(apivalidation.ValidateAnnotations(template.Annotations, path.Child("annotations"))...)
-	c.podAnnotations(template.Annotations, path.Child("annotations"))
-	c.podSpec(path.Child("spec"))
-	c.seccompAnnotationsMatchFields(template.Annotations, path.Child("spec"))
+	c.validatePodAnnotations(template.Annotations, path.Child("annotations"))
+	c.validatePodSpec(path.Child("spec"))
+	c.validateSeccompAnnotationsMatchFields(template.Annotations, path.Child("spec"))
 	if len(template.Spec.EphemeralContainers) > 0 {
 		c.forbidden(path.Child("spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template")
 	}
 	return c.errs
 }
 
-// podSpec applies the rules in the order of kube-apiserver's errors.
-func (c *podValidator) podSpec(path *field.Path) {
+// validatePodSpec applies the rules in the order of kube-apiserver's errors.
+func (c *podValidator) validatePodSpec(path *field.Path) {
 	spec := c.spec
-	c.podVolumes(path.Child("volumes"))
-	c.podResourceClaims(path.Child("resourceClaims"))
-	c.regularContainers(path.Child("containers"))
-	c.initContainers(path.Child("initContainers"))
-	c.ephemeralContainers(path.Child("ephemeralContainers"))
-	c.podLevelResources(path.Child("resources"))
-	c.hostNetworkPorts(path.Child("containers"))
-	requiredOneOf(&c.errorCollector, spec.RestartPolicy, path.Child("restartPolicy"),
+	c.validatePodVolumes(path.Child("volumes"))
+	c.validatePodResourceClaims(path.Child("resourceClaims"))
+	c.validateRegularContainers(path.Child("containers"))
+	c.validateInitContainers(path.Child("initContainers"))
+	c.validateEphemeralContainers(path.Child("ephemeralContainers"))
+	c.validatePodLevelResources(path.Child("resources"))
+	c.validateHostNetworkPorts(path.Child("containers"))
+	requireOneOf(&c.errorCollector, spec.RestartPolicy, path.Child("restartPolicy"),
 		corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever)
-	requiredOneOf(&c.errorCollector, spec.DNSPolicy, path.Child("dnsPolicy"),
+	requireOneOf(&c.errorCollector, spec.DNSPolicy, path.Child("dnsPolicy"),
 		corev1.DNSClusterFirstWithHostNet, corev1.DNSClusterFirst, corev1.DNSDefault, corev1.DNSNone)
 	c.add(unversioned.ValidateLabels(spec.NodeSelector, path.Child("nodeSelector"))...)
-	c.podSecurityContext(path.Child("securityContext"))
-	c.affinity(spec.Affinity, path.Child("affinity"))
-	c.dnsConfig(path.Child("dnsConfig"))
-	c.readinessGates(path.Child("readinessGates"))
-	c.schedulingGates(path.Child("schedulingGates"))
-	c.topologySpread(spec.TopologySpreadConstraints, path.Child("topologySpreadConstraints"))
-	c.windowsHostProcess(path)
-	c.hostUsers(path)
-	c.podNames(path)
-	c.tolerations(spec.Tolerations, path.Child("tolerations"))
-	c.hostAliases(path.Child("hostAliases"))
-	c.podPriority(path)
+	c.validatePodSecurityContext(path.Child("securityContext"))
+	c.validateAffinity(spec.Affinity, path.Child("affinity"))
+	c.validateDNSConfig(path.Child("dnsConfig"))
+	c.validateReadinessGates(path.Child("readinessGates"))
+	c.validateSchedulingGates(path.Child("schedulingGates"))
+	c.validateTopologySpread(spec.TopologySpreadConstraints, path.Child("topologySpreadConstraints"))
+	c.validateWindowsHostProcess(path)
+	c.validateHostUsers(path)
+	c.validatePodNames(path)
+	c.validateTolerations(spec.Tolerations, path.Child("tolerations"))
+	c.validateHostAliases(path.Child("hostAliases"))
+	c.validatePodPriority(path)
 	if spec.Overhead != nil {
-		c.resourceRequirements(&corev1.ResourceRequirements{Limits: spec.Overhead}, containerResourceName, path.Child("overhead"))
+		c.validateResourceRequirements(&corev1.ResourceRequirements{Limits: spec.Overhead}, validateContainerResourceName, path.Child("overhead"))
 	}
-	c.operatingSystem(path)
+	c.validateOperatingSystem(path)
 }
 
-// podNames validates the names in the spec.
-func (c *podValidator) podNames(path *field.Path) {
+// validatePodNames validates the names in the spec.
+func (c *podValidator) validatePodNames(path *field.Path) {
 	spec := c.spec
 	if spec.ServiceAccountName != "" {
 		c.invalidEach(path.Child("serviceAccountName"), spec.ServiceAccountName, apivalidation.ValidateServiceAccountName(spec.ServiceAccountName, false))
@@ -119,18 +119,18 @@ func (c *podValidator) podNames(path *field.Path) {
 		c.invalid(path.Child("activeDeadlineSeconds"), *seconds, validation.InclusiveRangeError(1, math.MaxInt32))
 	}
 	if spec.Hostname != "" {
-		c.dnsLabel(spec.Hostname, path.Child("hostname"))
+		c.validateDNSLabel(spec.Hostname, path.Child("hostname"))
 	}
 	if spec.Subdomain != "" {
-		c.dnsLabel(spec.Subdomain, path.Child("subdomain"))
+		c.validateDNSLabel(spec.Subdomain, path.Child("subdomain"))
 	}
-	c.hostnameOverride(path)
+	c.validateHostnameOverride(path)
 }
 
 // maxHostnameLength is the limit of Linux.
 const maxHostnameLength = 64
 
-func (c *podValidator) hostnameOverride(path *field.Path) {
+func (c *podValidator) validateHostnameOverride(path *field.Path) {
 	override := podfields.Deref(c.spec.HostnameOverride)
 	if override == "" {
 		return
@@ -148,7 +148,7 @@ func (c *podValidator) hostnameOverride(path *field.Path) {
 	}
 }
 
-func (c *podValidator) podPriority(path *field.Path) {
+func (c *podValidator) validatePodPriority(path *field.Path) {
 	spec := c.spec
 	if spec.PriorityClassName != "" {
 		c.invalidEach(path.Child("priorityClassName"), spec.PriorityClassName, apivalidation.NameIsDNSSubdomain(spec.PriorityClassName, false))
@@ -157,13 +157,13 @@ func (c *podValidator) podPriority(path *field.Path) {
 		c.invalidEach(path.Child("runtimeClassName"), *spec.RuntimeClassName, apivalidation.NameIsDNSSubdomain(*spec.RuntimeClassName, false))
 	}
 	if spec.PreemptionPolicy != nil {
-		requiredOneOf(&c.errorCollector, *spec.PreemptionPolicy, path.Child("preemptionPolicy"), corev1.PreemptLowerPriority, corev1.PreemptNever)
+		requireOneOf(&c.errorCollector, *spec.PreemptionPolicy, path.Child("preemptionPolicy"), corev1.PreemptLowerPriority, corev1.PreemptNever)
 	}
 }
 
-// tokensNeedServiceAccount is not used for templates: admission sets the account when a pod is
-// created.
-func (c *podValidator) tokensNeedServiceAccount(path *field.Path) {
+// requireServiceAccountForTokens rejects token projections of a pod without a service account. It is not used
+// for templates, because admission sets the account when a pod is created.
+func (c *podValidator) requireServiceAccountForTokens(path *field.Path) {
 	if c.spec.ServiceAccountName != "" {
 		return
 	}

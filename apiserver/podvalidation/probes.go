@@ -19,56 +19,56 @@ type handler struct {
 	sleep *corev1.SleepAction
 }
 
-func (c *podValidator) probes(container *corev1.Container, path *field.Path) {
-	c.probe(container.LivenessProbe, path.Child("livenessProbe"))
-	c.succeedsOnce(container.LivenessProbe, path.Child("livenessProbe"))
-	c.probe(container.ReadinessProbe, path.Child("readinessProbe"))
+func (c *podValidator) validateProbes(container *corev1.Container, path *field.Path) {
+	c.validateProbe(container.LivenessProbe, path.Child("livenessProbe"))
+	c.requireOneSuccess(container.LivenessProbe, path.Child("livenessProbe"))
+	c.validateProbe(container.ReadinessProbe, path.Child("readinessProbe"))
 	if probe := container.ReadinessProbe; probe != nil && probe.TerminationGracePeriodSeconds != nil {
 		c.invalid(path.Child("readinessProbe", "terminationGracePeriodSeconds"), *probe.TerminationGracePeriodSeconds,
 			"must not be set for readinessProbes")
 	}
-	c.probe(container.StartupProbe, path.Child("startupProbe"))
-	c.succeedsOnce(container.StartupProbe, path.Child("startupProbe"))
+	c.validateProbe(container.StartupProbe, path.Child("startupProbe"))
+	c.requireOneSuccess(container.StartupProbe, path.Child("startupProbe"))
 }
 
-// succeedsOnce requires successThreshold 1, for liveness and startup probes.
-func (r *errorCollector) succeedsOnce(probe *corev1.Probe, path *field.Path) {
+// requireOneSuccess requires successThreshold 1, for liveness and startup probes.
+func (r *errorCollector) requireOneSuccess(probe *corev1.Probe, path *field.Path) {
 	if probe != nil && probe.SuccessThreshold != 1 {
 		r.invalid(path.Child("successThreshold"), probe.SuccessThreshold, "must be 1")
 	}
 }
 
-func (c *podValidator) probe(probe *corev1.Probe, path *field.Path) {
+func (c *podValidator) validateProbe(probe *corev1.Probe, path *field.Path) {
 	if probe == nil {
 		return
 	}
-	c.handler(handler{exec: probe.Exec, http: probe.HTTPGet, tcp: probe.TCPSocket, grpc: probe.GRPC}, path)
-	c.nonNegative(int64(probe.InitialDelaySeconds), path.Child("initialDelaySeconds"))
-	c.nonNegative(int64(probe.TimeoutSeconds), path.Child("timeoutSeconds"))
-	c.nonNegative(int64(probe.PeriodSeconds), path.Child("periodSeconds"))
-	c.nonNegative(int64(probe.SuccessThreshold), path.Child("successThreshold"))
-	c.nonNegative(int64(probe.FailureThreshold), path.Child("failureThreshold"))
+	c.validateHandler(handler{exec: probe.Exec, http: probe.HTTPGet, tcp: probe.TCPSocket, grpc: probe.GRPC}, path)
+	c.requireNonNegative(int64(probe.InitialDelaySeconds), path.Child("initialDelaySeconds"))
+	c.requireNonNegative(int64(probe.TimeoutSeconds), path.Child("timeoutSeconds"))
+	c.requireNonNegative(int64(probe.PeriodSeconds), path.Child("periodSeconds"))
+	c.requireNonNegative(int64(probe.SuccessThreshold), path.Child("successThreshold"))
+	c.requireNonNegative(int64(probe.FailureThreshold), path.Child("failureThreshold"))
 	if grace := probe.TerminationGracePeriodSeconds; grace != nil && *grace <= 0 {
 		c.invalid(path.Child("terminationGracePeriodSeconds"), *grace, "must be greater than 0")
 	}
 }
 
-func (c *podValidator) lifecycle(lifecycle *corev1.Lifecycle, path *field.Path) {
+func (c *podValidator) validateLifecycle(lifecycle *corev1.Lifecycle, path *field.Path) {
 	if lifecycle == nil {
 		return
 	}
 	if hook := lifecycle.PostStart; hook != nil {
-		c.handler(handler{exec: hook.Exec, http: hook.HTTPGet, tcp: hook.TCPSocket, sleep: hook.Sleep}, path.Child("postStart"))
+		c.validateHandler(handler{exec: hook.Exec, http: hook.HTTPGet, tcp: hook.TCPSocket, sleep: hook.Sleep}, path.Child("postStart"))
 	}
 	if hook := lifecycle.PreStop; hook != nil {
-		c.handler(handler{exec: hook.Exec, http: hook.HTTPGet, tcp: hook.TCPSocket, sleep: hook.Sleep}, path.Child("preStop"))
+		c.validateHandler(handler{exec: hook.Exec, http: hook.HTTPGet, tcp: hook.TCPSocket, sleep: hook.Sleep}, path.Child("preStop"))
 	}
 }
 
-// handler requires exactly one action. Only the first one is validated.
-func (c *podValidator) handler(h handler, path *field.Path) {
+// validateHandler requires exactly one action. Only the first one is validated.
+func (c *podValidator) validateHandler(h handler, path *field.Path) {
 	actions := 0
-	first := func(set bool, name string) bool {
+	isFirst := func(set bool, name string) bool {
 		if !set {
 			return false
 		}
@@ -78,36 +78,36 @@ func (c *podValidator) handler(h handler, path *field.Path) {
 		}
 		return actions == 1
 	}
-	if first(h.exec != nil, "exec") && len(h.exec.Command) == 0 {
+	if isFirst(h.exec != nil, "exec") && len(h.exec.Command) == 0 {
 		c.required(path.Child("exec", "command"), "")
 	}
-	if first(h.http != nil, "httpGet") {
-		c.httpGet(h.http, path.Child("httpGet"))
+	if isFirst(h.http != nil, "httpGet") {
+		c.validateHTTPGet(h.http, path.Child("httpGet"))
 	}
-	if first(h.tcp != nil, "tcpSocket") {
-		c.portNumberOrName(h.tcp.Port, path.Child("tcpSocket", "port"))
+	if isFirst(h.tcp != nil, "tcpSocket") {
+		c.validatePortNumberOrName(h.tcp.Port, path.Child("tcpSocket", "port"))
 	}
-	if first(h.grpc != nil, "grpc") {
-		c.portNumberOrName(intstr.FromInt32(h.grpc.Port), path.Child("grpc", "port"))
+	if isFirst(h.grpc != nil, "grpc") {
+		c.validatePortNumberOrName(intstr.FromInt32(h.grpc.Port), path.Child("grpc", "port"))
 	}
-	if first(h.sleep != nil, "sleep") {
-		c.sleep(h.sleep, path.Child("sleep"))
+	if isFirst(h.sleep != nil, "sleep") {
+		c.validateSleep(h.sleep, path.Child("sleep"))
 	}
 	if actions == 0 {
 		c.required(path, "must specify a handler type")
 	}
 }
 
-func (r *errorCollector) httpGet(action *corev1.HTTPGetAction, path *field.Path) {
-	r.nonEmpty(action.Path, path.Child("path"))
-	r.portNumberOrName(action.Port, path.Child("port"))
-	oneOf(r, action.Scheme, path.Child("scheme"), corev1.URISchemeHTTP, corev1.URISchemeHTTPS)
+func (r *errorCollector) validateHTTPGet(action *corev1.HTTPGetAction, path *field.Path) {
+	r.requireNonEmpty(action.Path, path.Child("path"))
+	r.validatePortNumberOrName(action.Port, path.Child("port"))
+	validateOneOf(r, action.Scheme, path.Child("scheme"), corev1.URISchemeHTTP, corev1.URISchemeHTTPS)
 	for _, header := range action.HTTPHeaders {
 		r.invalidEach(path.Child("httpHeaders"), header.Name, validation.IsHTTPHeaderName(header.Name))
 	}
 }
 
-func (r *errorCollector) portNumberOrName(port intstr.IntOrString, path *field.Path) {
+func (r *errorCollector) validatePortNumberOrName(port intstr.IntOrString, path *field.Path) {
 	if port.Type == intstr.Int {
 		r.invalidEach(path, port.IntValue(), validation.IsValidPortNum(port.IntValue()))
 		return
@@ -115,8 +115,8 @@ func (r *errorCollector) portNumberOrName(port intstr.IntOrString, path *field.P
 	r.invalidEach(path, port.StrVal, validation.IsValidPortName(port.StrVal))
 }
 
-// sleep requires a duration of at most the grace period.
-func (c *podValidator) sleep(action *corev1.SleepAction, path *field.Path) {
+// validateSleep requires a duration of at most the grace period.
+func (c *podValidator) validateSleep(action *corev1.SleepAction, path *field.Path) {
 	grace := c.spec.TerminationGracePeriodSeconds
 	if grace != nil && (action.Seconds < 0 || action.Seconds > *grace) {
 		c.invalid(path, action.Seconds, fmt.Sprintf("must be non-negative and less than terminationGracePeriodSeconds (%d)", *grace))

@@ -50,8 +50,8 @@ func isStandard(name corev1.ResourceName) bool {
 		strings.HasPrefix(string(name), corev1.ResourceRequestsHugePagesPrefix)
 }
 
-// resourceName requires a standard or a fully qualified resource name.
-func resourceName(r *errorCollector, name corev1.ResourceName, path *field.Path) {
+// validateResourceName requires a standard or a fully qualified resource name.
+func validateResourceName(r *errorCollector, name corev1.ResourceName, path *field.Path) {
 	if reasons := validation.IsQualifiedName(string(name)); len(reasons) > 0 {
 		r.invalidEach(path, name, reasons)
 		return
@@ -61,9 +61,9 @@ func resourceName(r *errorCollector, name corev1.ResourceName, path *field.Path)
 	}
 }
 
-// containerResourceName requires a resource that containers support.
-func containerResourceName(r *errorCollector, name corev1.ResourceName, path *field.Path) {
-	resourceName(r, name, path)
+// validateContainerResourceName requires a resource that containers support.
+func validateContainerResourceName(r *errorCollector, name corev1.ResourceName, path *field.Path) {
+	validateResourceName(r, name, path)
 	switch {
 	case !strings.Contains(string(name), "/"):
 		if !slices.Contains(containerResourceNames, name) && !podfields.IsHugePage(name) {
@@ -74,8 +74,8 @@ func containerResourceName(r *errorCollector, name corev1.ResourceName, path *fi
 	}
 }
 
-// podResourceName requires a resource that pod-level resources support.
-func podResourceName(r *errorCollector, name corev1.ResourceName, path *field.Path) {
+// validatePodResourceName requires a resource that pod-level resources support.
+func validatePodResourceName(r *errorCollector, name corev1.ResourceName, path *field.Path) {
 	if !resourcehelper.IsSupportedPodLevelResource(name) {
 		supported := resourcehelper.SupportedPodLevelResources().UnsortedList()
 		slices.Sort(supported)
@@ -87,11 +87,11 @@ func podResourceName(r *errorCollector, name corev1.ResourceName, path *field.Pa
 // are counted in whole units.
 func ValidateResourceQuantityValue(name corev1.ResourceName, value resource.Quantity, path *field.Path) field.ErrorList {
 	var r errorCollector
-	r.quantity(name, value, path)
+	r.validateQuantity(name, value, path)
 	return r.errs
 }
 
-func (r *errorCollector) quantity(name corev1.ResourceName, value resource.Quantity, path *field.Path) {
+func (r *errorCollector) validateQuantity(name corev1.ResourceName, value resource.Quantity, path *field.Path) {
 	if value.Sign() < 0 {
 		r.invalid(path, value.String(), "must be greater than or equal to 0")
 	}

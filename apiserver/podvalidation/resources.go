@@ -19,53 +19,53 @@ import (
 // claims.
 func ValidateResourceRequirements(requirements *corev1.ResourceRequirements, path *field.Path) field.ErrorList {
 	var c podValidator
-	c.containerResources(requirements, path)
+	c.validateContainerResources(requirements, path)
 	return c.errs
 }
 
-func (c *podValidator) containerResources(requirements *corev1.ResourceRequirements, path *field.Path) {
-	c.resourceRequirements(requirements, containerResourceName, path)
+func (c *podValidator) validateContainerResources(requirements *corev1.ResourceRequirements, path *field.Path) {
+	c.validateResourceRequirements(requirements, validateContainerResourceName, path)
 }
 
-// resourceRequirements validates resource names with checkName, quantities, and requests against
+// validateResourceRequirements validates resource names with checkName, quantities, and requests against
 // limits.
-func (c *podValidator) resourceRequirements(req *corev1.ResourceRequirements,
+func (c *podValidator) validateResourceRequirements(req *corev1.ResourceRequirements,
 	checkName func(*errorCollector, corev1.ResourceName, *field.Path), path *field.Path) {
 	limits, requests := path.Child("limits"), path.Child("requests")
 	hugePages, cpuOrMemory := false, false
-	note := func(name corev1.ResourceName) {
+	track := func(name corev1.ResourceName) {
 		hugePages = hugePages || podfields.IsHugePage(name)
 		cpuOrMemory = cpuOrMemory || name == corev1.ResourceCPU || name == corev1.ResourceMemory
 	}
 	for name, limit := range podfields.SortedByKey(req.Limits) {
 		keyPath := limits.Key(string(name))
 		checkName(&c.errorCollector, name, keyPath)
-		c.quantity(name, limit, keyPath)
-		c.hugePageSize(name, limit, keyPath)
-		note(name)
+		c.validateQuantity(name, limit, keyPath)
+		c.validateHugePageSize(name, limit, keyPath)
+		track(name)
 	}
 	for name, request := range podfields.SortedByKey(req.Requests) {
 		keyPath := requests.Key(string(name))
 		checkName(&c.errorCollector, name, keyPath)
-		c.quantity(name, request, keyPath)
-		c.requestWithinLimit(name, request, req.Limits, limits, requests)
-		c.hugePageSize(name, request, keyPath)
-		note(name)
+		c.validateQuantity(name, request, keyPath)
+		c.validateRequest(name, request, req.Limits, limits, requests)
+		c.validateHugePageSize(name, request, keyPath)
+		track(name)
 	}
 	if hugePages && !cpuOrMemory {
 		c.forbidden(path, "HugePages require cpu or memory")
 	}
-	c.claimReferences(req.Claims, path.Child("claims"))
+	c.validateClaimReferences(req.Claims, path.Child("claims"))
 }
 
-func (r *errorCollector) requestWithinLimit(name corev1.ResourceName, request resource.Quantity,
-	all corev1.ResourceList, limits, requests *field.Path) {
-	limit, limited := all[name]
+func (r *errorCollector) validateRequest(name corev1.ResourceName, request resource.Quantity,
+	allLimits corev1.ResourceList, limits, requests *field.Path) {
+	limit, ok := allLimits[name]
 	order := request.Cmp(limit)
 	switch {
-	case !limited && !canOvercommit(name):
+	case !ok && !canOvercommit(name):
 		r.required(limits, "Limit must be set for non overcommitable resources")
-	case !limited:
+	case !ok:
 	case order != 0 && !canOvercommit(name):
 		r.invalid(requests, request.String(), fmt.Sprintf("must be equal to %s limit of %s", name, limit.String()))
 	case order > 0:
@@ -73,8 +73,8 @@ func (r *errorCollector) requestWithinLimit(name corev1.ResourceName, request re
 	}
 }
 
-// hugePageSize requires a multiple of the page size.
-func (r *errorCollector) hugePageSize(name corev1.ResourceName, value resource.Quantity, path *field.Path) {
+// validateHugePageSize requires a multiple of the page size.
+func (r *errorCollector) validateHugePageSize(name corev1.ResourceName, value resource.Quantity, path *field.Path) {
 	if !podfields.IsHugePage(name) {
 		return
 	}
@@ -84,9 +84,9 @@ func (r *errorCollector) hugePageSize(name corev1.ResourceName, value resource.Q
 	}
 }
 
-// claimReferences requires that a container references a claim either as a whole or by distinct
+// validateClaimReferences requires that a container references a claim either as a whole or by distinct
 // requests.
-func (c *podValidator) claimReferences(claims []corev1.ResourceClaim, path *field.Path) {
+func (c *podValidator) validateClaimReferences(claims []corev1.ResourceClaim, path *field.Path) {
 	wholeClaims, requests := podfields.NameSet{}, map[string]podfields.NameSet{}
 	for i, claim := range claims {
 		idxPath := path.Index(i)
@@ -103,7 +103,7 @@ func (c *podValidator) claimReferences(claims []corev1.ResourceClaim, path *fiel
 			}
 			wholeClaims.Add(claim.Name)
 		default:
-			c.dnsLabel(claim.Request, idxPath.Child("request"))
+			c.validateDNSLabel(claim.Request, idxPath.Child("request"))
 			if requests[claim.Name] == nil {
 				requests[claim.Name] = podfields.NameSet{}
 			}
@@ -112,24 +112,24 @@ func (c *podValidator) claimReferences(claims []corev1.ResourceClaim, path *fiel
 			}
 		}
 		if !c.claims.Has(claim.Name) {
-			c.unknownClaim(claim.Name, idxPath)
+			c.addUnknownClaim(claim.Name, idxPath)
 		}
 	}
 }
 
-func (c *podValidator) unknownClaim(name string, path *field.Path) {
-	missing := field.NotFound(path, name)
-	missing.Detail = "must be one of the names in pod.spec.resourceClaims"
+func (c *podValidator) addUnknownClaim(name string, path *field.Path) {
+	err := field.NotFound(path, name)
+	err.Detail = "must be one of the names in pod.spec.resourceClaims"
 	if c.claims.Len() == 0 {
-		missing.Detail += " which is empty"
+		err.Detail += " which is empty"
 	} else {
-		missing.Detail += ": " + strings.Join(sets.List(c.claims), ", ")
+		err.Detail += ": " + strings.Join(sets.List(c.claims), ", ")
 	}
-	c.add(missing)
+	c.add(err)
 }
 
-// podResourceClaims validates the claims of the pod and records their names.
-func (c *podValidator) podResourceClaims(path *field.Path) {
+// validatePodResourceClaims validates the claims of the pod and records their names.
+func (c *podValidator) validatePodResourceClaims(path *field.Path) {
 	seen := podfields.NameSet{}
 	c.claims = sets.New[string]()
 	for i, claim := range c.spec.ResourceClaims {
@@ -140,7 +140,7 @@ func (c *podValidator) podResourceClaims(path *field.Path) {
 		case !seen.Add(claim.Name):
 			c.duplicate(idxPath.Child("name"), claim.Name)
 		default:
-			c.claimName(claim, idxPath.Child("name"))
+			c.validateClaimName(claim, idxPath.Child("name"))
 			c.claims.Insert(claim.Name)
 		}
 		if claim.ResourceClaimName != nil && claim.ResourceClaimTemplateName != nil {
@@ -158,12 +158,12 @@ func (c *podValidator) podResourceClaims(path *field.Path) {
 	}
 }
 
-// claimName validates the name of a claim in the pod, and the name of the ResourceClaim to be
+// validateClaimName validates the name of a claim in the pod, and the name of the ResourceClaim to be
 // generated.
-func (c *podValidator) claimName(claim corev1.PodResourceClaim, path *field.Path) {
-	before := len(c.errs)
-	c.dnsLabel(claim.Name, path)
-	if len(c.errs) > before || c.meta == nil || claim.ResourceClaimTemplateName == nil {
+func (c *podValidator) validateClaimName(claim corev1.PodResourceClaim, path *field.Path) {
+	n := len(c.errs)
+	c.validateDNSLabel(claim.Name, path)
+	if len(c.errs) > n || c.meta == nil || claim.ResourceClaimTemplateName == nil {
 		return
 	}
 	generated := c.meta.Name + "-" + claim.Name
@@ -172,8 +172,8 @@ func (c *podValidator) claimName(claim corev1.PodResourceClaim, path *field.Path
 	}
 }
 
-// podLevelResources validates pod-level resources and compares them with the containers' resources.
-func (c *podValidator) podLevelResources(path *field.Path) {
+// validatePodLevelResources validates pod-level resources and compares them with the containers' resources.
+func (c *podValidator) validatePodLevelResources(path *field.Path) {
 	podResources := c.spec.Resources
 	if podResources == nil {
 		return
@@ -181,26 +181,26 @@ func (c *podValidator) podLevelResources(path *field.Path) {
 	if podResources.Claims != nil {
 		c.forbidden(path.Child("claims"), "claims may not be set for Resources at pod-level")
 	}
-	c.resourceRequirements(podResources, podResourceName, path)
+	c.validateResourceRequirements(podResources, validatePodResourceName, path)
 	pod := &corev1.Pod{Spec: *c.spec}
 	for name, sum := range podfields.SortedByKey(resourcehelper.AggregateContainerRequests(pod, resourcehelper.PodResourcesOptions{})) {
-		request, set := podResources.Requests[name]
-		if set && sum.Cmp(request) > 0 {
+		request, ok := podResources.Requests[name]
+		if ok && sum.Cmp(request) > 0 {
 			c.invalid(path.Child("requests").Key(string(name)), request.String(),
 				"must be greater than or equal to aggregate container requests of "+sum.String())
 		}
 	}
-	c.limitsWithinPod(path)
+	c.validateContainerLimits(path)
 }
 
-// limitsWithinPod requires each container limit to be at most the pod limit. Their sum may exceed
+// validateContainerLimits requires each container limit to be at most the pod limit. Their sum may exceed
 // it, except for huge pages, which cannot be overcommitted.
-func (c *podValidator) limitsWithinPod(path *field.Path) {
+func (c *podValidator) validateContainerLimits(path *field.Path) {
 	podResources := c.spec.Resources
 	for i, container := range c.spec.Containers {
 		for name, limit := range podfields.SortedByKey(container.Resources.Limits) {
-			podLimit, set := podResources.Limits[name]
-			if set && limit.Cmp(podLimit) > 0 {
+			podLimit, ok := podResources.Limits[name]
+			if ok && limit.Cmp(podLimit) > 0 {
 				c.invalid(path.Child("containers").Index(i).Key(string(name)).Child("limits"), limit.String(),
 					"must be less than or equal to pod limits of "+podLimit.String())
 			}
@@ -208,23 +208,23 @@ func (c *podValidator) limitsWithinPod(path *field.Path) {
 	}
 	pod := &corev1.Pod{Spec: *c.spec}
 	for name, sum := range podfields.SortedByKey(resourcehelper.AggregateContainerLimits(pod, resourcehelper.PodResourcesOptions{})) {
-		podLimit, set := podResources.Limits[name]
-		if set && podfields.IsHugePage(name) && sum.Cmp(podLimit) > 0 {
+		podLimit, ok := podResources.Limits[name]
+		if ok && podfields.IsHugePage(name) && sum.Cmp(podLimit) > 0 {
 			c.invalid(path.Child("limits").Key(string(name)), podLimit.String(),
 				"must be greater than or equal to aggregate container limits of "+sum.String())
 		}
 	}
 }
 
-func (c *podValidator) resizePolicy(policies []corev1.ContainerResizePolicy, path *field.Path) {
+func (c *podValidator) validateResizePolicy(policies []corev1.ContainerResizePolicy, path *field.Path) {
 	var seen []corev1.ResourceName
 	for i, policy := range policies {
 		if slices.Contains(seen, policy.ResourceName) {
 			c.duplicate(path.Index(i), policy.ResourceName)
 		}
 		seen = append(seen, policy.ResourceName)
-		requiredOneOf(&c.errorCollector, policy.ResourceName, path, corev1.ResourceCPU, corev1.ResourceMemory)
-		requiredOneOf(&c.errorCollector, policy.RestartPolicy, path, corev1.NotRequired, corev1.RestartContainer)
+		requireOneOf(&c.errorCollector, policy.ResourceName, path, corev1.ResourceCPU, corev1.ResourceMemory)
+		requireOneOf(&c.errorCollector, policy.RestartPolicy, path, corev1.NotRequired, corev1.RestartContainer)
 		if c.spec.RestartPolicy == corev1.RestartPolicyNever && policy.RestartPolicy != corev1.NotRequired {
 			c.invalid(path, policy.RestartPolicy, "must be 'NotRequired' when `restartPolicy` is 'Never'")
 		}

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-func TestContainerResources(t *testing.T) {
+func TestContainerResourcesAreValidated(t *testing.T) {
 	checkCases(t, []validationCase{
 		{"an extended resource cannot be overcommitted",
 			`spec: {containers: [{name: c, image: x, resources: {requests: {a.b/gpu: 1}, limits: {a.b/gpu: 2}}}]}`,
@@ -19,7 +19,7 @@ func TestContainerResources(t *testing.T) {
 			[]string{`spec.containers[0].resources.claims[0]: Not found: "b": must be one of the names in pod.spec.resourceClaims: a`}},
 		{"a claim is used as a whole or by requests", `spec: {resourceClaims: [{name: a, resourceClaimName: x}], containers: [{name: c, image: x, resources: {claims: [{name: a, request: r}, {name: a, request: s}, {name: a}]}}]}`,
 			[]string{`spec.containers[0].resources.claims[2]: Duplicate value: "a"`}},
-		{"a claim is named once", `spec: {resourceClaims: [{name: a, resourceClaimName: x}, {name: a, resourceClaimName: z}]}`,
+		{"claim names are unique", `spec: {resourceClaims: [{name: a, resourceClaimName: x}, {name: a, resourceClaimName: z}]}`,
 			[]string{`spec.resourceClaims[1].name: Duplicate value: "a"`}},
 		{"a pod that never restarts resizes without restarts",
 			`spec: {restartPolicy: Never, containers: [{name: c, image: x, resizePolicy: [{resourceName: cpu, restartPolicy: RestartContainer}]}]}`,
@@ -27,14 +27,14 @@ func TestContainerResources(t *testing.T) {
 	})
 }
 
-func TestPodLevelResources(t *testing.T) {
+func TestPodLevelResourcesAreValidated(t *testing.T) {
 	checkCases(t, []validationCase{
-		{"a container's limit stays within the pod's",
+		{"a container's limit must not exceed the pod's",
 			`spec: {resources: {limits: {cpu: 1}}, containers: [{name: c, image: x, resources: {requests: {cpu: 1}, limits: {cpu: 2}}}]}`,
 			[]string{`spec.resources.containers[0][cpu].limits: Invalid value: "2": must be less than or equal to pod limits of 1`}},
-		{"containers together may go beyond the pod's limit",
+		{"the sum of container limits may exceed the pod's limit",
 			`spec: {resources: {limits: {cpu: 2}}, containers: [{name: c, image: x, resources: {requests: {cpu: 1}, limits: {cpu: 2}}}, {name: d, image: x, resources: {requests: {cpu: 1}, limits: {cpu: 2}}}]}`, nil},
-		{"a pod-level request cannot name ephemeral storage", `spec: {resources: {requests: {ephemeral-storage: 1Gi}}}`,
+		{"a pod-level request cannot be for ephemeral storage", `spec: {resources: {requests: {ephemeral-storage: 1Gi}}}`,
 			[]string{`spec.resources.requests[ephemeral-storage]: Unsupported value: "ephemeral-storage": supported values: "cpu", "hugepages-", "memory"`}},
 	})
 }

@@ -10,57 +10,57 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
-func (c *podValidator) podSecurityContext(path *field.Path) {
+func (c *podValidator) validatePodSecurityContext(path *field.Path) {
 	sc := c.spec.SecurityContext
 	if sc == nil {
 		return
 	}
-	c.groupID(sc.FSGroup, path.Child("fsGroup"))
-	c.userID(sc.RunAsUser, path.Child("runAsUser"))
-	c.groupID(sc.RunAsGroup, path.Child("runAsGroup"))
+	c.validateGroupID(sc.FSGroup, path.Child("fsGroup"))
+	c.validateUserID(sc.RunAsUser, path.Child("runAsUser"))
+	c.validateGroupID(sc.RunAsGroup, path.Child("runAsGroup"))
 	for i := range sc.SupplementalGroups {
-		c.groupID(&sc.SupplementalGroups[i], path.Child("supplementalGroups").Index(i))
+		c.validateGroupID(&sc.SupplementalGroups[i], path.Child("supplementalGroups").Index(i))
 	}
 	if podfields.Deref(c.spec.ShareProcessNamespace) && c.spec.HostPID {
 		c.invalid(path.Child("shareProcessNamespace"), true, "ShareProcessNamespace and HostPID cannot both be enabled")
 	}
-	c.sysctls(sc.Sysctls, path.Child("sysctls"))
+	c.validateSysctls(sc.Sysctls, path.Child("sysctls"))
 	if policy := sc.FSGroupChangePolicy; policy != nil {
-		oneOf(&c.errorCollector, *policy, path.Child("fsGroupChangePolicy"), corev1.FSGroupChangeAlways, corev1.FSGroupChangeOnRootMismatch)
+		validateOneOf(&c.errorCollector, *policy, path.Child("fsGroupChangePolicy"), corev1.FSGroupChangeAlways, corev1.FSGroupChangeOnRootMismatch)
 	}
-	c.seccompProfile(sc.SeccompProfile, path.Child("seccompProfile"))
-	c.windowsOptions(sc.WindowsOptions, path.Child("windowsOptions"))
-	c.appArmorProfile(sc.AppArmorProfile, path.Child("appArmorProfile"))
+	c.validateSeccompProfile(sc.SeccompProfile, path.Child("seccompProfile"))
+	c.validateWindowsOptions(sc.WindowsOptions, path.Child("windowsOptions"))
+	c.validateAppArmorProfile(sc.AppArmorProfile, path.Child("appArmorProfile"))
 	if policy := sc.SupplementalGroupsPolicy; policy != nil {
-		oneOf(&c.errorCollector, *policy, path.Child("supplementalGroupsPolicy"),
+		validateOneOf(&c.errorCollector, *policy, path.Child("supplementalGroupsPolicy"),
 			corev1.SupplementalGroupsPolicyMerge, corev1.SupplementalGroupsPolicyStrict)
 	}
 	if policy := sc.SELinuxChangePolicy; policy != nil {
-		oneOf(&c.errorCollector, *policy, path.Child("seLinuxChangePolicy"),
+		validateOneOf(&c.errorCollector, *policy, path.Child("seLinuxChangePolicy"),
 			corev1.SELinuxChangePolicyMountOption, corev1.SELinuxChangePolicyRecursive)
 	}
 }
 
-func (r *errorCollector) userID(id *int64, path *field.Path) {
+func (r *errorCollector) validateUserID(id *int64, path *field.Path) {
 	if id != nil {
 		r.invalidEach(path, *id, validation.IsValidUserID(*id))
 	}
 }
 
-func (r *errorCollector) groupID(id *int64, path *field.Path) {
+func (r *errorCollector) validateGroupID(id *int64, path *field.Path) {
 	if id != nil {
 		r.invalidEach(path, *id, validation.IsValidGroupID(*id))
 	}
 }
 
-func (c *podValidator) containerSecurityContext(sc *corev1.SecurityContext, path *field.Path) {
+func (c *podValidator) validateContainerSecurityContext(sc *corev1.SecurityContext, path *field.Path) {
 	if sc == nil {
 		return
 	}
-	c.userID(sc.RunAsUser, path.Child("runAsUser"))
-	c.groupID(sc.RunAsGroup, path.Child("runAsGroup"))
-	c.seccompProfile(sc.SeccompProfile, path.Child("seccompProfile"))
-	c.procMount(sc.ProcMount, path.Child("procMount"))
+	c.validateUserID(sc.RunAsUser, path.Child("runAsUser"))
+	c.validateGroupID(sc.RunAsGroup, path.Child("runAsGroup"))
+	c.validateSeccompProfile(sc.SeccompProfile, path.Child("seccompProfile"))
+	c.validateProcMount(sc.ProcMount, path.Child("procMount"))
 	if sc.AllowPrivilegeEscalation != nil && !*sc.AllowPrivilegeEscalation {
 		if podfields.Deref(sc.Privileged) {
 			c.invalid(path, sc, "cannot set `allowPrivilegeEscalation` to false and `privileged` to true")
@@ -73,29 +73,29 @@ func (c *podValidator) containerSecurityContext(sc *corev1.SecurityContext, path
 			}
 		}
 	}
-	c.windowsOptions(sc.WindowsOptions, path.Child("windowsOptions"))
-	c.appArmorProfile(sc.AppArmorProfile, path.Child("appArmorProfile"))
+	c.validateWindowsOptions(sc.WindowsOptions, path.Child("windowsOptions"))
+	c.validateAppArmorProfile(sc.AppArmorProfile, path.Child("appArmorProfile"))
 }
 
-func (c *podValidator) procMount(mount *corev1.ProcMountType, path *field.Path) {
+func (c *podValidator) validateProcMount(mount *corev1.ProcMountType, path *field.Path) {
 	if mount == nil {
 		return
 	}
-	oneOf(&c.errorCollector, *mount, path, corev1.DefaultProcMount, corev1.UnmaskedProcMount)
+	validateOneOf(&c.errorCollector, *mount, path, corev1.DefaultProcMount, corev1.UnmaskedProcMount)
 	inUserNamespace := c.spec.HostUsers != nil && !*c.spec.HostUsers
 	if *mount == corev1.UnmaskedProcMount && !inUserNamespace {
 		c.invalid(path, *mount, "`hostUsers` must be false to use `Unmasked`")
 	}
 }
 
-func (r *errorCollector) seccompProfile(profile *corev1.SeccompProfile, path *field.Path) {
+func (r *errorCollector) validateSeccompProfile(profile *corev1.SeccompProfile, path *field.Path) {
 	if profile == nil {
 		return
 	}
 	if profile.Type == "" {
 		r.required(path.Child("type"), "type is required when seccompProfile is set")
 	} else {
-		oneOf(r, profile.Type, path.Child("type"),
+		validateOneOf(r, profile.Type, path.Child("type"),
 			corev1.SeccompProfileTypeLocalhost, corev1.SeccompProfileTypeRuntimeDefault, corev1.SeccompProfileTypeUnconfined)
 	}
 	fldPath := path.Child("localhostProfile")
@@ -107,14 +107,14 @@ func (r *errorCollector) seccompProfile(profile *corev1.SeccompProfile, path *fi
 	case profile.LocalhostProfile == nil:
 		r.required(fldPath, "must be set when seccomp type is Localhost")
 	default:
-		r.relativePath(*profile.LocalhostProfile, fldPath)
+		r.requireRelativePath(*profile.LocalhostProfile, fldPath)
 	}
 }
 
 // maxProfileNameLength bounds the name of an AppArmor profile.
 const maxProfileNameLength = 4095
 
-func (r *errorCollector) appArmorProfile(profile *corev1.AppArmorProfile, path *field.Path) {
+func (r *errorCollector) validateAppArmorProfile(profile *corev1.AppArmorProfile, path *field.Path) {
 	if profile == nil {
 		return
 	}
@@ -136,14 +136,14 @@ func (r *errorCollector) appArmorProfile(profile *corev1.AppArmorProfile, path *
 	case "":
 		r.required(path.Child("type"), "type is required when appArmorProfile is set")
 	default:
-		oneOf(r, profile.Type, path.Child("type"),
+		validateOneOf(r, profile.Type, path.Child("type"),
 			corev1.AppArmorProfileTypeLocalhost, corev1.AppArmorProfileTypeRuntimeDefault, corev1.AppArmorProfileTypeUnconfined)
 	}
 }
 
-// hostUsers rejects host namespaces for pods with a user namespace. Two field paths are spelled as
+// validateHostUsers rejects host namespaces for pods with a user namespace. Two field paths are spelled as
 // in kube-apiserver and not like the fields.
-func (c *podValidator) hostUsers(path *field.Path) {
+func (c *podValidator) validateHostUsers(path *field.Path) {
 	if c.spec.HostUsers == nil || *c.spec.HostUsers {
 		return
 	}

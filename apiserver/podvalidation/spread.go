@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-func (r *errorCollector) topologySpread(constraints []corev1.TopologySpreadConstraint, path *field.Path) {
+func (r *errorCollector) validateTopologySpread(constraints []corev1.TopologySpreadConstraint, path *field.Path) {
 	for i := range constraints {
 		constraint, idxPath := &constraints[i], path.Index(i)
 		if constraint.MaxSkew <= 0 {
@@ -17,24 +17,24 @@ func (r *errorCollector) topologySpread(constraints []corev1.TopologySpreadConst
 		if constraint.TopologyKey == "" {
 			r.required(idxPath.Child("topologyKey"), "can not be empty")
 		}
-		oneOf(r, constraint.WhenUnsatisfiable, idxPath.Child("whenUnsatisfiable"), corev1.DoNotSchedule, corev1.ScheduleAnyway)
-		for _, later := range constraints[i+1:] {
-			if later.TopologyKey == constraint.TopologyKey && later.WhenUnsatisfiable == constraint.WhenUnsatisfiable {
+		validateOneOf(r, constraint.WhenUnsatisfiable, idxPath.Child("whenUnsatisfiable"), corev1.DoNotSchedule, corev1.ScheduleAnyway)
+		for _, other := range constraints[i+1:] {
+			if other.TopologyKey == constraint.TopologyKey && other.WhenUnsatisfiable == constraint.WhenUnsatisfiable {
 				r.duplicate(idxPath.Child("{topologyKey, whenUnsatisfiable}"),
 					fmt.Sprintf("{%s, %s}", constraint.TopologyKey, constraint.WhenUnsatisfiable))
 				break
 			}
 		}
-		r.minDomains(constraint, idxPath.Child("minDomains"))
-		r.nodeInclusion(constraint.NodeAffinityPolicy, idxPath.Child("nodeAffinityPolicy"))
-		r.nodeInclusion(constraint.NodeTaintsPolicy, idxPath.Child("nodeTaintsPolicy"))
-		r.labelKeys(constraint.MatchLabelKeys, constraint.LabelSelector, idxPath.Child("matchLabelKeys"))
-		r.keysNotInSelector(constraint.MatchLabelKeys, constraint.LabelSelector, idxPath.Child("matchLabelKeys"))
+		r.validateMinDomains(constraint, idxPath.Child("minDomains"))
+		r.validateNodeInclusion(constraint.NodeAffinityPolicy, idxPath.Child("nodeAffinityPolicy"))
+		r.validateNodeInclusion(constraint.NodeTaintsPolicy, idxPath.Child("nodeTaintsPolicy"))
+		r.validateLabelKeys(constraint.MatchLabelKeys, constraint.LabelSelector, idxPath.Child("matchLabelKeys"))
+		r.forbidKeysInSelector(constraint.MatchLabelKeys, constraint.LabelSelector, idxPath.Child("matchLabelKeys"))
 		r.add(unversioned.ValidateLabelSelector(constraint.LabelSelector, unversioned.LabelSelectorValidationOptions{}, idxPath.Child("labelSelector"))...)
 	}
 }
 
-func (r *errorCollector) minDomains(constraint *corev1.TopologySpreadConstraint, path *field.Path) {
+func (r *errorCollector) validateMinDomains(constraint *corev1.TopologySpreadConstraint, path *field.Path) {
 	if constraint.MinDomains == nil {
 		return
 	}
@@ -47,8 +47,8 @@ func (r *errorCollector) minDomains(constraint *corev1.TopologySpreadConstraint,
 	}
 }
 
-func (r *errorCollector) nodeInclusion(policy *corev1.NodeInclusionPolicy, path *field.Path) {
+func (r *errorCollector) validateNodeInclusion(policy *corev1.NodeInclusionPolicy, path *field.Path) {
 	if policy != nil {
-		oneOf(r, *policy, path, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
+		validateOneOf(r, *policy, path, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
 	}
 }

@@ -19,7 +19,7 @@ const (
 
 var sysctlRegexp = regexp.MustCompile(sysctlPattern)
 
-func (c *podValidator) sysctls(sysctls []corev1.Sysctl, path *field.Path) {
+func (c *podValidator) validateSysctls(sysctls []corev1.Sysctl, path *field.Path) {
 	seen := podfields.NameSet{}
 	for i, sysctl := range sysctls {
 		idxPath := path.Index(i).Child("name")

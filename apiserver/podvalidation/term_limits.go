@@ -22,22 +22,22 @@ const (
 
 // listLength is the length of one list of a pod that has a limit.
 type listLength struct {
-	path      *field.Path
-	count, at int
+	path         *field.Path
+	count, limit int
 }
 
-// termLimits rejects lists that are longer than their limit. A list that was as long before the update
-// is accepted. old may be nil.
-func (r *errorCollector) termLimits(spec, old *corev1.PodSpec, path *field.Path) {
-	before := map[string]int{}
+// validateTermLimits rejects lists that are longer than their limit. An update may
+// retain a longer list but not extend it. old may be nil.
+func (r *errorCollector) validateTermLimits(spec, old *corev1.PodSpec, path *field.Path) {
+	oldCounts := map[string]int{}
 	if old != nil {
 		for _, l := range limitedLists(old, path) {
-			before[l.path.String()] = l.count
+			oldCounts[l.path.String()] = l.count
 		}
 	}
 	for _, l := range limitedLists(spec, path) {
-		if l.count > l.at && l.count > before[l.path.String()] {
-			r.add(field.TooMany(l.path, l.count, l.at))
+		if l.count > l.limit && l.count > oldCounts[l.path.String()] {
+			r.add(field.TooMany(l.path, l.count, l.limit))
 		}
 	}
 }
@@ -46,14 +46,15 @@ func (r *errorCollector) termLimits(spec, old *corev1.PodSpec, path *field.Path)
 // template could not be created. old is the template before an update, or nil.
 func TemplateTermLimits(template, old *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
 	var c errorCollector
-	var before *corev1.PodSpec
+	var oldSpec *corev1.PodSpec
 	if old != nil {
-		before = &old.Spec
+		oldSpec = &old.Spec
 	}
-	c.termLimits(&template.Spec, before, path.Child("spec"))
+	c.validateTermLimits(&template.Spec, oldSpec, path.Child("spec"))
 	return c.errs
 }
 
+// limitedLists returns the lists of a pod spec that have a limit.
 func limitedLists(spec *corev1.PodSpec, path *field.Path) []listLength {
 	lists := []listLength{
 		{path.Child("nodeSelector"), len(spec.NodeSelector), maxNodeSelectorEntries},
@@ -73,7 +74,7 @@ func limitedLists(spec *corev1.PodSpec, path *field.Path) []listLength {
 	}
 	for i, c := range spec.TopologySpreadConstraints {
 		if c.LabelSelector != nil {
-			lists = append(lists, requirementLists(len(c.LabelSelector.MatchLabels)+len(c.LabelSelector.MatchExpressions), labelValues(c.LabelSelector.MatchExpressions), path.Child("topologySpreadConstraints").Index(i).Child("labelSelector"))...)
+			lists = append(lists, requirementLists(len(c.LabelSelector.MatchLabels)+len(c.LabelSelector.MatchExpressions), labelValueCounts(c.LabelSelector.MatchExpressions), path.Child("topologySpreadConstraints").Index(i).Child("labelSelector"))...)
 		}
 	}
 	return lists

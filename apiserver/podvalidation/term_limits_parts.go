@@ -10,10 +10,10 @@ import (
 func podTermParts(term *corev1.PodAffinityTerm, path *field.Path) []listLength {
 	lists := []listLength{{path.Child("namespaces"), len(term.Namespaces), maxTermNamespaces}}
 	if s := term.LabelSelector; s != nil {
-		lists = append(lists, requirementLists(len(s.MatchLabels)+len(s.MatchExpressions), labelValues(s.MatchExpressions), path.Child("labelSelector"))...)
+		lists = append(lists, requirementLists(len(s.MatchLabels)+len(s.MatchExpressions), labelValueCounts(s.MatchExpressions), path.Child("labelSelector"))...)
 	}
 	if s := term.NamespaceSelector; s != nil {
-		lists = append(lists, requirementLists(len(s.MatchLabels)+len(s.MatchExpressions), labelValues(s.MatchExpressions), path.Child("namespaceSelector"))...)
+		lists = append(lists, requirementLists(len(s.MatchLabels)+len(s.MatchExpressions), labelValueCounts(s.MatchExpressions), path.Child("namespaceSelector"))...)
 	}
 	return lists
 }
@@ -27,7 +27,8 @@ func requirementLists(count int, values []int, path *field.Path) []listLength {
 	return lists
 }
 
-func labelValues(expressions []metav1.LabelSelectorRequirement) (counts []int) {
+// labelValueCounts returns the number of values of each expression.
+func labelValueCounts(expressions []metav1.LabelSelectorRequirement) (counts []int) {
 	for _, r := range expressions {
 		counts = append(counts, len(r.Values))
 	}

@@ -10,15 +10,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-func TestTermLimits(t *testing.T) {
+func TestTermLimitsRejectLongLists(t *testing.T) {
 	term := corev1.PodAffinityTerm{TopologyKey: "zone", LabelSelector: &metav1.LabelSelector{}}
 	terms := func(n int) func(*corev1.PodSpec) {
 		return func(s *corev1.PodSpec) {
-			anti := &corev1.PodAntiAffinity{}
+			antiAffinity := &corev1.PodAntiAffinity{}
 			for range n {
-				anti.RequiredDuringSchedulingIgnoredDuringExecution = append(anti.RequiredDuringSchedulingIgnoredDuringExecution, term)
+				antiAffinity.RequiredDuringSchedulingIgnoredDuringExecution = append(antiAffinity.RequiredDuringSchedulingIgnoredDuringExecution, term)
 			}
-			s.Affinity = &corev1.Affinity{PodAntiAffinity: anti}
+			s.Affinity = &corev1.Affinity{PodAntiAffinity: antiAffinity}
 		}
 	}
 	values := func(n int) func(*corev1.PodSpec) {
@@ -54,29 +54,29 @@ func TestTermLimits(t *testing.T) {
 			pod := storedPod(t, "{}")
 			tc.change(tc.limit)(&pod.Spec)
 			if errs := ValidatePod(pod); len(errs) != 0 {
-				t.Errorf("%d are rejected: %v", tc.limit, errs)
+				t.Errorf("%d entries: %v, want no error", tc.limit, errs)
 			}
-			before := pod.DeepCopy()
-			path, fits := field.NewPath("template"), &corev1.PodTemplateSpec{Spec: before.Spec}
+			original := pod.DeepCopy()
+			path, withinLimit := field.NewPath("template"), &corev1.PodTemplateSpec{Spec: original.Spec}
 			tc.change(tc.limit + 1)(&pod.Spec)
 			want := fmt.Sprintf("%s: Too many: %d: must have at most %d items", tc.path, tc.limit+1, tc.limit)
 			if errs := ValidatePod(pod); len(errs) != 1 || errs[0].Error() != want {
 				t.Errorf("errors %v, want %q", errs, want)
 			}
 			if errs := ValidatePodUpdate(pod, pod.DeepCopy()); len(errs) != 0 {
-				t.Errorf("a pod that was accepted before cannot be updated: %v", errs)
+				t.Errorf("update of a pod beyond the limit without a change: %v, want no error", errs)
 			}
-			if errs := ValidatePodUpdate(pod, before); len(errs) == 0 || !strings.Contains(errs.ToAggregate().Error(), want) {
-				t.Error("an update that exceeds the limit is accepted")
+			if errs := ValidatePodUpdate(pod, original); len(errs) == 0 || !strings.Contains(errs.ToAggregate().Error(), want) {
+				t.Errorf("update that exceeds the limit: %v, want %q", errs, want)
 			}
 			template := &corev1.PodTemplateSpec{Spec: pod.Spec}
-			for _, old := range []*corev1.PodTemplateSpec{nil, fits} {
+			for _, old := range []*corev1.PodTemplateSpec{nil, withinLimit} {
 				if errs := TemplateTermLimits(template, old, path); len(errs) != 1 || errs[0].Error() != "template."+want {
 					t.Errorf("template: errors %v, want %q", errs, "template."+want)
 				}
 			}
-			if errs := append(TemplateTermLimits(template, template, path), TemplateTermLimits(fits, nil, path)...); len(errs) != 0 {
-				t.Errorf("a template is rejected: %v", errs)
+			if errs := append(TemplateTermLimits(template, template, path), TemplateTermLimits(withinLimit, nil, path)...); len(errs) != 0 {
+				t.Errorf("template that is unchanged or within the limit: %v, want no error", errs)
 			}
 		})
 	}

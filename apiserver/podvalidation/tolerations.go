@@ -15,11 +15,11 @@ import (
 // ValidateTolerations validates tolerations of a pod or a RuntimeClass.
 func ValidateTolerations(tolerations []corev1.Toleration, path *field.Path) field.ErrorList {
 	var r errorCollector
-	r.tolerations(tolerations, path)
+	r.validateTolerations(tolerations, path)
 	return r.errs
 }
 
-func (r *errorCollector) tolerations(tolerations []corev1.Toleration, path *field.Path) {
+func (r *errorCollector) validateTolerations(tolerations []corev1.Toleration, path *field.Path) {
 	for i, toleration := range tolerations {
 		idxPath := path.Index(i)
 		operator := idxPath.Child("operator")
@@ -34,7 +34,7 @@ func (r *errorCollector) tolerations(tolerations []corev1.Toleration, path *fiel
 		}
 		switch toleration.Operator {
 		case corev1.TolerationOpEqual, "":
-			r.labelValue(toleration.Value, operator)
+			r.validateLabelValue(toleration.Value, operator)
 		case corev1.TolerationOpExists:
 			if toleration.Value != "" {
 				r.invalid(operator, toleration.Value, "value must be empty when `operator` is 'Exists'")
@@ -45,23 +45,23 @@ func (r *errorCollector) tolerations(tolerations []corev1.Toleration, path *fiel
 			r.add(field.NotSupported(operator, toleration.Operator, []corev1.TolerationOperator{
 				corev1.TolerationOpEqual, corev1.TolerationOpExists, corev1.TolerationOpLt, corev1.TolerationOpGt}))
 		default:
-			oneOf(r, toleration.Operator, operator, corev1.TolerationOpEqual, corev1.TolerationOpExists)
+			validateOneOf(r, toleration.Operator, operator, corev1.TolerationOpEqual, corev1.TolerationOpExists)
 		}
 		if toleration.Effect != "" {
-			r.taintEffect(toleration.Effect, idxPath.Child("effect"))
+			r.validateTaintEffect(toleration.Effect, idxPath.Child("effect"))
 		}
 	}
 }
 
-// labelValue adds one error with all reasons.
-func (r *errorCollector) labelValue(value string, path *field.Path) {
+// validateLabelValue adds one error with all reasons.
+func (r *errorCollector) validateLabelValue(value string, path *field.Path) {
 	if reasons := validation.IsValidLabelValue(value); len(reasons) > 0 {
 		r.invalid(path, value, strings.Join(reasons, ";"))
 	}
 }
 
-func (r *errorCollector) taintEffect(effect corev1.TaintEffect, path *field.Path) {
-	requiredOneOf(r, effect, path, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)
+func (r *errorCollector) validateTaintEffect(effect corev1.TaintEffect, path *field.Path) {
+	requireOneOf(r, effect, path, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)
 }
 
 // printableTaint formats a taint as kube-apiserver's messages do, without JSON names.
@@ -78,8 +78,8 @@ func ValidateTaints(taints []corev1.Taint, path *field.Path) field.ErrorList {
 	for i, taint := range taints {
 		idxPath := path.Index(i)
 		r.add(unversioned.ValidateLabelName(taint.Key, idxPath.Child("key"))...)
-		r.labelValue(taint.Value, idxPath.Child("value"))
-		r.taintEffect(taint.Effect, idxPath.Child("effect"))
+		r.validateLabelValue(taint.Value, idxPath.Child("value"))
+		r.validateTaintEffect(taint.Effect, idxPath.Child("effect"))
 		if !seen.Add(string(taint.Effect) + "/" + taint.Key) {
 			duplicate := field.Duplicate(idxPath, printableTaint{taint.Key, taint.Value, taint.Effect, taint.TimeAdded})
 			duplicate.Detail = "taints must be unique by key and effect pair"

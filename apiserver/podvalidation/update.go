@@ -41,18 +41,18 @@ func validateUpdate(newPod, oldPod *corev1.Pod) *updateValidator {
 // ValidatePodUpdate validates an update of the main resource.
 func ValidatePodUpdate(newPod, oldPod *corev1.Pod) field.ErrorList {
 	u := validateUpdate(newPod, oldPod)
-	u.annotationUpdates()
+	u.validateAnnotationChanges()
 	path := field.NewPath("spec")
 	// Further rules compare containers pairwise, so stop if their number changed. An invalid
 	// deadline also stops, as in Kubernetes.
-	if !u.images(newPod.Spec.Containers, oldPod.Spec.Containers, path.Child("containers")) ||
-		!u.images(newPod.Spec.InitContainers, oldPod.Spec.InitContainers, path.Child("initContainers")) ||
-		!u.deadline(path.Child("activeDeadlineSeconds")) {
+	if !u.validateImages(newPod.Spec.Containers, oldPod.Spec.Containers, path.Child("containers")) ||
+		!u.validateImages(newPod.Spec.InitContainers, oldPod.Spec.InitContainers, path.Child("initContainers")) ||
+		!u.validateActiveDeadline(path.Child("activeDeadlineSeconds")) {
 		return u.errs
 	}
-	u.termLimits(&newPod.Spec, &oldPod.Spec, path)
-	u.tolerationsOnlyAdded(path.Child("tolerations"))
-	u.gatesOnlyRemoved(path.Child("schedulingGates"))
+	u.validateTermLimits(&newPod.Spec, &oldPod.Spec, path)
+	u.validateTolerationChanges(path.Child("tolerations"))
+	u.validateSchedulingGateChanges(path.Child("schedulingGates"))
 	if equality.Semantic.DeepEqual(newPod.Spec, oldPod.Spec) {
 		return u.errs
 	}
@@ -67,35 +67,35 @@ func ValidatePodUpdate(newPod, oldPod *corev1.Pod) field.ErrorList {
 	return u.errs
 }
 
-// annotationUpdates rejects changes of AppArmor and mirror pod annotations.
-func (u *updateValidator) annotationUpdates() {
+// validateAnnotationChanges rejects changes of AppArmor and mirror pod annotations.
+func (u *updateValidator) validateAnnotationChanges() {
 	path := field.NewPath("metadata", "annotations")
 	const prefix = corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix
 	for key, value := range podfields.SortedByKey(u.new.Annotations) {
-		if old, existed := u.old.Annotations[key]; strings.HasPrefix(key, prefix) && (!existed || old != value) {
+		if old, ok := u.old.Annotations[key]; strings.HasPrefix(key, prefix) && (!ok || old != value) {
 			u.forbidden(path.Key(key), "may not remove or update AppArmor annotations")
 		}
 	}
 	for key := range podfields.SortedByKey(u.old.Annotations) {
-		if _, has := u.new.Annotations[key]; strings.HasPrefix(key, prefix) && !has {
+		if _, ok := u.new.Annotations[key]; strings.HasPrefix(key, prefix) && !ok {
 			u.forbidden(path.Key(key), "may not remove or update AppArmor annotations")
 		}
 	}
-	if value, has := u.new.Annotations[corev1.MirrorPodAnnotationKey]; has || podfields.HasKey(u.old.Annotations, corev1.MirrorPodAnnotationKey) {
-		if old, existed := u.old.Annotations[corev1.MirrorPodAnnotationKey]; has != existed || value != old {
+	if value, isMirror := u.new.Annotations[corev1.MirrorPodAnnotationKey]; isMirror || podfields.HasKey(u.old.Annotations, corev1.MirrorPodAnnotationKey) {
+		if old, wasMirror := u.old.Annotations[corev1.MirrorPodAnnotationKey]; isMirror != wasMirror || value != old {
 			u.forbidden(path.Key(corev1.MirrorPodAnnotationKey), "may not remove or update mirror pod annotation")
 		}
 	}
 }
 
-// images validates the images and reports whether the number of containers is unchanged.
-func (u *updateValidator) images(containers, old []corev1.Container, path *field.Path) bool {
+// validateImages validates the images and reports whether the number of containers is unchanged.
+func (u *updateValidator) validateImages(containers, old []corev1.Container, path *field.Path) bool {
 	if len(containers) != len(old) {
 		u.forbidden(path, "pod updates may not add or remove containers")
 		return false
 	}
 	for i, container := range containers {
-		u.nonEmpty(container.Image, path.Index(i).Child("image"))
+		u.requireNonEmpty(container.Image, path.Index(i).Child("image"))
 		if container.Image != "" && strings.TrimSpace(container.Image) != container.Image {
 			u.invalid(path.Index(i).Child("image"), container.Image, "must not have leading or trailing whitespace")
 		}
@@ -103,42 +103,42 @@ func (u *updateValidator) images(containers, old []corev1.Container, path *field
 	return true
 }
 
-// deadline allows setting and decreasing activeDeadlineSeconds. It reports whether validation
+// validateActiveDeadline allows setting and decreasing activeDeadlineSeconds. It reports whether validation
 // continues.
-func (u *updateValidator) deadline(path *field.Path) bool {
-	now, before := u.new.Spec.ActiveDeadlineSeconds, u.old.Spec.ActiveDeadlineSeconds
+func (u *updateValidator) validateActiveDeadline(path *field.Path) bool {
+	seconds, oldSeconds := u.new.Spec.ActiveDeadlineSeconds, u.old.Spec.ActiveDeadlineSeconds
 	switch {
-	case now == nil && before != nil:
-		u.invalid(path, now, "must not update from a positive integer to nil value")
-	case now == nil:
-	case *now < 0 || *now > math.MaxInt32:
-		u.invalid(path, *now, validation.InclusiveRangeError(0, math.MaxInt32))
+	case seconds == nil && oldSeconds != nil:
+		u.invalid(path, seconds, "must not update from a positive integer to nil value")
+	case seconds == nil:
+	case *seconds < 0 || *seconds > math.MaxInt32:
+		u.invalid(path, *seconds, validation.InclusiveRangeError(0, math.MaxInt32))
 		return false
-	case before != nil && *before < *now:
-		u.invalid(path, *now, "must be less than or equal to previous value")
+	case oldSeconds != nil && *oldSeconds < *seconds:
+		u.invalid(path, *seconds, "must be less than or equal to previous value")
 		return false
 	}
 	return true
 }
 
-// tolerationsOnlyAdded allows only additions and changes of tolerationSeconds.
-func (u *updateValidator) tolerationsOnlyAdded(path *field.Path) {
+// validateTolerationChanges allows only additions and changes of tolerationSeconds.
+func (u *updateValidator) validateTolerationChanges(path *field.Path) {
 	for _, old := range u.old.Spec.Tolerations {
-		found := false
+		exists := false
 		old.TolerationSeconds = nil
-		for _, now := range u.new.Spec.Tolerations {
-			now.TolerationSeconds = nil
-			found = found || now == old
+		for _, toleration := range u.new.Spec.Tolerations {
+			toleration.TolerationSeconds = nil
+			exists = exists || toleration == old
 		}
-		if !found {
+		if !exists {
 			u.forbidden(path, "existing toleration can not be modified except its tolerationSeconds")
 			return
 		}
 	}
-	u.tolerations(u.new.Spec.Tolerations, path)
+	u.validateTolerations(u.new.Spec.Tolerations, path)
 }
 
-func (u *updateValidator) gatesOnlyRemoved(path *field.Path) {
+func (u *updateValidator) validateSchedulingGateChanges(path *field.Path) {
 	oldGates := map[string]bool{}
 	for _, gate := range u.old.Spec.SchedulingGates {
 		oldGates[gate.Name] = true

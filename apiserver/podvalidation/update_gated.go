@@ -16,61 +16,61 @@ func (u *updateValidator) allowGatedUpdates(remaining *corev1.PodSpec, path *fie
 	old := &u.old.Spec
 	if !equality.Semantic.DeepEqual(remaining.NodeSelector, old.NodeSelector) {
 		for key, value := range old.NodeSelector {
-			if now, has := remaining.NodeSelector[key]; !has || now != value {
+			if newValue, ok := remaining.NodeSelector[key]; !ok || newValue != value {
 				u.invalid(path.Child("nodeSelector"), remaining.NodeSelector, "only additions to spec.nodeSelector are allowed (no mutations or deletions)")
 				break
 			}
 		}
 		remaining.NodeSelector = old.NodeSelector
 	}
-	now, before := podfields.NodeAffinityOf(remaining), podfields.NodeAffinityOf(old)
-	if equality.Semantic.DeepEqual(now, before) {
+	newAffinity, oldAffinity := podfields.NodeAffinityOf(remaining), podfields.NodeAffinityOf(old)
+	if equality.Semantic.DeepEqual(newAffinity, oldAffinity) {
 		return
 	}
-	u.nodeAffinityNarrowed(now, before, path.Child("affinity", "nodeAffinity"))
+	u.validateNodeAffinityChange(newAffinity, oldAffinity, path.Child("affinity", "nodeAffinity"))
 	switch {
 	case remaining.Affinity == nil:
-		remaining.Affinity = &corev1.Affinity{NodeAffinity: before}
+		remaining.Affinity = &corev1.Affinity{NodeAffinity: oldAffinity}
 	case old.Affinity == nil && remaining.Affinity.PodAffinity == nil && remaining.Affinity.PodAntiAffinity == nil:
 		remaining.Affinity = nil
 	default:
-		remaining.Affinity.NodeAffinity = before
+		remaining.Affinity.NodeAffinity = oldAffinity
 	}
 }
 
-// nodeAffinityNarrowed requires the same number of required terms, each at least as strict as
-// before. Preferred terms may change.
-func (u *updateValidator) nodeAffinityNarrowed(now, before *corev1.NodeAffinity, path *field.Path) {
-	if before == nil || before.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+// validateNodeAffinityChange requires the same number of required terms, each at least as strict as
+// the old one. Preferred terms may change.
+func (u *updateValidator) validateNodeAffinityChange(newAffinity, oldAffinity *corev1.NodeAffinity, path *field.Path) {
+	if oldAffinity == nil || oldAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return
 	}
 	fldPath := path.Child(podfields.RequiredTerms, "nodeSelectorTerms")
-	var terms []corev1.NodeSelectorTerm
-	if now != nil && now.RequiredDuringSchedulingIgnoredDuringExecution != nil {
-		terms = now.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	var newTerms []corev1.NodeSelectorTerm
+	if newAffinity != nil && newAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+		newTerms = newAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 	}
-	old := before.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
-	if len(old) > 0 && len(terms) != len(old) {
-		u.invalid(fldPath, terms, "no additions/deletions to non-empty NodeSelectorTerms list are allowed")
+	oldTerms := oldAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	if len(oldTerms) > 0 && len(newTerms) != len(oldTerms) {
+		u.invalid(fldPath, newTerms, "no additions/deletions to non-empty NodeSelectorTerms list are allowed")
 		return
 	}
-	for i := range old {
-		if !isStricterTerm(&terms[i], &old[i]) {
-			u.invalid(fldPath.Index(i), terms[i], "only additions are allowed (no mutations or deletions)")
+	for i := range oldTerms {
+		if !isStricterTerm(&newTerms[i], &oldTerms[i]) {
+			u.invalid(fldPath.Index(i), newTerms[i], "only additions are allowed (no mutations or deletions)")
 		}
 	}
 }
 
-// isStricterTerm reports whether now only appends requirements to before. An empty term must stay
+// isStricterTerm reports whether newTerm only appends requirements to oldTerm. An empty term must stay
 // empty.
-func isStricterTerm(now, before *corev1.NodeSelectorTerm) bool {
-	if len(before.MatchExpressions) == 0 && len(before.MatchFields) == 0 {
-		return len(now.MatchExpressions) == 0 && len(now.MatchFields) == 0
+func isStricterTerm(newTerm, oldTerm *corev1.NodeSelectorTerm) bool {
+	if len(oldTerm.MatchExpressions) == 0 && len(oldTerm.MatchFields) == 0 {
+		return len(newTerm.MatchExpressions) == 0 && len(newTerm.MatchFields) == 0
 	}
-	return hasPrefix(now.MatchExpressions, before.MatchExpressions) && hasPrefix(now.MatchFields, before.MatchFields)
+	return hasPrefix(newTerm.MatchExpressions, oldTerm.MatchExpressions) && hasPrefix(newTerm.MatchFields, oldTerm.MatchFields)
 }
 
-func hasPrefix(now, before []corev1.NodeSelectorRequirement) bool {
-	return len(now) >= len(before) && slices.EqualFunc(now[:len(before)], before,
+func hasPrefix(list, prefix []corev1.NodeSelectorRequirement) bool {
+	return len(list) >= len(prefix) && slices.EqualFunc(list[:len(prefix)], prefix,
 		func(a, b corev1.NodeSelectorRequirement) bool { return equality.Semantic.DeepEqual(a, b) })
 }

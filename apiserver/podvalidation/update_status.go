@@ -15,13 +15,13 @@ import (
 func ValidatePodStatusUpdate(newPod, oldPod *corev1.Pod) field.ErrorList {
 	u := &updateValidator{podValidator: &podValidator{spec: &newPod.Spec, meta: &newPod.ObjectMeta}, new: newPod, old: oldPod}
 	u.add(apivalidation.ValidateObjectMetaUpdate(&newPod.ObjectMeta, &oldPod.ObjectMeta, field.NewPath("metadata"))...)
-	u.annotationUpdates()
+	u.validateAnnotationChanges()
 	path := field.NewPath("status")
 	status := &newPod.Status
 	if status.ObservedGeneration < 0 {
 		u.invalid(path.Child("observedGeneration"), status.ObservedGeneration, "must be a non-negative integer")
 	}
-	u.conditions(path.Child("conditions"))
+	u.validateConditions(path.Child("conditions"))
 	if newPod.Spec.NodeName != oldPod.Spec.NodeName {
 		u.forbidden(path.Child("nodeName"), "may not be changed directly")
 	}
@@ -29,43 +29,44 @@ func ValidatePodStatusUpdate(newPod, oldPod *corev1.Pod) field.ErrorList {
 		u.invalidEach(path.Child("nominatedNodeName"), nominated, apivalidation.NameIsDNSSubdomain(nominated, false))
 	}
 	u.add(apivalidation.ValidateImmutableField(status.QOSClass, oldPod.Status.QOSClass, path.Child("qosClass"))...)
-	u.terminatedStayTerminated(status.ContainerStatuses, oldPod.Status.ContainerStatuses, u.regularMayRestart, path.Child("containerStatuses"))
-	u.terminatedStayTerminated(status.InitContainerStatuses, oldPod.Status.InitContainerStatuses, u.initMayRestart, path.Child("initContainerStatuses"))
-	u.terminatedStayTerminated(status.EphemeralContainerStatuses, oldPod.Status.EphemeralContainerStatuses,
+	u.forbidRestarts(status.ContainerStatuses, oldPod.Status.ContainerStatuses, u.regularMayRestart, path.Child("containerStatuses"))
+	u.forbidRestarts(status.InitContainerStatuses, oldPod.Status.InitContainerStatuses, u.initMayRestart, path.Child("initContainerStatuses"))
+	u.forbidRestarts(status.EphemeralContainerStatuses, oldPod.Status.EphemeralContainerStatuses,
 		func(*corev1.ContainerStatus) bool { return false }, path.Child("ephemeralContainerStatuses"))
-	u.claimStatuses(path.Child("resourceClaimStatuses"))
-	u.podIPs(path.Child("podIPs"))
-	u.hostIPs(path.Child("hostIPs"))
+	u.validateClaimStatuses(path.Child("resourceClaimStatuses"))
+	u.validatePodIPs(path.Child("podIPs"))
+	u.validateHostIPs(path.Child("hostIPs"))
 	return u.errs
 }
 
-// conditions requires qualified names for condition types other than Kubernetes' own.
-func (u *updateValidator) conditions(path *field.Path) {
+// validateConditions requires qualified names for condition types other than Kubernetes' own.
+func (u *updateValidator) validateConditions(path *field.Path) {
 	kubeletConditions := []corev1.PodConditionType{corev1.PodScheduled, corev1.PodReady, corev1.PodInitialized}
 	for i, condition := range u.new.Status.Conditions {
 		if condition.ObservedGeneration < 0 {
 			u.invalid(path.Index(i).Child("observedGeneration"), condition.ObservedGeneration, "must be a non-negative integer")
 		}
 		if !slices.Contains(kubeletConditions, condition.Type) {
-			u.qualifiedName(string(condition.Type), path.Index(i).Child("Type"))
+			u.validateQualifiedName(string(condition.Type), path.Index(i).Child("Type"))
 		}
 	}
 }
 
-// terminatedStayTerminated rejects restarts of terminated containers that may not restart.
-func (u *updateValidator) terminatedStayTerminated(now, before []corev1.ContainerStatus, mayRestart func(*corev1.ContainerStatus) bool, path *field.Path) {
-	for i := range before {
-		if before[i].State.Terminated == nil || mayRestart(&before[i]) {
+// forbidRestarts rejects restarts of terminated containers that may not restart.
+func (u *updateValidator) forbidRestarts(newStatuses, oldStatuses []corev1.ContainerStatus, mayRestart func(*corev1.ContainerStatus) bool, path *field.Path) {
+	for i := range oldStatuses {
+		if oldStatuses[i].State.Terminated == nil || mayRestart(&oldStatuses[i]) {
 			continue
 		}
-		for j := range now {
-			if now[j].Name == before[i].Name && now[j].State.Terminated == nil {
+		for j := range newStatuses {
+			if newStatuses[j].Name == oldStatuses[i].Name && newStatuses[j].State.Terminated == nil {
 				u.forbidden(path.Index(i).Child("state"), "may not be transitioned to non-terminated state")
 			}
 		}
 	}
 }
 
+// regularMayRestart reports whether a regular container may restart.
 func (u *updateValidator) regularMayRestart(status *corev1.ContainerStatus) bool {
 	for i := range u.old.Spec.Containers {
 		if c := &u.old.Spec.Containers[i]; c.Name == status.Name && c.RestartPolicy != nil {
@@ -99,8 +100,8 @@ func containerPolicyRestarts(c *corev1.Container, exitCode int32) bool {
 		if rule.ExitCodes == nil {
 			continue
 		}
-		listed := slices.Contains(rule.ExitCodes.Values, exitCode)
-		if listed == (rule.ExitCodes.Operator == corev1.ContainerRestartRuleOnExitCodesOpIn) {
+		contains := slices.Contains(rule.ExitCodes.Values, exitCode)
+		if contains == (rule.ExitCodes.Operator == corev1.ContainerRestartRuleOnExitCodesOpIn) {
 			return true
 		}
 	}
@@ -109,16 +110,16 @@ func containerPolicyRestarts(c *corev1.Container, exitCode int32) bool {
 
 // allMayRestart reports whether a restart rule restarts all containers.
 func (u *updateValidator) allMayRestart() bool {
-	found := false
+	mayRestart := false
 	podfields.EachContainer(&u.old.Spec, nil, func(c *corev1.Container, _ *field.Path) {
 		for _, rule := range c.RestartPolicyRules {
-			found = found || rule.Action == corev1.ContainerRestartRuleActionRestartAllContainers
+			mayRestart = mayRestart || rule.Action == corev1.ContainerRestartRuleActionRestartAllContainers
 		}
 	})
-	return found
+	return mayRestart
 }
 
-func (u *updateValidator) claimStatuses(path *field.Path) {
+func (u *updateValidator) validateClaimStatuses(path *field.Path) {
 	claimNames := podfields.NameSet{}
 	for _, claim := range u.new.Spec.ResourceClaims {
 		claimNames.Add(claim.Name)
@@ -138,15 +139,15 @@ func (u *updateValidator) claimStatuses(path *field.Path) {
 	}
 }
 
-func (u *updateValidator) podIPs(path *field.Path) {
+func (u *updateValidator) validatePodIPs(path *field.Path) {
 	addresses := make([]string, len(u.new.Status.PodIPs))
 	for i, ip := range u.new.Status.PodIPs {
 		addresses[i] = ip.IP
 	}
-	u.addressPair(addresses, u.new.Status.PodIPs, path)
+	u.validateIPs(addresses, u.new.Status.PodIPs, path)
 }
 
-func (u *updateValidator) hostIPs(path *field.Path) {
+func (u *updateValidator) validateHostIPs(path *field.Path) {
 	addresses := make([]string, len(u.new.Status.HostIPs))
 	for i, ip := range u.new.Status.HostIPs {
 		addresses[i] = ip.IP
@@ -154,14 +155,14 @@ func (u *updateValidator) hostIPs(path *field.Path) {
 	if len(addresses) > 0 && u.new.Status.HostIP != addresses[0] {
 		u.invalid(path.Index(0).Child("ip"), addresses[0], "must be equal to `hostIP`")
 	}
-	u.addressPair(addresses, u.new.Status.HostIPs, path)
+	u.validateIPs(addresses, u.new.Status.HostIPs, path)
 }
 
-// addressPair allows at most one address per IP family.
-func (u *updateValidator) addressPair(addresses []string, value any, path *field.Path) {
+// validateIPs allows at most one address per IP family.
+func (u *updateValidator) validateIPs(addresses []string, value any, path *field.Path) {
 	families := map[bool]int{}
 	for i, address := range addresses {
-		u.ip(address, path.Index(i))
+		u.validateIP(address, path.Index(i))
 		if parsed, err := netip.ParseAddr(address); err == nil {
 			families[parsed.Is4()]++
 		}

@@ -14,29 +14,29 @@ func updateStatus(newPod, oldPod *corev1.Pod) field.ErrorList {
 	return ValidatePodStatusUpdate(newPod, oldPod)
 }
 
-func TestPodStatusUpdate(t *testing.T) {
+func TestPodStatusUpdateIsValidated(t *testing.T) {
 	checkChanges(t, []change{
 		{"changes of the spec are ignored", ``, `{spec: {hostname: h}, status: {phase: Running}}`, nil},
 		{"the QoS class is immutable", ``, `status: {qosClass: Guaranteed}`,
 			[]string{`status.qosClass: Invalid value: "Guaranteed": field is immutable`}},
 		{"a condition type has the syntax of a label", ``, `status: {conditions: [{type: "a b", status: "True"}]}`,
-			[]string{`status.conditions[0].Type: Invalid value: "a b": ` + badName}},
+			[]string{`status.conditions[0].Type: Invalid value: "a b": ` + invalidNameReason}},
 		{"a pod has one address of a family", ``, `status: {podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}, {ip: 10.0.0.2}]}`,
 			[]string{`status.podIPs: Invalid value: [{"ip":"10.0.0.1"},{"ip":"10.0.0.2"}]: may specify no more than one IP for each IP family`}},
 	}, updateStatus)
 }
 
 func TestTerminatedContainersStayTerminated(t *testing.T) {
-	const refused = `status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state`
+	const rejected = `status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state`
 	for _, f := range []struct {
 		name, spec string
 		exitCode   int32
 		want       []string
 	}{
 		{"restartPolicy Always", ``, 0, nil},
-		{"restartPolicy Never", `spec: {restartPolicy: Never}`, 1, []string{refused}},
+		{"restartPolicy Never", `spec: {restartPolicy: Never}`, 1, []string{rejected}},
 		{"restartPolicy OnFailure, failed", `spec: {restartPolicy: OnFailure}`, 1, nil},
-		{"restartPolicy OnFailure, succeeded", `spec: {restartPolicy: OnFailure}`, 0, []string{refused}},
+		{"restartPolicy OnFailure, succeeded", `spec: {restartPolicy: OnFailure}`, 0, []string{rejected}},
 		{"container restartPolicy Always",
 			`spec: {restartPolicy: Never, containers: [{name: c, image: x, restartPolicy: Always}]}`, 0, nil},
 		{"restart rule for the exit code",
@@ -62,6 +62,6 @@ func TestStatusUpdateKeepsObservedGenerations(t *testing.T) {
 	newPod.Status.Conditions = []corev1.PodCondition{{Type: "A", Status: "False"}}
 	podstrategy.PrepareForStatusUpdate(newPod, oldPod)
 	if newPod.Status.ObservedGeneration != 3 || newPod.Status.Conditions[0].ObservedGeneration != 2 {
-		t.Errorf("got %d and %d", newPod.Status.ObservedGeneration, newPod.Status.Conditions[0].ObservedGeneration)
+		t.Errorf("observed generations %d and %d, want 3 and 2", newPod.Status.ObservedGeneration, newPod.Status.Conditions[0].ObservedGeneration)
 	}
 }

@@ -20,15 +20,15 @@ func ValidatePodEphemeralContainersUpdate(newPod, oldPod *corev1.Pod) field.Erro
 		return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods do not support ephemeral containers")}
 	}
 	u := validateUpdate(newPod, oldPod)
-	u.annotationUpdates()
+	u.validateAnnotationChanges()
 	path := field.NewPath("spec", "ephemeralContainers")
-	now := map[string]corev1.EphemeralContainer{}
+	containers := map[string]corev1.EphemeralContainer{}
 	for _, container := range newPod.Spec.EphemeralContainers {
-		now[container.Name] = container
+		containers[container.Name] = container
 	}
 	for _, old := range oldPod.Spec.EphemeralContainers {
-		container, has := now[old.Name]
-		if !has {
+		container, ok := containers[old.Name]
+		if !ok {
 			u.forbidden(path, fmt.Sprintf("existing ephemeral containers %q may not be removed\n", old.Name))
 		} else if !equality.Semantic.DeepEqual(old, container) {
 			u.forbidden(path, fmt.Sprintf("existing ephemeral containers %q may not be changed\n%v", old.Name, diff.Diff(old, container)))
@@ -53,10 +53,10 @@ func ValidatePodResize(newPod, oldPod *corev1.Pod) field.ErrorList {
 	if !nodeCanResize(oldPod) {
 		u.forbidden(path, "Pod running on node without support for resize")
 	}
-	if !u.sameOrder(path) {
+	if !u.validateContainerOrder(path) {
 		return u.errs
 	}
-	u.resourcesNotRemoved(path)
+	u.forbidResourceRemoval(path)
 	expected := newPod.Spec.DeepCopy()
 	for i := range expected.Containers {
 		restoreCPUAndMemory(&expected.Containers[i].Resources, &oldPod.Spec.Containers[i].Resources)
@@ -93,33 +93,34 @@ func nodeCanResize(pod *corev1.Pod) bool {
 	return true
 }
 
-func (u *updateValidator) sameOrder(path *field.Path) bool {
-	same := true
-	check := func(now, before []corev1.Container, fldPath *field.Path) {
-		if len(now) != len(before) {
+// validateContainerOrder rejects added, removed, renamed and reordered containers, and reports whether there are none.
+func (u *updateValidator) validateContainerOrder(path *field.Path) bool {
+	valid := true
+	check := func(newContainers, oldContainers []corev1.Container, fldPath *field.Path) {
+		if len(newContainers) != len(oldContainers) {
 			u.forbidden(fldPath, "containers may not be added or removed on resize")
-			same = false
+			valid = false
 			return
 		}
-		for i := range now {
-			if now[i].Name != before[i].Name {
+		for i := range newContainers {
+			if newContainers[i].Name != oldContainers[i].Name {
 				u.forbidden(fldPath.Index(i).Child("name"), "containers may not be renamed or reordered on resize")
-				same = false
+				valid = false
 			}
 		}
 	}
 	check(u.new.Spec.Containers, u.old.Spec.Containers, path.Child("containers"))
 	check(u.new.Spec.InitContainers, u.old.Spec.InitContainers, path.Child("initContainers"))
-	return same
+	return valid
 }
 
-// resourcesNotRemoved rejects the removal of requests and limits.
-func (u *updateValidator) resourcesNotRemoved(path *field.Path) {
-	check := func(now, before *corev1.ResourceRequirements, fldPath *field.Path) {
-		if removesResource(now.Requests, before.Requests) {
+// forbidResourceRemoval rejects the removal of requests and limits.
+func (u *updateValidator) forbidResourceRemoval(path *field.Path) {
+	check := func(newResources, oldResources *corev1.ResourceRequirements, fldPath *field.Path) {
+		if removesResource(newResources.Requests, oldResources.Requests) {
 			u.forbidden(fldPath.Child("requests"), "resource requests cannot be removed")
 		}
-		if removesResource(now.Limits, before.Limits) {
+		if removesResource(newResources.Limits, oldResources.Limits) {
 			u.forbidden(fldPath.Child("limits"), "resource limits cannot be removed")
 		}
 	}
@@ -130,37 +131,37 @@ func (u *updateValidator) resourcesNotRemoved(path *field.Path) {
 		check(&u.new.Spec.Containers[i].Resources, &u.old.Spec.Containers[i].Resources, path.Child("containers").Index(i).Child("resources"))
 	}
 	if u.old.Spec.Resources != nil {
-		now := podfields.Deref(u.new.Spec.Resources)
-		check(&now, u.old.Spec.Resources, path.Child("resources"))
+		newResources := podfields.Deref(u.new.Spec.Resources)
+		check(&newResources, u.old.Spec.Resources, path.Child("resources"))
 	}
 }
 
-func removesResource(now, before corev1.ResourceList) bool {
-	for name := range before {
-		if _, has := now[name]; !has {
+func removesResource(newList, oldList corev1.ResourceList) bool {
+	for name := range oldList {
+		if _, ok := newList[name]; !ok {
 			return true
 		}
 	}
 	return false
 }
 
-// restoreCPUAndMemory sets CPU and memory to the values of before.
-func restoreCPUAndMemory(now, before *corev1.ResourceRequirements) {
-	now.Limits = withCPUAndMemoryOf(now.Limits, before.Limits)
-	now.Requests = withCPUAndMemoryOf(now.Requests, before.Requests)
+// restoreCPUAndMemory sets CPU and memory to the values of old.
+func restoreCPUAndMemory(resources, old *corev1.ResourceRequirements) {
+	resources.Limits = withCPUAndMemoryOf(resources.Limits, old.Limits)
+	resources.Requests = withCPUAndMemoryOf(resources.Requests, old.Requests)
 }
 
-func withCPUAndMemoryOf(now, before corev1.ResourceList) corev1.ResourceList {
+func withCPUAndMemoryOf(list, old corev1.ResourceList) corev1.ResourceList {
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
-		delete(now, name)
-		if quantity, existed := before[name]; existed {
-			if now == nil {
-				now = corev1.ResourceList{}
+		delete(list, name)
+		if quantity, ok := old[name]; ok {
+			if list == nil {
+				list = corev1.ResourceList{}
 			}
-			now[name] = quantity
+			list[name] = quantity
 		}
 	}
-	return now
+	return list
 }
 
 func onlyCPUAndMemory(resources *corev1.ResourceRequirements) bool {

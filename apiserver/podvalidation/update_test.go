@@ -39,7 +39,7 @@ const immutableSpec = "spec: Forbidden: pod updates may not change fields other 
 	"`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations)," +
 	"`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 
-func TestPodUpdate(t *testing.T) {
+func TestPodUpdateIsValidated(t *testing.T) {
 	checkChanges(t, []change{
 		{"the image is mutable", ``, `spec: {containers: [{name: c, image: "app:2", imagePullPolicy: IfNotPresent}]}`, nil},
 		{"the host name is immutable", ``, `spec: {hostname: h}`, []string{immutableSpec}},
@@ -62,7 +62,7 @@ func TestPodUpdate(t *testing.T) {
 	})
 }
 
-func TestGatedPodUpdate(t *testing.T) {
+func TestGatedPodUpdateIsValidated(t *testing.T) {
 	gated := func(terms string) string {
 		return `spec: {schedulingGates: [{name: a}], affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: ` + terms + `}}}}`
 	}
@@ -80,7 +80,7 @@ func TestGatedPodUpdate(t *testing.T) {
 	})
 }
 
-func TestPodResize(t *testing.T) {
+func TestPodResizeIsValidated(t *testing.T) {
 	resources := func(r string) string { return `spec: {containers: [{name: c, image: x, resources: ` + r + `}]}` }
 	checkChanges(t, []change{
 		{"a request grows", resources(`{requests: {cpu: 1}}`), resources(`{requests: {cpu: 2}}`), nil},
@@ -97,7 +97,7 @@ func TestPodResize(t *testing.T) {
 	})
 }
 
-func TestEphemeralContainersUpdate(t *testing.T) {
+func TestEphemeralContainersUpdateIsValidated(t *testing.T) {
 	oldPod := storedPod(t, `spec: {ephemeralContainers: [{name: e, image: x}]}`)
 	newPod := oldPod.DeepCopy()
 	newPod.Spec.Hostname = "ignored"
@@ -105,6 +105,6 @@ func TestEphemeralContainersUpdate(t *testing.T) {
 	podstrategy.PrepareForEphemeralContainersUpdate(newPod, oldPod)
 	errs := ValidatePodEphemeralContainersUpdate(newPod, oldPod)
 	if newPod.Spec.Hostname != "" || len(errs) != 1 || !strings.HasPrefix(errs[0].Detail, `existing ephemeral containers "e" may not be changed`) {
-		t.Errorf("host name %q, errors %v", newPod.Spec.Hostname, errs)
+		t.Errorf("host name %q, errors %v, want no host name and one error of container e", newPod.Spec.Hostname, errs)
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
-// ephemeralVolume validates the claim template of an ephemeral volume, which may have labels and
-// annotations only in its metadata.
-func (r *errorCollector) ephemeralVolume(source *corev1.EphemeralVolumeSource, path *field.Path) {
+// validateEphemeralVolume validates the claim template of an ephemeral volume, whose metadata may have
+// only labels and annotations.
+func (r *errorCollector) validateEphemeralVolume(source *corev1.EphemeralVolumeSource, path *field.Path) {
 	fldPath := path.Child("volumeClaimTemplate")
 	template := source.VolumeClaimTemplate
 	if template == nil {
@@ -22,11 +22,11 @@ func (r *errorCollector) ephemeralVolume(source *corev1.EphemeralVolumeSource, p
 	meta := fldPath.Child("metadata")
 	r.add(apivalidation.ValidateAnnotations(template.Annotations, meta.Child("annotations"))...)
 	r.add(unversioned.ValidateLabels(template.Labels, meta.Child("labels"))...)
-	r.bareMetadata(&template.ObjectMeta, meta)
+	r.forbidOtherMetadata(&template.ObjectMeta, meta)
 	r.add(ValidatePersistentVolumeClaimSpec(&template.Spec, fldPath.Child("spec"))...)
 }
 
-func (r *errorCollector) bareMetadata(meta *metav1.ObjectMeta, path *field.Path) {
+func (r *errorCollector) forbidOtherMetadata(meta *metav1.ObjectMeta, path *field.Path) {
 	for _, f := range []struct {
 		name string
 		set  bool
@@ -56,30 +56,30 @@ func ValidatePersistentVolumeClaimSpec(spec *corev1.PersistentVolumeClaimSpec, p
 	if spec.Selector != nil {
 		r.add(unversioned.ValidateLabelSelector(spec.Selector, unversioned.LabelSelectorValidationOptions{}, path.Child("selector"))...)
 	}
-	r.accessModes(spec.AccessModes, path.Child("accessModes"))
-	size, set := spec.Resources.Requests[corev1.ResourceStorage]
-	if at := path.Child("resources").Key(string(corev1.ResourceStorage)); !set {
-		r.required(at, "")
+	r.validateAccessModes(spec.AccessModes, path.Child("accessModes"))
+	size, ok := spec.Resources.Requests[corev1.ResourceStorage]
+	if sizePath := path.Child("resources").Key(string(corev1.ResourceStorage)); !ok {
+		r.required(sizePath, "")
 	} else if size.Sign() <= 0 {
-		r.invalid(at, size.String(), "must be greater than zero")
+		r.invalid(sizePath, size.String(), "must be greater than zero")
 	}
 	if class := podfields.Deref(spec.StorageClassName); class != "" {
 		r.invalidEach(path.Child("storageClassName"), class, apivalidation.NameIsDNSSubdomain(class, false))
 	}
 	if mode := spec.VolumeMode; mode != nil {
-		oneOf(&r, *mode, path.Child("volumeMode"), corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem)
+		validateOneOf(&r, *mode, path.Child("volumeMode"), corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem)
 	}
-	r.dataSource(spec, path)
+	r.validateDataSource(spec, path)
 	if class := podfields.Deref(spec.VolumeAttributesClassName); class != "" {
 		r.invalidEach(path.Child("volumeAttributesClassName"), class, apivalidation.NameIsDNSSubdomain(class, false))
 	}
 	return r.errs
 }
 
-func (r *errorCollector) accessModes(modes []corev1.PersistentVolumeAccessMode, path *field.Path) {
+func (r *errorCollector) validateAccessModes(modes []corev1.PersistentVolumeAccessMode, path *field.Path) {
 	exclusive, shared := false, false
 	for _, mode := range modes {
-		if oneOf(r, mode, path, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce, corev1.ReadWriteOncePod) {
+		if validateOneOf(r, mode, path, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce, corev1.ReadWriteOncePod) {
 			exclusive = exclusive || mode == corev1.ReadWriteOncePod
 			shared = shared || mode != corev1.ReadWriteOncePod
 		}
@@ -89,13 +89,13 @@ func (r *errorCollector) accessModes(modes []corev1.PersistentVolumeAccessMode, 
 	}
 }
 
-// dataSource validates dataSource and dataSourceRef, which must be equal if both are set.
-func (r *errorCollector) dataSource(spec *corev1.PersistentVolumeClaimSpec, path *field.Path) {
-	check := func(group *string, kind, name string, at *field.Path) {
-		r.nonEmpty(name, at.Child("name"))
-		r.nonEmpty(kind, at.Child("kind"))
+// validateDataSource validates dataSource and dataSourceRef, which must be equal if both are set.
+func (r *errorCollector) validateDataSource(spec *corev1.PersistentVolumeClaimSpec, path *field.Path) {
+	check := func(group *string, kind, name string, fldPath *field.Path) {
+		r.requireNonEmpty(name, fldPath.Child("name"))
+		r.requireNonEmpty(kind, fldPath.Child("kind"))
 		if podfields.Deref(group) == "" && kind != "PersistentVolumeClaim" {
-			r.invalid(at, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup")
+			r.invalid(fldPath, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup")
 		}
 	}
 	source, ref := spec.DataSource, spec.DataSourceRef

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	badFileMode        = "must be a number between 0 and 0777 (octal), both inclusive"
-	badByte            = "must be between 0 and 255, inclusive"
-	badISCSI           = "must be valid format"
+	fileModeReason     = "must be a number between 0 and 0777 (octal), both inclusive"
+	byteReason         = "must be between 0 and 255, inclusive"
+	iscsiReason        = "must be valid format"
 	maxISCSINameLength = 64
 )
 
@@ -25,72 +25,72 @@ var (
 	naaFormat = regexp.MustCompile(`^naa.[[:xdigit:]]{32}$`)
 )
 
-func (r *errorCollector) fileMode(mode *int32, path *field.Path) {
+func (r *errorCollector) validateFileMode(mode *int32, path *field.Path) {
 	if mode != nil && (*mode < 0 || *mode > 0o777) {
-		r.invalid(path, *mode, badFileMode)
+		r.invalid(path, *mode, fileModeReason)
 	}
 }
 
-func (r *errorCollector) byteRange(value int32, path *field.Path) {
+func (r *errorCollector) validateByte(value int32, path *field.Path) {
 	if value < 0 || value > 255 {
-		r.invalid(path, value, badByte)
+		r.invalid(path, value, byteReason)
 	}
 }
 
-// keysToPaths validates the items of a Secret or ConfigMap volume.
-func (r *errorCollector) keysToPaths(items []corev1.KeyToPath, path *field.Path) {
+// validateKeysToPaths validates the items of a Secret or ConfigMap volume.
+func (r *errorCollector) validateKeysToPaths(items []corev1.KeyToPath, path *field.Path) {
 	for i, item := range items {
 		idxPath := path.Index(i)
-		r.nonEmpty(item.Key, idxPath.Child("key"))
-		if r.nonEmpty(item.Path, idxPath.Child("path")) {
-			r.projectedPath(item.Path, idxPath.Child("path"))
+		r.requireNonEmpty(item.Key, idxPath.Child("key"))
+		if r.requireNonEmpty(item.Path, idxPath.Child("path")) {
+			r.validateProjectedPath(item.Path, idxPath.Child("path"))
 		}
-		r.fileMode(item.Mode, idxPath.Child("mode"))
+		r.validateFileMode(item.Mode, idxPath.Child("mode"))
 	}
 }
 
-func (r *errorCollector) hostPath(source *corev1.HostPathVolumeSource, path *field.Path) {
-	if !r.nonEmpty(source.Path, path.Child("path")) {
+func (r *errorCollector) validateHostPath(source *corev1.HostPathVolumeSource, path *field.Path) {
+	if !r.requireNonEmpty(source.Path, path.Child("path")) {
 		return
 	}
-	r.noBacksteps(source.Path, path.Child("path"))
+	r.forbidBacksteps(source.Path, path.Child("path"))
 	if source.Type != nil {
-		oneOf(r, *source.Type, path.Child("type"), corev1.HostPathUnset, corev1.HostPathBlockDev, corev1.HostPathCharDev,
+		validateOneOf(r, *source.Type, path.Child("type"), corev1.HostPathUnset, corev1.HostPathBlockDev, corev1.HostPathCharDev,
 			corev1.HostPathDirectory, corev1.HostPathDirectoryOrCreate, corev1.HostPathFile, corev1.HostPathFileOrCreate, corev1.HostPathSocket)
 	}
 }
 
-func (r *errorCollector) nfs(source *corev1.NFSVolumeSource, at *field.Path) {
-	r.nonEmpty(source.Server, at.Child("server"))
-	r.nonEmpty(source.Path, at.Child("path"))
+func (r *errorCollector) validateNFS(source *corev1.NFSVolumeSource, fldPath *field.Path) {
+	r.requireNonEmpty(source.Server, fldPath.Child("server"))
+	r.requireNonEmpty(source.Path, fldPath.Child("path"))
 	if !path.IsAbs(source.Path) {
-		r.invalid(at.Child("path"), source.Path, "must be an absolute path")
+		r.invalid(fldPath.Child("path"), source.Path, "must be an absolute path")
 	}
 }
 
-func (r *errorCollector) iscsi(source *corev1.ISCSIVolumeSource, path *field.Path) {
-	r.nonEmpty(source.TargetPortal, path.Child("targetPortal"))
-	if r.nonEmpty(source.IQN, path.Child("iqn")) {
-		r.iscsiName(source.IQN, path.Child("iqn"))
+func (r *errorCollector) validateISCSI(source *corev1.ISCSIVolumeSource, path *field.Path) {
+	r.requireNonEmpty(source.TargetPortal, path.Child("targetPortal"))
+	if r.requireNonEmpty(source.IQN, path.Child("iqn")) {
+		r.validateISCSIName(source.IQN, path.Child("iqn"))
 	}
-	r.byteRange(source.Lun, path.Child("lun"))
+	r.validateByte(source.Lun, path.Child("lun"))
 	if (source.DiscoveryCHAPAuth || source.SessionCHAPAuth) && source.SecretRef == nil {
 		r.required(path.Child("secretRef"), "")
 	}
 	if source.InitiatorName != nil {
-		r.iscsiName(*source.InitiatorName, path.Child("initiatorname"))
+		r.validateISCSIName(*source.InitiatorName, path.Child("initiatorname"))
 	}
 }
 
-func (r *errorCollector) iscsiName(name string, path *field.Path) {
+func (r *errorCollector) validateISCSIName(name string, path *field.Path) {
 	prefix, _, _ := strings.Cut(name, ".")
 	format := map[string]*regexp.Regexp{"iqn": iqnFormat, "eui": euiFormat, "naa": naaFormat}[prefix]
 	if format == nil || !format.MatchString(name) {
-		r.invalid(path, name, badISCSI)
+		r.invalid(path, name, iscsiReason)
 	}
 }
 
-func (r *errorCollector) flocker(source *corev1.FlockerVolumeSource, path *field.Path) {
+func (r *errorCollector) validateFlocker(source *corev1.FlockerVolumeSource, path *field.Path) {
 	if source.DatasetName == "" && source.DatasetUUID == "" {
 		r.required(path, "one of datasetName and datasetUUID is required")
 	}
@@ -102,7 +102,7 @@ func (r *errorCollector) flocker(source *corev1.FlockerVolumeSource, path *field
 	}
 }
 
-func (r *errorCollector) quobyte(source *corev1.QuobyteVolumeSource, path *field.Path) {
+func (r *errorCollector) validateQuobyte(source *corev1.QuobyteVolumeSource, path *field.Path) {
 	switch {
 	case source.Registry == "":
 		r.required(path.Child("registry"), "must be a host:port pair or multiple pairs separated by commas")
@@ -115,10 +115,10 @@ func (r *errorCollector) quobyte(source *corev1.QuobyteVolumeSource, path *field
 			}
 		}
 	}
-	r.nonEmpty(source.Volume, path.Child("volume"))
+	r.requireNonEmpty(source.Volume, path.Child("volume"))
 }
 
-func (r *errorCollector) fibreChannel(source *corev1.FCVolumeSource, path *field.Path) {
+func (r *errorCollector) validateFibreChannel(source *corev1.FCVolumeSource, path *field.Path) {
 	switch {
 	case len(source.TargetWWNs) == 0 && len(source.WWIDs) == 0:
 		r.required(path.Child("targetWWNs"), "must specify either targetWWNs or wwids, but not both")
@@ -131,12 +131,12 @@ func (r *errorCollector) fibreChannel(source *corev1.FCVolumeSource, path *field
 	if source.Lun == nil {
 		r.required(path.Child("lun"), "lun is required if targetWWNs is specified")
 	} else if *source.Lun < 0 || *source.Lun > 255 {
-		r.invalid(path.Child("lun"), source.Lun, badByte)
+		r.invalid(path.Child("lun"), source.Lun, byteReason)
 	}
 }
 
-func (r *errorCollector) flexVolume(source *corev1.FlexVolumeSource, path *field.Path) {
-	r.nonEmpty(source.Driver, path.Child("driver"))
+func (r *errorCollector) validateFlexVolume(source *corev1.FlexVolumeSource, path *field.Path) {
+	r.requireNonEmpty(source.Driver, path.Child("driver"))
 	for key := range podfields.SortedByKey(source.Options) {
 		domain, _, _ := strings.Cut(key, "/")
 		domain = "." + strings.ToLower(domain)
@@ -146,46 +146,46 @@ func (r *errorCollector) flexVolume(source *corev1.FlexVolumeSource, path *field
 	}
 }
 
-func (r *errorCollector) azureDisk(source *corev1.AzureDiskVolumeSource, path *field.Path) {
-	r.nonEmpty(source.DiskName, path.Child("diskName"))
-	r.nonEmpty(source.DataDiskURI, path.Child("diskURI"))
+func (r *errorCollector) validateAzureDisk(source *corev1.AzureDiskVolumeSource, path *field.Path) {
+	r.requireNonEmpty(source.DiskName, path.Child("diskName"))
+	r.requireNonEmpty(source.DataDiskURI, path.Child("diskURI"))
 	if mode := source.CachingMode; mode != nil {
-		oneOf(r, *mode, path.Child("cachingMode"),
+		validateOneOf(r, *mode, path.Child("cachingMode"),
 			corev1.AzureDataDiskCachingNone, corev1.AzureDataDiskCachingReadOnly, corev1.AzureDataDiskCachingReadWrite)
 	}
 	if source.Kind == nil {
 		return
 	}
-	oneOf(r, *source.Kind, path.Child("kind"),
+	validateOneOf(r, *source.Kind, path.Child("kind"),
 		corev1.AzureDedicatedBlobDisk, corev1.AzureManagedDisk, corev1.AzureSharedBlobDisk)
-	managed, at := *source.Kind == corev1.AzureManagedDisk, path.Child("diskURI")
+	managed, uriPath := *source.Kind == corev1.AzureManagedDisk, path.Child("diskURI")
 	if managed && !strings.HasPrefix(source.DataDiskURI, "/subscriptions/") {
-		r.add(field.NotSupported(at, source.DataDiskURI,
+		r.add(field.NotSupported(uriPath, source.DataDiskURI,
 			[]string{"/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}"}))
 	}
 	if !managed && !strings.HasPrefix(source.DataDiskURI, "https://") {
-		r.add(field.NotSupported(at, source.DataDiskURI,
+		r.add(field.NotSupported(uriPath, source.DataDiskURI,
 			[]string{"https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"}))
 	}
 }
 
-func (r *errorCollector) storageOS(source *corev1.StorageOSVolumeSource, path *field.Path) {
-	if r.nonEmpty(source.VolumeName, path.Child("volumeName")) {
-		r.dnsLabel(source.VolumeName, path.Child("volumeName"))
+func (r *errorCollector) validateStorageOS(source *corev1.StorageOSVolumeSource, path *field.Path) {
+	if r.requireNonEmpty(source.VolumeName, path.Child("volumeName")) {
+		r.validateDNSLabel(source.VolumeName, path.Child("volumeName"))
 	}
 	if source.VolumeNamespace != "" {
-		r.dnsLabel(source.VolumeNamespace, path.Child("volumeNamespace"))
+		r.validateDNSLabel(source.VolumeNamespace, path.Child("volumeNamespace"))
 	}
 	if source.SecretRef != nil {
-		r.nonEmpty(source.SecretRef.Name, path.Child("secretRef", "name"))
+		r.requireNonEmpty(source.SecretRef.Name, path.Child("secretRef", "name"))
 	}
 }
 
 // maxDriverNameLength bounds the name of a CSI driver.
 const maxDriverNameLength = 63
 
-func (r *errorCollector) driverName(name string, path *field.Path) {
-	if !r.nonEmpty(name, path) {
+func (r *errorCollector) validateDriverName(name string, path *field.Path) {
+	if !r.requireNonEmpty(name, path) {
 		return
 	}
 	if len(name) > maxDriverNameLength {

@@ -10,21 +10,21 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
-// podVolumes validates all volumes and records the valid ones.
-func (c *podValidator) podVolumes(path *field.Path) {
+// validatePodVolumes validates all volumes and records the valid ones.
+func (c *podValidator) validatePodVolumes(path *field.Path) {
 	c.volumes = map[string]*corev1.VolumeSource{}
 	generated := c.ephemeralClaimNames()
 	for i := range c.spec.Volumes {
 		volume, idxPath := &c.spec.Volumes[i], path.Index(i)
-		before := len(c.errs)
-		c.volumeSource(volume, idxPath)
-		if c.nonEmpty(volume.Name, idxPath.Child("name")) {
-			c.dnsLabel(volume.Name, idxPath.Child("name"))
+		n := len(c.errs)
+		c.validateVolumeSource(volume, idxPath)
+		if c.requireNonEmpty(volume.Name, idxPath.Child("name")) {
+			c.validateDNSLabel(volume.Name, idxPath.Child("name"))
 		}
 		if c.volumes[volume.Name] != nil {
 			c.duplicate(idxPath.Child("name"), volume.Name)
 		}
-		if len(c.errs) == before {
+		if len(c.errs) == n {
 			c.volumes[volume.Name] = &volume.VolumeSource
 		}
 		if claim := volume.PersistentVolumeClaim; claim != nil && generated[claim.ClaimName] {
@@ -55,24 +55,24 @@ type volumeType struct {
 	check func(path *field.Path)
 }
 
-// volumeSource requires exactly one source. Only the first one is validated.
-func (c *podValidator) volumeSource(v *corev1.Volume, path *field.Path) {
+// validateVolumeSource requires exactly one source. Only the first one is validated.
+func (c *podValidator) validateVolumeSource(v *corev1.Volume, path *field.Path) {
 	kinds := append(c.localVolumeTypes(v, path), c.remoteVolumeTypes(v)...)
 	kinds = append(kinds, c.projectedVolumeTypes(v, path)...)
-	found := 0
+	count := 0
 	for _, kind := range kinds {
 		if !kind.set {
 			continue
 		}
-		found++
+		count++
 		fldPath := path.Child(kind.name)
-		if found > 1 {
+		if count > 1 {
 			c.forbidden(fldPath, "may not specify more than 1 volume type")
 			continue
 		}
 		kind.check(fldPath)
 	}
-	if found == 0 {
+	if count == 0 {
 		c.required(path, "must specify a volume type")
 	}
 }
@@ -86,27 +86,27 @@ func (c *podValidator) localVolumeTypes(v *corev1.Volume, path *field.Path) []vo
 				c.forbidden(p.Child("sizeLimit"), "SizeLimit field must be a valid resource quantity")
 			}
 		}},
-		{"hostPath", v.HostPath != nil, func(p *field.Path) { c.hostPath(v.HostPath, p) }},
+		{"hostPath", v.HostPath != nil, func(p *field.Path) { c.validateHostPath(v.HostPath, p) }},
 		{"gitRepo", v.GitRepo != nil, func(p *field.Path) {
-			c.nonEmpty(v.GitRepo.Repository, p.Child("repository"))
-			c.relativePath(v.GitRepo.Directory, p.Child("directory"))
+			c.requireNonEmpty(v.GitRepo.Repository, p.Child("repository"))
+			c.requireRelativePath(v.GitRepo.Directory, p.Child("directory"))
 		}},
 		{"gcePersistentDisk", v.GCEPersistentDisk != nil, func(p *field.Path) {
-			c.nonEmpty(v.GCEPersistentDisk.PDName, p.Child("pdName"))
-			c.byteRange(v.GCEPersistentDisk.Partition, p.Child("partition"))
+			c.requireNonEmpty(v.GCEPersistentDisk.PDName, p.Child("pdName"))
+			c.validateByte(v.GCEPersistentDisk.Partition, p.Child("partition"))
 		}},
 		{"awsElasticBlockStore", v.AWSElasticBlockStore != nil, func(p *field.Path) {
-			c.nonEmpty(v.AWSElasticBlockStore.VolumeID, p.Child("volumeID"))
-			c.byteRange(v.AWSElasticBlockStore.Partition, p.Child("partition"))
+			c.requireNonEmpty(v.AWSElasticBlockStore.VolumeID, p.Child("volumeID"))
+			c.validateByte(v.AWSElasticBlockStore.Partition, p.Child("partition"))
 		}},
 		{"secret", v.Secret != nil, func(p *field.Path) {
-			c.nonEmpty(v.Secret.SecretName, p.Child("secretName"))
-			c.fileMode(v.Secret.DefaultMode, p.Child("defaultMode"))
-			c.keysToPaths(v.Secret.Items, p.Child("items"))
+			c.requireNonEmpty(v.Secret.SecretName, p.Child("secretName"))
+			c.validateFileMode(v.Secret.DefaultMode, p.Child("defaultMode"))
+			c.validateKeysToPaths(v.Secret.Items, p.Child("items"))
 		}},
-		{"nfs", v.NFS != nil, func(p *field.Path) { c.nfs(v.NFS, p) }},
+		{"nfs", v.NFS != nil, func(p *field.Path) { c.validateNFS(v.NFS, p) }},
 		{"iscsi", v.ISCSI != nil, func(p *field.Path) {
-			c.iscsi(v.ISCSI, p)
+			c.validateISCSI(v.ISCSI, p)
 			if v.ISCSI.InitiatorName != nil && len(v.Name+":"+v.ISCSI.TargetPortal) > maxISCSINameLength {
 				c.invalid(path.Child("name"), v.Name, fmt.Sprintf(
 					"Total length of <volume name>:<iscsi.targetPortal> must be under %d characters if iscsi.initiatorName is specified.", maxISCSINameLength))
@@ -118,15 +118,15 @@ func (c *podValidator) localVolumeTypes(v *corev1.Volume, path *field.Path) []vo
 // projectedVolumeTypes returns the types that are validated last.
 func (c *podValidator) projectedVolumeTypes(v *corev1.Volume, path *field.Path) []volumeType {
 	return []volumeType{
-		{"projected", v.Projected != nil, func(p *field.Path) { c.projected(v.Projected, p) }},
+		{"projected", v.Projected != nil, func(p *field.Path) { c.validateProjected(v.Projected, p) }},
 		{"csi", v.CSI != nil, func(p *field.Path) {
-			c.driverName(v.CSI.Driver, p.Child("driver"))
+			c.validateDriverName(v.CSI.Driver, p.Child("driver"))
 			if ref := v.CSI.NodePublishSecretRef; ref != nil {
-				c.nonEmpty(ref.Name, p.Child("nodePublishSecretRef", "name"))
+				c.requireNonEmpty(ref.Name, p.Child("nodePublishSecretRef", "name"))
 			}
 		}},
 		{"ephemeral", v.Ephemeral != nil, func(p *field.Path) {
-			c.ephemeralVolume(v.Ephemeral, p)
+			c.validateEphemeralVolume(v.Ephemeral, p)
 			if c.meta == nil || c.meta.Name == "" || v.Name == "" {
 				return
 			}
@@ -137,9 +137,9 @@ func (c *podValidator) projectedVolumeTypes(v *corev1.Volume, path *field.Path) 
 		}},
 		{"image", v.Image != nil, func(p *field.Path) {
 			if c.isPod() {
-				c.nonEmpty(v.Image.Reference, p.Child("reference"))
+				c.requireNonEmpty(v.Image.Reference, p.Child("reference"))
 			}
-			c.pullPolicy(v.Image.PullPolicy, p.Child("pullPolicy"))
+			c.validatePullPolicy(v.Image.PullPolicy, p.Child("pullPolicy"))
 		}},
 	}
 }

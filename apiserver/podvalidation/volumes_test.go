@@ -4,11 +4,11 @@ import (
 	"testing"
 )
 
-func TestVolumes(t *testing.T) {
+func TestVolumesAreValidated(t *testing.T) {
 	checkCases(t, []validationCase{
 		{"a host path must not contain ..", `spec: {volumes: [{name: v, hostPath: {path: /a/../b}}]}`,
 			[]string{`spec.volumes[0].hostPath.path: Invalid value: "/a/../b": must not contain '..'`}},
-		{"a config map is named", `spec: {volumes: [{name: v, configMap: {}}]}`,
+		{"a config map volume needs a name", `spec: {volumes: [{name: v, configMap: {}}]}`,
 			[]string{`spec.volumes[0].configMap.name: Required value`}},
 		{"an invalid volume cannot be mounted", `spec: {volumes: [{name: v, secret: {}}], containers: [{name: c, image: x, volumeMounts: [{name: v, mountPath: /a}]}]}`,
 			[]string{`spec.volumes[0].secret.secretName: Required value`, `spec.containers[0].volumeMounts[0].name: Not found: "v"`}},
@@ -20,14 +20,14 @@ func TestVolumes(t *testing.T) {
 			[]string{`spec.volumes[0].projected: Invalid value: "m": conflicting duplicate paths`}},
 		{"a claim template must request storage", `spec: {volumes: [{name: v, ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce]}}}}]}`,
 			[]string{`spec.volumes[0].ephemeral.volumeClaimTemplate.spec.resources[storage]: Required value`}},
-		{"an image volume names its image", `spec: {volumes: [{name: v, image: {}}]}`,
+		{"an image volume needs a reference", `spec: {volumes: [{name: v, image: {}}]}`,
 			[]string{`spec.volumes[0].image.reference: Required value`}},
 		{"an NFS path is absolute", `spec: {volumes: [{name: v, nfs: {server: s, path: a}}]}`,
 			[]string{`spec.volumes[0].nfs.path: Invalid value: "a": must be an absolute path`}},
 	})
 }
 
-func TestVolumeMounts(t *testing.T) {
+func TestVolumeMountsAreValidated(t *testing.T) {
 	volume := `spec: {volumes: [{name: v, emptyDir: {}}], containers: [{name: c, image: x, `
 	checkCases(t, []validationCase{
 		{"a mount path is unique", volume + `volumeMounts: [{name: v, mountPath: /a}, {name: v, mountPath: /a}]}]}`,

@@ -12,8 +12,8 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
-// operatingSystem rejects fields that the operating system does not support.
-func (c *podValidator) operatingSystem(path *field.Path) {
+// validateOperatingSystem rejects fields that the operating system does not support.
+func (c *podValidator) validateOperatingSystem(path *field.Path) {
 	os := c.spec.OS
 	if os == nil {
 		return
@@ -23,15 +23,15 @@ func (c *podValidator) operatingSystem(path *field.Path) {
 	case "":
 		c.required(fldPath.Child("name"), "cannot be empty")
 	case corev1.Linux:
-		c.linuxOnly(path)
+		c.forbidWindowsFields(path)
 	case corev1.Windows:
-		c.windowsOnly(path)
+		c.forbidLinuxFields(path)
 	default:
-		oneOf(&c.errorCollector, os.Name, fldPath, corev1.Linux, corev1.Windows)
+		validateOneOf(&c.errorCollector, os.Name, fldPath, corev1.Linux, corev1.Windows)
 	}
 }
 
-func (c *podValidator) linuxOnly(path *field.Path) {
+func (c *podValidator) forbidWindowsFields(path *field.Path) {
 	const reason = "windows options cannot be set for a linux pod"
 	if sc := c.spec.SecurityContext; sc != nil && sc.WindowsOptions != nil {
 		c.forbidden(path.Child("securityContext", "windowsOptions"), reason)
@@ -52,12 +52,13 @@ func (c *podValidator) forbidSet(path *field.Path, reason string, fields []optio
 	}
 }
 
+// optionalField is a field and whether it is set.
 type optionalField struct {
 	name string
 	set  bool
 }
 
-func (c *podValidator) windowsOnly(path *field.Path) {
+func (c *podValidator) forbidLinuxFields(path *field.Path) {
 	const reason = "cannot be set for a windows pod"
 	spec, sc := c.spec, podfields.Deref(c.spec.SecurityContext)
 	c.forbidSet(path.Child("securityContext"), reason, []optionalField{
@@ -99,26 +100,26 @@ func (c *podValidator) windowsOnly(path *field.Path) {
 	})
 }
 
-// windowsHostProcess requires that all containers are HostProcess containers if one is, and
+// validateWindowsHostProcess requires that all containers are HostProcess containers if one is, and
 // hostNetwork.
-func (c *podValidator) windowsHostProcess(path *field.Path) {
-	podValue := hostProcess(podfields.Deref(c.spec.SecurityContext).WindowsOptions)
-	containers, onHost := 0, 0
+func (c *podValidator) validateWindowsHostProcess(path *field.Path) {
+	podValue := hostProcessOf(podfields.Deref(c.spec.SecurityContext).WindowsOptions)
+	containers, hostProcesses := 0, 0
 	podfields.EachContainer(c.spec, path, func(container *corev1.Container, containerPath *field.Path) {
 		containers++
-		single := hostProcess(podfields.Deref(container.SecurityContext).WindowsOptions)
-		if podValue != nil && single != nil && *podValue != *single {
-			c.invalid(containerPath.Child("securityContext", "windowsOptions", "hostProcess"), *single,
+		containerValue := hostProcessOf(podfields.Deref(container.SecurityContext).WindowsOptions)
+		if podValue != nil && containerValue != nil && *podValue != *containerValue {
+			c.invalid(containerPath.Child("securityContext", "windowsOptions", "hostProcess"), *containerValue,
 				fmt.Sprintf("pod hostProcess value must be identical if both are specified, was %v", *podValue))
 		}
-		if podfields.Deref(single) || single == nil && podfields.Deref(podValue) {
-			onHost++
+		if podfields.Deref(containerValue) || containerValue == nil && podfields.Deref(podValue) {
+			hostProcesses++
 		}
 	})
-	if onHost == 0 {
+	if hostProcesses == 0 {
 		return
 	}
-	if onHost != containers {
+	if hostProcesses != containers {
 		c.invalid(path, "", "If pod contains any hostProcess containers then all containers must be HostProcess containers")
 	}
 	if !c.spec.HostNetwork {
@@ -126,7 +127,8 @@ func (c *podValidator) windowsHostProcess(path *field.Path) {
 	}
 }
 
-func hostProcess(options *corev1.WindowsSecurityContextOptions) *bool {
+// hostProcessOf returns the option, or nil if it is not set.
+func hostProcessOf(options *corev1.WindowsSecurityContextOptions) *bool {
 	return podfields.Deref(options).HostProcess
 }
 
@@ -145,7 +147,7 @@ var (
 	dnsDomain         = regexp.MustCompile(`^(?i)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 )
 
-func (r *errorCollector) windowsOptions(options *corev1.WindowsSecurityContextOptions, path *field.Path) {
+func (r *errorCollector) validateWindowsOptions(options *corev1.WindowsSecurityContextOptions, path *field.Path) {
 	if options == nil {
 		return
 	}
@@ -161,12 +163,12 @@ func (r *errorCollector) windowsOptions(options *corev1.WindowsSecurityContextOp
 		}
 	}
 	if user := options.RunAsUserName; user != nil {
-		r.windowsUserName(*user, path.Child("runAsUserName"))
+		r.validateWindowsUserName(*user, path.Child("runAsUserName"))
 	}
 }
 
-// windowsUserName requires USER or DOMAIN\USER.
-func (r *errorCollector) windowsUserName(name string, path *field.Path) {
+// validateWindowsUserName requires USER or DOMAIN\USER.
+func (r *errorCollector) validateWindowsUserName(name string, path *field.Path) {
 	parts := strings.Split(name, `\`)
 	switch {
 	case name == "":

@@ -18,12 +18,12 @@ func clearStatus(obj runtime.Object) {
 	status.SetZero()
 }
 
-// copyStatus sets the status of obj to that of from.
+// copyStatus copies the status of from to obj.
 func copyStatus(obj, from runtime.Object) {
 	reflect.ValueOf(obj).Elem().FieldByName("Status").Set(reflect.ValueOf(from).Elem().FieldByName("Status"))
 }
 
-// copyContent sets everything except metadata and status to that of from.
+// copyContent copies all fields except metadata and status from from to obj.
 func copyContent(obj, from runtime.Object) {
 	to, source := reflect.ValueOf(obj).Elem(), reflect.ValueOf(from).Elem()
 	for _, i := range contentFields(to.Type()) {
@@ -31,7 +31,7 @@ func copyContent(obj, from runtime.Object) {
 	}
 }
 
-// sameContent compares everything except metadata and status.
+// sameContent reports whether a and b are equal except for metadata and status.
 func sameContent(a, b runtime.Object) bool {
 	x, y := reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem()
 	for _, i := range contentFields(x.Type()) {

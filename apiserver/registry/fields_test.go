@@ -21,18 +21,19 @@ func deployment(replicas, ready int32) *appsv1.Deployment {
 	}
 }
 
-func row(t *testing.T, resource string) kinds.Kind {
+// kindOf returns the kind of a resource.
+func kindOf(t *testing.T, resource string) kinds.Kind {
 	t.Helper()
 	table := kinds.All()
 	i := slices.IndexFunc(table, func(k kinds.Kind) bool { return k.Resource == resource })
 	if i < 0 {
-		t.Fatalf("no row for %s", resource)
+		t.Fatalf("no kind has the resource %s", resource)
 	}
 	return table[i]
 }
 
 func TestUpdateKeepsStatusAndIncrementsGeneration(t *testing.T) {
-	s := newStrategy(row(t, "deployments"), runtime.NewScheme(), false)
+	s := newStrategy(kindOf(t, "deployments"), runtime.NewScheme(), false)
 	old := deployment(1, 1)
 	for _, c := range []struct{ replicas, ready, generation int32 }{{1, 5, 1}, {2, 5, 2}} {
 		obj := deployment(c.replicas, c.ready)
@@ -41,31 +42,31 @@ func TestUpdateKeepsStatusAndIncrementsGeneration(t *testing.T) {
 			t.Errorf("replicas %d: ready %d, generation %d; want 1 and %d", c.replicas, obj.Status.ReadyReplicas, obj.Generation, c.generation)
 		}
 	}
-	subresources := deployment(1, 5)
-	s.PrepareForCreate(t.Context(), subresources)
-	if subresources.Status.ReadyReplicas != 0 || subresources.Generation != 1 {
-		t.Errorf("created with status %+v, generation %d", subresources.Status, subresources.Generation)
+	created := deployment(1, 5)
+	s.PrepareForCreate(t.Context(), created)
+	if created.Status.ReadyReplicas != 0 || created.Generation != 1 {
+		t.Errorf("created with %d ready replicas, generation %d, want 0 and 1", created.Status.ReadyReplicas, created.Generation)
 	}
 }
 
 func TestStatusUpdateKeepsSpec(t *testing.T) {
-	kind := row(t, "deployments")
+	kind := kindOf(t, "deployments")
 	s := updateStrategy{strategy: newStrategy(kind, runtime.NewScheme(), false), update: statusUpdate(kind)}
 	obj, old := deployment(7, 5), deployment(1, 1)
 	s.PrepareForUpdate(t.Context(), obj, old)
 	if *obj.Spec.Replicas != 1 || obj.Status.ReadyReplicas != 5 || obj.Generation != 1 {
-		t.Errorf("got %+v", obj)
+		t.Errorf("replicas %d, ready %d, generation %d, want 1, 5 and 1", *obj.Spec.Replicas, obj.Status.ReadyReplicas, obj.Generation)
 	}
 	if reset := s.GetResetFields()["apps/v1"]; !reset.Has(fieldpath.MakePathOrDie("spec")) || reset.Has(fieldpath.MakePathOrDie("status")) {
 		t.Errorf("reset fields are %v, want spec and not status", reset)
 	}
 }
 
-func TestContentOfKindsWithoutSpec(t *testing.T) {
+func TestContentExcludesMetadataOfKindsWithoutSpec(t *testing.T) {
 	if got := contentPaths(&corev1.ConfigMap{}); !slices.Equal(got, []string{"immutable", "data", "binaryData"}) {
-		t.Errorf("content of a ConfigMap is %v", got)
+		t.Errorf("content of a ConfigMap is %v, want immutable, data and binaryData", got)
 	}
 	if !sameContent(&corev1.ConfigMap{Data: map[string]string{}}, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "x"}}) {
-		t.Error("metadata, or empty and absent data, made a difference")
+		t.Error("content differs, want metadata ignored and empty data equal to absent data")
 	}
 }

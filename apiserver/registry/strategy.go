@@ -20,7 +20,7 @@ type strategy struct {
 	runtime.ObjectTyper
 	names.NameGenerator
 	kind kinds.Kind
-	// warnStoredOnly warns creators of a stored-only kind.
+	// warnStoredOnly returns a warning on the creation of a stored-only kind.
 	warnStoredOnly bool
 }
 
@@ -133,7 +133,7 @@ func (s strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 func generation(obj runtime.Object) int64 {
 	accessor, err := meta.Accessor(obj)
 	if err != nil {
-		return 0 // unreachable: the library has read the metadata before
+		return 0 // unreachable: the library has already read the metadata
 	}
 	return accessor.GetGeneration()
 }

@@ -15,7 +15,8 @@ type tableConvertor struct {
 	row     func(runtime.Object) ([]any, error)
 }
 
-// NewTableConvertor returns a converter of objects and lists to tables, for storage that has no etcd store.
+// NewTableConvertor returns a converter of objects and lists to tables, for storage without an etcd
+// store.
 func NewTableConvertor(columns []metav1.TableColumnDefinition, row func(runtime.Object) ([]any, error)) rest.TableConvertor {
 	return tableConvertor{columns: columns, row: row}
 }

@@ -82,9 +82,9 @@ var (
 // newSubresourceREST returns a subresource that shares the store of main.
 func newSubresourceREST(main *REST, s strategy, rules kinds.UpdateSubresource) *SubresourceREST {
 	store := *main.Store
-	special := updateStrategy{strategy: s, update: rules}
-	store.UpdateStrategy = special
-	store.ResetFieldsStrategy = special
+	update := updateStrategy{strategy: s, update: rules}
+	store.UpdateStrategy = update
+	store.ResetFieldsStrategy = update
 	store.BeginUpdate, store.AfterUpdate = nil, nil // only the main resource allocates
 	return &SubresourceREST{store: &store, kind: s.kind.GroupVersionKind().GroupKind(), strictResourceVersions: main.strictResourceVersions}
 }
@@ -92,7 +92,7 @@ func newSubresourceREST(main *REST, s strategy, rules kinds.UpdateSubresource) *
 // New returns an empty object of the kind.
 func (r *SubresourceREST) New() runtime.Object { return r.store.New() }
 
-// Destroy does nothing: main owns the store.
+// Destroy does nothing: the main resource owns the store.
 func (r *SubresourceREST) Destroy() {}
 
 // Get reads the object.

@@ -30,7 +30,7 @@ type Backend struct {
 }
 
 // newBackend starts compaction. guard may be nil. onClose is called last when the backend closes.
-func newBackend(client *clientv3.Client, watcher func() clientv3.Watcher, guard *spaceGuard, onClose func()) *Backend {
+func newBackend(client *clientv3.Client, newWatcher func() clientv3.Watcher, guard *spaceGuard, onClose func()) *Backend {
 	if guard != nil {
 		client.KV = spaceKV{client.KV, guard}
 	}
@@ -40,7 +40,7 @@ func newBackend(client *clientv3.Client, watcher func() clientv3.Watcher, guard 
 	b := &Backend{
 		client:     wrapClient(client),
 		compactor:  compactor,
-		newWatcher: watcher,
+		newWatcher: newWatcher,
 		space:      guard,
 		closers:    []func(){compactor.Stop, func() { _ = client.Close() }, onClose},
 	}
@@ -75,7 +75,7 @@ func (b *Backend) Check(ctx context.Context) error {
 	return nil
 }
 
-// MemberChecks returns, for each member of etcd in the configured order, a function that returns why it does not respond.
+// MemberChecks returns a health check for each member of etcd, in the configured order.
 func (b *Backend) MemberChecks() []func(context.Context) error { return b.members }
 
 // CheckWritable returns the reason why etcd rejects writes, if known. It is a readiness and not a
@@ -99,10 +99,10 @@ func (b *Backend) Close() {
 // watch progress is unsupported, and streaming lists would fail.
 type inProcessEndpoints struct{ version string }
 
-func (c inProcessEndpoints) Endpoints() []string { return []string{"in-process"} }
+func (e inProcessEndpoints) Endpoints() []string { return []string{"in-process"} }
 
-func (c inProcessEndpoints) Status(context.Context, string) (*clientv3.StatusResponse, error) {
-	return &clientv3.StatusResponse{Version: c.version}, nil
+func (e inProcessEndpoints) Status(context.Context, string) (*clientv3.StatusResponse, error) {
+	return &clientv3.StatusResponse{Version: e.version}, nil
 }
 
 func enableWatchProgress(ctx context.Context, etcdVersion string) {

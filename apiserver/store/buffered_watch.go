@@ -27,8 +27,8 @@ const idleReaderTimeout = 10 * time.Second
 // client list again.
 type bufferedWatchStorage struct{ storage.Interface }
 
-func (l bufferedWatchStorage) Watch(ctx context.Context, key string, opts storage.ListOptions) (watch.Interface, error) {
-	w, err := l.Interface.Watch(ctx, key, opts)
+func (s bufferedWatchStorage) Watch(ctx context.Context, key string, opts storage.ListOptions) (watch.Interface, error) {
+	w, err := s.Interface.Watch(ctx, key, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -67,15 +67,15 @@ func (b *bufferedWatch) run() {
 	hasNext := false // next is valid
 	var idle <-chan time.Time
 	for hasNext || in != nil {
-		out, more := b.out, in
+		out, source := b.out, in
 		if !hasNext {
 			out = nil
 		}
 		if queue.Len() >= watchBufferLimit {
-			more = nil
+			source = nil
 		}
 		select {
-		case e, open := <-more:
+		case e, open := <-source:
 			if !open {
 				in, idle = nil, time.After(idleReaderTimeout)
 				continue

@@ -19,18 +19,18 @@ func event(i int) watch.Event {
 func read(t *testing.T, w watch.Interface, from, n int) int {
 	t.Helper()
 	for i := range n {
-		e, open := <-w.ResultChan()
-		if !open {
+		event, ok := <-w.ResultChan()
+		if !ok {
 			return i
 		}
-		if got := e.Object.(*corev1.Pod).Name; got != fmt.Sprint(from+i) {
+		if got := event.Object.(*corev1.Pod).Name; got != fmt.Sprint(from+i) {
 			t.Fatalf("event %s, want %d", got, from+i)
 		}
 	}
 	return n
 }
 
-func TestBufferedWatch(t *testing.T) {
+func TestBufferedWatchQueuesEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const (
 			capacity = resultChanSize + 1 + watchBufferLimit // in the channel, in flight and queued
@@ -43,14 +43,14 @@ func TestBufferedWatch(t *testing.T) {
 		}
 		synctest.Wait()
 		if unread := len(cache.ResultChan()); unread != excess {
-			t.Errorf("%d events are left in the cache, want %d until the idle timeout", unread, excess)
+			t.Errorf("%d events remain in the cache, want %d until the reader continues", unread, excess)
 		}
 		read(t, w, 0, 100)
 		synctest.Wait()
 		if unread := len(cache.ResultChan()); unread != 0 {
-			t.Errorf("%d events are left in the cache after the reader continued, want 0", unread)
+			t.Errorf("%d events remain in the cache after the reader continued, want 0", unread)
 		}
-		cache.Stop() // as the cache ends a watch; queued events are still readable
+		cache.Stop() // queued events are still readable
 		if n := read(t, w, 100, capacity+excess); n != capacity+excess-100 {
 			t.Errorf("%d events after the end, want %d", n, capacity+excess-100)
 		}
@@ -60,24 +60,24 @@ func TestBufferedWatch(t *testing.T) {
 // After the cache has ended the watch, a reader that stopped reading does not retain events.
 func TestBufferedWatchDropsEventsOfIdleReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const all = resultChanSize + 1000
-		cache := watch.NewFakeWithChanSize(all, false)
+		const total = resultChanSize + 1000
+		cache := watch.NewFakeWithChanSize(total, false)
 		w := newBufferedWatch(cache)
-		for i := range all {
+		for i := range total {
 			cache.Action(event(i).Type, event(i).Object)
 		}
 		synctest.Wait()
-		time.Sleep(time.Hour) // shorter than the limit, because the cache watches
+		time.Sleep(time.Hour) // no timeout applies before the cache ends the watch
 		cache.Stop()
 		read(t, w, 0, 10)
 		time.Sleep(idleReaderTimeout + time.Second)
-		if n := read(t, w, 10, all); n != resultChanSize {
+		if n := read(t, w, 10, total); n != resultChanSize {
 			t.Errorf("%d events, want the %d in the channel and then the end", n, resultChanSize)
 		}
 	})
 }
 
-func TestBufferedWatchStop(t *testing.T) {
+func TestBufferedWatchStopEndsWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cache := watch.NewFake()
 		w := newBufferedWatch(cache)
@@ -93,7 +93,7 @@ func TestBufferedWatchStop(t *testing.T) {
 			t.Errorf("%d events after Stop, want the 2 in the channel and then the end", n)
 		}
 		if !cache.IsStopped() {
-			t.Error("the cache did not end the watch")
+			t.Error("Stop did not end the watch of the cache")
 		}
 	})
 }

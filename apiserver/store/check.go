@@ -68,11 +68,11 @@ func Check(dataDir string) (CheckResult, error) {
 		{PartSnapshot, filepath.Join(dir, "member", "snap"), func(string) error { return checkSnapshots(dir) }},
 	}
 	for _, c := range checks {
-		found := PartResult{Part: c.part, Path: c.path, Bytes: sizeOf(c.path, c.part)}
-		if err := recovered(func() error { return c.check(c.path) }); err != nil {
-			found.Error, result.Intact = err.Error(), false
+		part := PartResult{Part: c.part, Path: c.path, Bytes: sizeOf(c.path, c.part)}
+		if err := catchPanic(func() error { return c.check(c.path) }); err != nil {
+			part.Error, result.Intact = err.Error(), false
 		}
-		result.Parts = append(result.Parts, found)
+		result.Parts = append(result.Parts, part)
 	}
 	return result, nil
 }
@@ -93,8 +93,8 @@ func sizeOf(path string, part Part) (total int64) {
 	return total
 }
 
-// recovered calls f and returns its panic, or its access to a page that does not exist, as an error.
-func recovered(f func() error) (err error) {
+// catchPanic calls f and returns its panic, or its access to a page that does not exist, as an error.
+func catchPanic(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
@@ -105,7 +105,7 @@ func recovered(f func() error) (err error) {
 }
 
 // checkDatabase reads every page of a bbolt file with the objects of a store.
-func checkDatabase(path string) error { return checkPages(path, hasObjects) }
+func checkDatabase(path string) error { return checkPages(path, checkObjects) }
 
 // checkStart reads every page of the database that etcd will open. A process that ended during its first
 // start may have left it empty, or without objects.
@@ -117,7 +117,7 @@ func checkStart(path string) error {
 		if !hasApplied(tx) {
 			return nil
 		}
-		return hasObjects(tx)
+		return checkObjects(tx)
 	})
 }
 
@@ -143,17 +143,17 @@ func checkPages(path string, check func(*bolt.Tx) error) error {
 		if err := check(tx); err != nil {
 			return err
 		}
-		var found []string
+		var messages []string
 		count := 0
 		for err := range tx.Check() {
 			if count++; count <= maxPageErrors {
-				found = append(found, err.Error())
+				messages = append(messages, err.Error())
 			}
 		}
 		if count == 0 {
 			return nil
 		}
-		return fmt.Errorf("%d damaged pages: %s", count, strings.Join(found, "; "))
+		return fmt.Errorf("%d damaged pages: %s", count, strings.Join(messages, "; "))
 	})
 }
 
@@ -172,8 +172,8 @@ func walkBuckets(tx *bolt.Tx) (sum byte, err error) {
 	return sum, err
 }
 
-// hasObjects checks that the bucket of the objects exists.
-func hasObjects(tx *bolt.Tx) error {
+// checkObjects checks that the bucket of the objects exists.
+func checkObjects(tx *bolt.Tx) error {
 	if tx.Bucket(schema.Key.Name()) == nil {
 		return fmt.Errorf("bucket %q is missing", schema.Key.Name())
 	}

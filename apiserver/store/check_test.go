@@ -24,28 +24,28 @@ func populate(t *testing.T, dir string, objects int) {
 	}
 }
 
-func TestCheckIntactStore(t *testing.T) {
+func TestCheckReportsIntactStore(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := Check(dir); err == nil || !strings.Contains(err.Error(), "no store in "+dir) {
-		t.Errorf("an empty directory: %v", err)
+		t.Errorf("Check of an empty directory: %v, want no store in %s", err, dir)
 	}
 	populate(t, dir, 100)
 	result, err := Check(dir)
 	if err != nil || !result.Intact || len(result.Parts) != 3 {
-		t.Errorf("an intact store: %+v, %v", result, err)
+		t.Errorf("Check of an intact store: %+v, %v, want 3 intact parts", result, err)
 	}
 	b := open(t, dir)
 	if _, err := Check(dir); err == nil || !strings.Contains(err.Error(), "is in use") {
-		t.Errorf("a store in use: %v", err)
+		t.Errorf("Check of a store in use: %v, want is in use", err)
 	}
 	if err := b.Check(t.Context()); err != nil {
-		t.Error(err)
+		t.Errorf("Check of an open store: %v, want no error", err)
 	}
 }
 
-// TestDamagedDatabase checks that damage to a page is reported without a crash, unless the page is
-// unused, and that opening the store returns an error instead of a panic.
-func TestDamagedDatabase(t *testing.T) {
+// Check reports damage to a page without a crash, unless the page is unused. Opening the store
+// returns an error and does not panic.
+func TestDamagedDatabaseIsReported(t *testing.T) {
 	dir := t.TempDir()
 	populate(t, dir, 400)
 	path := databasePath(filepath.Join(dir, "etcd"))
@@ -57,10 +57,10 @@ func TestDamagedDatabase(t *testing.T) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		return recovered(func() error { return checkDatabase(path) })
+		return catchPanic(func() error { return checkDatabase(path) })
 	}
-	found := 0
-	for page := range 120 { // the rest of the file is free
+	detected := 0
+	for page := range 120 { // the remaining pages are free
 		damaged := bytes.Clone(intact)
 		for i := range 64 {
 			damaged[page*4096+i] ^= byte(0xa5 + i)
@@ -68,28 +68,28 @@ func TestDamagedDatabase(t *testing.T) {
 		if check(damaged) == nil {
 			continue
 		}
-		if found++; found > 3 {
+		if detected++; detected > 3 {
 			continue
 		}
 		if result, err := Check(dir); err != nil || result.Intact || result.Parts[0].Error == "" {
-			t.Errorf("page %d is damaged: %+v, %v", page, result, err)
+			t.Errorf("page %d is damaged: Check returns %+v, %v, want an error of the database", page, result, err)
 		}
 		_, err = OpenEmbedded(t.Context(), dir)
 		if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "berth server check "+dir) {
-			t.Errorf("page %d is damaged: start: %v, want one line with the next step", page, err)
+			t.Errorf("page %d is damaged: OpenEmbedded returns %v, want one line with the next step", page, err)
 		}
 	}
-	if found < 40 {
-		t.Errorf("damage was found in %d of 120 pages", found)
+	if detected < 40 {
+		t.Errorf("damage was detected in %d of 120 pages, want at least 40", detected)
 	}
 	for _, size := range []int{10, 4096, 8 * 4096, 20 * 4096} {
 		if check(intact[:size]) == nil {
-			t.Errorf("a database cut to %d bytes is intact", size)
+			t.Errorf("a database truncated to %d bytes is reported as intact", size)
 		}
 	}
 }
 
-func TestDamagedLog(t *testing.T) {
+func TestDamagedLogIsReported(t *testing.T) {
 	dir := t.TempDir()
 	populate(t, dir, 100)
 	files, err := filepath.Glob(filepath.Join(dir, "etcd", "member", "wal", "*.wal"))
@@ -109,9 +109,9 @@ func TestDamagedLog(t *testing.T) {
 	}
 	result, err := Check(dir)
 	if err != nil || result.Intact || result.Parts[1].Error == "" {
-		t.Errorf("a damaged log: %+v, %v", result, err)
+		t.Errorf("Check of a damaged log: %+v, %v, want an error of the log", result, err)
 	}
 	if _, err := OpenEmbedded(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "berth server check") {
-		t.Errorf("start with a damaged log: %v, want the next step", err)
+		t.Errorf("OpenEmbedded with a damaged log: %v, want the next step", err)
 	}
 }

@@ -23,7 +23,7 @@ type defragmenter struct {
 }
 
 // run calls reclaim periodically until ctx is done.
-func (s *defragmenter) run(ctx context.Context) {
+func (d *defragmenter) run(ctx context.Context) {
 	tick := time.NewTicker(defragmentInterval)
 	defer tick.Stop()
 	for {
@@ -32,7 +32,7 @@ func (s *defragmenter) run(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		if err := s.reclaim(ctx); err != nil && ctx.Err() == nil {
+		if err := d.reclaim(ctx); err != nil && ctx.Err() == nil {
 			klog.ErrorS(err, "Failed to defragment the store; retrying", "interval", defragmentInterval)
 		}
 	}
@@ -42,31 +42,31 @@ func (s *defragmenter) run(ctx context.Context) {
 // etcd is full, it first compacts the history, so that watches and continued lists start over. If
 // live objects fill the store, it does not defragment: that would gain nothing and block the client
 // that deletes objects.
-func (s *defragmenter) reclaim(ctx context.Context) error {
-	backend := s.server.Backend()
-	full := s.spaceError() != nil
+func (d *defragmenter) reclaim(ctx context.Context) error {
+	backend := d.server.Backend()
+	full := d.spaceError() != nil
 	if full {
-		present := s.server.KV().Rev()
-		if _, err := s.server.Compact(ctx, &etcdserverpb.CompactionRequest{Revision: present, Physical: true}); err != nil {
-			klog.V(2).InfoS("Failed to compact the store; it may have been compacted before", "revision", present, "err", err)
+		revision := d.server.KV().Rev()
+		if _, err := d.server.Compact(ctx, &etcdserverpb.CompactionRequest{Revision: revision, Physical: true}); err != nil {
+			klog.V(2).InfoS("Failed to compact the store; it may have been compacted before", "revision", revision, "err", err)
 		}
 		backend.ForceCommit() // update the size in use
 	}
-	size, used, low := backend.Size(), backend.SizeInUse(), s.quota/10*9
-	if full && used > low || !full && (size <= s.quota/2 || used > size/2) {
+	size, used, lowWaterMark := backend.Size(), backend.SizeInUse(), d.quota/10*9
+	if full && used > lowWaterMark || !full && (size <= d.quota/2 || used > size/2) {
 		return nil
 	}
-	if !full || size > low {
+	if !full || size > lowWaterMark {
 		if err := backend.Defrag(); err != nil {
 			return fmt.Errorf("defragmenting the store: %w", err)
 		}
-		klog.InfoS("Defragmented the store", "bytesBefore", size, "bytes", backend.Size(), "quota", s.quota)
+		klog.InfoS("Defragmented the store", "bytesBefore", size, "bytes", backend.Size(), "quota", d.quota)
 	}
-	if !full || backend.Size() > low {
+	if !full || backend.Size() > lowWaterMark {
 		return nil
 	}
-	_, err := s.server.Alarm(ctx, &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_DEACTIVATE,
-		MemberID: uint64(s.server.MemberID()), Alarm: etcdserverpb.AlarmType_NOSPACE})
+	_, err := d.server.Alarm(ctx, &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_DEACTIVATE,
+		MemberID: uint64(d.server.MemberID()), Alarm: etcdserverpb.AlarmType_NOSPACE})
 	if err != nil {
 		return fmt.Errorf("clearing the store's NOSPACE alarm: %w", err)
 	}
@@ -74,11 +74,11 @@ func (s *defragmenter) reclaim(ctx context.Context) error {
 }
 
 // spaceError returns an error while etcd rejects writes because of its quota.
-func (s *defragmenter) spaceError() error {
-	for _, a := range s.server.Alarms() {
+func (d *defragmenter) spaceError() error {
+	for _, a := range d.server.Alarms() {
 		if a.Alarm == etcdserverpb.AlarmType_NOSPACE {
 			return fmt.Errorf("etcd rejects writes: its database has %d MiB of at most %d MiB: delete objects; etcd is defragmented every %v",
-				s.server.Backend().Size()>>20, s.quota>>20, defragmentInterval)
+				d.server.Backend().Size()>>20, d.quota>>20, defragmentInterval)
 		}
 	}
 	return nil

@@ -55,8 +55,8 @@ func openEmbedded(ctx context.Context, dir string, quota int64) (*Backend, error
 	return b, err
 }
 
-// openLocked opens the store in dir, whose lock unlock releases. measure returns the usage of its file
-// system.
+// openLocked opens the store in dir. measure returns the usage of its file system. unlock releases the
+// lock of dir.
 func openLocked(ctx context.Context, dir string, quota int64, measure func(string) (usage, error), unlock func()) (*Backend, error) {
 	guard := newSpaceGuard(dir, measure, time.Now)
 	member := filepath.Join(dir, "etcd")
@@ -69,16 +69,16 @@ func openLocked(ctx context.Context, dir string, quota int64, measure func(strin
 		return nil, err
 	}
 	enableWatchProgress(ctx, version.Version)
-	watcher := func() clientv3.Watcher { return v3client.New(server).Watcher }
+	newWatcher := func() clientv3.Watcher { return v3client.New(server).Watcher }
 	d := &defragmenter{server: server, quota: quota}
 	if err := d.reclaim(ctx); err != nil {
 		klog.ErrorS(err, "Failed to defragment the store")
 	}
-	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	backgroundCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
-	wg.Go(func() { d.run(background) })
-	wg.Go(func() { guard.run(background) })
-	b := newBackend(v3client.New(server), watcher, guard, func() {
+	wg.Go(func() { d.run(backgroundCtx) })
+	wg.Go(func() { guard.run(backgroundCtx) })
+	b := newBackend(v3client.New(server), newWatcher, guard, func() {
 		stop()
 		wg.Wait()
 		server.Stop()
@@ -110,9 +110,10 @@ func Lock(dir string) (*fileutil.LockedFile, error) {
 	return lock, nil
 }
 
+// startMember starts the etcd member in dir and waits until it is ready.
 func startMember(ctx context.Context, dir string, quota int64) (*etcdserver.EtcdServer, error) {
-	logs := newEtcdLog(filepath.Dir(dir))
-	cfg, err := memberConfig(dir, quota, logs.logger())
+	log := newEtcdLog(filepath.Dir(dir))
+	cfg, err := memberConfig(dir, quota, log.logger())
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +121,7 @@ func startMember(ctx context.Context, dir string, quota int64) (*etcdserver.Etcd
 	if err != nil {
 		return nil, err
 	}
-	logs.started.Store(true)
+	log.started.Store(true)
 	server.Start()
 	select {
 	case <-server.ReadyNotify():
@@ -134,18 +135,18 @@ func startMember(ctx context.Context, dir string, quota int64) (*etcdserver.Etcd
 	}
 }
 
-// maxCheckedBytes is the size of a database up to which it is checked at each start. A larger one
-// takes more than a second.
+// maxCheckedBytes is the maximum size of a database that is checked at each start. The check of a
+// larger one takes more than a second.
 const maxCheckedBytes = 256 << 20
 
 // openMember opens the store. etcd panics if files are damaged, partly in goroutines, where the panic
-// ends the process. openMember checks the database before, and returns a panic as an error.
+// ends the process. openMember checks the database first, and returns a panic as an error.
 func openMember(cfg config.ServerConfig) (server *etcdserver.EtcdServer, err error) {
 	if info, statErr := os.Stat(databasePath(cfg.DataDir)); statErr == nil && info.Size() <= maxCheckedBytes {
-		err = recovered(func() error { return checkStart(databasePath(cfg.DataDir)) })
+		err = catchPanic(func() error { return checkStart(databasePath(cfg.DataDir)) })
 	}
 	if err == nil {
-		err = recovered(func() error {
+		err = catchPanic(func() error {
 			server, err = etcdserver.NewServer(cfg)
 			return err
 		})

@@ -9,7 +9,7 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// etcdLog is the log of an embedded etcd. It has errors only. When etcd cannot continue, it reports
+// etcdLog is the log of an embedded etcd. It logs errors only. When etcd cannot continue, it reports
 // one line with the next step and ends the process.
 type etcdLog struct {
 	dir  string
@@ -26,8 +26,8 @@ func newEtcdLog(dir string) *etcdLog {
 }
 
 func (l *etcdLog) logger() *zap.Logger {
-	errors := zap.LevelEnablerFunc(func(level zapcore.Level) bool { return level == zapcore.ErrorLevel })
-	core := zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.Lock(os.Stderr), errors)
+	onlyErrors := zap.LevelEnablerFunc(func(level zapcore.Level) bool { return level == zapcore.ErrorLevel })
+	core := zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.Lock(os.Stderr), onlyErrors)
 	return zap.New(core, zap.WithFatalHook(fatalHook{l}), zap.WithPanicHook(panicHook{l}))
 }
 

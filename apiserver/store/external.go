@@ -27,12 +27,11 @@ type ExternalConfig struct {
 // within 20 seconds.
 func OpenExternal(ctx context.Context, c ExternalConfig) (*Backend, error) {
 	cfg := clientv3.Config{
-		Context:              ctx,
 		Endpoints:            c.Servers,
 		DialTimeout:          20 * time.Second,
 		DialKeepAliveTime:    30 * time.Second,
 		DialKeepAliveTimeout: 10 * time.Second,
-		Logger:               zap.NewNop(), // the caller gets every error, too
+		Logger:               zap.NewNop(), // the caller gets all errors
 	}
 	if c.CAFile != "" || c.CertFile != "" || c.KeyFile != "" {
 		info := transport.TLSInfo{TrustedCAFile: c.CAFile, CertFile: c.CertFile, KeyFile: c.KeyFile}
@@ -48,9 +47,9 @@ func OpenExternal(ctx context.Context, c ExternalConfig) (*Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connecting to etcd at %s: %w", strings.Join(c.Servers, ","), err)
 	}
-	probe, cancel := context.WithTimeout(ctx, cfg.DialTimeout)
+	probeCtx, cancel := context.WithTimeout(ctx, cfg.DialTimeout)
 	defer cancel()
-	if _, err := client.Get(probe, "/registry/health"); err != nil {
+	if _, err := client.Get(probeCtx, "/registry/health"); err != nil {
 		_ = client.Close()
 		return nil, fmt.Errorf("etcd at %s does not respond (--etcd-servers): %w", strings.Join(c.Servers, ","), err)
 	}

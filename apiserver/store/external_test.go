@@ -63,7 +63,7 @@ func writeClientFiles(t *testing.T, authority *pki.Authority) (certFile, keyFile
 	return certFile, keyFile
 }
 
-func TestExternalOverTLS(t *testing.T) {
+func TestOpenExternalRequiresValidTLSFiles(t *testing.T) {
 	authority, err := pki.Open(t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -84,13 +84,13 @@ func TestExternalOverTLS(t *testing.T) {
 	otherCert.CertFile, otherCert.KeyFile = writeClientFiles(t, otherAuthority)
 	if b, err := openWithTimeout(t, otherCert); err == nil {
 		b.Close()
-		t.Error("a certificate of another CA was accepted")
+		t.Error("OpenExternal with a certificate of another CA returned no error")
 	}
 	missing := config
 	missing.KeyFile = filepath.Join(t.TempDir(), "none")
 	if b, err := OpenExternal(t.Context(), missing); err == nil {
 		b.Close()
-		t.Error("a missing key file was ignored")
+		t.Error("OpenExternal with a missing key file returned no error")
 	}
 }
 
@@ -102,7 +102,7 @@ func openWithTimeout(t *testing.T, c ExternalConfig) (*Backend, error) {
 }
 
 // A member without leader or with an alarm is not healthy, although it responds.
-func TestMemberHealth(t *testing.T) {
+func TestMemberHealthReportsMissingLeaderAndAlarms(t *testing.T) {
 	for want, status := range map[string]*clientv3.StatusResponse{
 		"":                            {Leader: 1},
 		"etcd has no leader":          {},
@@ -113,7 +113,7 @@ func TestMemberHealth(t *testing.T) {
 			got = err.Error()
 		}
 		if got != want {
-			t.Errorf("status %v: %q, want %q", status, got, want)
+			t.Errorf("memberHealth(%v) = %q, want %q", status, got, want)
 		}
 	}
 }

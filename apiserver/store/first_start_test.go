@@ -23,8 +23,8 @@ func changeDatabase(t *testing.T, path string, change func(*bolt.Tx) error) {
 	}
 }
 
-// A process may end at any point of its first start. The next one completes the store.
-func TestInterruptedFirstStart(t *testing.T) {
+// A process may end at any point of its first start. The next start completes the store.
+func TestStartAfterInterruptedFirstStart(t *testing.T) {
 	createBuckets := func(names ...[]byte) func(*bolt.Tx) error {
 		return func(tx *bolt.Tx) error {
 			for _, name := range names {
@@ -41,7 +41,7 @@ func TestInterruptedFirstStart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, leave := range map[string]func(t *testing.T, dir, path string){
+	for name, prepare := range map[string]func(t *testing.T, dir, path string){
 		"empty database": func(t *testing.T, _, path string) {
 			if err := os.WriteFile(path, nil, 0o600); err != nil {
 				t.Fatal(err)
@@ -72,36 +72,36 @@ func TestInterruptedFirstStart(t *testing.T) {
 			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			leave(t, dir, path)
+			prepare(t, dir, path)
 			if result, err := Check(dir); err != nil || result.Intact {
-				t.Errorf("the check before the start: %+v, %v, want damage", result, err)
+				t.Errorf("Check before the start: %+v, %v, want damage", result, err)
 			}
 			b, err := OpenEmbedded(t.Context(), dir)
 			if err != nil {
 				t.Fatal(err)
 			}
-			found, err := b.client.Client.Get(t.Context(), "/registry/pods/0009")
-			if err == nil && strings.HasPrefix(name, "log") != (len(found.Kvs) == 1) {
-				t.Errorf("the store has %v", found.Kvs)
+			resp, err := b.client.Client.Get(t.Context(), "/registry/pods/0009")
+			if err == nil && strings.HasPrefix(name, "log") != (len(resp.Kvs) == 1) {
+				t.Errorf("the store has %v, want the object if there is a log", resp.Kvs)
 			}
 			if _, putErr := b.client.Client.Put(t.Context(), "/k", "v"); err != nil || putErr != nil {
 				t.Error(err, putErr)
 			}
 			b.Close()
 			if result, err := Check(dir); err != nil || !result.Intact {
-				t.Errorf("the check after the start: %+v, %v", result, err)
+				t.Errorf("Check after the start: %+v, %v, want an intact store", result, err)
 			}
 		})
 	}
 }
 
-// The objects of a store that was in use cannot be missing: etcd would start without them.
-func TestMissingObjects(t *testing.T) {
+// A store that was in use must not open without its objects, although etcd would start.
+func TestOpenFailsWithoutObjects(t *testing.T) {
 	dir := t.TempDir()
 	populate(t, dir, 10)
 	path := databasePath(filepath.Join(dir, "etcd"))
 	changeDatabase(t, path, func(tx *bolt.Tx) error { return tx.DeleteBucket(schema.Key.Name()) })
 	if _, err := OpenEmbedded(t.Context(), dir); err == nil || !strings.Contains(err.Error(), `bucket "key" is missing`) {
-		t.Errorf("start without objects: %v, want an error that names the bucket", err)
+		t.Errorf("OpenEmbedded without objects: %v, want an error that names the bucket", err)
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// The store rejects writes while clients or another program have filled its file system. It keeps all acknowledged
-// writes, and accepts writes again when space is free.
-func TestFullFileSystem(t *testing.T) {
+// The store rejects writes while its file system is full. It retains all acknowledged writes, and
+// accepts writes again when space is free.
+func TestStoreIsReadOnlyOnFullFileSystem(t *testing.T) {
 	dir := t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=400m"); err != nil {
 		testkit.SkipOrFail(t, "root", err.Error())
@@ -29,7 +29,7 @@ func TestFullFileSystem(t *testing.T) {
 	acknowledged := 0
 	for put("/registry/pods/"+strings.Repeat("k", acknowledged+1)) == nil {
 		if acknowledged++; acknowledged > 400 {
-			t.Fatal("more was written than fits")
+			t.Fatal("the store accepts more than 400 MiB in a file system of 400 MiB")
 		}
 	}
 	if acknowledged == 0 {
@@ -44,8 +44,8 @@ func TestFullFileSystem(t *testing.T) {
 	if err := errors.Join(err, snapshot.Close()); err != nil {
 		t.Fatal(err)
 	}
-	other := filepath.Join(dir, "of-another-program")
-	fillFile(t, other)
+	otherFile := filepath.Join(dir, "file-of-another-program")
+	fillFile(t, otherFile)
 	guard := guardOf(t, b)
 	guard.mu.Lock()
 	guard.refresh(true)
@@ -55,24 +55,24 @@ func TestFullFileSystem(t *testing.T) {
 	}
 	guard.updateReserve()
 	if _, err := b.client.Client.Delete(t.Context(), "/registry/pods/k"); err != nil {
-		t.Errorf("delete: %v", err)
+		t.Errorf("delete on a full file system: %v, want no error", err)
 	}
 	b.Close()
 	if b, _ = OpenEmbedded(t.Context(), dir); b != nil {
 		t.Cleanup(b.Close) // the released reserve suffices to start
-	} else if err := os.Remove(other); err != nil {
+	} else if err := os.Remove(otherFile); err != nil {
 		t.Fatal(err)
 	} else {
 		b = open(t, dir)
 	}
-	_ = os.Remove(other)
+	_ = os.Remove(otherFile)
 	guard = guardOf(t, b)
 	guard.mu.Lock()
 	guard.refresh(true)
 	guard.refresh(true)
 	guard.mu.Unlock()
-	found, err := b.client.Client.Get(t.Context(), "/registry/pods/kk")
-	if acknowledged > 1 && (err != nil || len(found.Kvs) != 1) {
+	resp, err := b.client.Client.Get(t.Context(), "/registry/pods/kk")
+	if acknowledged > 1 && (err != nil || len(resp.Kvs) != 1) {
 		t.Errorf("an acknowledged object is lost: %v", err)
 	}
 	if err := b.Check(t.Context()); err != nil {

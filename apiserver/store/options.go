@@ -46,8 +46,8 @@ var _ generic.RESTOptionsGetter = Options{}
 // mediaType returns protobuf, or JSON for types without protobuf such as Berth's own. example may
 // be of an internal type.
 func (o Options) mediaType(example runtime.Object, version schema.GroupVersion) string {
-	if found, _, err := o.Scheme.ObjectKinds(example); err == nil && len(found) > 0 {
-		if stored, err := o.Scheme.New(version.WithKind(found[0].Kind)); err == nil {
+	if kinds, _, err := o.Scheme.ObjectKinds(example); err == nil && len(kinds) > 0 {
+		if stored, err := o.Scheme.New(version.WithKind(kinds[0].Kind)); err == nil {
 			example = stored
 		}
 	}
@@ -118,17 +118,17 @@ func (o Options) decorate(c *storagebackend.ConfigForResource, resourcePrefix st
 	attrs storage.AttrFunc, triggers storage.IndexerFuncs, indexers *cache.Indexers,
 ) (storage.Interface, factory.DestroyFunc, error) {
 	versioner := storage.APIObjectVersioner{}
-	client, endWatches := o.Backend.newResourceClient()
+	client, closeWatches := o.Backend.newResourceClient()
 	raw, err := etcd3.New(client, o.Backend.compactor, c.Codec, newFunc, newListFunc, c.Prefix, resourcePrefix,
 		c.GroupResource, o.transformer(c.GroupResource), c.LeaseManagerConfig,
 		etcd3.NewDefaultDecoder(c.Codec, versioner), versioner)
 	if err != nil {
-		endWatches()
+		closeWatches()
 		return nil, nil, err
 	}
 	closeRaw := func() {
 		raw.Close()
-		endWatches()
+		closeWatches()
 	}
 	if o.Uncached.Has(c.GroupResource) {
 		return raw, sync.OnceFunc(closeRaw), nil

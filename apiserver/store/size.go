@@ -9,16 +9,16 @@ import (
 // sizeMonitor returns the size of etcd's database.
 type sizeMonitor func(ctx context.Context) (int64, error)
 
-// Monitor implements the library's monitor.
+// Monitor implements etcdmetrics.Monitor.
 func (f sizeMonitor) Monitor(ctx context.Context) (etcdmetrics.StorageMetrics, error) {
 	size, err := f(ctx)
 	return etcdmetrics.StorageMetrics{Size: size}, err
 }
 
-// Close does nothing: the backend owns the client.
+// Close implements etcdmetrics.Monitor. It does nothing: the backend owns the client.
 func (sizeMonitor) Close() error { return nil }
 
-// reportSize makes the metric apiserver_storage_size_bytes of this process report the size until the backend closes.
+// reportSize exports the size as apiserver_storage_size_bytes until the backend closes.
 func (b *Backend) reportSize(size sizeMonitor) {
 	etcdmetrics.SetStorageMonitorGetter(func() ([]etcdmetrics.Monitor, error) { return []etcdmetrics.Monitor{size}, nil })
 	b.closers = append([]func(){func() {

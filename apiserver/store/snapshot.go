@@ -30,8 +30,8 @@ func (b *Backend) Snapshot(ctx context.Context) (io.ReadCloser, error) {
 	return resp.Snapshot, nil
 }
 
-// SaveSnapshot writes a snapshot to path and verifies it. The file appears when it is complete. An
-// existing file is replaced.
+// SaveSnapshot writes a snapshot to path and verifies it. The file appears only when it is complete,
+// and replaces an existing file.
 func SaveSnapshot(from io.Reader, path string) (SnapshotStatus, error) {
 	part := path + ".part"
 	defer os.Remove(part)
@@ -74,7 +74,7 @@ func VerifySnapshot(path string) (status SnapshotStatus, err error) {
 	if err := checkSum(path); err != nil {
 		return status, fmt.Errorf("snapshot %s: %w", path, err)
 	}
-	err = recovered(func() error {
+	err = catchPanic(func() error {
 		if err := checkDatabase(path); err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func VerifySnapshot(path string) (status SnapshotStatus, err error) {
 }
 
 // RestoreSnapshot creates the store of dataDir from a snapshot. The directory must not have a store.
-// The store appears when it is complete.
+// The store appears only when it is complete.
 func RestoreSnapshot(path, dataDir string) (SnapshotStatus, error) {
 	status, err := VerifySnapshot(path)
 	if err != nil {
@@ -104,10 +104,10 @@ func RestoreSnapshot(path, dataDir string) (SnapshotStatus, error) {
 		return status, fmt.Errorf("%s has a store: move %s away, or choose another directory with --data-dir", dataDir, dir)
 	}
 	part := dir + ".part"
-	if err := os.RemoveAll(part); err != nil { // of a restore that was interrupted
+	if err := os.RemoveAll(part); err != nil { // left by an interrupted restore
 		return status, fmt.Errorf("restoring to %s: %w", dataDir, err)
 	}
-	err = recovered(func() error {
+	err = catchPanic(func() error {
 		return snapshot.NewV3(newEtcdLog(dataDir).logger()).Restore(snapshot.RestoreConfig{
 			SnapshotPath: path, OutputDataDir: part,
 			Name: memberName, PeerURLs: []string{peerURL}, InitialCluster: memberName + "=" + peerURL, InitialClusterToken: memberName,
@@ -158,7 +158,7 @@ func OpenSnapshot(ctx context.Context, dataDir string) (io.ReadCloser, error) {
 	return closingSnapshot{from, b}, nil
 }
 
-// closingSnapshot closes its store.
+// closingSnapshot closes the store together with the snapshot.
 type closingSnapshot struct {
 	io.ReadCloser
 	backend *Backend

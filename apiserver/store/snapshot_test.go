@@ -25,7 +25,7 @@ func save(t *testing.T, b *Backend, path string) SnapshotStatus {
 	return status
 }
 
-func TestSnapshotRoundTrip(t *testing.T) {
+func TestSnapshotRestoresObjects(t *testing.T) {
 	dir, path := t.TempDir(), filepath.Join(t.TempDir(), "s.db")
 	b := open(t, dir)
 	put := func(key, value string) {
@@ -46,14 +46,14 @@ func TestSnapshotRoundTrip(t *testing.T) {
 	}
 	put("/registry/pods/c", "after the snapshot")
 	if _, err := RestoreSnapshot(path, dir); err == nil || !strings.Contains(err.Error(), "is in use") {
-		t.Errorf("restored into a running store: %v", err)
+		t.Errorf("restore into a running store: %v, want is in use", err)
 	}
 	b.Close()
 	if _, err := RestoreSnapshot(path, dir); err == nil || !strings.Contains(err.Error(), "has a store") {
-		t.Errorf("restored over a store: %v", err)
+		t.Errorf("restore over a store: %v, want has a store", err)
 	}
 	target := t.TempDir()
-	// The files that a killed restore leaves.
+	// These files are what an interrupted restore leaves.
 	if err := os.MkdirAll(filepath.Join(target, "etcd.part", "member", "snap"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -64,22 +64,22 @@ func TestSnapshotRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	if result, err := Check(target); err != nil || !result.Intact {
-		t.Errorf("the restored store: %+v, %v", result, err)
+		t.Errorf("Check of the restored store: %+v, %v, want an intact store", result, err)
 	}
 	b = open(t, target)
-	found, err := b.client.Client.Get(t.Context(), "/registry/pods/", clientv3.WithPrefix())
-	if err != nil || len(found.Kvs) != 2 || string(found.Kvs[0].Value) != "1" || string(found.Kvs[1].Value) != "2" {
-		t.Errorf("restored: %v, %v", found, err)
+	resp, err := b.client.Client.Get(t.Context(), "/registry/pods/", clientv3.WithPrefix())
+	if err != nil || len(resp.Kvs) != 2 || string(resp.Kvs[0].Value) != "1" || string(resp.Kvs[1].Value) != "2" {
+		t.Errorf("restored objects %v, %v, want the values 1 and 2", resp, err)
 	}
 	// A client with a revision of the lost history must list again.
-	if found.Header.Revision <= status.Revision+1000 {
-		t.Errorf("revision %d after the restore, want far more than %d", found.Header.Revision, status.Revision)
+	if resp.Header.Revision <= status.Revision+1000 {
+		t.Errorf("revision %d after the restore, want far more than %d", resp.Header.Revision, status.Revision)
 	}
 	put("/registry/pods/d", "4")
 }
 
 // A snapshot that is incomplete or damaged does not replace a file, and cannot be restored.
-func TestIncompleteSnapshot(t *testing.T) {
+func TestDamagedSnapshotIsRejected(t *testing.T) {
 	b := open(t, t.TempDir())
 	if _, err := b.client.Client.Put(t.Context(), "/registry/a", strings.Repeat("x", 10000)); err != nil {
 		t.Fatal(err)
@@ -95,17 +95,17 @@ func TestIncompleteSnapshot(t *testing.T) {
 	flipped := bytes.Clone(complete)
 	flipped[9000] ^= 1
 	for name, data := range map[string][]byte{
-		"empty": {}, "cut": complete[:len(complete)/2], "without SHA-256": complete[:len(complete)-32], "one bit": flipped, "text": []byte("no snapshot"),
+		"empty": {}, "truncated": complete[:len(complete)/2], "without SHA-256": complete[:len(complete)-32], "flipped bit": flipped, "text": []byte("no snapshot"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "s.db")
-			if err := os.WriteFile(path, []byte("the previous one"), 0o600); err != nil {
+			if err := os.WriteFile(path, []byte("previous snapshot"), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := SaveSnapshot(bytes.NewReader(data), path); err == nil {
-				t.Error("saved")
+				t.Error("SaveSnapshot accepts a damaged snapshot")
 			}
-			if kept, _ := os.ReadFile(path); string(kept) != "the previous one" {
+			if data, _ := os.ReadFile(path); string(data) != "previous snapshot" {
 				t.Error("the previous snapshot was replaced")
 			}
 			if err := os.WriteFile(path, data, 0o600); err != nil {
@@ -113,10 +113,10 @@ func TestIncompleteSnapshot(t *testing.T) {
 			}
 			target := t.TempDir()
 			if _, err := RestoreSnapshot(path, target); err == nil || !strings.Contains(err.Error(), path) {
-				t.Errorf("restored: %v", err)
+				t.Errorf("RestoreSnapshot returns %v, want an error with the path", err)
 			}
 			if entries, _ := os.ReadDir(target); len(entries) != 0 {
-				t.Errorf("the target has %v", entries)
+				t.Errorf("the target directory has %v, want no entries", entries)
 			}
 		})
 	}

@@ -44,7 +44,7 @@ type usage struct{ size, available int64 }
 // cannot write. It is safe for concurrent use.
 //
 // A file of a quarter of the threshold is the reserve. It is removed when other programs use the
-// rest of the space, and written again when there is enough.
+// remaining space, and written again when there is enough.
 type spaceGuard struct {
 	dir     string
 	measure func(dir string) (usage, error)
@@ -73,17 +73,17 @@ func (g *spaceGuard) threshold() int64 { return min(maxThreshold, max(minThresho
 
 func (g *spaceGuard) reservePath() string { return filepath.Join(g.dir, "etcd-reserve") }
 
-// available returns the space that is left for writes. The caller must hold the lock.
+// available returns the space that remains for writes. The caller must hold the lock.
 func (g *spaceGuard) available() int64 { return g.last.available - g.admitted - g.previous }
 
 // refresh measures the file system. After spaceInterval, or if force is set, it starts a new interval.
 // The caller must hold the lock.
 func (g *spaceGuard) refresh(force bool) {
-	var found usage
-	if found, g.err = g.measure(g.dir); g.err != nil {
+	var current usage
+	if current, g.err = g.measure(g.dir); g.err != nil {
 		return // keep the last level
 	}
-	g.last = found
+	g.last = current
 	now := g.now()
 	ended := force || now.Sub(g.started) >= spaceInterval
 	if ended {
@@ -98,7 +98,7 @@ func (g *spaceGuard) refresh(force bool) {
 // updateLevel derives the level. A level ends an eighth above its bound, so that it does not
 // alternate. The caller must hold the lock.
 func (g *spaceGuard) updateLevel() {
-	bound := func(level spaceLevel, bytes int64) bool {
+	below := func(level spaceLevel, bytes int64) bool {
 		if g.level >= level {
 			bytes += bytes / 8
 		}
@@ -106,32 +106,32 @@ func (g *spaceGuard) updateLevel() {
 	}
 	next := spaceOK
 	switch {
-	case bound(spaceFull, g.threshold()/16):
+	case below(spaceFull, g.threshold()/16):
 		next = spaceFull
-	case bound(spaceCritical, g.threshold()/4):
+	case below(spaceCritical, g.threshold()/4):
 		next = spaceCritical
-	case bound(spaceLow, g.threshold()):
+	case below(spaceLow, g.threshold()):
 		next = spaceLow
 	}
 	if next == g.level {
 		return
 	}
-	before := g.level
+	previous := g.level
 	g.level = next
 	if next == spaceOK {
 		klog.InfoS("The store accepts all writes again", "dir", g.dir, "availableBytes", g.available(), "thresholdBytes", g.threshold())
-	} else if before < next {
+	} else if previous < next {
 		klog.ErrorS(g.describe(), "The store is read-only")
 	}
 }
 
-// admit reports whether the store has space for a write of the given size. essential is the highest
+// admit reports whether the store has space for a write of the given size. maxLevel is the highest
 // level at which the write is accepted.
-func (g *spaceGuard) admit(size int64, essential spaceLevel) error {
+func (g *spaceGuard) admit(size int64, maxLevel spaceLevel) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.refresh(false)
-	if g.level > essential {
+	if g.level > maxLevel {
 		return g.describe()
 	}
 	g.admitted += 2*size + 4096 // in the log and in the database
@@ -176,7 +176,8 @@ func (g *spaceGuard) run(ctx context.Context) {
 	}
 }
 
-// updateReserve removes the reserve if the space is critical, and writes it if that leaves enough.
+// updateReserve removes the reserve if the space is critical, and writes it if
+// enough space remains.
 func (g *spaceGuard) updateReserve() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -196,15 +197,15 @@ func (g *spaceGuard) updateReserve() {
 	}
 }
 
-// writeReserve allocates a file.
+// writeReserve allocates a file of the given size.
 func writeReserve(path string, size int64) error {
 	f, err := os.OpenFile(path+".tmp", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
 	err = fileutil.Preallocate(f, size, true)
-	if closed := f.Close(); err == nil {
-		err = closed
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
 	}
 	if err == nil {
 		err = os.Rename(path+".tmp", path)

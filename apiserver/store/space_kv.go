@@ -15,7 +15,7 @@ import (
 // ReasonInsufficientStorage is the reason of an error because the store is read-only.
 const ReasonInsufficientStorage metav1.StatusReason = "InsufficientStorage"
 
-// maxLeaseBytes is the size of a put up to which a Lease is essential; usual ones have less than 1 KiB.
+// maxLeaseBytes is the maximum size of an essential Lease. A usual Lease has less than 1 KiB.
 const maxLeaseBytes = 8 << 10
 
 // spaceKV rejects writes while the file system is nearly full.
@@ -85,11 +85,11 @@ func (s spaceKV) admit(ctx context.Context, ops []clientv3.Op) error {
 	return nil
 }
 
-// essentialLevel returns the highest level at which a put of a key is accepted. Leases of nodes and
-// components, and announcements, keep them alive. A graceful deletion updates its object. Status updates
-// end the pods that are deleted, and finalize ends namespaces.
+// essentialLevel returns the highest level at which a put of a key is accepted. Nodes and components
+// need their Leases and announcements to stay healthy. A graceful deletion updates its object. Status
+// updates complete the deletion of pods, and finalize completes that of namespaces.
 func essentialLevel(ctx context.Context, key string, size int64) spaceLevel {
-	if keepsAlive(key, size) || strings.HasPrefix(key, announcementPrefix) || !strings.HasPrefix(key, prefix+"/") {
+	if isHeartbeat(key, size) || strings.HasPrefix(key, announcementPrefix) || !strings.HasPrefix(key, prefix+"/") {
 		return spaceCritical
 	}
 	info, ok := request.RequestInfoFrom(ctx)
@@ -104,11 +104,11 @@ func essentialLevel(ctx context.Context, key string, size int64) spaceLevel {
 	return spaceOK
 }
 
-// keepsAlive reports whether a put is the Lease of a node or of a component. Other Leases, and large
-// ones, belong to tenants, who could fill the file system with them.
-func keepsAlive(key string, size int64) bool {
-	rest, ok := strings.CutPrefix(key, prefix+"/leases/")
-	namespace, _, _ := strings.Cut(rest, "/")
+// isHeartbeat reports whether a put is the Lease of a node or of a component. Tenants could fill the
+// file system with other or larger Leases.
+func isHeartbeat(key string, size int64) bool {
+	path, ok := strings.CutPrefix(key, prefix+"/leases/")
+	namespace, _, _ := strings.Cut(path, "/")
 	return ok && size <= maxLeaseBytes && (namespace == corev1.NamespaceNodeLease || namespace == metav1.NamespaceSystem)
 }
 

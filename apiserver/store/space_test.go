@@ -51,21 +51,21 @@ func TestSpaceLevels(t *testing.T) {
 		d.set(step.available)
 		for level := spaceOK; level <= spaceFull; level++ {
 			if err := g.admit(0, level); (err == nil) != (level >= step.want) {
-				t.Errorf("%d MiB available: a write accepted up to level %d: %v, want level %d", step.available/mib, level, err, step.want)
+				t.Errorf("%d MiB available: a write that is accepted up to level %d: %v, want level %d", step.available/mib, level, err, step.want)
 			}
 		}
 	}
 	d.set(255 * mib)
 	g.refresh(true)
-	g.refresh(true) // forget earlier writes
+	g.refresh(true) // discard earlier writes
 	err := g.check()
 	if err == nil || !strings.Contains(err.Error(), g.dir) || !strings.Contains(err.Error(), "255 MiB available, less than the threshold of 256 MiB") {
-		t.Errorf("condition: %v, want directory, available space and threshold", err)
+		t.Errorf("check returns %v, want directory, available space and threshold", err)
 	}
 	d.err = errors.New("no such file system")
 	d.set(1 << 30)
 	if g.check() == nil {
-		t.Error("the store is writable because the file system cannot be measured")
+		t.Error("the store is writable although the file system cannot be measured")
 	}
 }
 
@@ -80,7 +80,7 @@ func TestSpaceCountsBurst(t *testing.T) {
 		}
 	}
 	if admitted < 40*mib || admitted > 44*mib {
-		t.Errorf("a burst of writes got %d MiB of the 44 MiB above the threshold", admitted/mib)
+		t.Errorf("a burst of writes got %d MiB, want 40 to 44 MiB", admitted/mib)
 	}
 	d.set(300 * mib) // the file system does not show the writes yet
 	if g.admit(mib, spaceOK) == nil {
@@ -88,11 +88,11 @@ func TestSpaceCountsBurst(t *testing.T) {
 	}
 	d.set(300 * mib)
 	if err := g.admit(mib, spaceOK); err != nil {
-		t.Errorf("after the next measurement: %v", err)
+		t.Errorf("admit after the next measurement: %v, want no error", err)
 	}
 }
 
-func TestSpaceReserve(t *testing.T) {
+func TestSpaceReserveIsReleasedWhenDiskIsFull(t *testing.T) {
 	d := &fakeDisk{available: 2 << 30}
 	g := d.guard(t.TempDir())
 	reserve := func() int64 {
@@ -106,18 +106,19 @@ func TestSpaceReserve(t *testing.T) {
 	for _, step := range []struct{ available, want int64 }{
 		{500 * mib, 0}, {1 << 30, 64 * mib}, {100 * mib, 64 * mib}, {10 * mib, 0}, {100 * mib, 0}, {1 << 30, 64 * mib},
 	} {
-		if d.set(step.available); reserve() != step.want {
-			t.Errorf("%d MiB available: the reserve does not have %d MiB", step.available/mib, step.want/mib)
+		d.set(step.available)
+		if got := reserve(); got != step.want {
+			t.Errorf("%d MiB available: the reserve has %d MiB, want %d", step.available/mib, got/mib, step.want/mib)
 		}
 	}
 	d.set(mib)
 	g.refresh(true)
 	err := g.prepareStart(true)
 	if err == nil || !strings.Contains(err.Error(), "1 MiB available") || strings.Contains(err.Error(), "\n") {
-		t.Errorf("start on a full file system: %v, want one line with the available space", err)
+		t.Errorf("prepareStart on a full file system: %v, want one line with the available space", err)
 	}
 	if reserve() != 0 {
-		t.Error("the start did not use the reserve")
+		t.Error("prepareStart did not remove the reserve")
 	}
 }
 
@@ -125,8 +126,9 @@ func requestContext(ctx context.Context, verb, subresource string) context.Conte
 	return request.WithRequestInfo(ctx, &request.RequestInfo{IsResourceRequest: true, Verb: verb, Resource: "pods", Subresource: subresource})
 }
 
-// A store on a nearly full file system accepts what frees space and keeps nodes alive, and resumes.
-func TestReadOnlyStore(t *testing.T) {
+// A store on a nearly full file system accepts only writes that free space or keep nodes alive. It
+// accepts all writes when space is available again.
+func TestReadOnlyStoreAcceptsEssentialWrites(t *testing.T) {
 	d := &fakeDisk{now: time.Now(), available: 1 << 30}
 	dir := t.TempDir()
 	b, err := openLocked(t.Context(), dir, quotaBytes, d.measure, func() {})
@@ -151,11 +153,11 @@ func TestReadOnlyStore(t *testing.T) {
 		defer guard.mu.Unlock()
 		d.available = available
 		guard.refresh(true)
-		guard.refresh(true) // forget earlier writes
+		guard.refresh(true) // discard earlier writes
 	}
 	type write struct {
 		verb, subresource, key, value string
-		highest                       spaceLevel
+		maxLevel                      spaceLevel
 	}
 	writes := []write{
 		{"create", "", "/registry/pods/a/c", "x", spaceOK},
@@ -178,8 +180,8 @@ func TestReadOnlyStore(t *testing.T) {
 		set(available)
 		for _, w := range writes {
 			err := put(w.verb, w.subresource, w.key, w.value)
-			if accepted := err == nil; accepted != (w.highest >= spaceLevel(level)) {
-				t.Errorf("%d MiB available: %s %s of %s: %v", available/mib, w.verb, w.subresource, w.key, err)
+			if accepted := err == nil; accepted != (w.maxLevel >= spaceLevel(level)) {
+				t.Errorf("%d MiB available: %s %s of %s: %v, want accepted %t", available/mib, w.verb, w.subresource, w.key, err, !accepted)
 			}
 			var status apierrors.APIStatus
 			if err != nil && (!errors.As(err, &status) || status.Status().Code != http.StatusInsufficientStorage) {
@@ -187,15 +189,15 @@ func TestReadOnlyStore(t *testing.T) {
 			}
 		}
 		if readOnly := b.CheckWritable() != nil; readOnly != (level > 0) {
-			t.Errorf("%d MiB available: read-only is %v", available/mib, readOnly)
+			t.Errorf("%d MiB available: read-only is %t, want %t", available/mib, readOnly, level > 0)
 		}
 	}
 	if _, err := b.client.KV.Txn(t.Context()).Then(clientv3.OpDelete("/registry/pods/a/b")).Commit(); err != nil {
-		t.Errorf("delete: %v", err)
+		t.Errorf("delete: %v, want no error", err)
 	}
 	set(1 << 30)
 	if err := put("create", "", "/registry/pods/a/d", "x"); err != nil {
-		t.Errorf("after space was freed: %v", err)
+		t.Errorf("create after space was freed: %v, want no error", err)
 	}
 }
 

@@ -30,16 +30,16 @@ func TestEmbeddedKeepsData(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := OpenEmbedded(t.Context(), dir); err == nil || !strings.Contains(err.Error(), dir+" is in use") {
-		t.Errorf("opened twice: %v, want an error that names the directory", err)
+		t.Errorf("second OpenEmbedded: %v, want an error that names the directory", err)
 	}
 	first.Close()
 	if err := first.Check(t.Context()); err == nil {
 		t.Error("Check of a closed store succeeded")
 	}
 	second := open(t, dir)
-	found, err := second.client.Client.Get(t.Context(), "/k")
-	if err != nil || len(found.Kvs) != 1 || string(found.Kvs[0].Value) != "v" {
-		t.Errorf("after a restart: %v, %v", found, err)
+	resp, err := second.client.Client.Get(t.Context(), "/k")
+	if err != nil || len(resp.Kvs) != 1 || string(resp.Kvs[0].Value) != "v" {
+		t.Errorf("object after a restart: %v, %v, want v", resp, err)
 	}
 	if err := second.Check(t.Context()); err != nil {
 		t.Error(err)
@@ -51,28 +51,28 @@ func TestAllocations(t *testing.T) {
 	allocate := func(value, owner string, want bool) {
 		t.Helper()
 		if got, err := b.Allocate(t.Context(), "p", value, owner); err != nil || got != want {
-			t.Errorf("allocation of %s to %s: %v, %v, want %v", value, owner, got, err, want)
+			t.Errorf("Allocate(%s) to %s: %v, %v, want %v", value, owner, got, err, want)
 		}
 	}
 	allocate("1", "a", true)
 	allocate("1", "a", true) // the same owner may allocate again
 	allocate("1", "b", false)
 	allocate("2", "b", true)
-	if released, err := b.Release(t.Context(), "p", "1", "b"); err != nil || released { // not the owner
-		t.Error(err)
+	if released, err := b.Release(t.Context(), "p", "1", "b"); err != nil || released {
+		t.Errorf("Release by another owner: %v, %v, want false", released, err)
 	}
 	allocate("1", "b", false)
 	if released, err := b.Release(t.Context(), "p", "1", "a"); err != nil || !released {
-		t.Error(err)
+		t.Errorf("Release by the owner: %v, %v, want true", released, err)
 	}
 	allocate("1", "b", true)
 	owners, err := b.Allocated(t.Context(), "p")
 	if err != nil || len(owners) != 2 || owners["1"] != "b" || owners["2"] != "b" {
-		t.Errorf("allocations are %v, %v", owners, err)
+		t.Errorf("Allocated returns %v, %v, want 1 and 2 of b", owners, err)
 	}
 }
 
-func TestUnreachableExternalEtcd(t *testing.T) {
+func TestOpenExternalReportsMissingCAFile(t *testing.T) {
 	ctx := t.Context()
 	_, err := OpenExternal(ctx, ExternalConfig{Servers: []string{"http://127.0.0.1:1"}, CAFile: "no-such-file"})
 	if err == nil || !strings.Contains(err.Error(), "no-such-file") {
@@ -80,7 +80,7 @@ func TestUnreachableExternalEtcd(t *testing.T) {
 	}
 }
 
-// A full store reports the reason, and is writable again after a restart.
+// A full store reports why it rejects writes. It is writable again after a restart.
 func TestFullStoreIsDefragmented(t *testing.T) {
 	const quota = 16 << 20
 	dir := t.TempDir()
@@ -97,14 +97,14 @@ func TestFullStoreIsDefragmented(t *testing.T) {
 			break
 		}
 		if n > 4*quota>>20 {
-			t.Fatalf("%d MiB were written into %d", n, quota>>20)
+			t.Fatalf("%d MiB were written, want an error at %d MiB", n, quota>>20)
 		}
 	}
 	if err := b.CheckWritable(); err == nil || !strings.Contains(err.Error(), "rejects writes") {
-		t.Errorf("readiness of a full store: %v", err)
+		t.Errorf("readiness of a full store: %v, want rejects writes", err)
 	}
 	if err := b.Check(t.Context()); err != nil {
-		t.Errorf("liveness of a full store: %v", err)
+		t.Errorf("liveness of a full store: %v, want no error", err)
 	}
 	b.Close()
 	if b, err = openEmbedded(t.Context(), dir, quota); err != nil {
@@ -112,16 +112,16 @@ func TestFullStoreIsDefragmented(t *testing.T) {
 	}
 	t.Cleanup(b.Close)
 	if err := errors.Join(b.Check(t.Context()), b.CheckWritable()); err != nil {
-		t.Errorf("after a restart: %v", err)
+		t.Errorf("health after a restart: %v, want no error", err)
 	}
 	if err := put(); err != nil {
-		t.Errorf("after a restart: %v", err)
+		t.Errorf("put after a restart: %v, want no error", err)
 	}
 }
 
-// A store that is full of live objects is not defragmented repeatedly, which would block deletes.
+// A store that is full of live objects is not defragmented, which would block deletes without effect.
 // After deletes it accepts writes again.
-func TestStoreFullOfLiveObjects(t *testing.T) {
+func TestStoreFullOfLiveObjectsAcceptsWritesAfterDeletes(t *testing.T) {
 	const quota = 16 << 20
 	dir := t.TempDir()
 	server, err := startMember(t.Context(), dir, quota)
@@ -129,7 +129,7 @@ func TestStoreFullOfLiveObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Stop)
-	backend, client := &defragmenter{server: server, quota: quota}, v3client.New(server)
+	d, client := &defragmenter{server: server, quota: quota}, v3client.New(server)
 	key := func(n int) string { return fmt.Sprint("/big/", n) }
 	n := 0
 	put := func() error {
@@ -139,44 +139,44 @@ func TestStoreFullOfLiveObjects(t *testing.T) {
 	}
 	for err = nil; err == nil && n < 4*quota>>18; err = put() {
 	}
-	if backend.spaceError() == nil {
+	if d.spaceError() == nil {
 		t.Fatalf("the store is not full after %d objects: %v", n, err)
 	}
-	file := func() fs.FileInfo {
+	databaseInfo := func() fs.FileInfo {
 		info, err := os.Stat(filepath.Join(dir, "member", "snap", "db"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return info
 	}
-	before := file()
+	original := databaseInfo()
 	for range 3 {
-		if err := backend.reclaim(t.Context()); err != nil {
+		if err := d.reclaim(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if !os.SameFile(before, file()) {
+	if !os.SameFile(original, databaseInfo()) {
 		t.Error("the store was defragmented without effect")
 	}
-	if backend.spaceError() == nil || put() == nil {
-		t.Error("the store accepts writes")
+	if d.spaceError() == nil || put() == nil {
+		t.Error("the store accepts writes while live objects fill it")
 	}
 	for i := range n / 2 {
 		if _, err := client.Delete(t.Context(), key(i+1)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	// Pages that a concurrent read transaction holds are free after it only.
+	// Pages that a concurrent read transaction uses become free when it ends.
 	for range 50 {
-		if err := backend.reclaim(t.Context()); err != nil || backend.spaceError() == nil {
+		if err := d.reclaim(t.Context()); err != nil || d.spaceError() == nil {
 			break
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	if err := errors.Join(backend.reclaim(t.Context()), backend.spaceError(), put()); err != nil {
-		t.Errorf("after half of the objects were deleted: %v", err)
+	if err := errors.Join(d.reclaim(t.Context()), d.spaceError(), put()); err != nil {
+		t.Errorf("after half of the objects were deleted: %v, want no error", err)
 	}
-	if os.SameFile(before, file()) {
-		t.Error("the file was not made smaller")
+	if os.SameFile(original, databaseInfo()) {
+		t.Error("the file was not replaced by a smaller one")
 	}
 }

@@ -12,7 +12,7 @@ import (
 // below GROUP/RESOURCE, as in kube-apiserver.
 type UnstructuredOptions struct{ Options }
 
-// GetRESTOptions implements generic.RESTOptionsGetter. example may be nil.
+// GetRESTOptions implements generic.RESTOptionsGetter. It does not use the example object.
 func (o UnstructuredOptions) GetRESTOptions(resource schema.GroupResource, _ runtime.Object) (generic.RESTOptions, error) {
 	cfg := storagebackend.NewDefaultConfig(prefix, unstructured.UnstructuredJSONScheme)
 	return o.restOptions(cfg, resource, resource.Group+"/"+resource.Resource), nil

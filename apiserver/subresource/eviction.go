@@ -35,7 +35,7 @@ import (
 // EvictionOptions configures EvictionREST.
 type EvictionOptions struct {
 	Rules budget.Evictions
-	// Refund returns the disruptions that a failed eviction has taken from budgets.
+	// Refund refunds the budgets that a failed eviction has debited.
 	Refund bool
 	// IncludeReason adds the reason to the message of a rejection.
 	IncludeReason bool
@@ -66,8 +66,8 @@ var (
 	_ rest.GroupVersionAcceptor     = &EvictionREST{}
 )
 
-// NewEvictionREST returns the storage of pods/eviction. deleter deletes pods. The server calls recordEviction
-// with each displacement before it deletes the pod, and again if it retries.
+// NewEvictionREST returns the storage of pods/eviction. deleter deletes pods. recordEviction is
+// called with each displacement before the pod is deleted, and again after a retry.
 func NewEvictionREST(pods, budgets *registry.Store, deleter rest.GracefulDeleter, recordEviction func(context.Context, *displacement.Record) error, o EvictionOptions) *EvictionREST {
 	return &EvictionREST{pods: pods, budgets: budgets, deleter: deleter, record: recordEviction, options: o, converter: conversion.New(), seed: maphash.MakeSeed()}
 }
@@ -110,7 +110,7 @@ type evictionRequest struct {
 	// had one. previousCondition is what it replaced.
 	condition, previousCondition *corev1.PodCondition
 
-	requestedBy string // the user, and the user it acts for, if any
+	requestedBy string // the user, and the requester that it acts for, if any
 	reason      string // the reason in the request
 }
 
@@ -161,11 +161,11 @@ func (e *EvictionREST) Create(ctx context.Context, name string, obj runtime.Obje
 		}
 	}
 	r := newEvictionRequest(ctx, eviction, opts)
-	for try := range evictionAttempts {
+	for attempt := range evictionAttempts {
 		if err = e.tryEvict(ctx, r); !errors.Is(err, errRetry) {
 			break
 		}
-		sleepBeforeRetry(ctx, try)
+		sleepBeforeRetry(ctx, attempt)
 	}
 	if err != nil {
 		e.refundFailed(ctx, r)
@@ -180,9 +180,9 @@ func (e *EvictionREST) Create(ctx context.Context, name string, obj runtime.Obje
 }
 
 // sleepBeforeRetry sleeps with exponential backoff and jitter.
-func sleepBeforeRetry(ctx context.Context, try int) {
-	longest := min(maxEvictionRetryDelay, 5*time.Millisecond<<min(try, 10))
-	t := time.NewTimer(longest/2 + rand.N(longest/2+1))
+func sleepBeforeRetry(ctx context.Context, attempt int) {
+	maxDelay := min(maxEvictionRetryDelay, 5*time.Millisecond<<min(attempt, 10))
+	t := time.NewTimer(maxDelay/2 + rand.N(maxDelay/2+1))
 	defer t.Stop()
 	select {
 	case <-ctx.Done():

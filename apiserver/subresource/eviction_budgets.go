@@ -33,28 +33,28 @@ type budgetDebit struct {
 // the budgets, so that a disruption granted in between is visible either in disruptedPods or in the
 // pods.
 func (e *EvictionREST) checkBudgets(ctx context.Context, r *evictionRequest, pod *corev1.Pod) (budget.Verdict, map[string]*policyv1.PodDisruptionBudget, error) {
-	list, err := listLatest(ctx, e.budgets, labels.Everything())
+	obj, err := listLatest(ctx, e.budgets, labels.Everything())
 	if err != nil {
 		return budget.Verdict{}, nil, err
 	}
-	found, ok := list.(*policyv1.PodDisruptionBudgetList)
+	stored, ok := obj.(*policyv1.PodDisruptionBudgetList)
 	if !ok {
-		return budget.Verdict{}, nil, fmt.Errorf("want a list of disruption budgets, got %T", list)
+		return budget.Verdict{}, nil, fmt.Errorf("want a list of disruption budgets, got %T", obj)
 	}
 	p := conversion.BudgetPod(pod)
 	var budgets []*model.Budget
 	byName := map[string]*policyv1.PodDisruptionBudget{}
-	for i := range found.Items {
-		b := e.converter.Budget(&found.Items[i])
+	for i := range stored.Items {
+		b := e.converter.Budget(&stored.Items[i])
 		if budget.Ledger.Covers(b, p) {
 			budgets = append(budgets, b)
-			byName[b.Name] = &found.Items[i]
+			byName[b.Name] = &stored.Items[i]
 		}
 	}
 	now := time.Now()
 	rules := e.options.Rules
-	for _, p := range r.debits {
-		rules.OwnEntries = append(rules.OwnEntries, p.budget.Name)
+	for _, d := range r.debits {
+		rules.OwnEntries = append(rules.OwnEntries, d.budget.Name)
 	}
 	recount := rules.Recount
 	rules.Recount = false
@@ -101,7 +101,7 @@ func (e *EvictionREST) podsUnderBudgets(ctx context.Context, budgets map[string]
 // debit records the pod in each budget of the verdict, if the budget has not changed since it was
 // read. Otherwise it refunds the debits made so far.
 func (e *EvictionREST) debit(ctx context.Context, r *evictionRequest, pod *corev1.Pod, v budget.Verdict, budgets map[string]*policyv1.PodDisruptionBudget) error {
-	before := len(r.debits)
+	n := len(r.debits)
 	for _, m := range v.Debits {
 		b := budgets[m.Name]
 		debit := budgetstatus.Debit{Granted: []string{pod.Name}}
@@ -114,13 +114,13 @@ func (e *EvictionREST) debit(ctx context.Context, r *evictionRequest, pod *corev
 			r.debits = append(r.debits, budgetDebit{budget: b, entry: entry})
 			continue
 		}
-		partial := evictionRequest{name: r.name, debits: r.debits[before:]}
+		partial := evictionRequest{name: r.name, debits: r.debits[n:]}
 		e.refund(ctx, &partial)
-		r.debits = r.debits[:before]
+		r.debits = r.debits[:n]
 		if storage.IsInvalidObj(err) || storage.IsNotFound(err) || storage.IsConflict(err) {
 			return errRetry
 		}
-		return fmt.Errorf("debiting disruption budget %[3]s for pod %[1]s/%[2]s: %[4]w", pod.Namespace, pod.Name, b.Name, err)
+		return fmt.Errorf("debiting disruption budget %s for pod %s/%s: %w", b.Name, pod.Namespace, pod.Name, err)
 	}
 	return nil
 }
@@ -134,12 +134,12 @@ func (e *EvictionREST) updateBudget(ctx context.Context, b *policyv1.PodDisrupti
 	}
 	return e.budgets.Storage.GuaranteedUpdate(ctx, key, e.budgets.New(), false, &storage.Preconditions{UID: &b.UID, ResourceVersion: version},
 		storage.SimpleUpdate(func(obj runtime.Object) (runtime.Object, error) {
-			found, ok := obj.(*policyv1.PodDisruptionBudget)
+			current, ok := obj.(*policyv1.PodDisruptionBudget)
 			if !ok {
 				return nil, fmt.Errorf("want a PodDisruptionBudget at %s, got %T", key, obj)
 			}
-			change(found)
-			return found, nil
+			change(current)
+			return current, nil
 		}), false, nil)
 }
 
@@ -186,15 +186,15 @@ func (e *EvictionREST) clearDisruptionTarget(ctx context.Context, r *evictionReq
 	}), false, nil)
 }
 
-// refund refunds the debits of a request. Debits that cannot be refunded expire. Until then, they only
-// prevent evictions.
+// refund refunds the debits of a request. Debits that cannot be refunded expire. Until then, they
+// may prevent other evictions.
 func (e *EvictionREST) refund(ctx context.Context, r *evictionRequest) {
-	for _, p := range r.debits {
-		err := e.updateBudget(ctx, p.budget, nil, func(b *policyv1.PodDisruptionBudget) {
+	for _, d := range r.debits {
+		err := e.updateBudget(ctx, d.budget, nil, func(b *policyv1.PodDisruptionBudget) {
 			budgetstatus.Debit{Granted: []string{r.name}}.Refund(b, time.Now())
 		})
 		if err != nil && !storage.IsNotFound(err) && !storage.IsInvalidObj(err) {
-			klog.ErrorS(err, "Failed to refund a disruption budget after a failed eviction; the entry expires after two minutes", "budget", klog.KObj(p.budget), "pod", r.name)
+			klog.ErrorS(err, "Failed to refund a disruption budget after a failed eviction; the entry expires after two minutes", "budget", klog.KObj(d.budget), "pod", r.name)
 		}
 	}
 	r.debits = nil

@@ -38,7 +38,7 @@ func (e *EvictionREST) evict(ctx context.Context, r *evictionRequest, pod *corev
 	}
 	m := conversion.BudgetPod(pod)
 	if !m.Deleting && !m.Finished() {
-		if err := e.record(ctx, r.record(pod, m)); err != nil {
+		if err := e.record(ctx, r.newRecord(pod, m)); err != nil {
 			return errRetry
 		}
 	}
@@ -56,15 +56,15 @@ func (e *EvictionREST) evict(ctx context.Context, r *evictionRequest, pod *corev
 	return err
 }
 
-// record returns the displacement record.
-func (r *evictionRequest) record(pod *corev1.Pod, m *model.Pod) *displacement.Record {
+// newRecord returns the displacement record of the eviction of pod. It sets m.Spec.
+func (r *evictionRequest) newRecord(pod *corev1.Pod, m *model.Pod) *displacement.Record {
 	m.Spec = &model.PodSpec{SchedulerName: pod.Spec.SchedulerName}
 	if pod.Spec.Priority != nil {
 		m.Spec.Priority = *pod.Spec.Priority
 	}
 	rec := &displacement.Record{Cause: displacement.API, Victim: m, Node: pod.Spec.NodeName, Requester: r.requestedBy, Rule: r.reason, Grace: r.opts.GracePeriodSeconds}
-	for _, p := range r.debits {
-		rec.Entries = append(rec.Entries, p.entry)
+	for _, d := range r.debits {
+		rec.Entries = append(rec.Entries, d.entry)
 	}
 	switch {
 	case m.Phase == model.Pending:
@@ -91,7 +91,7 @@ func (e *EvictionREST) setDisruptionTarget(ctx context.Context, r *evictionReque
 	}
 	out := &corev1.Pod{}
 	var changed bool
-	var before *corev1.PodCondition
+	var previous *corev1.PodCondition
 	err = e.pods.Storage.GuaranteedUpdate(ctx, key, out, false, nil, storage.SimpleUpdate(func(obj runtime.Object) (runtime.Object, error) {
 		pod, ok := obj.(*corev1.Pod)
 		if !ok {
@@ -103,14 +103,14 @@ func (e *EvictionREST) setDisruptionTarget(ctx context.Context, r *evictionReque
 		if pod.UID != checked.UID || guarded && pod.ResourceVersion != checked.ResourceVersion {
 			return nil, errRetry
 		}
-		changed, before = conversion.SetDisruptionTarget(pod, conversion.NewDisruptionTarget(displacement.API.Reason(), displacement.API.MessagePrefix(), time.Now()))
+		changed, previous = conversion.SetDisruptionTarget(pod, conversion.NewDisruptionTarget(displacement.API.Reason(), displacement.API.MessagePrefix(), time.Now()))
 		return pod, nil
 	}), false, nil)
 	if err == nil {
 		r.markedVersion = out.ResourceVersion
 	}
 	if c := conversion.ActiveDisruptionTarget(out); err == nil && changed && c != nil {
-		r.condition, r.previousCondition = c.DeepCopy(), before
+		r.condition, r.previousCondition = c.DeepCopy(), previous
 	}
 	var status apierrors.APIStatus
 	if err != nil && !errors.Is(err, errRetry) && !errors.As(err, &status) {

@@ -50,15 +50,15 @@ func newEvictionTest(t *testing.T) *evictionTest {
 	e := &evictionTest{T: t, ctx: genericapirequest.WithNamespace(t.Context(), "default"), recordEviction: func(*displacement.Record) error { return nil }}
 	c := registry.Config{Options: store.Options{Backend: backend, Scheme: set.Scheme, Codecs: set.Codecs}, Typer: set.Scheme}
 	for _, k := range kinds.All() {
-		to := map[string]**registry.REST{"pods": &e.pods, "poddisruptionbudgets": &e.budgets}[k.Resource]
-		if to == nil || *to != nil {
+		target := map[string]**registry.REST{"pods": &e.pods, "poddisruptionbudgets": &e.budgets}[k.Resource]
+		if target == nil || *target != nil {
 			continue
 		}
-		if *to, err = registry.New(k, c); err != nil {
+		if *target, err = registry.New(k, c); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup((*to).Destroy)
-		for (*to).Store.Storage.Storage.ReadinessCheck() != nil { // the watch cache
+		t.Cleanup((*target).Destroy)
+		for (*target).Store.Storage.Storage.ReadinessCheck() != nil { // the watch cache
 			if t.Context().Err() != nil {
 				t.FailNow()
 			}
@@ -71,11 +71,11 @@ func newEvictionTest(t *testing.T) *evictionTest {
 }
 
 // put stores an object unchanged.
-func (e *evictionTest) put(in *registry.REST, name string, obj, out runtime.Object) {
+func (e *evictionTest) put(r *registry.REST, name string, obj, out runtime.Object) {
 	e.Helper()
-	key, err := in.KeyFunc(e.ctx, name)
+	key, err := r.KeyFunc(e.ctx, name)
 	if err == nil {
-		err = in.Store.Storage.Create(e.ctx, key, obj, out, 0, false)
+		err = r.Store.Storage.Create(e.ctx, key, obj, out, 0, false)
 	}
 	if err != nil {
 		e.Fatal(err)
@@ -119,12 +119,12 @@ func TestEvictionPreconditionsIgnoreOwnCondition(t *testing.T) {
 		return nil
 	}
 	if err := e.evict("a", &metav1.Preconditions{ResourceVersion: &p.ResourceVersion}); err != nil || records != 3 {
-		t.Errorf("%d records: %v", records, err)
+		t.Errorf("%d records, %v, want 3 and no error", records, err)
 	}
 }
 
-// TestEvictionFailsOnConcurrentChange: a concurrent change makes the eviction fail. It reverts its own
-// changes and keeps those of others.
+// A concurrent change makes the eviction fail. The eviction reverts its own changes and keeps those of
+// other clients.
 func TestEvictionFailsOnConcurrentChange(t *testing.T) {
 	otherCondition := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "PreemptionByScheduler"}
 	falseCondition := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionFalse, Reason: "Over"}
@@ -133,15 +133,15 @@ func TestEvictionFailsOnConcurrentChange(t *testing.T) {
 		concurrent func(*corev1.Pod) // change between setting the condition and the delete
 		want       string
 	}{
-		"labels":                              {nil, func(*corev1.Pod) {}, "1 left, 0 entries, no condition"},
-		"older condition":                     {&falseCondition, func(*corev1.Pod) {}, "1 left, 0 entries, False Over"},
-		"condition of another request before": {&otherCondition, func(*corev1.Pod) {}, "0 left, 1 entries, True PreemptionByScheduler"},
-		"condition of another request":        {nil, func(p *corev1.Pod) { p.Status.Conditions = append(p.Status.Conditions[:1], otherCondition) }, "0 left, 1 entries, True PreemptionByScheduler"},
+		"labels":                              {nil, func(*corev1.Pod) {}, "1 allowed, 0 entries, no condition"},
+		"older condition":                     {&falseCondition, func(*corev1.Pod) {}, "1 allowed, 0 entries, False Over"},
+		"condition of another request before": {&otherCondition, func(*corev1.Pod) {}, "0 allowed, 1 entries, True PreemptionByScheduler"},
+		"condition of another request":        {nil, func(p *corev1.Pod) { p.Status.Conditions = append(p.Status.Conditions[:1], otherCondition) }, "0 allowed, 1 entries, True PreemptionByScheduler"},
 		"deletion": {nil, func(p *corev1.Pod) {
 			now, grace := metav1.Now(), int64(30)
 			p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &now, &grace
-		}, "0 left, 1 entries, True EvictionByEvictionAPI"},
-		"pod recreated with the same name": {nil, func(p *corev1.Pod) { p.UID, p.Status.Conditions = "new", nil }, "0 left, 1 entries, no condition"},
+		}, "0 allowed, 1 entries, True EvictionByEvictionAPI"},
+		"pod recreated with the same name": {nil, func(p *corev1.Pod) { p.UID, p.Status.Conditions = "new", nil }, "0 allowed, 1 entries, no condition"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEvictionTest(t)
@@ -151,10 +151,10 @@ func TestEvictionFailsOnConcurrentChange(t *testing.T) {
 			}
 			p := e.pod("a", nil)
 			if tc.before != nil {
-				p = e.change("a", func(p *corev1.Pod) { p.Status.Conditions = append(p.Status.Conditions, *tc.before) })
+				p = e.updatePod("a", func(p *corev1.Pod) { p.Status.Conditions = append(p.Status.Conditions, *tc.before) })
 			}
 			e.recordEviction = func(*displacement.Record) error {
-				e.change("a", func(p *corev1.Pod) {
+				e.updatePod("a", func(p *corev1.Pod) {
 					p.Labels = map[string]string{"changed": p.ResourceVersion}
 					tc.concurrent(p)
 				})
@@ -164,34 +164,34 @@ func TestEvictionFailsOnConcurrentChange(t *testing.T) {
 				t.Errorf("got %v, want a conflict", err)
 			}
 			if got := e.budgetState("b", "a"); got != tc.want {
-				t.Errorf("%s, want %s", got, tc.want)
+				t.Errorf("state %s, want %s", got, tc.want)
 			}
 		})
 	}
 }
 
-// TestEvictionDoesNotUseRevertedDebit: an eviction that relied on the debit of another request
-// does not continue after that request has failed.
+// An eviction that relies on the debit of another request does not continue after that request has
+// failed.
 func TestEvictionDoesNotUseRevertedDebit(t *testing.T) {
 	e := newEvictionTest(t)
 	e.budget("b", 1, metav1.LabelSelector{})
 	e.pod("other", nil)
 	p := e.pod("a", nil)
-	var second error
+	var secondErr error
 	records := 0
 	e.recordEviction = func(*displacement.Record) error {
 		switch records++; records {
 		case 1: // the first request has debited the budget and set the condition
-			second = e.evict("a", nil)
+			secondErr = e.evict("a", nil)
 		case 2: // the second request has observed both; now the first one fails
-			e.change("a", func(p *corev1.Pod) { p.Status.Conditions = p.Status.Conditions[:1] })
-			e.changeBudget("b", func(b *policyv1.PodDisruptionBudget) { b.Status.DisruptionsAllowed, b.Status.DisruptedPods = 0, nil })
+			e.updatePod("a", func(p *corev1.Pod) { p.Status.Conditions = p.Status.Conditions[:1] })
+			e.updateBudget("b", func(b *policyv1.PodDisruptionBudget) { b.Status.DisruptionsAllowed, b.Status.DisruptedPods = 0, nil })
 		}
 		return nil
 	}
 	_ = e.evict("a", &metav1.Preconditions{ResourceVersion: &p.ResourceVersion})
-	if !apierrors.IsTooManyRequests(second) {
-		t.Errorf("the second request returned %v, want too many requests", second)
+	if !apierrors.IsTooManyRequests(secondErr) {
+		t.Errorf("the second request returned %v, want too many requests", secondErr)
 	}
 }
 
@@ -199,24 +199,24 @@ func TestEvictionDoesNotUseRevertedDebit(t *testing.T) {
 // of a pod.
 func (e *evictionTest) budgetState(name, pod string) string {
 	e.Helper()
-	found, err := e.budgets.Get(e.ctx, name, &metav1.GetOptions{})
+	obj, err := e.budgets.Get(e.ctx, name, &metav1.GetOptions{})
 	if err != nil {
 		e.Fatal(err)
 	}
-	b := found.(*policyv1.PodDisruptionBudget)
-	if found, err = e.pods.Get(e.ctx, pod, &metav1.GetOptions{}); err != nil {
+	b := obj.(*policyv1.PodDisruptionBudget)
+	if obj, err = e.pods.Get(e.ctx, pod, &metav1.GetOptions{}); err != nil {
 		e.Fatal(err)
 	}
 	condition := "no condition"
-	for _, c := range found.(*corev1.Pod).Status.Conditions {
+	for _, c := range obj.(*corev1.Pod).Status.Conditions {
 		if c.Type == corev1.DisruptionTarget {
 			condition = fmt.Sprintf("%s %s", c.Status, c.Reason)
 		}
 	}
-	return fmt.Sprintf("%d left, %d entries, %s", b.Status.DisruptionsAllowed, len(b.Status.DisruptedPods), condition)
+	return fmt.Sprintf("%d allowed, %d entries, %s", b.Status.DisruptionsAllowed, len(b.Status.DisruptedPods), condition)
 }
 
-func (e *evictionTest) changeBudget(name string, f func(*policyv1.PodDisruptionBudget)) {
+func (e *evictionTest) updateBudget(name string, f func(*policyv1.PodDisruptionBudget)) {
 	e.Helper()
 	key, err := e.budgets.KeyFunc(e.ctx, name)
 	if err == nil {
@@ -230,7 +230,7 @@ func (e *evictionTest) changeBudget(name string, f func(*policyv1.PodDisruptionB
 	}
 }
 
-func (e *evictionTest) change(name string, f func(*corev1.Pod)) *corev1.Pod {
+func (e *evictionTest) updatePod(name string, f func(*corev1.Pod)) *corev1.Pod {
 	e.Helper()
 	out := &corev1.Pod{}
 	key, err := e.pods.KeyFunc(e.ctx, name)
@@ -251,24 +251,24 @@ func TestRecountListsPodsOfBudgets(t *testing.T) {
 		return metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: key, Operator: metav1.LabelSelectorOpIn, Values: values}}}
 	}
 	e := newEvictionTest(t)
-	both := map[string]string{"app": "web", "tier": "front"}
+	labels := map[string]string{"app": "web", "tier": "front"}
 	for i := range 3 {
-		e.pod(fmt.Sprint("both", i), both)
-		e.pod(fmt.Sprint("bystander", i), map[string]string{"app": "other"})
+		e.pod(fmt.Sprint("both", i), labels)
+		e.pod(fmt.Sprint("unrelated", i), map[string]string{"app": "other"})
 	}
 	e.pod("back", map[string]string{"app": "web", "tier": "back"})
 	e.budget("web", 3, in("app", "web", "site")) // 4 pods match
 	e.budget("front", 2, in("tier", "front"))    // 3 pods match
 	if err := e.evict("both0", nil); err != nil {
-		t.Error(err)
+		t.Errorf("eviction within both budgets: %v", err)
 	}
 	if err := e.evict("both1", nil); !apierrors.IsTooManyRequests(err) || !strings.Contains(err.Error(), "disruption budget front needs 2 healthy pods and has 2 currently") {
-		t.Errorf("beyond both budgets: %v", err)
+		t.Errorf("eviction beyond both budgets: %v, want too many requests", err)
 	}
 	if err := e.evict("back", nil); !apierrors.IsTooManyRequests(err) || !strings.Contains(err.Error(), "disruption budget web needs 3 healthy pods and has 3 currently") {
-		t.Errorf("beyond one budget: %v", err)
+		t.Errorf("eviction beyond one budget: %v, want too many requests", err)
 	}
-	if err := e.evict("bystander0", nil); err != nil {
-		t.Error(err)
+	if err := e.evict("unrelated0", nil); err != nil {
+		t.Errorf("eviction without a budget: %v", err)
 	}
 }

@@ -20,11 +20,11 @@ import (
 func listLatest(ctx context.Context, s *registry.Store, selector labels.Selector) (runtime.Object, error) {
 	opts := &metainternalversion.ListOptions{LabelSelector: selector}
 	if feature.DefaultFeatureSupportChecker.Supports(storage.RequestWatchProgress) {
-		now, err := s.Storage.Storage.GetCurrentResourceVersion(ctx)
+		revision, err := s.Storage.Storage.GetCurrentResourceVersion(ctx)
 		if err != nil {
 			return nil, err
 		}
-		opts.ResourceVersion, opts.ResourceVersionMatch = strconv.FormatUint(now, 10), metav1.ResourceVersionMatchNotOlderThan
+		opts.ResourceVersion, opts.ResourceVersionMatch = strconv.FormatUint(revision, 10), metav1.ResourceVersionMatchNotOlderThan
 		if err := s.Storage.Storage.RequestWatchProgress(ctx); err != nil {
 			klog.V(4).InfoS("Failed to request a watch progress notification; the cache requests one periodically", "resource", s.DefaultQualifiedResource, "err", err)
 		}

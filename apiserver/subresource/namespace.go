@@ -3,6 +3,7 @@ package subresource
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,11 +20,11 @@ import (
 // empty, which the namespace controller does after it has deleted the content. A namespace without
 // finalizers is removed immediately.
 func DeleteNamespace(ctx context.Context, store *registry.Store, name string, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
-	found, err := store.Get(ctx, name, &metav1.GetOptions{})
+	obj, err := store.Get(ctx, name, &metav1.GetOptions{})
 	if err != nil {
 		return nil, false, err
 	}
-	namespace := found.(*corev1.Namespace)
+	namespace := obj.(*corev1.Namespace)
 	if options == nil {
 		options = metav1.NewDeleteOptions(0)
 	}
@@ -39,7 +40,7 @@ func DeleteNamespace(ctx context.Context, store *registry.Store, name string, va
 	return store.Delete(ctx, name, validate, options)
 }
 
-// setNamespacePreconditions makes the rest of the delete conditional on the object that was read.
+// setNamespacePreconditions makes the deletion conditional on the namespace that was read.
 func setNamespacePreconditions(namespace *corev1.Namespace, options *metav1.DeleteOptions) error {
 	if options.Preconditions == nil {
 		options.Preconditions = &metav1.Preconditions{}
@@ -57,6 +58,7 @@ func setNamespacePreconditions(namespace *corev1.Namespace, options *metav1.Dele
 	return nil
 }
 
+// terminate sets the deletion timestamp and the phase Terminating in the store.
 func terminate(ctx context.Context, store *registry.Store, namespace *corev1.Namespace, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
 	key, err := store.KeyFunc(ctx, namespace.Name)
 	if err != nil {
@@ -73,7 +75,7 @@ func terminate(ctx context.Context, store *registry.Store, namespace *corev1.Nam
 			if err := validate(ctx, current); err != nil {
 				return nil, err
 			}
-			markTerminating(current, options)
+			setTerminating(current, options)
 			return current, nil
 		}), dryrun.IsDryRun(options.DryRun), nil)
 	if err != nil {
@@ -84,18 +86,14 @@ func terminate(ctx context.Context, store *registry.Store, namespace *corev1.Nam
 	return out, false, nil
 }
 
-func markTerminating(namespace *corev1.Namespace, options *metav1.DeleteOptions) {
+func setTerminating(namespace *corev1.Namespace, options *metav1.DeleteOptions) {
 	if namespace.DeletionTimestamp.IsZero() {
 		now := metav1.Now()
 		namespace.DeletionTimestamp = &now
 	}
 	namespace.Status.Phase = corev1.NamespaceTerminating
-	if options.OrphanDependents != nil && *options.OrphanDependents { //nolint:staticcheck // the deprecated API is still served
-		for _, finalizer := range namespace.Finalizers {
-			if finalizer == metav1.FinalizerOrphanDependents {
-				return
-			}
-		}
+	orphan := options.OrphanDependents != nil && *options.OrphanDependents //nolint:staticcheck // the deprecated API is still served
+	if orphan && !slices.Contains(namespace.Finalizers, metav1.FinalizerOrphanDependents) {
 		namespace.Finalizers = append(namespace.Finalizers, metav1.FinalizerOrphanDependents)
 	}
 }

@@ -117,7 +117,7 @@ func (r *ScaleREST) ConvertToTable(ctx context.Context, object, options runtime.
 
 // toScale returns the Scale of a workload. The caller may modify it.
 func (r *ScaleREST) toScale(obj runtime.Object) (*autoscalingv1.Scale, error) {
-	found, err := scaleFieldsOf(obj)
+	fields, err := scaleFieldsOf(obj)
 	if err != nil {
 		return nil, err
 	}
@@ -135,8 +135,8 @@ func (r *ScaleREST) toScale(obj runtime.Object) (*autoscalingv1.Scale, error) {
 			ResourceVersion: accessor.GetResourceVersion(), CreationTimestamp: accessor.GetCreationTimestamp(),
 			ManagedFields: managed,
 		},
-		Spec:   autoscalingv1.ScaleSpec{Replicas: *found.replicas},
-		Status: autoscalingv1.ScaleStatus{Replicas: found.current, Selector: found.selector},
+		Spec:   autoscalingv1.ScaleSpec{Replicas: *fields.replicas},
+		Status: autoscalingv1.ScaleStatus{Replicas: fields.current, Selector: fields.selector},
 	}, nil
 }
 
@@ -162,11 +162,11 @@ func (r *ScaleREST) validateUpdateAsScale(validate rest.ValidateObjectUpdateFunc
 		if err != nil {
 			return apierrors.NewInternalError(err)
 		}
-		before, err := r.toScale(old)
+		oldScale, err := r.toScale(old)
 		if err != nil {
 			return apierrors.NewInternalError(err)
 		}
-		return validate(ctx, scale, before)
+		return validate(ctx, scale, oldScale)
 	}
 }
 
@@ -191,11 +191,11 @@ func (u *scaleUpdate) UpdatedObject(ctx context.Context, old runtime.Object) (ru
 	if accessor.GetResourceVersion() == "" || accessor.GetResourceVersion() == "0" {
 		return nil, apierrors.NewNotFound(u.scale.store.DefaultQualifiedResource, u.name)
 	}
-	before, err := u.scale.toScale(workload)
+	oldScale, err := u.scale.toScale(workload)
 	if err != nil {
 		return nil, err
 	}
-	updated, err := u.info.UpdatedObject(ctx, before)
+	updated, err := u.info.UpdatedObject(ctx, oldScale)
 	if err != nil {
 		return nil, err
 	}

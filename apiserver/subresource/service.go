@@ -22,7 +22,7 @@ import (
 )
 
 // releaseTimeout bounds the release of allocations after a service is deleted. RunRepair releases
-// the others.
+// allocations that remain.
 const releaseTimeout = 10 * time.Second
 
 // ServiceAllocator allocates cluster IPs and node ports for services. Each cluster IP has an IPAddress.
@@ -63,9 +63,9 @@ func (s *ServiceAllocator) beginCreate(ctx context.Context, obj runtime.Object, 
 }
 
 func (s *ServiceAllocator) beginUpdate(ctx context.Context, obj, old runtime.Object, options *metav1.UpdateOptions) (registry.FinishFunc, error) {
-	service, before := obj.(*corev1.Service), old.(*corev1.Service)
-	network.PrepareServiceForUpdate(service, before)
-	return s.begin(ctx, service, before, dryrun.IsDryRun(options.DryRun))
+	service, oldService := obj.(*corev1.Service), old.(*corev1.Service)
+	network.PrepareServiceForUpdate(service, oldService)
+	return s.begin(ctx, service, oldService, dryrun.IsDryRun(options.DryRun))
 }
 
 // begin allocates what the service needs. The returned function releases the new allocations if the
@@ -73,7 +73,7 @@ func (s *ServiceAllocator) beginUpdate(ctx context.Context, obj, old runtime.Obj
 func (s *ServiceAllocator) begin(ctx context.Context, service, old *corev1.Service, dryRun bool) (registry.FinishFunc, error) {
 	t := &transaction{clusterIPs: s.clusterIPs, owner: ownerOf(service, old)}
 	if dryRun {
-		t.clusterIPs.allocator = dryRunAllocator{from: t.clusterIPs.allocator}
+		t.clusterIPs.allocator = dryRunAllocator{allocator: t.clusterIPs.allocator}
 	}
 	errs, err := t.allocate(ctx, service, old)
 	if err == nil && len(errs) > 0 {
@@ -145,17 +145,19 @@ type transaction struct {
 	allocated  []allocation
 }
 
+// allocation is an allocated value of a pool.
 type allocation struct{ pool, value string }
 
+// undo releases all new allocations.
 func (t *transaction) undo(ctx context.Context) {
-	for _, c := range t.allocated {
-		t.release(ctx, c)
+	for _, a := range t.allocated {
+		t.release(ctx, a)
 	}
 	t.allocated = nil
 }
 
-func (t *transaction) release(ctx context.Context, c allocation) {
-	if _, err := t.clusterIPs.allocator.Release(context.WithoutCancel(ctx), c.pool, c.value, t.owner); err != nil {
+func (t *transaction) release(ctx context.Context, a allocation) {
+	if _, err := t.clusterIPs.allocator.Release(context.WithoutCancel(ctx), a.pool, a.value, t.owner); err != nil {
 		klog.ErrorS(err, "Failed to release an allocation of a service; the next repair releases it", "service", t.owner)
 	}
 }
@@ -194,24 +196,24 @@ func (t *transaction) allocateIP(ctx context.Context, service, old *corev1.Servi
 	case old != nil && old.Spec.ClusterIP != "" && network.NeedsClusterIP(old):
 		return nil, nil // the cluster IP is immutable: validation rejects the change
 	}
-	chosen, ok := parseIP(spec.ClusterIP)
+	addr, ok := parseIP(spec.ClusterIP)
 	if !ok {
-		return nil, nil // validation rejects it
+		return nil, nil // validation rejects the address
 	}
 	if err := t.clusterIPs.allocate(ctx, spec.ClusterIP, t.owner); err != nil {
-		text := fmt.Sprintf("failed to allocate IP %s: %v", spec.ClusterIP, err)
-		return field.ErrorList{field.Invalid(field.NewPath("spec", "clusterIPs"), spec.ClusterIPs, text)}, nil
+		message := fmt.Sprintf("failed to allocate IP %s: %v", spec.ClusterIP, err)
+		return field.ErrorList{field.Invalid(field.NewPath("spec", "clusterIPs"), spec.ClusterIPs, message)}, nil
 	}
-	t.record(clusterIPPool, chosen.String())
+	t.record(clusterIPPool, addr.String())
 	return nil, nil
 }
 
 // releaseUnused releases the allocations that service does not hold.
 func (t *transaction) releaseUnused(ctx context.Context, allocations []allocation, service *corev1.Service) {
 	current := allocationsOf(service)
-	for _, c := range allocations {
-		if !slices.Contains(current, c) {
-			t.release(ctx, c)
+	for _, a := range allocations {
+		if !slices.Contains(current, a) {
+			t.release(ctx, a)
 		}
 	}
 }

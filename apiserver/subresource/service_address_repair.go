@@ -11,12 +11,13 @@ import (
 
 // repairObjects makes the objects agree with the allocations: it creates missing ones and deletes those whose
 // allocation is missing or has another owner. objects must have been listed before the allocations were read, so that
-// such an object is stale. Requests may run at the same time. Repair never replaces an object that was not listed.
+// such objects are stale. Requests may run at the same time. Repair never replaces an object that was not listed.
 //
 // An object of another manager is deleted only if a Service has its address. used has the owners of the addresses that
-// Services had before the objects were listed. Another allocation may be in progress, or left behind by a crash.
+// Services had before the objects were listed. Another allocation may be in progress, or a crash may have
+// left it behind.
 func (a addressAllocator) repairObjects(ctx context.Context, objects []networkingv1.IPAddress, owners, used map[string]string) error {
-	kept := map[string]bool{}
+	existing := map[string]bool{}
 	var errs []error
 	for i := range objects {
 		object := &objects[i]
@@ -26,14 +27,14 @@ func (a addressAllocator) repairObjects(ctx context.Context, objects []networkin
 			keep = !allocated || used[object.Name] != owner
 		}
 		if keep {
-			kept[object.Name] = true
+			existing[object.Name] = true
 			continue
 		}
 		errs = append(errs, a.deleteObject(ctx, object))
 	}
 	var created []*networkingv1.IPAddress
 	for value, owner := range owners {
-		if kept[value] {
+		if existing[value] {
 			continue
 		}
 		object, err := a.objects.create(ctx, newIPAddress(value, owner))
@@ -47,8 +48,8 @@ func (a addressAllocator) repairObjects(ctx context.Context, objects []networkin
 	return errors.Join(append(errs, a.deleteReleased(ctx, created, owners))...)
 }
 
-// deleteReleased deletes the created objects whose address has another owner than before, or none.
-func (a addressAllocator) deleteReleased(ctx context.Context, created []*networkingv1.IPAddress, before map[string]string) error {
+// deleteReleased deletes the created objects whose address is no longer allocated to its previous owner.
+func (a addressAllocator) deleteReleased(ctx context.Context, created []*networkingv1.IPAddress, previous map[string]string) error {
 	if len(created) == 0 {
 		return nil
 	}
@@ -58,7 +59,7 @@ func (a addressAllocator) deleteReleased(ctx context.Context, created []*network
 	}
 	var errs []error
 	for _, object := range created {
-		if owners[object.Name] != before[object.Name] {
+		if owners[object.Name] != previous[object.Name] {
 			errs = append(errs, a.deleteObject(ctx, object))
 		}
 	}

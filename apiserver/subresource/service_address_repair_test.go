@@ -16,29 +16,29 @@ const (
 	testOwner = "n/a/u"
 )
 
-// addressOfTest returns a stored IPAddress of testOwner and its allocator.
-func addressOfTest(t *testing.T) (addressAllocator, memoryAllocator, memoryAddresses) {
+// newTestAddress returns a stored IPAddress of testOwner and its allocator.
+func newTestAddress(t *testing.T) (addressAllocator, memoryAllocator, memoryAddresses) {
 	t.Helper()
-	held, objects := memoryAllocator{}, memoryAddresses{}
-	a := addressAllocator{held, objects}
+	allocations, objects := memoryAllocator{}, memoryAddresses{}
+	a := addressAllocator{allocations, objects}
 	if free, err := a.Allocate(t.Context(), clusterIPPool, testIP, testOwner); !free || err != nil {
 		t.Fatal(free, err)
 	}
-	return a, held, objects
+	return a, allocations, objects
 }
 
-// A user removes the label: the release of the address deletes the object nevertheless.
+// Release deletes the object even if a user has removed its label.
 func TestReleaseDeletesObjectWithoutLabel(t *testing.T) {
-	a, _, objects := addressOfTest(t)
+	a, _, objects := newTestAddress(t)
 	objects[testIP].Labels = nil
 	if _, err := a.Release(t.Context(), clusterIPPool, testIP, testOwner); err != nil || len(objects) != 0 {
-		t.Errorf("error %v, IPAddresses %v", err, objects.parents())
+		t.Errorf("error %v, IPAddresses %v, want none", err, objects.parents())
 	}
 }
 
-// The object of another manager is kept while the allocation of its address is not that of a Service.
+// The repair keeps the object of another manager unless a Service has its address.
 func TestRepairKeepsReservedAddress(t *testing.T) {
-	a, _, objects := addressOfTest(t)
+	a, _, objects := newTestAddress(t)
 	objects[testIP] = newIPAddress(testIP, "n/gateway/u")
 	objects[testIP].Labels = nil
 	owners := map[string]string{testIP: testOwner}
@@ -47,72 +47,72 @@ func TestRepairKeepsReservedAddress(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		saved := maps.Clone(objects)
+		original := maps.Clone(objects)
 		if err := a.repairObjects(t.Context(), list, owners, map[string]string{testIP: used}); err != nil || objects.parents()[testIP] != want {
-			t.Errorf("Services have %s: error %v, IPAddress of %v, want %s", used, err, objects.parents(), want)
+			t.Errorf("Service %s has the address: error %v, IPAddress of %v, want %s", used, err, objects.parents(), want)
 		}
-		maps.Copy(objects, saved)
+		maps.Copy(objects, original)
 	}
 }
 
-// A Service is deleted between the read of the allocations and the create: its IPAddress does not stay.
+// The repair does not leave an IPAddress of a Service that was deleted after the allocations were read.
 func TestRepairDeletesObjectOfReleasedAddress(t *testing.T) {
 	objects := memoryAddresses{}
 	a := addressAllocator{memoryAllocator{}, objects}
 	owners := map[string]string{testIP: testOwner}
 	if err := a.repairObjects(t.Context(), nil, owners, owners); err != nil || len(objects) != 0 {
-		t.Errorf("error %v, IPAddresses %v", err, objects.parents())
+		t.Errorf("error %v, IPAddresses %v, want none", err, objects.parents())
 	}
 }
 
-// A stale object that waits for a finalizer makes its address unavailable, and is no error.
-func TestTerminatingAddressIsSkipped(t *testing.T) {
-	a, held, objects := addressOfTest(t)
+// A stale object with a finalizer makes its address unavailable. This is not an error.
+func TestAllocateSkipsTerminatingAddress(t *testing.T) {
+	a, allocations, objects := newTestAddress(t)
 	objects[testIP].Finalizers = []string{"example.com/wait"}
 	if _, err := a.Release(t.Context(), clusterIPPool, testIP, testOwner); err != nil {
 		t.Fatal(err)
 	}
-	if free, err := a.Allocate(t.Context(), clusterIPPool, testIP, "n/b/u"); free || err != nil || len(held) != 0 {
-		t.Errorf("free %t, error %v, allocations %v", free, err, held)
+	if free, err := a.Allocate(t.Context(), clusterIPPool, testIP, "n/b/u"); free || err != nil || len(allocations) != 0 {
+		t.Errorf("free %t, error %v, allocations %v, want no allocation", free, err, allocations)
 	}
 }
 
-// failingCreate fails each create.
+// failingCreate is a store of IPAddresses whose creates fail.
 type failingCreate struct{ memoryAddresses }
 
 func (failingCreate) create(context.Context, *networkingv1.IPAddress) (*networkingv1.IPAddress, error) {
 	return nil, errors.New("full disk")
 }
 
-// A Service that is created during the repair keeps its IPAddress. If it has none and the create fails, the Service
-// keeps its allocation.
+// A Service that is created during the repair keeps its IPAddress. If the create of
+// a missing IPAddress fails, the Service keeps its allocation.
 func TestReconcileKeepsNewService(t *testing.T) {
-	_, held, objects := addressOfTest(t)
-	s := newServiceAllocator(netip.MustParsePrefix("10.0.0.0/28"), addressAllocator{held, failingCreate{objects}})
+	_, allocations, objects := newTestAddress(t)
+	s := newServiceAllocator(netip.MustParsePrefix("10.0.0.0/28"), addressAllocator{allocations, failingCreate{objects}})
 	svc := service("a", corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, ClusterIP: testIP, ClusterIPs: []string{testIP}})
 	svc.UID = "u"
 	uid := objects[testIP].UID
 	if _, err := s.reconcile(t.Context(), []corev1.Service{*svc}, map[allocation]string{}); err != nil || objects[testIP] == nil || objects[testIP].UID != uid {
-		t.Errorf("error %v, IPAddresses %v", err, objects)
+		t.Errorf("error %v, IPAddresses %v, want no change", err, objects)
 	}
 	delete(objects, testIP)
-	if _, err := s.reconcile(t.Context(), []corev1.Service{*svc}, map[allocation]string{}); err == nil || len(held) != 1 {
-		t.Errorf("error %v, allocations %v", err, held)
+	if _, err := s.reconcile(t.Context(), []corev1.Service{*svc}, map[allocation]string{}); err == nil || len(allocations) != 1 {
+		t.Errorf("failed create: error %v, allocations %v, want an error and 1 allocation", err, allocations)
 	}
 }
 
-// failingAllocated fails to list allocations.
+// failingAllocated is an allocator whose allocations cannot be listed.
 type failingAllocated struct{ memoryAllocator }
 
 func (failingAllocated) Allocated(context.Context, string) (map[string]string, error) {
 	return nil, errors.New("no leader")
 }
 
-// A repair that cannot read the allocations keeps the orphans of the round before.
+// A repair that cannot read the allocations returns the orphans of the previous repair.
 func TestFailedRepairKeepsOrphans(t *testing.T) {
 	s := newServiceAllocator(netip.MustParsePrefix("10.0.0.0/28"), addressAllocator{failingAllocated{}, memoryAddresses{}})
 	former := map[allocation]string{{clusterIPPool, testIP}: testOwner}
 	if orphans, err := s.repair(t.Context(), former); err == nil || !maps.Equal(orphans, former) {
-		t.Errorf("error %v, orphans %v", err, orphans)
+		t.Errorf("repair returns %v, %v, want an error and the orphans %v", orphans, err, former)
 	}
 }

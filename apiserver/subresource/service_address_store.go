@@ -14,8 +14,8 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// storedAddresses stores IPAddresses in the store of the kind. Admission does not apply: a policy cannot prevent the
-// object of a Service that exists.
+// storedAddresses stores IPAddresses in the store of the kind. Admission does not apply, so a policy cannot
+// prevent the IPAddress of an existing Service.
 type storedAddresses struct{ store *registry.Store }
 
 // clusterScope returns a context for a request of a cluster-scoped kind.
@@ -28,7 +28,7 @@ func (s storedAddresses) create(ctx context.Context, address *networkingv1.IPAdd
 	if err != nil {
 		return nil, err
 	}
-	return addressOf(object, address.Name)
+	return asIPAddress(object, address.Name)
 }
 
 func (s storedAddresses) get(ctx context.Context, name string) (*networkingv1.IPAddress, error) {
@@ -36,10 +36,10 @@ func (s storedAddresses) get(ctx context.Context, name string) (*networkingv1.IP
 	if err != nil {
 		return nil, err
 	}
-	return addressOf(object, name)
+	return asIPAddress(object, name)
 }
 
-func addressOf(object runtime.Object, name string) (*networkingv1.IPAddress, error) {
+func asIPAddress(object runtime.Object, name string) (*networkingv1.IPAddress, error) {
 	address, ok := object.(*networkingv1.IPAddress)
 	if !ok {
 		return nil, fmt.Errorf("want an IPAddress named %s, got %T", name, object)

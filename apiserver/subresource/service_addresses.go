@@ -29,8 +29,8 @@ type ipAddresses interface {
 	list(ctx context.Context) ([]networkingv1.IPAddress, error)
 }
 
-// addressAllocator is an Allocator that has an IPAddress object for each cluster IP. The allocations of the inner
-// Allocator decide. The object of an address without allocation is stale: the next allocation of the address replaces
+// addressAllocator is an Allocator that has an IPAddress object for each cluster IP. The inner Allocator is
+// authoritative. The object of an address without allocation is stale: the next allocation of the address replaces
 // it, and repair deletes it. IPAddresses of other managers reserve their address unless a Service has it.
 type addressAllocator struct {
 	Allocator
@@ -44,8 +44,8 @@ func (a addressAllocator) Allocate(ctx context.Context, pool, value, owner strin
 		return free, err
 	}
 	if free, err = a.replaceObject(ctx, value, owner); err != nil || !free {
-		_, released := a.Allocator.Release(context.WithoutCancel(ctx), pool, value, owner)
-		return false, errors.Join(err, released)
+		_, releaseErr := a.Allocator.Release(context.WithoutCancel(ctx), pool, value, owner)
+		return false, errors.Join(err, releaseErr)
 	}
 	return true, nil
 }
@@ -65,7 +65,8 @@ func (a addressAllocator) restore(ctx context.Context, pool, value, owner string
 	return err
 }
 
-// Release releases a value if owner has it, and then deletes its IPAddress, also one whose label a user has removed.
+// Release releases a value if owner has it, and then deletes its IPAddress, even if a user has removed
+// its label.
 func (a addressAllocator) Release(ctx context.Context, pool, value, owner string) (bool, error) {
 	if pool != clusterIPPool {
 		return a.Allocator.Release(ctx, pool, value, owner)
@@ -83,7 +84,7 @@ func (a addressAllocator) Release(ctx context.Context, pool, value, owner string
 }
 
 // replaceObject creates the IPAddress of an address that owner has allocated. It replaces a stale object. It returns
-// false if another manager has reserved the address, or if the stale object waits for a finalizer.
+// false if another manager has reserved the address, or if a finalizer delays the deletion of the stale object.
 func (a addressAllocator) replaceObject(ctx context.Context, value, owner string) (bool, error) {
 	for range replaceAttempts {
 		_, err := a.objects.create(ctx, newIPAddress(value, owner))
@@ -110,7 +111,7 @@ func (a addressAllocator) replaceObject(ctx context.Context, value, owner string
 	return false, fmt.Errorf("creating IPAddress %s: it changed %d times", value, replaceAttempts)
 }
 
-// deleteObject deletes this object and not a later one of the same name.
+// deleteObject deletes the object unless another one has replaced it.
 func (a addressAllocator) deleteObject(ctx context.Context, object *networkingv1.IPAddress) error {
 	err := a.objects.delete(ctx, object.Name, object.UID)
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
@@ -125,8 +126,8 @@ func isManaged(object *networkingv1.IPAddress) bool {
 
 // isObjectOf reports whether an object has the labels and the parent of the owner's address.
 func isObjectOf(object *networkingv1.IPAddress, owner string) bool {
-	want := newIPAddress(object.Name, owner)
-	return refersTo(object, owner) && object.Labels[networkingv1.LabelIPAddressFamily] == want.Labels[networkingv1.LabelIPAddressFamily]
+	desired := newIPAddress(object.Name, owner)
+	return refersTo(object, owner) && object.Labels[networkingv1.LabelIPAddressFamily] == desired.Labels[networkingv1.LabelIPAddressFamily]
 }
 
 // refersTo reports whether the parent of an object is the owner of an address.
@@ -134,10 +135,10 @@ func refersTo(object *networkingv1.IPAddress, owner string) bool {
 	return object.Spec.ParentRef != nil && *object.Spec.ParentRef == *newIPAddress(object.Name, owner).Spec.ParentRef
 }
 
-// newIPAddress returns the object of an address that owner (see ownerOf) has.
+// newIPAddress returns the object of an address that is allocated to owner (see ownerOf).
 func newIPAddress(value, owner string) *networkingv1.IPAddress {
-	namespace, rest, _ := strings.Cut(owner, "/")
-	name, _, _ := strings.Cut(rest, "/")
+	namespace, nameAndUID, _ := strings.Cut(owner, "/")
+	name, _, _ := strings.Cut(nameAndUID, "/")
 	family := "IPv4"
 	if addr, err := netip.ParseAddr(value); err == nil && addr.Is6() {
 		family = "IPv6"

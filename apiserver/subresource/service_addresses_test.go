@@ -84,29 +84,29 @@ func TestClusterIPHasIPAddress(t *testing.T) {
 		want := networkingv1.ParentReference{Resource: "services", Namespace: "n", Name: "a"}
 		if *object.Spec.ParentRef != want || object.Labels["ipaddress.kubernetes.io/ip-family"] != family ||
 			object.Labels["ipaddress.kubernetes.io/managed-by"] != "ipallocator.k8s.io" {
-			t.Errorf("%s: parent %+v, labels %v", cidr, *object.Spec.ParentRef, object.Labels)
+			t.Errorf("%s: parent %+v, labels %v, want parent %+v, family %s", cidr, *object.Spec.ParentRef, object.Labels, want, family)
 		}
 		finish(t.Context(), false)
 		if len(objects) != 0 {
-			t.Errorf("%s: after a failed write: %v", cidr, objects.parents())
+			t.Errorf("%s: IPAddresses after a failed write: %v, want none", cidr, objects.parents())
 		}
 	}
 }
 
-// An IPAddress of another manager reserves its address. One that a crash left behind does not.
-func TestIPAddressOfOthers(t *testing.T) {
-	held, objects := memoryAllocator{}, memoryAddresses{}
-	s := newServiceAllocator(netip.MustParsePrefix("10.96.0.0/16"), addressAllocator{held, objects})
-	other := newIPAddress("10.96.0.10", "n/gateway/u")
-	other.Labels = nil
-	for _, object := range []*networkingv1.IPAddress{other, newIPAddress("10.96.0.11", "n/gone/u")} {
+// An IPAddress of another manager reserves its address. A stale IPAddress does not.
+func TestIPAddressOfAnotherManagerReservesAddress(t *testing.T) {
+	allocations, objects := memoryAllocator{}, memoryAddresses{}
+	s := newServiceAllocator(netip.MustParsePrefix("10.96.0.0/16"), addressAllocator{allocations, objects})
+	reserved := newIPAddress("10.96.0.10", "n/gateway/u")
+	reserved.Labels = nil
+	for _, object := range []*networkingv1.IPAddress{reserved, newIPAddress("10.96.0.11", "n/deleted/u")} {
 		if _, err := objects.create(t.Context(), object); err != nil {
 			t.Fatal(err)
 		}
 	}
 	_, err := s.beginCreate(t.Context(), service("a", corev1.ServiceSpec{ClusterIP: "10.96.0.10"}), &metav1.CreateOptions{})
-	if err == nil || !strings.Contains(err.Error(), "provided IP is already allocated") || len(held) != 0 {
-		t.Errorf("address of another manager: %v, claims %v", err, held)
+	if err == nil || !strings.Contains(err.Error(), "provided IP is already allocated") || len(allocations) != 0 {
+		t.Errorf("address of another manager: %v, allocations %v, want already allocated", err, allocations)
 	}
 	create(t, s, service("b", corev1.ServiceSpec{ClusterIP: "10.96.0.11"}))(t.Context(), true)
 	if want := map[string]string{"10.96.0.10": "n/gateway", "10.96.0.11": "n/b"}; !maps.Equal(objects.parents(), want) {
@@ -114,21 +114,22 @@ func TestIPAddressOfOthers(t *testing.T) {
 	}
 }
 
-// crashing fails each request after a number of them, as if the process had been killed.
-type crashing struct{ left int }
+// crashCounter fails all requests after the remaining ones, like a process that crashes.
+type crashCounter struct{ remaining int }
 
 var errCrash = errors.New("crashed")
 
-func (c *crashing) next() error {
-	if c.left--; c.left < 0 {
+func (c *crashCounter) next() error {
+	if c.remaining--; c.remaining < 0 {
 		return errCrash
 	}
 	return nil
 }
 
+// crashingAllocator fails when its counter reaches zero.
 type crashingAllocator struct {
 	memoryAllocator
-	*crashing
+	*crashCounter
 }
 
 func (c crashingAllocator) Allocate(ctx context.Context, pool, value, owner string) (bool, error) {
@@ -145,9 +146,10 @@ func (c crashingAllocator) Release(ctx context.Context, pool, value, owner strin
 	return c.memoryAllocator.Release(ctx, pool, value, owner)
 }
 
+// crashingAddresses fails when its counter reaches zero.
 type crashingAddresses struct {
 	memoryAddresses
-	*crashing
+	*crashCounter
 }
 
 func (c crashingAddresses) create(ctx context.Context, address *networkingv1.IPAddress) (*networkingv1.IPAddress, error) {
@@ -164,29 +166,29 @@ func (c crashingAddresses) delete(ctx context.Context, name string, uid types.UI
 	return c.memoryAddresses.delete(ctx, name, uid)
 }
 
-// The IPAddresses agree with the allocations after any sequence of requests. After crashes in the middle of requests
-// and changes of the objects by users, they agree once the repair has run.
+// The IPAddresses agree with the allocations after any sequence of requests. After crashes during requests and
+// changes of the objects by users, they agree once the repair has run.
 func TestIPAddressesAgreeWithAllocations(t *testing.T) {
 	for seed := range uint64(100) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		held, objects, stored := memoryAllocator{}, memoryAddresses{}, map[string]*corev1.Service{}
+		allocations, objects, stored := memoryAllocator{}, memoryAddresses{}, map[string]*corev1.Service{}
 		damaged := false
 		for step := range 40 {
-			crash := &crashing{left: 1000}
+			crash := &crashCounter{remaining: 1000}
 			if seed%2 == 1 && random.IntN(4) == 0 {
-				crash.left, damaged = random.IntN(4), true
+				crash.remaining, damaged = random.IntN(4), true
 			}
-			s := newServiceAllocator(netip.MustParsePrefix("10.0.0.0/28"), addressAllocator{crashingAllocator{held, crash}, crashingAddresses{objects, crash}})
+			s := newServiceAllocator(netip.MustParsePrefix("10.0.0.0/28"), addressAllocator{crashingAllocator{allocations, crash}, crashingAddresses{objects, crash}})
 			randomRequest(t.Context(), random, s, stored, fmt.Sprint("s", random.IntN(8)))
 			if names := slices.Sorted(maps.Keys(objects)); seed%2 == 1 && len(names) > 0 && random.IntN(8) == 0 {
 				delete(objects, names[random.IntN(len(names))])
 				damaged = true
 			}
 			if !damaged {
-				checkAddresses(t, fmt.Sprintf("seed %d, step %d", seed, step), held, objects, stored)
+				checkAddresses(t, fmt.Sprintf("seed %d, step %d", seed, step), allocations, objects, stored)
 			}
 		}
-		for _, name := range slices.Sorted(maps.Keys(objects)) { // users remove the label, or replace the object
+		for _, name := range slices.Sorted(maps.Keys(objects)) { // a user removes the label, or replaces the object
 			owner := ownerOfIP(stored, name)
 			if owner == "" {
 				continue
@@ -195,17 +197,17 @@ func TestIPAddressesAgreeWithAllocations(t *testing.T) {
 			case 0:
 				objects[name].Labels = nil
 			case 1:
-				objects[name] = newIPAddress(name, "n/mine/u")
+				objects[name] = newIPAddress(name, "n/custom/u")
 				objects[name].Labels, objects[name].UID = nil, uuid.NewUUID()
 			}
 		}
-		s := newServiceAllocator(netip.MustParsePrefix("10.0.0.0/28"), addressAllocator{held, objects})
-		repairStored(t, s, held, stored)
-		checkAddresses(t, fmt.Sprintf("seed %d, repaired", seed), held, objects, stored)
+		s := newServiceAllocator(netip.MustParsePrefix("10.0.0.0/28"), addressAllocator{allocations, objects})
+		repairStored(t, s, allocations, stored)
+		checkAddresses(t, fmt.Sprintf("seed %d, repaired", seed), allocations, objects, stored)
 	}
 }
 
-// randomRequest creates, changes or deletes a Service, or fails.
+// randomRequest creates, changes or deletes a Service. The request may fail.
 func randomRequest(ctx context.Context, random *rand.Rand, s *ServiceAllocator, stored map[string]*corev1.Service, name string) {
 	old := stored[name]
 	switch {
@@ -219,11 +221,11 @@ func randomRequest(ctx context.Context, random *rand.Rand, s *ServiceAllocator, 
 		if err != nil {
 			return
 		}
-		written := random.IntN(5) > 0
-		if written {
+		success := random.IntN(5) > 0
+		if success {
 			stored[name] = svc
 		}
-		finish(ctx, written)
+		finish(ctx, success)
 	case random.IntN(2) == 0:
 		delete(stored, name)
 		s.afterDelete(old, &metav1.DeleteOptions{})
@@ -253,13 +255,13 @@ func ownerOfIP(stored map[string]*corev1.Service, ip string) string {
 	return ""
 }
 
-// repairStored runs the repair of the objects, for allocations that were repaired for the stored Services.
-func repairStored(t *testing.T, s *ServiceAllocator, held memoryAllocator, stored map[string]*corev1.Service) {
+// repairStored sets the allocations to those of the stored Services and repairs the IPAddresses.
+func repairStored(t *testing.T, s *ServiceAllocator, allocations memoryAllocator, stored map[string]*corev1.Service) {
 	t.Helper()
-	clear(held)
+	clear(allocations)
 	for _, svc := range stored {
 		for _, c := range allocationsOf(svc) {
-			held[c] = ownerOf(svc, nil)
+			allocations[c] = ownerOf(svc, nil)
 		}
 	}
 	used, err := s.addresses.Allocated(t.Context(), clusterIPPool)
@@ -272,7 +274,7 @@ func repairStored(t *testing.T, s *ServiceAllocator, held memoryAllocator, store
 }
 
 // checkAddresses compares allocations and IPAddresses with the Services.
-func checkAddresses(t *testing.T, when string, held memoryAllocator, objects memoryAddresses, stored map[string]*corev1.Service) {
+func checkAddresses(t *testing.T, stage string, allocations memoryAllocator, objects memoryAddresses, stored map[string]*corev1.Service) {
 	t.Helper()
 	want, allocated := map[string]string{}, map[string]string{}
 	for name, svc := range stored {
@@ -280,15 +282,15 @@ func checkAddresses(t *testing.T, when string, held memoryAllocator, objects mem
 			want[ip] = "n/" + name
 		}
 	}
-	for c, owner := range held {
+	for c, owner := range allocations {
 		allocated[c.value] = owner[:strings.LastIndex(owner, "/")]
 	}
 	for name, object := range objects {
 		if !isManaged(object) {
-			t.Fatalf("%s: %s has labels %v", when, name, object.Labels)
+			t.Fatalf("%s: IPAddress %s has labels %v, want managed", stage, name, object.Labels)
 		}
 	}
 	if got := objects.parents(); !maps.Equal(got, want) || !maps.Equal(allocated, want) {
-		t.Fatalf("%s: Services have %v, allocations are %v, IPAddresses %v", when, want, allocated, got)
+		t.Fatalf("%s: Services have %v, allocations are %v, IPAddresses %v", stage, want, allocated, got)
 	}
 }

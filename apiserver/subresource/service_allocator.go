@@ -32,10 +32,10 @@ const (
 )
 
 var (
-	errAllocated  = errors.New("provided IP is already allocated")
-	errOutOfRange = errors.New("the provided network does not match the current range")
-	errPortTaken  = errors.New("provided port is already allocated")
-	errFull       = errors.New("range is full")
+	errAllocated     = errors.New("provided IP is already allocated")
+	errOutOfRange    = errors.New("the provided network does not match the current range")
+	errPortAllocated = errors.New("provided port is already allocated")
+	errFull          = errors.New("range is full")
 )
 
 // clusterIPAllocator allocates cluster IPs from a range.
@@ -59,7 +59,7 @@ func (a clusterIPAllocator) size() uint64 {
 }
 
 // reserved returns the size of the lower part of the range. It is allocated automatically only when
-// the rest is full, so that requested addresses rarely collide.
+// the upper part is full, so that requested addresses rarely collide.
 func (a clusterIPAllocator) reserved() uint64 {
 	return min(max(16, a.size()/16), 256, a.size()/2)
 }
@@ -114,29 +114,29 @@ func parseIP(address string) (netip.Addr, bool) {
 
 // allocateNext allocates any free address.
 func (a clusterIPAllocator) allocateNext(ctx context.Context, owner string) (string, error) {
-	low := a.reserved()
-	random := func() string { return a.nth(low + rand.Uint64N(a.size()-low)).String() }
-	all := func(yield func(string) bool) {
-		for n := range a.size() - 1 { // except the first
-			if !yield(a.nth(1 + (low-1+n)%(a.size()-1)).String()) {
+	reserved := a.reserved()
+	random := func() string { return a.nth(reserved + rand.Uint64N(a.size()-reserved)).String() }
+	values := func(yield func(string) bool) {
+		for n := range a.size() - 1 { // all except the first
+			if !yield(a.nth(1 + (reserved-1+n)%(a.size()-1)).String()) {
 				return
 			}
 		}
 	}
-	return allocateAny(ctx, a.allocator, clusterIPPool, owner, random, all)
+	return allocateAny(ctx, a.allocator, clusterIPPool, owner, random, values)
 }
 
 // allocateNextPort allocates any free node port.
 func allocateNextPort(ctx context.Context, allocator Allocator, owner string) (int32, error) {
 	random := func() string { return strconv.Itoa(firstNodePort + rand.IntN(lastNodePort-firstNodePort+1)) }
-	all := func(yield func(string) bool) {
+	values := func(yield func(string) bool) {
 		for port := firstNodePort; port <= lastNodePort; port++ {
 			if !yield(strconv.Itoa(port)) {
 				return
 			}
 		}
 	}
-	value, err := allocateAny(ctx, allocator, nodePortPool, owner, random, all)
+	value, err := allocateAny(ctx, allocator, nodePortPool, owner, random, values)
 	if err != nil {
 		return 0, err
 	}
@@ -151,13 +151,13 @@ func allocatePort(ctx context.Context, allocator Allocator, port int32, owner st
 	}
 	free, err := allocator.Allocate(ctx, nodePortPool, strconv.Itoa(int(port)), owner)
 	if err == nil && !free {
-		err = errPortTaken
+		err = errPortAllocated
 	}
 	return err
 }
 
 // allocateAny tries a few random values, then every value that is not allocated.
-func allocateAny(ctx context.Context, allocator Allocator, pool, owner string, random func() string, all func(func(string) bool)) (string, error) {
+func allocateAny(ctx context.Context, allocator Allocator, pool, owner string, random func() string, values func(func(string) bool)) (string, error) {
 	for range randomAttempts {
 		value := random()
 		if free, err := allocator.Allocate(ctx, pool, value, owner); err != nil || free {
@@ -168,8 +168,8 @@ func allocateAny(ctx context.Context, allocator Allocator, pool, owner string, r
 	if err != nil {
 		return "", err
 	}
-	for value := range all {
-		if _, found := allocated[value]; found {
+	for value := range values {
+		if _, ok := allocated[value]; ok {
 			continue
 		}
 		if free, err := allocator.Allocate(ctx, pool, value, owner); err != nil || free {
@@ -180,21 +180,21 @@ func allocateAny(ctx context.Context, allocator Allocator, pool, owner string, r
 }
 
 // dryRunAllocator does not allocate: Allocate reports whether the value is free.
-type dryRunAllocator struct{ from Allocator }
+type dryRunAllocator struct{ allocator Allocator }
 
-func (u dryRunAllocator) Allocate(ctx context.Context, pool, value, owner string) (bool, error) {
-	allocated, err := u.Allocated(ctx, pool)
+func (d dryRunAllocator) Allocate(ctx context.Context, pool, value, owner string) (bool, error) {
+	allocated, err := d.Allocated(ctx, pool)
 	if err != nil {
 		return false, err
 	}
-	holder, found := allocated[value]
-	return !found || holder == owner, nil
+	current, ok := allocated[value]
+	return !ok || current == owner, nil
 }
 
-func (u dryRunAllocator) Release(context.Context, string, string, string) (bool, error) {
+func (d dryRunAllocator) Release(context.Context, string, string, string) (bool, error) {
 	return false, nil
 }
 
-func (u dryRunAllocator) Allocated(ctx context.Context, pool string) (map[string]string, error) {
-	return u.from.Allocated(ctx, pool)
+func (d dryRunAllocator) Allocated(ctx context.Context, pool string) (map[string]string, error) {
+	return d.allocator.Allocated(ctx, pool)
 }

@@ -17,18 +17,15 @@ import (
 // allocatePorts allocates the requested node ports, then free ports for the ports without one. TCP
 // and UDP of the same port share a node port.
 func (t *transaction) allocatePorts(ctx context.Context, service, old *corev1.Service) (field.ErrorList, error) {
-	var errs field.ErrorList
-	if network.NeedsNodePorts(service) {
-		errs = t.allocateRequestedPorts(ctx, service, old)
-		if len(errs) > 0 {
+	// A LoadBalancer that does not need node ports may still request some.
+	if network.NeedsNodePorts(service) || service.Spec.Type == corev1.ServiceTypeLoadBalancer {
+		if errs := t.allocateRequestedPorts(ctx, service, old); len(errs) > 0 {
 			return errs, nil
 		}
+	}
+	if network.NeedsNodePorts(service) {
 		if err := t.allocateMissingPorts(ctx, service); err != nil {
 			return nil, err
-		}
-	} else if service.Spec.Type == corev1.ServiceTypeLoadBalancer { // node ports are optional, but may be requested
-		if errs = t.allocateRequestedPorts(ctx, service, old); len(errs) > 0 {
-			return errs, nil
 		}
 	}
 	if network.NeedsHealthCheckNodePort(service) {
@@ -67,12 +64,12 @@ func (t *transaction) allocateMissingPorts(ctx context.Context, service *corev1.
 		if port.NodePort = sharedPort(service.Spec.Ports, i); port.NodePort != 0 {
 			continue
 		}
-		found, err := allocateNextPort(ctx, t.clusterIPs.allocator, t.owner)
+		nodePort, err := allocateNextPort(ctx, t.clusterIPs.allocator, t.owner)
 		if err != nil {
 			return apierrors.NewInternalError(fmt.Errorf("failed to allocate a nodePort: %w", err))
 		}
-		t.record(nodePortPool, strconv.Itoa(int(found)))
-		port.NodePort = found
+		t.record(nodePortPool, strconv.Itoa(int(nodePort)))
+		port.NodePort = nodePort
 	}
 	return nil
 }
@@ -97,11 +94,11 @@ func (t *transaction) allocateHealthCheckPort(ctx context.Context, service, old 
 			return nil, apierrors.NewInternalError(fmt.Errorf("failed to allocate requested HealthCheck NodePort %v: %w", *port, err))
 		}
 	default:
-		found, err := allocateNextPort(ctx, t.clusterIPs.allocator, t.owner)
+		nodePort, err := allocateNextPort(ctx, t.clusterIPs.allocator, t.owner)
 		if err != nil {
 			return nil, apierrors.NewInternalError(fmt.Errorf("failed to allocate a HealthCheck NodePort: %w", err))
 		}
-		*port = found
+		*port = nodePort
 	}
 	t.record(nodePortPool, strconv.Itoa(int(*port)))
 	return nil, nil
@@ -113,21 +110,21 @@ func (t *transaction) setIPFamilies(service *corev1.Service) field.ErrorList {
 	if !network.NeedsClusterIP(service) {
 		return nil
 	}
-	first, second := corev1.IPv4Protocol, corev1.IPv6Protocol
+	configured, other := corev1.IPv4Protocol, corev1.IPv6Protocol
 	if t.clusterIPs.network.Addr().Is6() {
-		first, second = second, first
+		configured, other = other, configured
 	}
 	if spec.ClusterIP == corev1.ClusterIPNone && len(spec.Selector) == 0 {
-		setHeadlessFamilies(spec, first, second) // its endpoints are managed manually and may have any family
+		setHeadlessFamilies(spec, configured, other) // users manage its endpoints, which may have any family
 		return nil
 	}
 	for i, ip := range spec.ClusterIPs {
-		if ip != corev1.ClusterIPNone && i >= len(spec.IPFamilies) && utilsnet.IsIPv6String(ip) != (first == corev1.IPv6Protocol) && utilsnet.ParseIPSloppy(ip) != nil {
-			return field.ErrorList{field.Invalid(field.NewPath("spec", "clusterIPs").Index(i), ip, fmt.Sprintf("may not use %s on a cluster which is not configured for it", second))}
+		if ip != corev1.ClusterIPNone && i >= len(spec.IPFamilies) && utilsnet.IsIPv6String(ip) != (configured == corev1.IPv6Protocol) && utilsnet.ParseIPSloppy(ip) != nil {
+			return field.ErrorList{field.Invalid(field.NewPath("spec", "clusterIPs").Index(i), ip, fmt.Sprintf("may not use %s on a cluster which is not configured for it", other))}
 		}
 	}
 	for i, family := range spec.IPFamilies {
-		if family == second {
+		if family == other {
 			return field.ErrorList{field.Invalid(field.NewPath("spec", "ipFamilies").Index(i), family, "not configured on this cluster")}
 		}
 	}
@@ -139,24 +136,25 @@ func (t *transaction) setIPFamilies(service *corev1.Service) field.ErrorList {
 		spec.IPFamilyPolicy = &single
 	}
 	if len(spec.IPFamilies) == 0 {
-		spec.IPFamilies = []corev1.IPFamily{first}
+		spec.IPFamilies = []corev1.IPFamily{configured}
 	}
 	return nil
 }
 
-func setHeadlessFamilies(spec *corev1.ServiceSpec, family, other corev1.IPFamily) {
+// setHeadlessFamilies sets the IP families of a headless service without a selector.
+func setHeadlessFamilies(spec *corev1.ServiceSpec, primary, secondary corev1.IPFamily) {
 	if spec.IPFamilyPolicy == nil {
 		dual := corev1.IPFamilyPolicyRequireDualStack
 		spec.IPFamilyPolicy = &dual
 	}
 	if len(spec.IPFamilies) == 0 {
-		spec.IPFamilies = []corev1.IPFamily{family}
+		spec.IPFamilies = []corev1.IPFamily{primary}
 	}
 	if *spec.IPFamilyPolicy != corev1.IPFamilyPolicySingleStack && len(spec.IPFamilies) == 1 {
-		second := other
-		if spec.IPFamilies[0] == other {
-			second = family
+		added := secondary
+		if spec.IPFamilies[0] == secondary {
+			added = primary
 		}
-		spec.IPFamilies = append(spec.IPFamilies, second)
+		spec.IPFamilies = append(spec.IPFamilies, added)
 	}
 }

@@ -24,11 +24,11 @@ func (s *ServiceAllocator) RunRepair(ctx context.Context) {
 	tick := time.NewTicker(repairInterval)
 	defer tick.Stop()
 	for {
-		found, err := s.repair(ctx, orphans)
+		current, err := s.repair(ctx, orphans)
 		if err != nil && ctx.Err() == nil {
 			klog.ErrorS(err, "Failed to repair service allocations; retrying", "interval", repairInterval)
 		}
-		orphans = found
+		orphans = current
 		select {
 		case <-ctx.Done():
 			return
@@ -38,7 +38,7 @@ func (s *ServiceAllocator) RunRepair(ctx context.Context) {
 }
 
 // repair releases the former orphans that are still orphans, makes IPAddresses agree with the
-// allocations, and returns the current orphans. If it cannot read them it returns the former ones.
+// allocations, and returns the current orphans. If it cannot read them, it returns the former ones.
 func (s *ServiceAllocator) repair(ctx context.Context, former map[allocation]string) (map[allocation]string, error) {
 	orphans, used, err := s.repairAllocations(ctx, former)
 	if orphans == nil {
@@ -74,8 +74,8 @@ func (s *ServiceAllocator) repairAllocations(ctx context.Context, former map[all
 			orphans[allocation{pool, value}] = owner
 		}
 	}
-	all := genericapirequest.WithNamespace(ctx, "")
-	list, err := s.store.List(all, &metainternalversion.ListOptions{})
+	allNamespaces := genericapirequest.WithNamespace(ctx, "")
+	list, err := s.store.List(allNamespaces, &metainternalversion.ListOptions{})
 	if err != nil {
 		return nil, nil, fmt.Errorf("listing services: %w", err)
 	}

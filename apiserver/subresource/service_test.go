@@ -15,8 +15,8 @@ type memoryAllocator map[allocation]string
 
 func (m memoryAllocator) Allocate(_ context.Context, pool, value, owner string) (bool, error) {
 	c := allocation{pool, value}
-	if allocated, found := m[c]; found {
-		return allocated == owner, nil
+	if current, ok := m[c]; ok {
+		return current == owner, nil
 	}
 	m[c] = owner
 	return true, nil
@@ -24,24 +24,24 @@ func (m memoryAllocator) Allocate(_ context.Context, pool, value, owner string) 
 
 func (m memoryAllocator) Release(_ context.Context, pool, value, owner string) (bool, error) {
 	c := allocation{pool, value}
-	held := m[c] == owner
-	if held {
+	released := m[c] == owner
+	if released {
 		delete(m, c)
 	}
-	return held, nil
+	return released, nil
 }
 
 func (m memoryAllocator) Allocated(_ context.Context, pool string) (map[string]string, error) {
-	found := map[string]string{}
+	owners := map[string]string{}
 	for c, owner := range m {
 		if c.pool == pool {
-			found[c.value] = owner
+			owners[c.value] = owner
 		}
 	}
-	return found, nil
+	return owners, nil
 }
 
-func services(allocator Allocator, cidr string) *ServiceAllocator {
+func newTestAllocator(allocator Allocator, cidr string) *ServiceAllocator {
 	return newServiceAllocator(netip.MustParsePrefix(cidr), addressAllocator{Allocator: allocator, objects: memoryAddresses{}})
 }
 
@@ -63,7 +63,7 @@ func create(t *testing.T, s *ServiceAllocator, svc *corev1.Service) func(context
 
 func TestClusterIPIsAllocated(t *testing.T) {
 	allocated := memoryAllocator{}
-	s := services(allocated, "10.96.0.0/16")
+	s := newTestAllocator(allocated, "10.96.0.0/16")
 	svc := service("a", corev1.ServiceSpec{})
 	finish := create(t, s, svc)
 	addr, err := netip.ParseAddr(svc.Spec.ClusterIP)
@@ -71,17 +71,17 @@ func TestClusterIPIsAllocated(t *testing.T) {
 		t.Fatalf("clusterIP %q, clusterIPs %v, want one of %s", svc.Spec.ClusterIP, svc.Spec.ClusterIPs, s.clusterIPs.network)
 	}
 	if *svc.Spec.IPFamilyPolicy != corev1.IPFamilyPolicySingleStack || svc.Spec.IPFamilies[0] != corev1.IPv4Protocol {
-		t.Errorf("policy %v, families %v", *svc.Spec.IPFamilyPolicy, svc.Spec.IPFamilies)
+		t.Errorf("policy %v, families %v, want SingleStack, IPv4", *svc.Spec.IPFamilyPolicy, svc.Spec.IPFamilies)
 	}
 	finish(t.Context(), false)
 	if len(allocated) != 0 {
-		t.Errorf("after a failed write: %v", allocated)
+		t.Errorf("allocations after a failed write: %v, want none", allocated)
 	}
 }
 
-func TestRequestedClusterIP(t *testing.T) {
+func TestInvalidRequestedClusterIPIsRejected(t *testing.T) {
 	allocated := memoryAllocator{}
-	s := services(allocated, "10.96.0.0/16")
+	s := newTestAllocator(allocated, "10.96.0.0/16")
 	create(t, s, service("a", corev1.ServiceSpec{ClusterIP: "10.96.0.10"}))(t.Context(), true)
 	for ip, want := range map[string]string{
 		"10.96.0.10":      `Service "b" is invalid: spec.clusterIPs: Invalid value: ["10.96.0.10"]: failed to allocate IP 10.96.0.10: provided IP is already allocated`,
@@ -100,9 +100,9 @@ func TestRequestedClusterIP(t *testing.T) {
 
 // The first address is reserved for the kubernetes Service, even if the Service does not exist.
 func TestFirstClusterIPIsReserved(t *testing.T) {
-	s := services(memoryAllocator{}, "10.96.0.0/16")
+	s := newTestAllocator(memoryAllocator{}, "10.96.0.0/16")
 	if _, err := s.beginCreate(t.Context(), service("b", corev1.ServiceSpec{ClusterIP: "10.96.0.1"}), &metav1.CreateOptions{}); err == nil {
-		t.Error("the address was allocated to another service")
+		t.Error("the first address was allocated to another service")
 	}
 	kubernetes := service("kubernetes", corev1.ServiceSpec{ClusterIP: "10.96.0.1"})
 	kubernetes.Namespace = "default"
@@ -112,7 +112,7 @@ func TestFirstClusterIPIsReserved(t *testing.T) {
 // An update releases allocations after the write and not before, because the write may fail.
 func TestUpdateReleasesAfterWrite(t *testing.T) {
 	allocated := memoryAllocator{}
-	s := services(allocated, "10.96.0.0/16")
+	s := newTestAllocator(allocated, "10.96.0.0/16")
 	old := service("a", corev1.ServiceSpec{ClusterIP: "10.96.0.10", ClusterIPs: []string{"10.96.0.10"}})
 	create(t, s, old)(t.Context(), true)
 	next := service("a", corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "x"})
@@ -122,30 +122,30 @@ func TestUpdateReleasesAfterWrite(t *testing.T) {
 	}
 	finish(t.Context(), true)
 	if len(allocated) != 1 {
-		t.Errorf("before the write: allocated %v", allocated)
+		t.Errorf("allocations before the write: %v, want 1", allocated)
 	}
 	s.afterUpdate(next, &metav1.UpdateOptions{})
 	if len(allocated) != 0 {
-		t.Errorf("after the write: allocated %v", allocated)
+		t.Errorf("allocations after the write: %v, want none", allocated)
 	}
 }
 
-// Different spellings of an address are one allocation.
+// Different spellings of an address refer to the same allocation.
 func TestRequestedClusterIPIsReleased(t *testing.T) {
 	allocated := memoryAllocator{}
-	s := services(allocated, "10.96.0.0/16")
+	s := newTestAllocator(allocated, "10.96.0.0/16")
 	svc := service("a", corev1.ServiceSpec{ClusterIP: "10.96.0.010", ClusterIPs: []string{"10.96.0.010"}})
 	create(t, s, svc)(t.Context(), true)
 	s.afterDelete(svc, &metav1.DeleteOptions{})
 	if len(allocated) != 0 {
-		t.Errorf("still allocated: %v", allocated)
+		t.Errorf("allocations after the delete: %v, want none", allocated)
 	}
 }
 
 // A load balancer without required node ports may request some, which are then allocated.
-func TestLoadBalancerWithoutNodePorts(t *testing.T) {
+func TestLoadBalancerMayRequestNodePorts(t *testing.T) {
 	allocated, allocateNodePorts := memoryAllocator{}, false
-	s := services(allocated, "10.96.0.0/16")
+	s := newTestAllocator(allocated, "10.96.0.0/16")
 	balancer := func(name string, port int32) *corev1.Service {
 		return service(name, corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, AllocateLoadBalancerNodePorts: &allocateNodePorts,
 			Ports: []corev1.ServicePort{{Port: 80, Protocol: corev1.ProtocolTCP, NodePort: port}}})
@@ -154,7 +154,7 @@ func TestLoadBalancerWithoutNodePorts(t *testing.T) {
 	create(t, s, balancer("b", 0))(t.Context(), true)
 	for _, port := range []int32{30080, 22, -5, 99999} {
 		if _, err := s.beginCreate(t.Context(), balancer("c", port), &metav1.CreateOptions{}); err == nil {
-			t.Errorf("node port %d was allocated", port)
+			t.Errorf("node port %d was allocated, want an error", port)
 		}
 	}
 }
@@ -162,7 +162,7 @@ func TestLoadBalancerWithoutNodePorts(t *testing.T) {
 // Every address of a range is allocated once, then the range is full.
 func TestClusterIPRangeIsFull(t *testing.T) {
 	allocated := memoryAllocator{}
-	s := services(allocated, "10.0.0.0/29") // .1, the kubernetes Service, to .6
+	s := newTestAllocator(allocated, "10.0.0.0/29") // .1, the kubernetes Service, to .6
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		create(t, s, service(name, corev1.ServiceSpec{}))(t.Context(), true)
 	}
@@ -176,16 +176,16 @@ func TestClusterIPRangeIsFull(t *testing.T) {
 	}
 }
 
-func TestNodePorts(t *testing.T) {
+func TestNodePortsAreAllocatedAndReleased(t *testing.T) {
 	allocated := memoryAllocator{}
-	s := services(allocated, "10.96.0.0/16")
+	s := newTestAllocator(allocated, "10.96.0.0/16")
 	svc := service("a", corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{
 		{Port: 53, Protocol: corev1.ProtocolTCP}, {Port: 53, Protocol: corev1.ProtocolUDP}, {Port: 80, Protocol: corev1.ProtocolTCP, NodePort: 30080},
 	}})
 	create(t, s, svc)(t.Context(), true)
 	ports := svc.Spec.Ports
 	if ports[0].NodePort < firstNodePort || ports[0].NodePort > lastNodePort || ports[0].NodePort != ports[1].NodePort || ports[2].NodePort != 30080 {
-		t.Errorf("node ports are %d, %d, %d", ports[0].NodePort, ports[1].NodePort, ports[2].NodePort)
+		t.Errorf("node ports are %d, %d, %d, want a shared one in the range and 30080", ports[0].NodePort, ports[1].NodePort, ports[2].NodePort)
 	}
 	duplicate := service("b", corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80, NodePort: 30080}}})
 	if _, err := s.beginCreate(t.Context(), duplicate, &metav1.CreateOptions{}); err == nil {
@@ -201,13 +201,13 @@ func TestNodePorts(t *testing.T) {
 	finish(t.Context(), true)
 	s.afterUpdate(changed, &metav1.UpdateOptions{})
 	if len(allocated) != 0 {
-		t.Errorf("a service of type ExternalName has %v", allocated)
+		t.Errorf("allocations of a service of type ExternalName: %v, want none", allocated)
 	}
 }
 
 func TestDryRunAllocatesNothing(t *testing.T) {
 	allocated := memoryAllocator{}
-	s := services(allocated, "10.96.0.0/16")
+	s := newTestAllocator(allocated, "10.96.0.0/16")
 	svc := service("a", corev1.ServiceSpec{})
 	if _, err := s.beginCreate(t.Context(), svc, &metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ func nodeUser(name string) user.Info {
 	return &user.DefaultInfo{Name: "system:node:" + name, Groups: []string{"system:nodes", "system:authenticated"}}
 }
 
-// pod references one object of each kind.
+// pod returns a pod that references one object of each kind.
 func pod(name, node string) *corev1.Pod {
 	claim := "device"
 	env := corev1.EnvVar{Name: "E", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "env"}}}}
@@ -40,6 +40,7 @@ func pod(name, node string) *corev1.Pod {
 	}
 }
 
+// sampleGraph returns a graph with one pod on n1, its volume and an attachment.
 func sampleGraph() *Graph {
 	g := NewGraph()
 	g.SetPod(pod("p", "n1"))
@@ -56,14 +57,14 @@ func sampleGraph() *Graph {
 	return g
 }
 
-// decide authorizes a request written as "verb group:resource/sub namespace/name [field=value]".
+// decide authorizes a request in the form "verb group:resource/sub namespace/name [field=value]".
 func decide(t *testing.T, g *Graph, u user.Info, request string) (bool, string) {
 	t.Helper()
 	f := strings.Fields(request)
 	a := authorizer.AttributesRecord{User: u, Verb: f[0], ResourceRequest: true}
-	group, rest, _ := strings.Cut(f[1], ":")
+	group, path, _ := strings.Cut(f[1], ":")
 	a.APIGroup = group
-	a.Resource, a.Subresource, _ = strings.Cut(rest, "/")
+	a.Resource, a.Subresource, _ = strings.Cut(path, "/")
 	if len(f) > 2 {
 		a.Namespace, a.Name, _ = strings.Cut(f[2], "/")
 	}
@@ -81,7 +82,7 @@ func decide(t *testing.T, g *Graph, u user.Info, request string) (bool, string) 
 	return decision == authorizer.DecisionAllow, reason
 }
 
-// Requests that n1 may make and n2 may not.
+// podObjectRequests are requests that n1 may make and n2 may not.
 var podObjectRequests = []string{
 	"get :secrets a/pull", "get :secrets a/env", "get :secrets a/mount", "get :secrets vault/disk", "list :secrets a/mount", "watch :secrets a/mount",
 	"get :configmaps a/kube-root-ca.crt", "get :persistentvolumeclaims a/data", "get :persistentvolumeclaims a/p-e",
@@ -96,10 +97,10 @@ func TestNodeReadsObjectsOfItsPods(t *testing.T) {
 	g := sampleGraph()
 	for _, request := range podObjectRequests {
 		if ok, reason := decide(t, g, nodeUser("n1"), request); !ok {
-			t.Errorf("n1: %s refused: %s", request, reason)
+			t.Errorf("n1: %s rejected: %s", request, reason)
 		}
 		if ok, reason := decide(t, g, nodeUser("n2"), request); ok || reason == "" {
-			t.Errorf("n2: %s: allowed %v, reason %q", request, ok, reason)
+			t.Errorf("n2: %s: allowed %v, reason %q, want a rejection with a reason", request, ok, reason)
 		}
 	}
 }
@@ -109,15 +110,15 @@ func TestNodeAccessEndsWithLastPod(t *testing.T) {
 	g.SetPod(pod("q", "n1"))
 	g.DeletePod(pod("p", "n1"))
 	if ok, _ := decide(t, g, nodeUser("n1"), "get :secrets a/mount"); !ok {
-		t.Error("rejected although q still references it")
+		t.Error("get of the secret is rejected although pod q references it")
 	}
 	g.SetPod(pod("q", "n2")) // recreated on another node
 	for _, request := range []string{"get :secrets a/mount", "get :secrets vault/disk", "get :persistentvolumes /pv", "get :pods a/q"} {
 		if ok, _ := decide(t, g, nodeUser("n1"), request); ok {
-			t.Errorf("%s: still allowed", request)
+			t.Errorf("%s: allowed without a pod on the node", request)
 		}
 		if ok, _ := decide(t, g, nodeUser("n2"), request); !ok {
-			t.Errorf("%s: not allowed to the new node", request)
+			t.Errorf("%s: rejected for the new node", request)
 		}
 	}
 	g.DeletePod(pod("q", "n2"))
@@ -128,7 +129,7 @@ func TestNodeAccessEndsWithLastPod(t *testing.T) {
 	}
 }
 
-func TestNodeAuthorizer(t *testing.T) {
+func TestNodeAuthorizerDecisions(t *testing.T) {
 	g := sampleGraph()
 	for request, want := range map[string]bool{
 		"create :nodes":                      true,
@@ -166,18 +167,18 @@ func TestNodeAuthorizer(t *testing.T) {
 
 func TestNodeIdentity(t *testing.T) {
 	for name, tc := range map[string]struct {
-		u    user.Info
-		node string
-		is   bool
+		u      user.Info
+		node   string
+		isNode bool
 	}{
-		"a node":         {nodeUser("n1"), "n1", true},
+		"node":           {nodeUser("n1"), "n1", true},
 		"without group":  {&user.DefaultInfo{Name: "system:node:n1"}, "", false},
 		"without prefix": {&user.DefaultInfo{Name: "n1", Groups: []string{"system:nodes"}}, "", false},
 		"without name":   {&user.DefaultInfo{Name: "system:node:", Groups: []string{"system:nodes"}}, "", true},
 		"no user":        {nil, "", false},
 	} {
-		if node, is := NodeIdentity(tc.u); node != tc.node || is != tc.is {
-			t.Errorf("%s: %q, %v; want %q, %v", name, node, is, tc.node, tc.is)
+		if node, isNode := NodeIdentity(tc.u); node != tc.node || isNode != tc.isNode {
+			t.Errorf("%s: %q, %v; want %q, %v", name, node, isNode, tc.node, tc.isNode)
 		}
 	}
 	if ok, _ := decide(t, sampleGraph(), &user.DefaultInfo{Name: "system:node:n1"}, "get :secrets a/mount"); ok {

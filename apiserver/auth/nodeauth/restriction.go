@@ -137,12 +137,12 @@ func admitClaim(node string, a admission.Attributes) error {
 	if a.GetSubresource() != "status" || a.GetOperation() != admission.Update {
 		return forbid(a, "unexpected operation %q on persistentvolumeclaims, only updates of 'status' are allowed", a.GetOperation())
 	}
-	before, ok1 := a.GetOldObject().(*corev1.PersistentVolumeClaim)
-	after, ok2 := a.GetObject().(*corev1.PersistentVolumeClaim)
+	oldClaim, ok1 := a.GetOldObject().(*corev1.PersistentVolumeClaim)
+	newClaim, ok2 := a.GetObject().(*corev1.PersistentVolumeClaim)
 	if !ok1 || !ok2 {
 		return forbid(a, "unexpected type %T", a.GetObject())
 	}
-	if !onlyResizeChanged(before, after) {
+	if !onlyResizeChanged(oldClaim, newClaim) {
 		return forbid(a, "node %q is not allowed to update fields other than status.quantity and status.conditions", node)
 	}
 	return nil

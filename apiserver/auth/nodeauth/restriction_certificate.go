@@ -26,8 +26,8 @@ func admitCertificate(node string, a admission.Attributes) error {
 	if err != nil {
 		return forbid(a, "unable to parse csr: %v", err)
 	}
-	if want := userPrefix + node; parsed.Subject.CommonName != want {
-		return forbid(a, "can only create a node CSR with CN=%s", want)
+	if commonName := userPrefix + node; parsed.Subject.CommonName != commonName {
+		return forbid(a, "can only create a node CSR with CN=%s", commonName)
 	}
 	if o := parsed.Subject.Organization; len(o) != 1 || o[0] != user.NodesGroup {
 		return forbid(a, "can only create a node CSR with O=%s", user.NodesGroup)

@@ -10,10 +10,10 @@ import (
 )
 
 func admitNode(node string, a admission.Attributes) error {
-	created, _ := a.GetObject().(*corev1.Node)
+	n, _ := a.GetObject().(*corev1.Node)
 	name := a.GetName()
-	if name == "" && created != nil {
-		name = created.Name
+	if name == "" && n != nil {
+		name = n.Name
 	}
 	if name != node {
 		return forbid(a, "node %q is not allowed to modify node %q", node, name)
@@ -33,8 +33,8 @@ func admitRegistration(node string, a admission.Attributes) error {
 	if !ok {
 		return forbid(a, "unexpected type %T", a.GetObject())
 	}
-	if bad := forbiddenLabels(nil, n.Labels); len(bad) > 0 {
-		return forbid(a, "node %q is not allowed to set the following labels: %s", node, strings.Join(bad, ", "))
+	if labels := forbiddenLabels(nil, n.Labels); len(labels) > 0 {
+		return forbid(a, "node %q is not allowed to set the following labels: %s", node, strings.Join(labels, ", "))
 	}
 	if len(n.OwnerReferences) > 0 {
 		return forbid(a, "node %q is not allowed to set ownerReferences", node)
@@ -43,19 +43,19 @@ func admitRegistration(node string, a admission.Attributes) error {
 }
 
 func admitNodeUpdate(node string, a admission.Attributes) error {
-	before, ok1 := a.GetOldObject().(*corev1.Node)
-	after, ok2 := a.GetObject().(*corev1.Node)
+	oldNode, ok1 := a.GetOldObject().(*corev1.Node)
+	newNode, ok2 := a.GetObject().(*corev1.Node)
 	if !ok1 || !ok2 {
 		return forbid(a, "unexpected type %T", a.GetObject())
 	}
 	// A node that removes its own taints could attract pods.
-	if !equality.Semantic.DeepEqual(before.Spec.Taints, after.Spec.Taints) {
+	if !equality.Semantic.DeepEqual(oldNode.Spec.Taints, newNode.Spec.Taints) {
 		return forbid(a, "node %q is not allowed to modify taints", node)
 	}
-	if bad := forbiddenLabels(before.Labels, after.Labels); len(bad) > 0 {
-		return forbid(a, "is not allowed to modify labels: %s", strings.Join(bad, ", "))
+	if labels := forbiddenLabels(oldNode.Labels, newNode.Labels); len(labels) > 0 {
+		return forbid(a, "is not allowed to modify labels: %s", strings.Join(labels, ", "))
 	}
-	if !equality.Semantic.DeepEqual(before.OwnerReferences, after.OwnerReferences) {
+	if !equality.Semantic.DeepEqual(oldNode.OwnerReferences, newNode.OwnerReferences) {
 		return forbid(a, "node %q is not allowed to modify ownerReferences", node)
 	}
 	return nil
@@ -72,12 +72,12 @@ var kubeletLabels = []string{
 
 // forbiddenLabels returns the changed labels that a node may not set, sorted.
 func forbiddenLabels(before, after map[string]string) []string {
-	var bad []string
+	var forbidden []string
 	check := func(key string) {
 		old, existed := before[key]
-		now, has := after[key]
-		if (existed != has || old != now) && !isAllowedLabel(key) && !slices.Contains(bad, key) {
-			bad = append(bad, key)
+		value, exists := after[key]
+		if (existed != exists || old != value) && !isAllowedLabel(key) && !slices.Contains(forbidden, key) {
+			forbidden = append(forbidden, key)
 		}
 	}
 	for key := range before {
@@ -86,8 +86,8 @@ func forbiddenLabels(before, after map[string]string) []string {
 	for key := range after {
 		check(key)
 	}
-	slices.Sort(bad)
-	return bad
+	slices.Sort(forbidden)
+	return forbidden
 }
 
 // isAllowedLabel reports whether a node may set the label: any label outside of kubernetes.io and

@@ -36,7 +36,7 @@ func (r *Restriction) admitMirrorPod(ctx context.Context, node string, a admissi
 	if !ok {
 		return forbid(a, "unexpected type %T", a.GetObject())
 	}
-	if _, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]; !mirror {
+	if _, ok := pod.Annotations[corev1.MirrorPodAnnotationKey]; !ok {
 		return forbid(a, "pod does not have %q annotation, node %q can only create mirror pods", corev1.MirrorPodAnnotationKey, node)
 	}
 	if pod.Spec.NodeName != node {
@@ -75,15 +75,15 @@ func (r *Restriction) admitOwnerReference(ctx context.Context, node string, pod 
 	case owner.BlockOwnerDeletion != nil && *owner.BlockOwnerDeletion:
 		return forbid(a, "node %q must not set blockOwnerDeletion on an owner reference", node)
 	}
-	found, err := r.client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
+	n, err := r.client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return err
 	}
 	if err != nil {
 		return forbid(a, "error looking up node %s to verify uid: %w", node, err)
 	}
-	if owner.UID != found.UID {
-		return forbid(a, "node %s UID mismatch: expected %s got %s", node, found.UID, owner.UID)
+	if owner.UID != n.UID {
+		return forbid(a, "node %s UID mismatch: expected %s got %s", node, n.UID, owner.UID)
 	}
 	return nil
 }
@@ -111,19 +111,19 @@ func admitPodStatus(node string, a admission.Attributes) error {
 	if a.GetOperation() != admission.Update {
 		return forbid(a, "unexpected operation %q", a.GetOperation())
 	}
-	before, ok1 := a.GetOldObject().(*corev1.Pod)
-	after, ok2 := a.GetObject().(*corev1.Pod)
+	oldPod, ok1 := a.GetOldObject().(*corev1.Pod)
+	newPod, ok2 := a.GetObject().(*corev1.Pod)
 	if !ok1 || !ok2 {
 		return forbid(a, "unexpected type %T", a.GetObject())
 	}
-	if before.Spec.NodeName != node {
+	if oldPod.Spec.NodeName != node {
 		return forbid(a, "node %q can only update pod status for pods with spec.nodeName set to itself", node)
 	}
-	if !equality.Semantic.DeepEqual(before.Labels, after.Labels) {
+	if !equality.Semantic.DeepEqual(oldPod.Labels, newPod.Labels) {
 		return forbid(a, "node %q cannot update labels through pod status", node)
 	}
 	// The node could read a claim that it names in the status.
-	if !equality.Semantic.DeepEqual(before.Status.ResourceClaimStatuses, after.Status.ResourceClaimStatuses) {
+	if !equality.Semantic.DeepEqual(oldPod.Status.ResourceClaimStatuses, newPod.Status.ResourceClaimStatuses) {
 		return forbid(a, "node %q cannot update resource claim statuses", node)
 	}
 	return nil

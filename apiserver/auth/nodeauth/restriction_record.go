@@ -16,12 +16,12 @@ import (
 // the pods of other nodes to itself. Other events are not restricted.
 func (r *Restriction) admitRecord(ctx context.Context, node string, a admission.Attributes) error {
 	if a.GetOperation() != admission.Create && hasRecord(a.GetOldObject()) {
-		before, err := recordOf(a, a.GetOldObject())
+		oldRecord, err := recordOf(a, a.GetOldObject())
 		if err != nil {
 			return err
 		}
-		if before.Node != node {
-			return forbid(a, "node %q can only change displacement records about itself, this one is about %q", node, before.Node)
+		if oldRecord.Node != node {
+			return forbid(a, "node %q can only change displacement records about itself, this one is about %q", node, oldRecord.Node)
 		}
 	}
 	if a.GetOperation() == admission.Delete || !hasRecord(a.GetObject()) {

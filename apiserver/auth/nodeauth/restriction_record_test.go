@@ -10,6 +10,7 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
+// event returns an event with a displacement record, which may be nil.
 func event(t *testing.T, record *journal.Displacement) *eventsv1.Event {
 	t.Helper()
 	e := &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "e"}}
@@ -24,35 +25,32 @@ func event(t *testing.T, record *journal.Displacement) *eventsv1.Event {
 	return e
 }
 
-// A compromised node must not write records about other nodes, pods or owners: Avoid Holds would move
-// their pods.
-func TestNodeWritesRecordsAboutItselfOnly(t *testing.T) {
+// A compromised node must not write records about other nodes, pods or owners. The Avoid Holds that
+// follow from records would move their pods.
+func TestNodeWritesOnlyRecordsAboutItself(t *testing.T) {
 	record := func(node, namespace, pod, uid string, owner *journal.Owner) *journal.Displacement {
 		return &journal.Displacement{Node: node, Cause: "pressure", Pod: journal.Pod{Namespace: namespace, Name: pod, UID: uid}, Owner: owner}
 	}
-	mine := record("n1", "a", "mine", "u", nil)
-	broken := event(t, mine)
+	local := record("n1", "a", "local", "u", nil)
+	broken := event(t, local)
 	broken.Annotations[journal.Annotation] = "{"
 	noRecord := event(t, nil)
 	eventOf := func(d *journal.Displacement) *eventsv1.Event { return event(t, d) }
-	check(t, map[string]struct {
-		w    write
-		want string
-	}{
-		"own pod":         {write{admission.Create, "events.k8s.io:events", "", eventOf(mine), nil, "a"}, ""},
-		"core group":      {write{admission.Create, ":events", "", eventOf(record("n2", "a", "mine", "u", nil)), nil, "a"}, "records about itself"},
-		"plain event":     {write{admission.Create, "events.k8s.io:events", "", noRecord, nil, "a"}, ""},
-		"other node":      {write{admission.Create, "events.k8s.io:events", "", eventOf(record("n2", "a", "other", "u", nil)), nil, "a"}, "records about itself"},
-		"no node":         {write{admission.Create, "events.k8s.io:events", "", eventOf(record("", "a", "other", "u", nil)), nil, "a"}, "records about itself"},
-		"other pod":       {write{admission.Create, "events.k8s.io:events", "", eventOf(record("n1", "a", "other", "u", nil)), nil, "a"}, "spec.nodeName set to itself"},
-		"other namespace": {write{admission.Create, "events.k8s.io:events", "", eventOf(record("n1", "b", "mine", "u", nil)), nil, "a"}, "namespace of the event"},
-		"earlier pod":     {write{admission.Create, "events.k8s.io:events", "", eventOf(record("n1", "a", "mine", "old", nil)), nil, "a"}, "existing pods"},
-		"no such pod":     {write{admission.Create, "events.k8s.io:events", "", eventOf(record("n1", "a", "none", "u", nil)), nil, "a"}, "existing pods"},
-		"other owner":     {write{admission.Create, "events.k8s.io:events", "", eventOf(record("n1", "a", "mine", "u", &journal.Owner{Kind: "ReplicaSet", Name: "web", UID: "x"})), nil, "a"}, "owner of the pod"},
-		"unreadable":      {write{admission.Create, "events.k8s.io:events", "", broken, nil, "a"}, "annotation berth.dev/displacement"},
-		"added later":     {write{admission.Update, "events.k8s.io:events", "e", eventOf(record("n2", "a", "other", "u", nil)), noRecord, "a"}, "records about itself"},
-		"overwritten":     {write{admission.Update, "events.k8s.io:events", "e", eventOf(mine), eventOf(record("n2", "a", "other", "u", nil)), "a"}, "change displacement records about itself"},
-		"removed":         {write{admission.Update, "events.k8s.io:events", "e", noRecord, eventOf(record("n2", "a", "other", "u", nil)), "a"}, "change displacement records about itself"},
-		"own, completed":  {write{admission.Update, "events.k8s.io:events", "e", eventOf(mine), eventOf(mine), "a"}, ""},
+	check(t, map[string]writeTest{
+		"pod of the node":    {write{admission.Create, "events.k8s.io:events", "", eventOf(local), nil, "a"}, ""},
+		"core group":         {write{admission.Create, ":events", "", eventOf(record("n2", "a", "local", "u", nil)), nil, "a"}, "records about itself"},
+		"without record":     {write{admission.Create, "events.k8s.io:events", "", noRecord, nil, "a"}, ""},
+		"other node":         {write{admission.Create, "events.k8s.io:events", "", eventOf(record("n2", "a", "other", "u", nil)), nil, "a"}, "records about itself"},
+		"no node":            {write{admission.Create, "events.k8s.io:events", "", eventOf(record("", "a", "other", "u", nil)), nil, "a"}, "records about itself"},
+		"other pod":          {write{admission.Create, "events.k8s.io:events", "", eventOf(record("n1", "a", "other", "u", nil)), nil, "a"}, "spec.nodeName set to itself"},
+		"other namespace":    {write{admission.Create, "events.k8s.io:events", "", eventOf(record("n1", "b", "local", "u", nil)), nil, "a"}, "namespace of the event"},
+		"earlier pod":        {write{admission.Create, "events.k8s.io:events", "", eventOf(record("n1", "a", "local", "old", nil)), nil, "a"}, "existing pods"},
+		"no such pod":        {write{admission.Create, "events.k8s.io:events", "", eventOf(record("n1", "a", "none", "u", nil)), nil, "a"}, "existing pods"},
+		"other owner":        {write{admission.Create, "events.k8s.io:events", "", eventOf(record("n1", "a", "local", "u", &journal.Owner{Kind: "ReplicaSet", Name: "web", UID: "x"})), nil, "a"}, "owner of the pod"},
+		"unreadable":         {write{admission.Create, "events.k8s.io:events", "", broken, nil, "a"}, "annotation berth.dev/displacement"},
+		"added later":        {write{admission.Update, "events.k8s.io:events", "e", eventOf(record("n2", "a", "other", "u", nil)), noRecord, "a"}, "records about itself"},
+		"overwritten":        {write{admission.Update, "events.k8s.io:events", "e", eventOf(local), eventOf(record("n2", "a", "other", "u", nil)), "a"}, "change displacement records about itself"},
+		"removed":            {write{admission.Update, "events.k8s.io:events", "e", noRecord, eventOf(record("n2", "a", "other", "u", nil)), "a"}, "change displacement records about itself"},
+		"record of the node": {write{admission.Update, "events.k8s.io:events", "e", eventOf(local), eventOf(local), "a"}, ""},
 	})
 }

@@ -23,28 +23,28 @@ func (r *Restriction) admitToken(ctx context.Context, node string, a admission.A
 	if !ok {
 		return forbid(a, "unexpected type %T", a.GetObject())
 	}
-	to := req.Spec.BoundObjectRef
+	ref := req.Spec.BoundObjectRef
 	switch {
-	case to == nil || to.APIVersion != "v1" || to.Kind != "Pod" || to.Name == "":
+	case ref == nil || ref.APIVersion != "v1" || ref.Kind != "Pod" || ref.Name == "":
 		return forbid(a, "node requested token not bound to a pod")
-	case to.UID == "":
+	case ref.UID == "":
 		return forbid(a, "node requested token with a pod binding without a uid")
 	}
-	pod, err := r.findPod(ctx, a.GetNamespace(), to.Name)
+	pod, err := r.findPod(ctx, a.GetNamespace(), ref.Name)
 	if err != nil {
 		return admission.NewForbidden(a, err)
 	}
 	switch {
-	case pod.UID != to.UID:
-		return forbid(a, "the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", to.UID)
+	case pod.UID != ref.UID:
+		return forbid(a, "the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", ref.UID)
 	case pod.Spec.NodeName != node:
 		return forbid(a, "node requested token bound to a pod scheduled on a different node")
 	}
 	return r.admitAudience(ctx, pod, req, a)
 }
 
-// admitAudience allows at most one audience. It must be named in the pod's spec, or the node must
-// be authorized for the verb request-serviceaccounts-token-audience. This limits what a compromised
+// admitAudience allows at most one audience. A volume of the pod must request it, or the node
+// must be authorized for the verb request-serviceaccounts-token-audience. This limits what a compromised
 // node can impersonate. An empty audience stands for the API server.
 func (r *Restriction) admitAudience(ctx context.Context, pod *corev1.Pod, req *authenticationv1.TokenRequest, a admission.Attributes) error {
 	audience := ""
@@ -57,8 +57,8 @@ func (r *Restriction) admitAudience(ctx context.Context, pod *corev1.Pod, req *a
 	}
 	var errs []error
 	for i := range pod.Spec.Volumes {
-		named, err := r.providesAudience(ctx, pod, &pod.Spec.Volumes[i], audience)
-		if named {
+		provided, err := r.providesAudience(ctx, pod, &pod.Spec.Volumes[i], audience)
+		if provided {
 			return nil
 		}
 		errs = append(errs, err)
@@ -82,15 +82,15 @@ func (r *Restriction) providesAudience(ctx context.Context, pod *corev1.Pod, v *
 			return true, nil
 		}
 	}
-	driver, err := r.csiDriver(ctx, pod, v)
-	if err != nil || driver == "" {
+	name, err := r.csiDriver(ctx, pod, v)
+	if err != nil || name == "" {
 		return false, ignoreNotFound(err)
 	}
-	found, err := r.client.StorageV1().CSIDrivers().Get(ctx, driver, metav1.GetOptions{})
+	driver, err := r.client.StorageV1().CSIDrivers().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return false, ignoreNotFound(err)
 	}
-	for _, t := range found.Spec.TokenRequests {
+	for _, t := range driver.Spec.TokenRequests {
 		if t.Audience == audience {
 			return true, nil
 		}
@@ -98,24 +98,24 @@ func (r *Restriction) providesAudience(ctx context.Context, pod *corev1.Pod, v *
 	return false, nil
 }
 
-// csiDriver returns the CSI driver of a volume, or "".
+// csiDriver returns the name of the CSI driver of a volume, or "".
 func (r *Restriction) csiDriver(ctx context.Context, pod *corev1.Pod, v *corev1.Volume) (string, error) {
-	claim := ""
+	claimName := ""
 	switch {
 	case v.CSI != nil:
 		return v.CSI.Driver, nil
 	case v.PersistentVolumeClaim != nil:
-		claim = v.PersistentVolumeClaim.ClaimName
+		claimName = v.PersistentVolumeClaim.ClaimName
 	case v.Ephemeral != nil:
-		claim = pod.Name + "-" + v.Name
+		claimName = pod.Name + "-" + v.Name
 	default:
 		return "", nil
 	}
-	found, err := r.client.CoreV1().PersistentVolumeClaims(pod.Namespace).Get(ctx, claim, metav1.GetOptions{})
-	if err != nil || found.Spec.VolumeName == "" {
+	claim, err := r.client.CoreV1().PersistentVolumeClaims(pod.Namespace).Get(ctx, claimName, metav1.GetOptions{})
+	if err != nil || claim.Spec.VolumeName == "" {
 		return "", err
 	}
-	volume, err := r.client.CoreV1().PersistentVolumes().Get(ctx, found.Spec.VolumeName, metav1.GetOptions{})
+	volume, err := r.client.CoreV1().PersistentVolumes().Get(ctx, claim.Spec.VolumeName, metav1.GetOptions{})
 	if err != nil || volume.Spec.CSI == nil {
 		return "", err
 	}

@@ -25,10 +25,10 @@ const (
 
 // Authority is the certificate authority of a cluster. It is safe for concurrent use.
 type Authority struct {
-	dir     string
-	now     func() time.Time
-	key     *ecdsa.PrivateKey
-	signing *ecdsa.PrivateKey
+	dir        string
+	now        func() time.Time
+	key        *ecdsa.PrivateKey
+	signingKey *ecdsa.PrivateKey // of service account tokens
 
 	mu   sync.RWMutex
 	cert *x509.Certificate
@@ -48,7 +48,7 @@ func Open(dir string, now func() time.Time) (*Authority, error) {
 	if err := a.loadCA(); err != nil {
 		return nil, err
 	}
-	a.signing, err = loadOrCreateKey(a.path("sa.key"), false)
+	a.signingKey, err = loadOrCreateKey(a.path("sa.key"), false)
 	return a, err
 }
 
@@ -84,7 +84,7 @@ func (a *Authority) CAPEM() []byte {
 }
 
 // SigningKey returns the key that signs service account tokens.
-func (a *Authority) SigningKey() *ecdsa.PrivateKey { return a.signing }
+func (a *Authority) SigningKey() *ecdsa.PrivateKey { return a.signingKey }
 
 func (a *Authority) path(name string) string { return filepath.Join(a.dir, name) }
 
@@ -185,8 +185,8 @@ func sign(template, parent *x509.Certificate, pub any, key *ecdsa.PrivateKey) (*
 }
 
 // needsRenewal reports whether 70 to 90 % of the certificate's lifetime have passed. The serial
-// number, which is random, selects the share, so that certificates of one day are not renewed at
-// once.
+// number, which is random, selects the share, so that certificates of the same day are renewed at
+// different times.
 func needsRenewal(cert *x509.Certificate, now time.Time) bool {
 	const steps = 1000
 	step := new(big.Int).Mod(cert.SerialNumber, big.NewInt(steps)).Int64()

@@ -16,11 +16,12 @@ import (
 
 var start = time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
 
-func at(now time.Time) func() time.Time { return func() time.Time { return now } }
+// clockAt returns a clock that always returns now.
+func clockAt(now time.Time) func() time.Time { return func() time.Time { return now } }
 
 func open(t *testing.T, dir string, now time.Time) *Authority {
 	t.Helper()
-	a, err := Open(dir, at(now))
+	a, err := Open(dir, clockAt(now))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,6 +37,7 @@ func read(t *testing.T, path string) []byte {
 	return data
 }
 
+// verify verifies cert with the CA at the given time and returns the parsed certificate.
 func verify(t *testing.T, ca, cert []byte, now time.Time, opts x509.VerifyOptions) *x509.Certificate {
 	t.Helper()
 	leaf, err := parseCert(cert)
@@ -56,10 +58,10 @@ func TestOpenReusesAuthority(t *testing.T) {
 	first := open(t, dir, start)
 	second := open(t, dir, start.AddDate(0, 1, 0))
 	if !bytes.Equal(first.CAPEM(), second.CAPEM()) {
-		t.Error("the CA changed over a restart")
+		t.Error("the CA changed after a restart")
 	}
 	if !first.SigningKey().Equal(second.SigningKey()) {
-		t.Error("the token key changed over a restart")
+		t.Error("the token key changed after a restart")
 	}
 	if _, _, err := first.ServingPair(APIServerAltNames(nil)); err != nil {
 		t.Fatal(err)
@@ -84,7 +86,7 @@ func TestOpenReusesAuthority(t *testing.T) {
 	}
 }
 
-func TestServingPairNames(t *testing.T) {
+func TestServingPairIsRenewedForNewNames(t *testing.T) {
 	dir := t.TempDir()
 	a := open(t, dir, start)
 	certFile, _, err := a.ServingPair(APIServerAltNames(net.IPv4(10, 96, 0, 1), "0.0.0.0", "node.example"))
@@ -95,33 +97,33 @@ func TestServingPairNames(t *testing.T) {
 	for _, name := range []string{"localhost", "127.0.0.1", "10.96.0.1", "kubernetes.default.svc", "node.example"} {
 		verify(t, a.CAPEM(), first, start, x509.VerifyOptions{DNSName: name})
 	}
-	checkPair := func(reason string, now time.Time, change bool, hosts ...string) {
+	checkPair := func(reason string, now time.Time, wantChange bool, hosts ...string) {
 		t.Helper()
 		a := open(t, dir, now)
 		if _, _, err := a.ServingPair(APIServerAltNames(net.IPv4(10, 96, 0, 1), hosts...)); err != nil {
 			t.Fatal(err)
 		}
-		if changed := !bytes.Equal(first, read(t, certFile)); changed != change {
-			t.Errorf("%s: certificate changed is %v, want %v", reason, changed, change)
+		if changed := !bytes.Equal(first, read(t, certFile)); changed != wantChange {
+			t.Errorf("%s: certificate changed is %v, want %v", reason, changed, wantChange)
 		}
 		first = read(t, certFile)
 	}
 	checkPair("same names", start.AddDate(0, 1, 0), false)
 	checkPair("a new address", start, true, "192.0.2.7")
-	checkPair("91 % of its lifetime over", start.AddDate(0, 11, 0), true, "192.0.2.7")
+	checkPair("after 91 % of its lifetime", start.AddDate(0, 11, 0), true, "192.0.2.7")
 }
 
 func TestRenewedCAVerifiesOldCertificates(t *testing.T) {
 	dir := t.TempDir()
 	old := open(t, dir, start)
 	nearExpiry := start.Add(caLifetime - 200*24*time.Hour)
-	cert, _, err := func() ([]byte, []byte, error) { old.now = at(nearExpiry); return old.ClientPEM(Admin()) }()
+	cert, _, err := func() ([]byte, []byte, error) { old.now = clockAt(nearExpiry); return old.ClientPEM(Admin()) }()
 	if err != nil {
 		t.Fatal(err)
 	}
 	leaf, _ := parseCert(cert)
 	if leaf.NotAfter.After(start.Add(caLifetime)) {
-		t.Errorf("a certificate expires after its CA: %v", leaf.NotAfter)
+		t.Errorf("a certificate expires at %v, after its CA", leaf.NotAfter)
 	}
 	renewed := open(t, dir, nearExpiry)
 	if bytes.Equal(old.CAPEM(), renewed.CAPEM()) {
@@ -135,10 +137,10 @@ func TestDamagedFilesAreErrors(t *testing.T) {
 		corrupt func(dir string) error
 		want    string
 	}{
-		"CA key lost":       {func(dir string) error { return os.Remove(filepath.Join(dir, "ca.key")) }, "ca.key is missing"},
-		"CA key of another": {func(dir string) error { return os.Rename(filepath.Join(dir, "sa.key"), filepath.Join(dir, "ca.key")) }, "does not match"},
-		"garbage":           {func(dir string) error { return os.WriteFile(filepath.Join(dir, "ca.crt"), []byte("x"), 0o600) }, "ca.crt: want a PEM block"},
-		"invalid token key": {func(dir string) error { return os.WriteFile(filepath.Join(dir, "sa.key"), []byte("x"), 0o600) }, "sa.key: must contain one PEM block"},
+		"missing CA key":         {func(dir string) error { return os.Remove(filepath.Join(dir, "ca.key")) }, "ca.key is missing"},
+		"another CA key":         {func(dir string) error { return os.Rename(filepath.Join(dir, "sa.key"), filepath.Join(dir, "ca.key")) }, "does not match"},
+		"invalid CA certificate": {func(dir string) error { return os.WriteFile(filepath.Join(dir, "ca.crt"), []byte("x"), 0o600) }, "ca.crt: want a PEM block"},
+		"invalid token key":      {func(dir string) error { return os.WriteFile(filepath.Join(dir, "sa.key"), []byte("x"), 0o600) }, "sa.key: must contain one PEM block"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -146,7 +148,7 @@ func TestDamagedFilesAreErrors(t *testing.T) {
 			if err := tc.corrupt(dir); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Open(dir, at(start)); err == nil || !strings.Contains(err.Error(), tc.want) {
+			if _, err := Open(dir, clockAt(start)); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error %v, want %q", err, tc.want)
 			}
 		})
@@ -159,7 +161,7 @@ func TestKubeconfigIsReusedWhileCurrent(t *testing.T) {
 	path := filepath.Join(dir, "kubeconfig")
 	write := func(now time.Time, server string, id Identity) []byte {
 		t.Helper()
-		a.now = at(now)
+		a.now = clockAt(now)
 		if err := a.Kubeconfig(path, server, id); err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +174,7 @@ func TestKubeconfigIsReusedWhileCurrent(t *testing.T) {
 	}
 	leaf := verify(t, cfg.CAData, cfg.CertData, start, x509.VerifyOptions{KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 	if leaf.Subject.CommonName != "kubernetes-admin" || !slices.Equal(leaf.Subject.Organization, []string{"system:masters"}) {
-		t.Errorf("subject %v", leaf.Subject)
+		t.Errorf("subject %v, want CN kubernetes-admin, O system:masters", leaf.Subject)
 	}
 	if !bytes.Equal(first, write(start.AddDate(0, 1, 0), "https://127.0.0.1:6443", Admin())) {
 		t.Error("a current kubeconfig was rewritten")

@@ -1,11 +1,13 @@
 // Package pki is the certificate authority of a cluster. Its files are in DATA-DIR/pki:
 //
-//	ca.key, ca.crt                the CA, which signs all certificates
+//	ca.key, ca.crt                the CA, which signs all other certificates
 //	apiserver.key, apiserver.crt  serving certificate of the API server
+//	front-proxy-ca.key, .crt      the CA of the certificate for aggregated API servers
+//	front-proxy-client.key, .crt  client certificate for aggregated API servers
 //	sa.key                        key that signs service account tokens (ES256)
 //
-// It creates missing files and renews certificates at 70 to 90 % of their lifetime or if the serving names
-// change. Client certificates are issued into kubeconfig files and not stored.
+// It creates missing files and renews certificates at 70 to 90 % of their lifetime or if the serving
+// names change. Other client certificates are not stored in the directory.
 //
 // Invariants:
 //
@@ -18,6 +20,5 @@
 // A node agent serves with its client certificate. The API server checks the name of the node in
 // the certificate and not the address.
 //
-// Differences from kubeadm: there is one CA instead of three (cluster, front proxy, etcd), and
-// certificates are renewed automatically.
+// Differences from kubeadm: there is no CA of etcd, and certificates are renewed automatically.
 package pki

@@ -67,7 +67,7 @@ func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: keyBlock, Bytes: der}), nil
 }
 
-// readKey reads an EC private key. It returns os.ErrNotExist if there is no file.
+// readKey reads an EC private key. If there is no file, the error wraps os.ErrNotExist.
 func readKey(path string) (*ecdsa.PrivateKey, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -84,7 +84,7 @@ func readKey(path string) (*ecdsa.PrivateKey, error) {
 	return key, nil
 }
 
-// readCert reads a certificate. It returns os.ErrNotExist if there is no file.
+// readCert reads a certificate. If there is no file, the error wraps os.ErrNotExist.
 func readCert(path string) (*x509.Certificate, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

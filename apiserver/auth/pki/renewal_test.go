@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-func TestRunRenewal(t *testing.T) {
+func TestRunRenewalRenewsAndReportsErrors(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		a, err := Open(dir, nil)
@@ -31,13 +31,13 @@ func TestRunRenewal(t *testing.T) {
 			return read(t, certFile)
 		}
 		if !bytes.Equal(first, after(leafLifetime/2)) {
-			t.Error("renewed in its first half")
+			t.Error("the certificate was renewed in the first half of its lifetime")
 		}
 		if bytes.Equal(first, after(leafLifetime/100*41)) {
-			t.Error("not renewed after 91 % of its lifetime")
+			t.Error("the certificate was not renewed after 91 % of its lifetime")
 		}
 		if len(failures) != 0 {
-			t.Errorf("failures: %v", failures)
+			t.Errorf("errors %v, want none", failures)
 		}
 		if err := os.WriteFile(filepath.Join(dir, "apiserver.crt"), []byte("x"), 0o600); err != nil {
 			t.Fatal(err)

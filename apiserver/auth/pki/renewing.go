@@ -10,9 +10,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Renewing is a certificate in memory that is replaced before it expires. It is a
+// RenewingCertificate is a certificate in memory that is replaced before it expires. It is a
 // dynamiccertificates.CertKeyContentProvider. It is safe for concurrent use.
-type Renewing struct {
+type RenewingCertificate struct {
 	name  string
 	issue func() (certPEM, keyPEM []byte, err error)
 	now   func() time.Time
@@ -23,27 +23,27 @@ type Renewing struct {
 	listeners       []dynamiccertificates.Listener
 }
 
-var _ dynamiccertificates.CertKeyContentProvider = &Renewing{}
+var _ dynamiccertificates.CertKeyContentProvider = &RenewingCertificate{}
 
 // RenewingServing returns a serving certificate of a component, see ServingPEM.
-func (a *Authority) RenewingServing(component string, names AltNames) (*Renewing, error) {
+func (a *Authority) RenewingServing(component string, names AltNames) (*RenewingCertificate, error) {
 	return a.newRenewing(component+"-serving", func() ([]byte, []byte, error) { return a.ServingPEM(component, names) })
 }
 
 // RenewingClient returns a client certificate, see ClientPEM.
-func (a *Authority) RenewingClient(id Identity) (*Renewing, error) {
+func (a *Authority) RenewingClient(id Identity) (*RenewingCertificate, error) {
 	return a.newRenewing(id.Name, func() ([]byte, []byte, error) { return a.ClientPEM(id) })
 }
 
-func (a *Authority) newRenewing(name string, issue func() (certPEM, keyPEM []byte, err error)) (*Renewing, error) {
-	r := &Renewing{name: name, issue: issue, now: a.now}
+func (a *Authority) newRenewing(name string, issue func() (certPEM, keyPEM []byte, err error)) (*RenewingCertificate, error) {
+	r := &RenewingCertificate{name: name, issue: issue, now: a.now}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r, r.renew()
 }
 
 // renew replaces the certificate. The caller must hold the lock.
-func (r *Renewing) renew() error {
+func (r *RenewingCertificate) renew() error {
 	certPEM, keyPEM, err := r.issue()
 	if err != nil {
 		return err
@@ -60,9 +60,9 @@ func (r *Renewing) renew() error {
 	return nil
 }
 
-// renewIfDue renews the certificate if it is due. After an error, the old one stays. The caller must hold
-// the lock.
-func (r *Renewing) renewIfDue() {
+// renewIfDue renews the certificate if it is due. After an error, it keeps the old one. The caller must
+// hold the lock.
+func (r *RenewingCertificate) renewIfDue() {
 	if !needsRenewal(r.pair.Leaf, r.now()) {
 		return
 	}
@@ -72,7 +72,7 @@ func (r *Renewing) renewIfDue() {
 }
 
 // Certificate returns the current certificate with its key.
-func (r *Renewing) Certificate() *tls.Certificate {
+func (r *RenewingCertificate) Certificate() *tls.Certificate {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.renewIfDue()
@@ -80,17 +80,17 @@ func (r *Renewing) Certificate() *tls.Certificate {
 }
 
 // AddListener implements dynamiccertificates.Notifier.
-func (r *Renewing) AddListener(l dynamiccertificates.Listener) {
+func (r *RenewingCertificate) AddListener(l dynamiccertificates.Listener) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.listeners = append(r.listeners, l)
 }
 
 // Name implements dynamiccertificates.CertKeyContentProvider.
-func (r *Renewing) Name() string { return r.name }
+func (r *RenewingCertificate) Name() string { return r.name }
 
 // CurrentCertKeyContent implements dynamiccertificates.CertKeyContentProvider.
-func (r *Renewing) CurrentCertKeyContent() (certPEM, keyPEM []byte) {
+func (r *RenewingCertificate) CurrentCertKeyContent() (certPEM, keyPEM []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.renewIfDue()

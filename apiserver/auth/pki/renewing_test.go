@@ -3,14 +3,16 @@ package pki
 import (
 	"bytes"
 	"errors"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
 	"k8s.io/component-base/metrics/legacyregistry"
 )
 
-// Certificates are renewed between 70 and 90 % of their lifetime, not all at once.
-func TestRenewing(t *testing.T) {
+// Certificates are renewed between 70 and 90 % of their lifetime, at different times.
+func TestCertificatesAreRenewedAtDifferentTimes(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	now := start
 	a, err := Open(t.TempDir(), func() time.Time { return now })
@@ -32,20 +34,20 @@ func TestRenewing(t *testing.T) {
 				break
 			}
 			if percent == 100 {
-				t.Fatal("not renewed before it expired")
+				t.Fatal("the certificate was not renewed before it expired")
 			}
 		}
 		if leaf := r.Certificate().Leaf; !leaf.NotBefore.After(start) {
-			t.Errorf("the renewed certificate is valid from %v", leaf.NotBefore)
+			t.Errorf("the renewed certificate is valid from %v, want after %v", leaf.NotBefore, start)
 		}
 	}
 	for percent := range renewedAt {
 		if percent < 70 || percent > 91 {
-			t.Errorf("renewed at %d %% of its lifetime", percent)
+			t.Errorf("renewed at %d %% of the lifetime, want 70 to 91 %%", percent)
 		}
 	}
 	if len(renewedAt) < 3 {
-		t.Errorf("20 certificates are renewed at the same times: %v", renewedAt)
+		t.Errorf("20 certificates were renewed at %v %% of the lifetime, want at least 3 different times", slices.Sorted(maps.Keys(renewedAt)))
 	}
 	families, err := legacyregistry.DefaultGatherer.Gather()
 	if err != nil {
@@ -56,7 +58,7 @@ func TestRenewing(t *testing.T) {
 			return
 		}
 	}
-	t.Error("no metric of the expiry")
+	t.Error("metric berth_certificate_not_after_timestamp_seconds is missing")
 }
 
 // A certificate that cannot be renewed stays in use.
@@ -70,10 +72,10 @@ func TestRenewalFailureKeepsCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := r.Certificate()
+	original := r.Certificate()
 	r.issue = func() ([]byte, []byte, error) { return nil, nil, errors.New("no disk") }
 	now = now.Add(leafLifetime * 95 / 100)
-	if r.Certificate() != before {
-		t.Error("the certificate was replaced")
+	if r.Certificate() != original {
+		t.Error("the certificate was replaced after a failed renewal")
 	}
 }

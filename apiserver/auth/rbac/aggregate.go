@@ -76,8 +76,8 @@ func (a *Aggregator) Run(ctx context.Context) {
 }
 
 func (a *Aggregator) processNextWorkItem(ctx context.Context) bool {
-	name, quit := a.queue.Get()
-	if quit {
+	name, shutdown := a.queue.Get()
+	if shutdown {
 		return false
 	}
 	defer a.queue.Done(name)
@@ -113,25 +113,25 @@ func (a *Aggregator) syncClusterRole(ctx context.Context, name string) error {
 	return err
 }
 
-// aggregatedRules returns the distinct rules of the roles that the selectors of into match, sorted
+// aggregatedRules returns the distinct rules of the roles that the selectors of aggregated match, sorted
 // by role name within each selector.
-func (a *Aggregator) aggregatedRules(into *rbacv1.ClusterRole) ([]rbacv1.PolicyRule, error) {
+func (a *Aggregator) aggregatedRules(aggregated *rbacv1.ClusterRole) ([]rbacv1.PolicyRule, error) {
 	var rules []rbacv1.PolicyRule
-	for i := range into.AggregationRule.ClusterRoleSelectors {
-		selector, err := metav1.LabelSelectorAsSelector(&into.AggregationRule.ClusterRoleSelectors[i])
+	for i := range aggregated.AggregationRule.ClusterRoleSelectors {
+		selector, err := metav1.LabelSelectorAsSelector(&aggregated.AggregationRule.ClusterRoleSelectors[i])
 		if err != nil {
-			return nil, fmt.Errorf("clusterrole %s: aggregationRule.clusterRoleSelectors[%d]: %w", into.Name, i, err)
+			return nil, fmt.Errorf("clusterrole %s: aggregationRule.clusterRoleSelectors[%d]: %w", aggregated.Name, i, err)
 		}
-		parts, err := a.roles.List(selector)
+		sources, err := a.roles.List(selector)
 		if err != nil {
 			return nil, err
 		}
-		slices.SortFunc(parts, func(x, y *rbacv1.ClusterRole) int { return strings.Compare(x.Name, y.Name) })
-		for _, part := range parts {
-			if part.Name == into.Name {
+		slices.SortFunc(sources, func(x, y *rbacv1.ClusterRole) int { return strings.Compare(x.Name, y.Name) })
+		for _, source := range sources {
+			if source.Name == aggregated.Name {
 				continue
 			}
-			for _, rule := range part.Rules {
+			for _, rule := range source.Rules {
 				if !slices.ContainsFunc(rules, func(r rbacv1.PolicyRule) bool { return equality.Semantic.DeepEqual(r, rule) }) {
 					rules = append(rules, rule)
 				}

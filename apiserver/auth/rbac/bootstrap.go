@@ -18,21 +18,21 @@ import (
 // Bootstrap creates the built-in roles and bindings and adds missing rules and subjects. It skips
 // objects annotated with rbac.authorization.kubernetes.io/autoupdate=false and creates the
 // namespace kube-system if needed. It retries until ctx is done, because other servers may write
-// concurrently; the error then names the failed object.
+// concurrently. The error then names the failed object.
 func Bootstrap(ctx context.Context, client kubernetes.Interface) error {
-	var last error
+	var lastErr error
 	err := wait.PollUntilContextCancel(ctx, 200*time.Millisecond, true, func(ctx context.Context) (bool, error) {
-		last = reconcileAll(ctx, client)
-		return last == nil, nil
+		lastErr = reconcileAll(ctx, client)
+		return lastErr == nil, nil
 	})
-	if err != nil && last != nil {
-		return fmt.Errorf("creating the built-in roles: %w", last)
+	if err != nil && lastErr != nil {
+		return fmt.Errorf("creating the built-in roles: %w", lastErr)
 	}
 	return err
 }
 
-// bootstrapWorkers is the number of concurrent reconciles. Sequential
-// reconciles would delay a start by a hundred disk syncs.
+// bootstrapWorkers is the number of concurrent reconciles. Sequential reconciles would delay the start
+// by about a hundred disk syncs.
 const bootstrapWorkers = 16
 
 // reconcileAll reconciles roles before bindings, so that no binding refers to a missing role.

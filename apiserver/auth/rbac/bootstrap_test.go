@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 
@@ -52,7 +53,7 @@ func TestBootstrapRestoresMissingObjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := find(t, "system:kube-scheduler").Rules
+	want := builtInRole(t, "system:kube-scheduler").Rules
 	if len(got.Rules) < len(want) || !slices.ContainsFunc(got.Rules, func(r rbacv1.PolicyRule) bool { return equality.Semantic.DeepEqual(r, extra) }) {
 		t.Errorf("%d rules, want the %d of the policy and the added one", len(got.Rules), len(want))
 	}
@@ -60,18 +61,19 @@ func TestBootstrapRestoresMissingObjects(t *testing.T) {
 		t.Error("a role with autoupdate=false was changed")
 	}
 	if _, err := client.RbacV1().ClusterRoleBindings().Get(t.Context(), "system:basic-user", metav1.GetOptions{}); err != nil {
-		t.Error(err)
+		t.Errorf("a deleted binding was not restored: %v", err)
 	}
 }
 
-func find(t *testing.T, name string) *rbacv1.ClusterRole {
+// builtInRole returns a ClusterRole of the policy.
+func builtInRole(t *testing.T, name string) *rbacv1.ClusterRole {
 	t.Helper()
 	for _, r := range policy.ClusterRoles() {
 		if r.Name == name {
 			return r
 		}
 	}
-	t.Fatalf("no built-in role %s", name)
+	t.Fatalf("the policy has no ClusterRole %s", name)
 	return nil
 }
 
@@ -90,7 +92,7 @@ func TestAggregationFollowsLabels(t *testing.T) {
 	go func() { a.Run(ctx); close(done) }()
 	defer func() { cancel(); <-done; factory.Shutdown() }()
 	factory.Start(ctx.Done())
-	has := func(name, resource string) func(context.Context) (bool, error) {
+	hasRule := func(name, resource string) func(context.Context) (bool, error) {
 		return func(ctx context.Context) (bool, error) {
 			r, err := client.RbacV1().ClusterRoles().Get(ctx, name, metav1.GetOptions{})
 			return err == nil && slices.ContainsFunc(r.Rules, func(p rbacv1.PolicyRule) bool { return slices.Contains(p.Resources, resource) }), nil
@@ -98,8 +100,8 @@ func TestAggregationFollowsLabels(t *testing.T) {
 	}
 	eventually := func(name, resource string) {
 		t.Helper()
-		if err := wait.PollUntilContextTimeout(ctx, 5*time.Millisecond, 10*time.Second, true, has(name, resource)); err != nil {
-			t.Fatalf("role %s never got %s", name, resource)
+		if err := wait.PollUntilContextTimeout(ctx, 5*time.Millisecond, 10*time.Second, true, hasRule(name, resource)); err != nil {
+			t.Fatalf("role %s has no rule for %s after 10 s", name, resource)
 		}
 	}
 	eventually("view", "configmaps")
@@ -157,7 +159,7 @@ func TestBuiltInPermissions(t *testing.T) {
 	} {
 		for _, request := range tc.requests {
 			decision, _, _ := NewAuthorizer(r).Authorize(t.Context(), parseRequest(tc.u, "a", request))
-			if got := decision == 1; got != tc.want {
+			if got := decision == authorizer.DecisionAllow; got != tc.want {
 				t.Errorf("%s: %s: allowed %v, want %v", tc.u.GetName(), request, got, tc.want)
 			}
 		}

@@ -11,15 +11,15 @@ import (
 // compactRules merges single-verb rules (as returned by validation.Covers) that differ only in the
 // verb, and sorts the result.
 func compactRules(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
-	at := map[string]int{}
+	index := map[string]int{}
 	var out []rbacv1.PolicyRule
 	for _, rule := range rules {
 		key := rule
 		key.Verbs = nil
-		k := ruleString(key)
-		i, known := at[k]
-		if !known {
-			at[k] = len(out)
+		text := ruleString(key)
+		i, ok := index[text]
+		if !ok {
+			index[text] = len(out)
 			rule.Verbs = slices.Clone(rule.Verbs)
 			out = append(out, rule)
 			continue

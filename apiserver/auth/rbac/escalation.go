@@ -97,19 +97,19 @@ func (e *Escalation) Validate(ctx context.Context, a admission.Attributes, _ adm
 }
 
 func (e *Escalation) checkClusterRole(ctx context.Context, a admission.Attributes, role *rbacv1.ClusterRole) error {
-	var before *rbacv1.AggregationRule
+	var previousRule *rbacv1.AggregationRule
 	if old, ok := a.GetOldObject().(*rbacv1.ClusterRole); ok && old != nil {
-		before = old.AggregationRule
+		previousRule = old.AggregationRule
 	}
-	if role.AggregationRule == nil || equality.Semantic.DeepEqual(before, role.AggregationRule) {
+	if role.AggregationRule == nil || equality.Semantic.DeepEqual(previousRule, role.AggregationRule) {
 		return e.checkRules(ctx, a, role.Rules)
 	}
 	// The roles that a selector will match in the future are unknown, so require all permissions.
-	everything := []rbacv1.PolicyRule{
+	allRules := []rbacv1.PolicyRule{
 		{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}},
 		{Verbs: []string{"*"}, NonResourceURLs: []string{"*"}},
 	}
-	if e.mayEscalate(ctx, a) || e.confirmNoEscalation(ctx, a, everything) == nil {
+	if e.mayEscalate(ctx, a) || e.confirmNoEscalation(ctx, a, allRules) == nil {
 		return nil
 	}
 	return admission.NewForbidden(a, errors.New("must have cluster-admin privileges to use an aggregationRule"))
@@ -169,12 +169,12 @@ func (e *Escalation) confirmNoEscalation(ctx context.Context, a admission.Attrib
 	for _, rule := range compactRules(missing) {
 		lines = append(lines, ruleString(rule))
 	}
-	msg := fmt.Sprintf("user %q (groups=%q) is attempting to grant RBAC permissions not currently held:\n%s",
+	message := fmt.Sprintf("user %q (groups=%q) is attempting to grant RBAC permissions not currently held:\n%s",
 		a.GetUserInfo().GetName(), a.GetUserInfo().GetGroups(), strings.Join(lines, "\n"))
 	if resolveErr != nil {
-		msg += fmt.Sprintf("; resolution errors: %v", resolveErr)
+		message += fmt.Sprintf("; resolution errors: %v", resolveErr)
 	}
-	return errors.New(msg)
+	return errors.New(message)
 }
 
 // isOnlyMutatingGCFields reports whether an update changes only the fields that the garbage

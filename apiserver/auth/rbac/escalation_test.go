@@ -23,14 +23,14 @@ func newAttributes(u user.Info, obj, old runtime.Object, namespace, name, resour
 
 func TestEscalationIsForbidden(t *testing.T) {
 	secrets := rbacv1.PolicyRule{Verbs: []string{"get", "list"}, APIGroups: []string{""}, Resources: []string{"secrets"}}
-	all := rbacv1.PolicyRule{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}}
-	on := func(verb string, names ...string) rbacv1.PolicyRule {
+	allResources := rbacv1.PolicyRule{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}}
+	rbacRule := func(verb string, names ...string) rbacv1.PolicyRule {
 		return rbacv1.PolicyRule{Verbs: []string{verb}, APIGroups: []string{rbacv1.GroupName}, Resources: []string{"roles", "clusterroles"}, ResourceNames: names}
 	}
 	subject := func(name string) rbacv1.Subject { return rbacv1.Subject{Kind: "User", Name: name} }
-	_, factory, _ := cluster(t,
-		role("ClusterRole", "", "reader", readPods), role("ClusterRole", "", "secrets", secrets), role("ClusterRole", "", "all", all),
-		role("ClusterRole", "", "escalator", on("escalate")), role("ClusterRole", "", "binder", on("bind", "secrets")),
+	_, factory, _ := newTestResolver(t,
+		role("ClusterRole", "", "reader", readPods), role("ClusterRole", "", "secrets", secrets), role("ClusterRole", "", "all", allResources),
+		role("ClusterRole", "", "escalator", rbacRule("escalate")), role("ClusterRole", "", "binder", rbacRule("bind", "secrets")),
 		binding("a", "ann", "ClusterRole", "reader", subject("ann")),
 		binding("a", "esc", "ClusterRole", "escalator", subject("esc")),
 		binding("a", "bin", "ClusterRole", "binder", subject("bin")),
@@ -57,7 +57,7 @@ func TestEscalationIsForbidden(t *testing.T) {
 	}{
 		"held":                               {"ann", "a", "roles", role("Role", "a", "r", readPods), nil, ""},
 		"not held":                           {"ann", "a", "roles", role("Role", "a", "r", readPods, secrets), nil, `user "ann" (groups=["g"])` + notHeld},
-		"held elsewhere":                     {"ann", "b", "roles", role("Role", "b", "r", readPods), nil, "not currently held"},
+		"held in another namespace":          {"ann", "b", "roles", role("Role", "b", "r", readPods), nil, "not currently held"},
 		"held in a namespace only":           {"ann", "", "clusterroles", role("ClusterRole", "", "r", readPods), nil, "not currently held"},
 		"update":                             {"ann", "a", "roles", role("Role", "a", "r", secrets), role("Role", "a", "r", readPods), notHeld},
 		"update of owners":                   {"ann", "a", "roles", owned, role("Role", "a", "r", secrets), ""},
@@ -69,9 +69,9 @@ func TestEscalationIsForbidden(t *testing.T) {
 		"binding to a missing role":          {"ann", "a", "rolebindings", binding("a", "b", "ClusterRole", "missing"), nil, "not found"},
 		"cluster binding":                    {"ann", "", "clusterrolebindings", binding("", "b", "ClusterRole", "reader"), nil, "not currently held"},
 		"aggregation":                        {"ann", "", "clusterroles", aggregating, nil, "must have cluster-admin privileges to use an aggregationRule"},
-		"all verbs, so escalate too":         {"root", "", "clusterroles", aggregating, nil, ""},
-		"all resources":                      {"root", "", "clusterroles", role("ClusterRole", "", "r", all), nil, ""},
-		"masters":                            {"", "", "clusterroles", aggregating, nil, ""},
+		"verb escalate through all verbs":    {"root", "", "clusterroles", aggregating, nil, ""},
+		"all resources":                      {"root", "", "clusterroles", role("ClusterRole", "", "r", allResources), nil, ""},
+		"group system:masters":               {"", "", "clusterroles", aggregating, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := &user.DefaultInfo{Name: tc.user, Groups: []string{"g"}}

@@ -16,7 +16,7 @@ const bySubject = "berth/subject"
 
 // indexBySubject adds the index to an informer that lacks it.
 func indexBySubject(informer cache.SharedIndexInformer) error {
-	if _, exists := informer.GetIndexer().GetIndexers()[bySubject]; exists {
+	if _, ok := informer.GetIndexer().GetIndexers()[bySubject]; ok {
 		return nil
 	}
 	return informer.AddIndexers(cache.Indexers{bySubject: subjectKeys})
@@ -60,8 +60,8 @@ func groupKey(namespace, name string) string { return namespace + "/group/" + na
 func bindingsOf[T comparable](index cache.Indexer, namespace string, u user.Info) ([]T, error) {
 	var out []T
 	add := func(key string) error {
-		found, err := index.ByIndex(bySubject, key)
-		for _, obj := range found {
+		objs, err := index.ByIndex(bySubject, key)
+		for _, obj := range objs {
 			if b, ok := obj.(T); ok && !slices.Contains(out, b) {
 				out = append(out, b)
 			}

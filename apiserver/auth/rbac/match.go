@@ -32,9 +32,10 @@ func ruleAllows(a authorizer.Attributes, rule *rbacv1.PolicyRule) bool {
 		(len(rule.ResourceNames) == 0 || slices.Contains(rule.ResourceNames, a.GetName()))
 }
 
-func matchesAny(set []string, all, want string) bool {
+// matchesAny reports whether set contains value or the wildcard all.
+func matchesAny(set []string, all, value string) bool {
 	for _, s := range set {
-		if s == all || s == want {
+		if s == all || s == value {
 			return true
 		}
 	}
@@ -55,8 +56,8 @@ func resourceMatches(set []string, resource, subresource string) bool {
 			}
 			continue
 		}
-		left, right, ok := strings.Cut(s, "/")
-		if ok && right == subresource && (left == resource || left == "*") {
+		name, sub, ok := strings.Cut(s, "/")
+		if ok && sub == subresource && (name == resource || name == "*") {
 			return true
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// parseRequest parses a request such as "get apps/deployments/scale name" or "get /path".
+// parseRequest parses a request such as "get apps:deployments/scale name" or "get /path".
 func parseRequest(u user.Info, namespace, request string) authorizer.AttributesRecord {
 	f := strings.Fields(request)
 	a := authorizer.AttributesRecord{User: u, Verb: f[0], Namespace: namespace}
@@ -26,13 +26,13 @@ func parseRequest(u user.Info, namespace, request string) authorizer.AttributesR
 	if len(f) > 2 {
 		a.Name = f[2]
 	}
-	group, rest, _ := strings.Cut(f[1], ":")
+	group, path, _ := strings.Cut(f[1], ":")
 	a.APIGroup = group
-	a.Resource, a.Subresource, _ = strings.Cut(rest, "/")
+	a.Resource, a.Subresource, _ = strings.Cut(path, "/")
 	return a
 }
 
-func TestAllows(t *testing.T) {
+func TestAllowsMatchesRules(t *testing.T) {
 	rule := func(verbs, groups, resources, names string) rbacv1.PolicyRule {
 		split := func(s string) []string {
 			if s == "core" {
@@ -46,45 +46,45 @@ func TestAllows(t *testing.T) {
 		return rbacv1.PolicyRule{Verbs: strings.Fields(verbs), NonResourceURLs: urls}
 	}
 	for name, tc := range map[string]struct {
-		rule rbacv1.PolicyRule
-		yes  []string
-		no   []string
+		rule     rbacv1.PolicyRule
+		allowed  []string
+		rejected []string
 	}{
 		"plain": {
-			rule: rule("get list", "core", "pods", ""),
-			yes:  []string{"get :pods x", "list :pods"},
-			no:   []string{"watch :pods", "get :pods/log x", "get apps:pods x", "get :services x", "get /pods"},
+			rule:     rule("get list", "core", "pods", ""),
+			allowed:  []string{"get :pods x", "list :pods"},
+			rejected: []string{"watch :pods", "get :pods/log x", "get apps:pods x", "get :services x", "get /pods"},
 		},
 		"everything": {
-			rule: rule("*", "*", "*", ""),
-			yes:  []string{"get :pods x", "update apps:deployments/scale x"},
-			no:   []string{"get /healthz"},
+			rule:     rule("*", "*", "*", ""),
+			allowed:  []string{"get :pods x", "update apps:deployments/scale x"},
+			rejected: []string{"get /healthz"},
 		},
 		"subresource": {
-			rule: rule("get", "core", "pods/log", ""),
-			yes:  []string{"get :pods/log x"},
-			no:   []string{"get :pods x", "get :pods/status x"},
+			rule:     rule("get", "core", "pods/log", ""),
+			allowed:  []string{"get :pods/log x"},
+			rejected: []string{"get :pods x", "get :pods/status x"},
 		},
 		"subresource of all": {
-			rule: rule("get", "*", "*/scale", ""),
-			yes:  []string{"get apps:deployments/scale x", "get :replicationcontrollers/scale x"},
-			no:   []string{"get apps:deployments x", "get apps:deployments/status x"},
+			rule:     rule("get", "*", "*/scale", ""),
+			allowed:  []string{"get apps:deployments/scale x", "get :replicationcontrollers/scale x"},
+			rejected: []string{"get apps:deployments x", "get apps:deployments/status x"},
 		},
 		"pods/* is a literal": {
-			rule: rule("get", "core", "pods/*", ""),
-			no:   []string{"get :pods x", "get :pods/log x"},
+			rule:     rule("get", "core", "pods/*", ""),
+			rejected: []string{"get :pods x", "get :pods/log x"},
 		},
 		"names": {
-			rule: rule("get", "core", "secrets", "a b"),
-			yes:  []string{"get :secrets a", "get :secrets b"},
-			no:   []string{"get :secrets c", "get :secrets"},
+			rule:     rule("get", "core", "secrets", "a b"),
+			allowed:  []string{"get :secrets a", "get :secrets b"},
+			rejected: []string{"get :secrets c", "get :secrets"},
 		},
 		"paths": {
-			rule: urls("get", "/healthz", "/api/*"),
-			yes:  []string{"get /healthz", "get /api/v1", "get /api/"},
-			no:   []string{"get /healthz/etcd", "get /api", "post /healthz", "get :pods x"},
+			rule:     urls("get", "/healthz", "/api/*"),
+			allowed:  []string{"get /healthz", "get /api/v1", "get /api/"},
+			rejected: []string{"get /healthz/etcd", "get /api", "post /healthz", "get :pods x"},
 		},
-		"all paths": {rule: urls("*", "*"), yes: []string{"get /", "post /x"}, no: []string{"get :pods x"}},
+		"all paths": {rule: urls("*", "*"), allowed: []string{"get /", "post /x"}, rejected: []string{"get :pods x"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			check := func(request string, want bool) {
@@ -92,18 +92,18 @@ func TestAllows(t *testing.T) {
 					t.Errorf("%s: allowed %v, want %v", request, got, want)
 				}
 			}
-			for _, request := range tc.yes {
+			for _, request := range tc.allowed {
 				check(request, true)
 			}
-			for _, request := range tc.no {
+			for _, request := range tc.rejected {
 				check(request, false)
 			}
 		})
 	}
 }
 
-// cluster returns a synced informer factory over the objects.
-func cluster(t *testing.T, objects ...runtime.Object) (*fake.Clientset, informers.SharedInformerFactory, *Resolver) {
+// newTestResolver returns a client with the objects, and a factory and a resolver with synced informers.
+func newTestResolver(t *testing.T, objects ...runtime.Object) (*fake.Clientset, informers.SharedInformerFactory, *Resolver) {
 	t.Helper()
 	client := fake.NewClientset(objects...)
 	factory := informers.NewSharedInformerFactory(client, 0)
@@ -146,8 +146,8 @@ var (
 	otherUser   = &user.DefaultInfo{Name: "web", Groups: []string{"ann"}}
 )
 
-func TestAuthorizer(t *testing.T) {
-	_, _, r := cluster(t,
+func TestAuthorizerUsesBindingsOfUser(t *testing.T) {
+	_, _, r := newTestResolver(t,
 		role("ClusterRole", "", "reader", readPods, readHealth),
 		role("Role", "a", "local", readPods),
 		binding("", "ops", "ClusterRole", "reader", ops),
@@ -163,30 +163,30 @@ func TestAuthorizer(t *testing.T) {
 		want    authorizer.Decision
 		reason  string
 	}{
-		"cluster binding, any namespace":  {userOps, "b", "list :pods", authorizer.DecisionAllow, `RBAC: allowed by ClusterRoleBinding "ops" of ClusterRole "reader" to Group "ops"`},
-		"cluster binding, all namespaces": {userOps, "", "list :pods", authorizer.DecisionAllow, `RBAC: allowed by ClusterRoleBinding "ops" of ClusterRole "reader" to Group "ops"`},
-		"cluster binding, path":           {userOps, "", "get /healthz", authorizer.DecisionAllow, `RBAC: allowed by ClusterRoleBinding "ops" of ClusterRole "reader" to Group "ops"`},
-		"role binding":                    {userAnn, "a", "list :pods", authorizer.DecisionAllow, `RBAC: allowed by RoleBinding "ann/a" of ClusterRole "reader" to User "ann"`},
-		"role binding, elsewhere":         {userAnn, "b", "list :pods", authorizer.DecisionNoOpinion, `clusterrole.rbac.authorization.k8s.io "missing" not found`},
-		"role binding, everywhere":        {userAnn, "", "list :pods", authorizer.DecisionNoOpinion, `clusterrole.rbac.authorization.k8s.io "missing" not found`},
-		"role binding, path":              {userAnn, "", "get /healthz", authorizer.DecisionNoOpinion, `clusterrole.rbac.authorization.k8s.io "missing" not found`},
-		"service account":                 {userAccount, "a", "get :pods x", authorizer.DecisionAllow, `RBAC: allowed by RoleBinding "web/a" of Role "local" to ServiceAccount "web/"`},
-		"service account, elsewhere":      {userAccount, "b", "get :pods x", authorizer.DecisionNoOpinion, ""},
-		"names do not cross kinds":        {otherUser, "a", "get :pods x", authorizer.DecisionNoOpinion, ""},
+		"cluster binding, any namespace":   {userOps, "b", "list :pods", authorizer.DecisionAllow, `RBAC: allowed by ClusterRoleBinding "ops" of ClusterRole "reader" to Group "ops"`},
+		"cluster binding, all namespaces":  {userOps, "", "list :pods", authorizer.DecisionAllow, `RBAC: allowed by ClusterRoleBinding "ops" of ClusterRole "reader" to Group "ops"`},
+		"cluster binding, path":            {userOps, "", "get /healthz", authorizer.DecisionAllow, `RBAC: allowed by ClusterRoleBinding "ops" of ClusterRole "reader" to Group "ops"`},
+		"role binding":                     {userAnn, "a", "list :pods", authorizer.DecisionAllow, `RBAC: allowed by RoleBinding "ann/a" of ClusterRole "reader" to User "ann"`},
+		"role binding, other namespace":    {userAnn, "b", "list :pods", authorizer.DecisionNoOpinion, `clusterrole.rbac.authorization.k8s.io "missing" not found`},
+		"role binding, all namespaces":     {userAnn, "", "list :pods", authorizer.DecisionNoOpinion, `clusterrole.rbac.authorization.k8s.io "missing" not found`},
+		"role binding, path":               {userAnn, "", "get /healthz", authorizer.DecisionNoOpinion, `clusterrole.rbac.authorization.k8s.io "missing" not found`},
+		"service account":                  {userAccount, "a", "get :pods x", authorizer.DecisionAllow, `RBAC: allowed by RoleBinding "web/a" of Role "local" to ServiceAccount "web/"`},
+		"service account, other namespace": {userAccount, "b", "get :pods x", authorizer.DecisionNoOpinion, ""},
+		"names do not cross kinds":         {otherUser, "a", "get :pods x", authorizer.DecisionNoOpinion, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, reason, err := authz.Authorize(t.Context(), parseRequest(tc.u, tc.ns, tc.request))
 			if got != tc.want || reason != tc.reason || err != nil {
-				t.Errorf("%v, %q, %v; want %v, %q", got, reason, err, tc.want, tc.reason)
+				t.Errorf("Authorize() = %v, %q, %v, want %v, %q", got, reason, err, tc.want, tc.reason)
 			}
 		})
 	}
 }
 
-func TestRulesFor(t *testing.T) {
-	_, _, r := cluster(t, role("ClusterRole", "", "reader", readPods, readHealth), binding("", "ops", "ClusterRole", "reader", ops))
+func TestRulesForReturnsResourceAndPathRules(t *testing.T) {
+	_, _, r := newTestResolver(t, role("ClusterRole", "", "reader", readPods, readHealth), binding("", "ops", "ClusterRole", "reader", ops))
 	resources, urls, incomplete, err := NewAuthorizer(r).RulesFor(t.Context(), userOps, "a")
 	if len(resources) != 1 || len(urls) != 1 || incomplete || err != nil {
-		t.Errorf("%d resource rules, %d path rules, incomplete %v, error %v", len(resources), len(urls), incomplete, err)
+		t.Errorf("%d resource rules, %d path rules, incomplete %v, error %v, want 1, 1, false and no error", len(resources), len(urls), incomplete, err)
 	}
 }

@@ -120,22 +120,22 @@ func (r *Resolver) visitBinding(g grant, subjects []rbacv1.Subject, u user.Info,
 }
 
 // roleReferenceRules returns the rules of the role that a binding in namespace refers to.
-func (r *Resolver) roleReferenceRules(role rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
-	switch role.Kind {
+func (r *Resolver) roleReferenceRules(ref rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
+	switch ref.Kind {
 	case "Role":
-		found, err := r.roles.Roles(namespace).Get(role.Name)
+		role, err := r.roles.Roles(namespace).Get(ref.Name)
 		if err != nil {
 			return nil, err
 		}
-		return found.Rules, nil
+		return role.Rules, nil
 	case "ClusterRole":
-		found, err := r.clusterRoles.Get(role.Name)
+		role, err := r.clusterRoles.Get(ref.Name)
 		if err != nil {
 			return nil, err
 		}
-		return found.Rules, nil
+		return role.Rules, nil
 	}
-	return nil, fmt.Errorf("unsupported role reference kind: %q", role.Kind)
+	return nil, fmt.Errorf("unsupported role reference kind: %q", ref.Kind)
 }
 
 // Rules returns all rules of u in namespace. With an error, it returns the rules that could be

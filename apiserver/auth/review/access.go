@@ -36,8 +36,8 @@ func NewLocalSubjectAccessReview(authz authorizer.UnconditionalAuthorizer) *Stor
 		kind:      kind, singular: "localsubjectaccessreview", namespaced: true,
 		evaluate: func(ctx context.Context, r *authorizationv1.LocalSubjectAccessReview) error {
 			errs := append(validateSubject(&r.Spec), validateMeta(r.ObjectMeta, true)...)
-			if res := r.Spec.ResourceAttributes; res != nil && res.Namespace != r.Namespace {
-				errs = append(errs, field.Invalid(spec.Child("resourceAttributes", "namespace"), res.Namespace, "must match metadata.namespace"))
+			if target := r.Spec.ResourceAttributes; target != nil && target.Namespace != r.Namespace {
+				errs = append(errs, field.Invalid(spec.Child("resourceAttributes", "namespace"), target.Namespace, "must match metadata.namespace"))
 			}
 			if r.Spec.NonResourceAttributes != nil {
 				errs = append(errs, field.Invalid(spec.Child("nonResourceAttributes"), r.Spec.NonResourceAttributes, "disallowed on this kind of request"))
@@ -76,6 +76,7 @@ func NewSelfSubjectAccessReview(authz authorizer.UnconditionalAuthorizer) *Stora
 	}
 }
 
+// subject returns the user that s describes.
 func subject(s *authorizationv1.SubjectAccessReviewSpec) user.Info {
 	u := &user.DefaultInfo{Name: s.User, UID: s.UID, Groups: s.Groups}
 	for key, values := range s.Extra {
@@ -87,6 +88,7 @@ func subject(s *authorizationv1.SubjectAccessReviewSpec) user.Info {
 	return u
 }
 
+// authorize returns the authorizer's decision on a.
 func authorize(ctx context.Context, authz authorizer.UnconditionalAuthorizer, a authorizer.Attributes) authorizationv1.SubjectAccessReviewStatus {
 	decision, reason, err := authz.Authorize(ctx, a)
 	status := authorizationv1.SubjectAccessReviewStatus{

@@ -14,27 +14,27 @@ import (
 )
 
 // attributes returns the authorizer attributes that a review describes.
-func attributes(u user.Info, res *authorizationv1.ResourceAttributes, url *authorizationv1.NonResourceAttributes) authorizer.AttributesRecord {
-	if res == nil {
-		return authorizer.AttributesRecord{User: u, Verb: url.Verb, Path: url.Path}
+func attributes(u user.Info, resource *authorizationv1.ResourceAttributes, nonResource *authorizationv1.NonResourceAttributes) authorizer.AttributesRecord {
+	if resource == nil {
+		return authorizer.AttributesRecord{User: u, Verb: nonResource.Verb, Path: nonResource.Path}
 	}
 	out := authorizer.AttributesRecord{
 		User: u, ResourceRequest: true,
-		Verb: res.Verb, Namespace: res.Namespace,
-		APIGroup: res.Group, APIVersion: res.Version,
-		Resource: res.Resource, Subresource: res.Subresource, Name: res.Name,
+		Verb: resource.Verb, Namespace: resource.Namespace,
+		APIGroup: resource.Group, APIVersion: resource.Version,
+		Resource: resource.Resource, Subresource: resource.Subresource, Name: resource.Name,
 	}
 	if out.APIVersion == "" {
 		out.APIVersion = "*"
 	}
-	if s := res.FieldSelector; s != nil {
+	if s := resource.FieldSelector; s != nil {
 		if s.RawSelector != "" {
 			out.FieldSelectorRequirements, out.FieldSelectorParsingErr = parseFields(s.RawSelector)
 		} else {
 			out.FieldSelectorRequirements, out.FieldSelectorParsingErr = fieldRequirements(s.Requirements)
 		}
 	}
-	if s := res.LabelSelector; s != nil {
+	if s := resource.LabelSelector; s != nil {
 		if s.RawSelector != "" {
 			out.LabelSelectorRequirements, out.LabelSelectorParsingErr = parseLabels(s.RawSelector)
 		} else {
@@ -62,7 +62,7 @@ func parseLabels(raw string) (labels.Requirements, error) {
 }
 
 // fieldRequirements converts the requirements of a field selector. Unsupported ones are skipped and
-// reported; skipping widens the request, so it can only lead to a rejection.
+// reported. Skipping widens the request, so it can only lead to a rejection.
 func fieldRequirements(in []metav1.FieldSelectorRequirement) (fields.Requirements, error) {
 	var out fields.Requirements
 	var errs []error

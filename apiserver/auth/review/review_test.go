@@ -30,7 +30,8 @@ var annAuthorizer = authorizer.AuthorizerFunc(func(_ context.Context, a authoriz
 	return authorizer.DecisionNoOpinion, "", nil
 })
 
-func as(t *testing.T, u user.Info, namespace string) context.Context {
+// contextFor returns the context of a request of u, which may be nil, in the namespace.
+func contextFor(t *testing.T, u user.Info, namespace string) context.Context {
 	ctx := genericapirequest.WithNamespace(t.Context(), namespace)
 	if u == nil {
 		return ctx
@@ -38,6 +39,7 @@ func as(t *testing.T, u user.Info, namespace string) context.Context {
 	return genericapirequest.WithUser(ctx, u)
 }
 
+// code returns the HTTP status code of an API error, or 0.
 func code(err error) int32 {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
@@ -54,7 +56,7 @@ func pods(namespace string) *authorizationv1.ResourceAttributes {
 	return &authorizationv1.ResourceAttributes{Verb: "get", Resource: "pods", Namespace: namespace}
 }
 
-func TestSubjectAccessReview(t *testing.T) {
+func TestSubjectAccessReviewDecisions(t *testing.T) {
 	path := &authorizationv1.NonResourceAttributes{Verb: "get", Path: "/healthz"}
 	selector := &authorizationv1.ResourceAttributes{Verb: "list", Resource: "pods", FieldSelector: &authorizationv1.FieldSelectorAttributes{
 		RawSelector: "a=b", Requirements: []metav1.FieldSelectorRequirement{{Key: "a", Operator: "In", Values: []string{"b"}}},
@@ -73,10 +75,10 @@ func TestSubjectAccessReview(t *testing.T) {
 		"no subject":                           {spec: authorizationv1.SubjectAccessReviewSpec{ResourceAttributes: pods("a")}, cause: "at least one of user or group must be specified"},
 		"two selectors":                        {spec: authorizationv1.SubjectAccessReviewSpec{User: "ann", ResourceAttributes: selector}, cause: "requirements"},
 		"with a name":                          {meta: metav1.ObjectMeta{Name: "x"}, spec: authorizationv1.SubjectAccessReviewSpec{User: "ann", ResourceAttributes: pods("a")}, cause: "must be empty"},
-		"as a group alone":                     {spec: authorizationv1.SubjectAccessReviewSpec{Groups: []string{"g"}, ResourceAttributes: pods("a")}},
+		"group only":                           {spec: authorizationv1.SubjectAccessReviewSpec{Groups: []string{"g"}, ResourceAttributes: pods("a")}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out, err := post(as(t, nil, ""), NewSubjectAccessReview(annAuthorizer), &authorizationv1.SubjectAccessReview{ObjectMeta: tc.meta, Spec: tc.spec})
+			out, err := post(contextFor(t, nil, ""), NewSubjectAccessReview(annAuthorizer), &authorizationv1.SubjectAccessReview{ObjectMeta: tc.meta, Spec: tc.spec})
 			if tc.cause != "" {
 				if code(err) != 422 || !strings.Contains(err.Error(), tc.cause) {
 					t.Errorf("error %v, want 422 with %q", err, tc.cause)
@@ -96,13 +98,13 @@ func TestSubjectAccessReview(t *testing.T) {
 func TestLocalAndSelfReviews(t *testing.T) {
 	ann := &user.DefaultInfo{Name: "ann"}
 	local := func(meta, requested string) error {
-		_, err := post(as(t, nil, "a"), NewLocalSubjectAccessReview(annAuthorizer), &authorizationv1.LocalSubjectAccessReview{
+		_, err := post(contextFor(t, nil, "a"), NewLocalSubjectAccessReview(annAuthorizer), &authorizationv1.LocalSubjectAccessReview{
 			ObjectMeta: metav1.ObjectMeta{Namespace: meta}, Spec: authorizationv1.SubjectAccessReviewSpec{User: "ann", ResourceAttributes: pods(requested)},
 		})
 		return err
 	}
 	if err := local("a", "a"); err != nil {
-		t.Error(err)
+		t.Errorf("matching namespaces: %v, want no error", err)
 	}
 	if err := local("a", "b"); code(err) != 422 {
 		t.Errorf("another namespace in spec: %v, want 422", err)
@@ -111,35 +113,35 @@ func TestLocalAndSelfReviews(t *testing.T) {
 		t.Errorf("another namespace than the request's: %v, want 400", err)
 	}
 	self := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: pods("a")}}
-	out, err := post(as(t, ann, ""), NewSelfSubjectAccessReview(annAuthorizer), self)
+	out, err := post(contextFor(t, ann, ""), NewSelfSubjectAccessReview(annAuthorizer), self)
 	if err != nil || !out.(*authorizationv1.SelfSubjectAccessReview).Status.Allowed {
-		t.Errorf("ann about herself: %v, %v", out, err)
+		t.Errorf("SelfSubjectAccessReview of ann: %v, %v, want allowed", out, err)
 	}
-	if _, err := post(as(t, nil, ""), NewSelfSubjectAccessReview(annAuthorizer), self); code(err) != 400 {
+	if _, err := post(contextFor(t, nil, ""), NewSelfSubjectAccessReview(annAuthorizer), self); code(err) != 400 {
 		t.Errorf("SelfSubjectReview without a user: %v, want 400", err)
 	}
-	review, err := post(as(t, &user.DefaultInfo{Name: "ann", Extra: map[string][]string{"k": {"v"}}}, ""), NewSelfSubjectReview(time.Now), &authenticationv1.SelfSubjectReview{})
+	review, err := post(contextFor(t, &user.DefaultInfo{Name: "ann", Extra: map[string][]string{"k": {"v"}}}, ""), NewSelfSubjectReview(time.Now), &authenticationv1.SelfSubjectReview{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := review.(*authenticationv1.SelfSubjectReview).Status.UserInfo; got.Username != "ann" || got.Extra["k"][0] != "v" {
-		t.Errorf("user info %+v", got)
+		t.Errorf("user info %+v, want ann with extra k=v", got)
 	}
 }
 
-func TestTokenReview(t *testing.T) {
-	known := authenticator.TokenFunc(func(ctx context.Context, token string) (*authenticator.Response, bool, error) {
-		auds, _ := authenticator.AudiencesFrom(ctx)
+func TestTokenReviewAuthenticatesToken(t *testing.T) {
+	authenticate := authenticator.TokenFunc(func(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+		audiences, _ := authenticator.AudiencesFrom(ctx)
 		switch token {
-		case "good":
-			return &authenticator.Response{User: &user.DefaultInfo{Name: "ann"}, Audiences: auds}, true, nil
-		case "bad":
+		case "valid":
+			return &authenticator.Response{User: &user.DefaultInfo{Name: "ann"}, Audiences: audiences}, true, nil
+		case "expired":
 			return nil, false, errors.New("expired")
 		}
 		return nil, false, nil
 	})
 	review := func(token string, audiences ...string) (authenticationv1.TokenReviewStatus, error) {
-		out, err := post(as(t, nil, ""), NewTokenReview(known, []string{"api"}), &authenticationv1.TokenReview{
+		out, err := post(contextFor(t, nil, ""), NewTokenReview(authenticate, []string{"api"}), &authenticationv1.TokenReview{
 			Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: audiences},
 		})
 		if err != nil {
@@ -147,20 +149,20 @@ func TestTokenReview(t *testing.T) {
 		}
 		return out.(*authenticationv1.TokenReview).Status, nil
 	}
-	if s, err := review("good"); err != nil || !s.Authenticated || s.User.Username != "ann" || s.Audiences[0] != "api" {
-		t.Errorf("good: %+v, %v", s, err)
+	if s, err := review("valid"); err != nil || !s.Authenticated || s.User.Username != "ann" || s.Audiences[0] != "api" {
+		t.Errorf("valid token: %+v, %v, want ann for audience api", s, err)
 	}
-	if s, err := review("good", "vault"); err != nil || s.Audiences[0] != "vault" {
-		t.Errorf("good for vault: %+v, %v", s, err)
+	if s, err := review("valid", "vault"); err != nil || s.Audiences[0] != "vault" {
+		t.Errorf("valid token for vault: %+v, %v, want audience vault", s, err)
 	}
-	if s, err := review("bad"); err != nil || s.Authenticated || s.Error != "expired" {
-		t.Errorf("bad: %+v, %v", s, err)
+	if s, err := review("expired"); err != nil || s.Authenticated || s.Error != "expired" {
+		t.Errorf("expired token: %+v, %v, want error expired", s, err)
 	}
 	if s, err := review("unknown"); err != nil || s.Authenticated || s.Error != "invalid bearer token" {
-		t.Errorf("unknown: %+v, %v", s, err)
+		t.Errorf("unknown token: %+v, %v, want error invalid bearer token", s, err)
 	}
 	if _, err := review(""); code(err) != 400 {
-		t.Errorf("empty: %v, want 400", err)
+		t.Errorf("empty token: %v, want 400", err)
 	}
 }
 
@@ -171,6 +173,6 @@ func TestFieldSelectorsReachTheAuthorizer(t *testing.T) {
 	}}}
 	got, err := attributes(nil, res, nil).GetFieldSelector()
 	if len(got) != 1 || got[0].Field != "spec.nodeName" || got[0].Value != "n1" || err == nil {
-		t.Errorf("requirements %v, error %v; want one and an error about the other", got, err)
+		t.Errorf("requirements %v, error %v; want one requirement, and an error for the unsupported one", got, err)
 	}
 }

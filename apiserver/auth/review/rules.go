@@ -22,7 +22,7 @@ func NewSelfSubjectRulesReview(rules authorizer.RuleResolver) *Storage[*authoriz
 			if r.Spec.Namespace == "" {
 				return apierrors.NewBadRequest("no namespace on request")
 			}
-			resources, urls, incomplete, err := rules.RulesFor(ctx, u, r.Spec.Namespace)
+			resourceRules, nonResourceRules, incomplete, err := rules.RulesFor(ctx, u, r.Spec.Namespace)
 			r.Status = authorizationv1.SubjectRulesReviewStatus{
 				ResourceRules: []authorizationv1.ResourceRule{}, NonResourceRules: []authorizationv1.NonResourceRule{},
 				Incomplete: incomplete,
@@ -30,13 +30,13 @@ func NewSelfSubjectRulesReview(rules authorizer.RuleResolver) *Storage[*authoriz
 			if err != nil {
 				r.Status.EvaluationError = err.Error()
 			}
-			for _, rule := range resources {
+			for _, rule := range resourceRules {
 				r.Status.ResourceRules = append(r.Status.ResourceRules, authorizationv1.ResourceRule{
 					Verbs: rule.GetVerbs(), APIGroups: rule.GetAPIGroups(),
 					Resources: rule.GetResources(), ResourceNames: rule.GetResourceNames(),
 				})
 			}
-			for _, rule := range urls {
+			for _, rule := range nonResourceRules {
 				r.Status.NonResourceRules = append(r.Status.NonResourceRules, authorizationv1.NonResourceRule{
 					Verbs: rule.GetVerbs(), NonResourceURLs: rule.GetNonResourceURLs(),
 				})

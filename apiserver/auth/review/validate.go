@@ -11,21 +11,21 @@ import (
 var spec = field.NewPath("spec")
 
 // validateTarget requires exactly one of resource and non-resource attributes.
-func validateTarget(res *authorizationv1.ResourceAttributes, url *authorizationv1.NonResourceAttributes) field.ErrorList {
+func validateTarget(resource *authorizationv1.ResourceAttributes, nonResource *authorizationv1.NonResourceAttributes) field.ErrorList {
 	switch {
-	case res != nil && url != nil:
-		return field.ErrorList{field.Invalid(spec.Child("nonResourceAttributes"), url, "cannot be specified in combination with resourceAttributes")}
-	case res == nil && url == nil:
-		return field.ErrorList{field.Invalid(spec.Child("resourceAttributes"), res, "exactly one of nonResourceAttributes or resourceAttributes must be specified")}
-	case res == nil:
+	case resource != nil && nonResource != nil:
+		return field.ErrorList{field.Invalid(spec.Child("nonResourceAttributes"), nonResource, "cannot be specified in combination with resourceAttributes")}
+	case resource == nil && nonResource == nil:
+		return field.ErrorList{field.Invalid(spec.Child("resourceAttributes"), resource, "exactly one of nonResourceAttributes or resourceAttributes must be specified")}
+	case resource == nil:
 		return nil
 	}
 	var errs field.ErrorList
 	path := spec.Child("resourceAttributes")
-	if s := res.FieldSelector; s != nil {
+	if s := resource.FieldSelector; s != nil {
 		errs = append(errs, validateSelector(path.Child("fieldSelector"), s.RawSelector, len(s.Requirements))...)
 	}
-	if s := res.LabelSelector; s != nil {
+	if s := resource.LabelSelector; s != nil {
 		errs = append(errs, validateSelector(path.Child("labelSelector"), s.RawSelector, len(s.Requirements))...)
 	}
 	return errs
@@ -53,17 +53,18 @@ func validateSubject(s *authorizationv1.SubjectAccessReviewSpec) field.ErrorList
 // namespace.
 func validateMeta(meta metav1.ObjectMeta, namespaced bool) field.ErrorList {
 	meta.ManagedFields = nil
-	text := "must be empty"
+	message := "must be empty"
 	if namespaced {
 		meta.Namespace = ""
-		text = "must be empty except for namespace"
+		message = "must be empty except for namespace"
 	}
 	if equality.Semantic.DeepEqual(meta, metav1.ObjectMeta{}) {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(field.NewPath("metadata"), meta, text)}
+	return field.ErrorList{field.Invalid(field.NewPath("metadata"), meta, message)}
 }
 
+// newInvalid returns an Invalid error with errs, or nil if there are none.
 func newInvalid(kind string, errs field.ErrorList) error {
 	if len(errs) == 0 {
 		return nil

@@ -12,18 +12,18 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// TestDiscoveryKeyVerifiesTokens verifies a token with only the discovery documents.
+// The discovery documents suffice to verify a token.
 func TestDiscoveryKeyVerifiesTokens(t *testing.T) {
 	f := newFixture(t)
 	documents, err := f.issuer.DiscoveryHandlers("127.0.0.1:6443")
 	if err != nil {
 		t.Fatal(err)
 	}
-	get := func(path string, into any) {
+	get := func(path string, v any) {
 		t.Helper()
 		recorder := httptest.NewRecorder()
 		documents[path].ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, path, nil))
-		if err := json.Unmarshal(recorder.Body.Bytes(), into); err != nil {
+		if err := json.Unmarshal(recorder.Body.Bytes(), v); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -33,7 +33,7 @@ func TestDiscoveryKeyVerifiesTokens(t *testing.T) {
 	}
 	get(MetadataPath, &metadata)
 	if metadata.Issuer != DefaultIssuer || metadata.Keys != "https://127.0.0.1:6443"+KeysPath {
-		t.Errorf("metadata %+v", metadata)
+		t.Errorf("metadata %+v, want issuer %s and keys at %s", metadata, DefaultIssuer, KeysPath)
 	}
 	var keys struct{ Keys []jwk }
 	get(KeysPath, &keys)
@@ -51,6 +51,6 @@ func TestDiscoveryKeyVerifiesTokens(t *testing.T) {
 	}
 	token, err := jwt.NewParser(jwt.WithoutClaimsValidation()).Parse(f.issue(t, BoundObjects{}), func(*jwt.Token) (any, error) { return public, nil })
 	if err != nil || token.Header["kid"] != keys.Keys[0].ID {
-		t.Errorf("error %v, kid %v", err, token.Header["kid"])
+		t.Errorf("error %v, kid %v, want kid %s", err, token.Header["kid"], keys.Keys[0].ID)
 	}
 }

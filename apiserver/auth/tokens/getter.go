@@ -41,30 +41,30 @@ func NewGetter(client kubernetes.Interface, factory informers.SharedInformerFact
 	}
 }
 
-func (l *informerGetter) ServiceAccount(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
-	sa, err := l.accounts.ServiceAccounts(namespace).Get(name)
+func (g *informerGetter) ServiceAccount(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
+	sa, err := g.accounts.ServiceAccounts(namespace).Get(name)
 	if apierrors.IsNotFound(err) {
-		return l.client.CoreV1().ServiceAccounts(namespace).Get(ctx, name, metav1.GetOptions{})
+		return g.client.CoreV1().ServiceAccounts(namespace).Get(ctx, name, metav1.GetOptions{})
 	}
 	return sa, err
 }
 
-func (l *informerGetter) Pod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
-	pod, err := l.pods.Pods(namespace).Get(name)
+func (g *informerGetter) Pod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
+	pod, err := g.pods.Pods(namespace).Get(name)
 	if apierrors.IsNotFound(err) {
-		return l.client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
+		return g.client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
 	}
 	return pod, err
 }
 
-func (l *informerGetter) Secret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
-	return l.client.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
+func (g *informerGetter) Secret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
+	return g.client.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
-func (l *informerGetter) Node(ctx context.Context, name string) (*corev1.Node, error) {
-	node, err := l.nodes.Get(name)
+func (g *informerGetter) Node(ctx context.Context, name string) (*corev1.Node, error) {
+	node, err := g.nodes.Get(name)
 	if apierrors.IsNotFound(err) {
-		return l.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+		return g.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	}
 	return node, err
 }

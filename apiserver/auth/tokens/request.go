@@ -128,27 +128,27 @@ func validateRequest(req *authenticationv1.TokenRequest, sa *corev1.ServiceAccou
 	return errs
 }
 
-// boundObjects returns the object that the token is to be bound to and checks its UID.
-func (r *RequestREST) boundObjects(ctx context.Context, sa *corev1.ServiceAccount, to *authenticationv1.BoundObjectReference) (BoundObjects, error) {
+// boundObjects returns the objects to which the token is bound, and checks the UID of ref.
+func (r *RequestREST) boundObjects(ctx context.Context, sa *corev1.ServiceAccount, ref *authenticationv1.BoundObjectReference) (BoundObjects, error) {
 	var out BoundObjects
-	if to == nil {
+	if ref == nil {
 		return out, nil
 	}
-	gvk := schema.FromAPIVersionAndKind(to.APIVersion, to.Kind)
+	gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
 	var uid types.UID
 	var err error
 	switch {
 	case gvk.Group == "" && gvk.Kind == "Pod":
-		out, err = r.boundPod(ctx, sa, to.Name)
+		out, err = r.boundPod(ctx, sa, ref.Name)
 		if err == nil {
 			uid = out.Pod.UID
 		}
 	case gvk.Group == "" && gvk.Kind == "Secret":
-		if out.Secret, err = r.getter.Secret(ctx, sa.Namespace, to.Name); err == nil {
+		if out.Secret, err = r.getter.Secret(ctx, sa.Namespace, ref.Name); err == nil {
 			uid = out.Secret.UID
 		}
 	case gvk.Group == "" && gvk.Kind == "Node":
-		if out.Node, err = r.getter.Node(ctx, to.Name); err == nil {
+		if out.Node, err = r.getter.Node(ctx, ref.Name); err == nil {
 			uid = out.Node.UID
 		}
 	default:
@@ -157,9 +157,9 @@ func (r *RequestREST) boundObjects(ctx context.Context, sa *corev1.ServiceAccoun
 	if err != nil {
 		return out, err
 	}
-	if to.UID != "" && to.UID != uid {
-		return out, apierrors.NewConflict(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, to.Name,
-			fmt.Errorf("the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", to.UID))
+	if ref.UID != "" && ref.UID != uid {
+		return out, apierrors.NewConflict(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, ref.Name,
+			fmt.Errorf("the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", ref.UID))
 	}
 	return out, nil
 }

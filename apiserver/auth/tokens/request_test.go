@@ -14,23 +14,23 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 )
 
-func TestTokenRequest(t *testing.T) {
+func TestTokenRequestIsValidated(t *testing.T) {
 	seconds := func(s int64) *int64 { return &s }
 	pod := func(name string, uid types.UID) *authenticationv1.BoundObjectReference {
 		return &authenticationv1.BoundObjectReference{Kind: "Pod", APIVersion: "v1", Name: name, UID: uid}
 	}
 	for name, tc := range map[string]struct {
-		account string // "" means web
-		meta    metav1.ObjectMeta
-		spec    authenticationv1.TokenRequestSpec
-		life    time.Duration
-		code    int32 // 0 means success
+		account  string // "" means web
+		meta     metav1.ObjectMeta
+		spec     authenticationv1.TokenRequestSpec
+		lifetime time.Duration
+		code     int32 // 0 means success
 	}{
-		"defaults":                       {life: time.Hour},
-		"ten minutes":                    {spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: seconds(600)}, life: 10 * time.Minute},
+		"defaults":                       {lifetime: time.Hour},
+		"ten minutes":                    {spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: seconds(600)}, lifetime: 10 * time.Minute},
 		"too short":                      {spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: seconds(599)}, code: 422},
 		"too long":                       {spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: seconds(1<<32 + 1)}, code: 422},
-		"bound to a pod":                 {spec: authenticationv1.TokenRequestSpec{BoundObjectRef: pod("p", "2")}, life: time.Hour},
+		"bound to a pod":                 {spec: authenticationv1.TokenRequestSpec{BoundObjectRef: pod("p", "2")}, lifetime: time.Hour},
 		"recreated pod":                  {spec: authenticationv1.TokenRequestSpec{BoundObjectRef: pod("p", "9")}, code: 409},
 		"unknown pod":                    {spec: authenticationv1.TokenRequestSpec{BoundObjectRef: pod("q", "")}, code: 404},
 		"pod of another account":         {account: "other", spec: authenticationv1.TokenRequestSpec{BoundObjectRef: pod("p", "")}, code: 400},
@@ -60,33 +60,33 @@ func TestTokenRequest(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := out.(*authenticationv1.TokenRequest)
-			if want := noon.Add(tc.life); !got.Status.ExpirationTimestamp.Time.Equal(want) {
+			if want := noon.Add(tc.lifetime); !got.Status.ExpirationTimestamp.Time.Equal(want) {
 				t.Errorf("expires %v, want %v", got.Status.ExpirationTimestamp, want)
 			}
 			if _, ok, err := f.verifier().AuthenticateToken(t.Context(), got.Status.Token); !ok {
-				t.Errorf("the token is not accepted: %v", err)
+				t.Errorf("the token is rejected: %v", err)
 			}
 			if in.Status.Token != "" {
-				t.Error("the request was changed")
+				t.Error("Create changed the request object")
 			}
 		})
 	}
 }
 
-// TestAdmissionSeesRequestedAudiences: the default audience is set after admission, because
-// NodeRestriction checks whether the request has an audience.
-func TestAdmissionSeesRequestedAudiences(t *testing.T) {
+// The default audience is set after admission, because NodeRestriction checks whether the request has
+// an audience.
+func TestAdmissionGetsRequestedAudiences(t *testing.T) {
 	f := newFixture(t)
-	var seen *authenticationv1.TokenRequest
+	var admitted *authenticationv1.TokenRequest
 	out, err := NewRequestREST(f.issuer, f.store, []string{DefaultIssuer}).Create(genericapirequest.WithNamespace(t.Context(), "a"), "web", &authenticationv1.TokenRequest{},
 		func(_ context.Context, obj runtime.Object) error {
-			seen = obj.(*authenticationv1.TokenRequest)
+			admitted = obj.(*authenticationv1.TokenRequest)
 			return nil
 		}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := out.(*authenticationv1.TokenRequest).Spec.Audiences; seen == nil || len(seen.Spec.Audiences) != 0 || !slices.Equal(got, []string{DefaultIssuer}) {
-		t.Errorf("admission received %+v; the token is for %v", seen, got)
+	if got := out.(*authenticationv1.TokenRequest).Spec.Audiences; admitted == nil || len(admitted.Spec.Audiences) != 0 || !slices.Equal(got, []string{DefaultIssuer}) {
+		t.Errorf("admission received %+v, the token has audiences %v, want the default audience after admission only", admitted, got)
 	}
 }

@@ -27,28 +27,29 @@ type store struct {
 	nodes    map[string]*corev1.Node
 }
 
-func find[T any](in map[string]T, kind, key string) (T, error) {
-	found, ok := in[key]
+// get returns the object with the key, or a NotFound error.
+func get[T any](objects map[string]T, kind, key string) (T, error) {
+	obj, ok := objects[key]
 	if !ok {
-		return found, apierrors.NewNotFound(corev1.Resource(kind), key)
+		return obj, apierrors.NewNotFound(corev1.Resource(kind), key)
 	}
-	return found, nil
+	return obj, nil
 }
 
 func (s *store) ServiceAccount(_ context.Context, ns, name string) (*corev1.ServiceAccount, error) {
-	return find(s.accounts, "serviceaccounts", ns+"/"+name)
+	return get(s.accounts, "serviceaccounts", ns+"/"+name)
 }
 func (s *store) Pod(_ context.Context, ns, name string) (*corev1.Pod, error) {
-	return find(s.pods, "pods", ns+"/"+name)
+	return get(s.pods, "pods", ns+"/"+name)
 }
 func (s *store) Secret(_ context.Context, ns, name string) (*corev1.Secret, error) {
-	return find(s.secrets, "secrets", ns+"/"+name)
+	return get(s.secrets, "secrets", ns+"/"+name)
 }
 func (s *store) Node(_ context.Context, name string) (*corev1.Node, error) {
-	return find(s.nodes, "nodes", name)
+	return get(s.nodes, "nodes", name)
 }
 
-func named(name, uid string) metav1.ObjectMeta {
+func objectMeta(name, uid string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: "a", Name: name, UID: types.UID(uid)}
 }
 
@@ -67,12 +68,12 @@ func newFixture(t *testing.T) *fixture {
 		t.Fatal(err)
 	}
 	f := &fixture{now: noon, key: key, store: &store{
-		accounts: map[string]*corev1.ServiceAccount{"a/web": {ObjectMeta: named("web", "1")}},
+		accounts: map[string]*corev1.ServiceAccount{"a/web": {ObjectMeta: objectMeta("web", "1")}},
 		pods: map[string]*corev1.Pod{"a/p": {
-			ObjectMeta: named("p", "2"), Spec: corev1.PodSpec{ServiceAccountName: "web", NodeName: "n"},
+			ObjectMeta: objectMeta("p", "2"), Spec: corev1.PodSpec{ServiceAccountName: "web", NodeName: "n"},
 		}},
-		secrets: map[string]*corev1.Secret{"a/s": {ObjectMeta: named("s", "3")}},
-		nodes:   map[string]*corev1.Node{"n": {ObjectMeta: named("n", "4")}},
+		secrets: map[string]*corev1.Secret{"a/s": {ObjectMeta: objectMeta("s", "3")}},
+		nodes:   map[string]*corev1.Node{"n": {ObjectMeta: objectMeta("n", "4")}},
 	}}
 	if f.issuer, err = NewIssuer(DefaultIssuer, key, func() time.Time { return f.now }); err != nil {
 		t.Fatal(err)
@@ -100,7 +101,7 @@ func TestTokenAuthenticatesServiceAccount(t *testing.T) {
 	f := newFixture(t)
 	resp, ok, err := f.verifier().AuthenticateToken(t.Context(), f.issue(t, BoundObjects{Pod: f.pods["a/p"], NodeOfPod: f.nodes["n"]}))
 	if err != nil || !ok {
-		t.Fatalf("ok %v, error %v", ok, err)
+		t.Fatalf("ok %v, error %v, want true and no error", ok, err)
 	}
 	if got, want := resp.User.GetName(), "system:serviceaccount:a:web"; got != want {
 		t.Errorf("user %q, want %q", got, want)
@@ -119,17 +120,17 @@ func TestTokenAuthenticatesServiceAccount(t *testing.T) {
 	}
 }
 
-func TestBoundTokenExpiresWithObject(t *testing.T) {
+func TestTokenIsInvalidAfterChange(t *testing.T) {
 	past := metav1.NewTime(noon.Add(-2 * time.Minute))
 	for name, tc := range map[string]struct {
 		bound  func(*fixture) BoundObjects
 		change func(*fixture)
 		want   string // part of the error; "" means still valid
 	}{
-		"unchanged":            {change: func(*fixture) {}},
-		"account deleted":      {change: func(f *fixture) { delete(f.accounts, "a/web") }, want: "not found"},
-		"account recreated":    {change: func(f *fixture) { f.accounts["a/web"].UID = "9" }, want: "has uid 9"},
-		"account long deleted": {change: func(f *fixture) { f.accounts["a/web"].DeletionTimestamp = &past }, want: "has been deleted"},
+		"unchanged":           {change: func(*fixture) {}},
+		"account deleted":     {change: func(f *fixture) { delete(f.accounts, "a/web") }, want: "not found"},
+		"account recreated":   {change: func(f *fixture) { f.accounts["a/web"].UID = "9" }, want: "has uid 9"},
+		"account terminating": {change: func(f *fixture) { f.accounts["a/web"].DeletionTimestamp = &past }, want: "has been deleted"},
 		"pod deleted": {
 			bound:  func(f *fixture) BoundObjects { return BoundObjects{Pod: f.pods["a/p"]} },
 			change: func(f *fixture) { delete(f.pods, "a/p") }, want: "not found",
@@ -197,25 +198,25 @@ func swapPayload(token, other string) string {
 
 func TestForgedTokensAreRejected(t *testing.T) {
 	f := newFixture(t)
-	other, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	otherKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	as := func(c *claims) {}
-	good := f.issue(t, BoundObjects{})
+	unchanged := func(c *claims) {}
+	valid := f.issue(t, BoundObjects{})
 	for name, tc := range map[string]struct {
 		token    string
-		rejected bool // otherwise left to other authenticators
+		rejected bool // false means that other authenticators may accept it
 	}{
-		"another key":         {forge(t, jwt.SigningMethodES256, other, as), true},
-		"no signature":        {forge(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, as), true},
-		"key as a secret":     {forge(t, jwt.SigningMethodHS256, []byte(f.issuer.keyID), as), true},
-		"changed payload":     {swapPayload(good, forge(t, jwt.SigningMethodES256, other, as)), true},
-		"truncated signature": {good[:len(good)-4], true},
+		"another key":         {forge(t, jwt.SigningMethodES256, otherKey, unchanged), true},
+		"no signature":        {forge(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, unchanged), true},
+		"key as a secret":     {forge(t, jwt.SigningMethodHS256, []byte(f.issuer.keyID), unchanged), true},
+		"changed payload":     {swapPayload(valid, forge(t, jwt.SigningMethodES256, otherKey, unchanged)), true},
+		"truncated signature": {valid[:len(valid)-4], true},
 		"no expiry":           {forge(t, jwt.SigningMethodES256, f.key, func(c *claims) { c.ExpiresAt = nil }), true},
 		"other subject":       {forge(t, jwt.SigningMethodES256, f.key, func(c *claims) { c.Subject = "system:serviceaccount:a:admin" }), true},
 		"no account":          {forge(t, jwt.SigningMethodES256, f.key, func(c *claims) { c.Kubernetes = kubernetesClaims{} }), true},
-		"another issuer":      {forge(t, jwt.SigningMethodES256, f.key, func(c *claims) { c.Issuer = "https://elsewhere" }), false},
+		"another issuer":      {forge(t, jwt.SigningMethodES256, f.key, func(c *claims) { c.Issuer = "https://other.example" }), false},
 		"another audience":    {f.issue(t, BoundObjects{}, "vault"), true},
 		"not a token":         {"abc", false},
 		"empty":               {"", false},

@@ -47,8 +47,8 @@ func NewVerifier(issuer string, key *ecdsa.PublicKey, audiences []string, getter
 
 // AuthenticateToken implements authenticator.Token.
 func (v *Verifier) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
-	var unchecked claims
-	if _, _, err := v.unverifiedParser.ParseUnverified(token, &unchecked); err != nil || unchecked.Issuer != v.issuer {
+	var unverified claims
+	if _, _, err := v.unverifiedParser.ParseUnverified(token, &unverified); err != nil || unverified.Issuer != v.issuer {
 		return nil, false, nil // another authenticator may accept it
 	}
 	var c claims
@@ -115,20 +115,20 @@ func (v *Verifier) validateClaims(ctx context.Context, c *claims) (*serviceaccou
 	return info, nil
 }
 
-// checkObject returns an error unless found is the object that the claim refers to and is not
-// deleted.
-func (v *Verifier) checkObject(kind, namespace string, want ref, found metav1.Object, err error) error {
-	name := want.Name
+// checkObject returns an error unless obj is the object that the claim refers to and is not deleted.
+// err is the error of reading obj.
+func (v *Verifier) checkObject(kind, namespace string, claim ref, obj metav1.Object, err error) error {
+	name := claim.Name
 	if namespace != "" {
 		name = namespace + "/" + name
 	}
 	if err != nil {
 		return fmt.Errorf("service account token: looking for %s %s: %w", kind, name, err)
 	}
-	if string(found.GetUID()) != want.UID {
-		return fmt.Errorf("service account token: %s %s has uid %s, the token was issued for %s", kind, name, found.GetUID(), want.UID)
+	if string(obj.GetUID()) != claim.UID {
+		return fmt.Errorf("service account token: %s %s has uid %s, the token was issued for %s", kind, name, obj.GetUID(), claim.UID)
 	}
-	if at := found.GetDeletionTimestamp(); at != nil && at.Time.Before(v.now().Add(-leeway)) {
+	if at := obj.GetDeletionTimestamp(); at != nil && at.Time.Before(v.now().Add(-leeway)) {
 		return fmt.Errorf("service account token: %s %s has been deleted", kind, name)
 	}
 	return nil

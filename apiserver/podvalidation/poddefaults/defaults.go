@@ -95,7 +95,7 @@ func AliasServiceAccount(spec *corev1.PodSpec) {
 // defaultRequests sets missing requests to the limits.
 func defaultRequests(resources *corev1.ResourceRequirements) {
 	for name, limit := range resources.Limits {
-		if _, set := resources.Requests[name]; set {
+		if _, ok := resources.Requests[name]; ok {
 			continue
 		}
 		if resources.Requests == nil {
@@ -134,7 +134,7 @@ func defaultPodLevelResources(pod *corev1.Pod) {
 }
 
 func setMissing(list *corev1.ResourceList, name corev1.ResourceName, quantity resource.Quantity) {
-	if _, set := (*list)[name]; set {
+	if _, ok := (*list)[name]; ok {
 		return
 	}
 	if *list == nil {

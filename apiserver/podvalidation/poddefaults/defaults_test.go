@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation/podtest"
 )
 
-func TestDefaultPullPolicy(t *testing.T) {
+func TestDefaultPullPolicyDependsOnTag(t *testing.T) {
 	for image, want := range map[string]corev1.PullPolicy{
 		"app":                        corev1.PullAlways,
 		"app:latest":                 corev1.PullAlways,
@@ -30,39 +30,39 @@ func TestDefaultingIsIdempotent(t *testing.T) {
 	pod := podtest.Pod(t, `spec: {hostNetwork: true, resources: {limits: {cpu: 1}}, volumes: [{name: a}, {name: b, iscsi: {iqn: q}}],
 		containers: [{name: c, image: x, ports: [{containerPort: 80}], resources: {limits: {memory: 1Gi}}, livenessProbe: {grpc: {port: 1}}}]}`)
 	DefaultPod(pod)
-	once := pod.DeepCopy()
+	first := pod.DeepCopy()
 	DefaultPod(pod)
-	if !equality.Semantic.DeepEqual(once, pod) {
-		t.Errorf("a second defaulting changed\n%+v\nto\n%+v", once.Spec, pod.Spec)
+	if !equality.Semantic.DeepEqual(first, pod) {
+		t.Errorf("the second defaulting changed\n%+v\nto\n%+v", first.Spec, pod.Spec)
 	}
 }
 
-func TestPodDefaults(t *testing.T) {
+func TestDefaultPodSetsDefaults(t *testing.T) {
 	pod := podtest.Pod(t, `spec: {hostNetwork: true, terminationGracePeriodSeconds: -7, serviceAccount: s,
 		containers: [{name: c, image: x, ports: [{containerPort: 80}], resources: {limits: {cpu: 100u}}}]}`)
 	DefaultPod(pod)
 	c := pod.Spec.Containers[0]
 	if *pod.Spec.TerminationGracePeriodSeconds != 1 {
-		t.Errorf("a negative grace period became %d, not 1", *pod.Spec.TerminationGracePeriodSeconds)
+		t.Errorf("a negative grace period became %d, want 1", *pod.Spec.TerminationGracePeriodSeconds)
 	}
 	if pod.Spec.ServiceAccountName != "s" {
 		t.Error("serviceAccount was not copied to serviceAccountName")
 	}
 	if c.Ports[0].HostPort != 80 || c.Ports[0].Protocol != corev1.ProtocolTCP {
-		t.Errorf("port in the host's network: %+v", c.Ports[0])
+		t.Errorf("port with hostNetwork: %+v, want TCP with host port 80", c.Ports[0])
 	}
 	if got := c.Resources.Requests[corev1.ResourceCPU]; got.String() != "1m" {
-		t.Errorf("100u of CPU was rounded to %s, not 1m", got.String())
+		t.Errorf("100u of CPU was rounded to %s, want 1m", got.String())
 	}
 }
 
-func TestPodTemplateDefaults(t *testing.T) {
+func TestDefaultPodTemplateSetsNoPodDefaults(t *testing.T) {
 	pod := podtest.Pod(t, `spec: {hostNetwork: true, containers: [{name: c, image: x, ports: [{containerPort: 80}], resources: {limits: {cpu: 1}}}]}`)
 	template := corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}
 	DefaultPodTemplate(&template)
 	c := template.Spec.Containers[0]
 	if c.Ports[0].HostPort != 0 || c.Resources.Requests != nil || template.Spec.EnableServiceLinks != nil {
-		t.Errorf("got host port %d, requests %v, service links %v", c.Ports[0].HostPort, c.Resources.Requests, template.Spec.EnableServiceLinks)
+		t.Errorf("got host port %d, requests %v, service links %v, want none", c.Ports[0].HostPort, c.Resources.Requests, template.Spec.EnableServiceLinks)
 	}
 }
 
@@ -71,7 +71,7 @@ func TestPodLevelRequestDefaults(t *testing.T) {
 		{"from the limits", `spec: {resources: {limits: {cpu: 1, memory: 1Gi}}}`, "1", "1Gi"},
 		{"from container requests, before limits",
 			`spec: {resources: {limits: {cpu: 1, memory: 1Gi}}, containers: [{name: c, image: x, resources: {requests: {cpu: 200m}}}]}`, "200m", "1Gi"},
-		{"not when only requests are given",
+		{"none if only requests are set",
 			`spec: {resources: {requests: {cpu: 1}}, containers: [{name: c, image: x, resources: {requests: {memory: 1Gi}}}]}`, "1", "0"},
 	} {
 		t.Run(f.name, func(t *testing.T) {

@@ -86,8 +86,8 @@ func SetDefaultPtr[T any](field **T, value T) {
 
 // HasKey reports whether m has the key.
 func HasKey(m map[string]string, key string) bool {
-	_, has := m[key]
-	return has
+	_, ok := m[key]
+	return ok
 }
 
 // NodeAffinityOf returns the node affinity of a pod spec, or nil.
@@ -112,8 +112,8 @@ func AppArmorFromAnnotation(value string) *corev1.AppArmorProfile {
 	case corev1.DeprecatedAppArmorBetaProfileNameUnconfined:
 		return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeUnconfined}
 	}
-	name, local := strings.CutPrefix(value, corev1.DeprecatedAppArmorBetaProfileNamePrefix)
-	if !local || name == "" {
+	name, ok := strings.CutPrefix(value, corev1.DeprecatedAppArmorBetaProfileNamePrefix)
+	if !ok || name == "" {
 		return nil
 	}
 	return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeLocalhost, LocalhostProfile: &name}

@@ -35,9 +35,9 @@ func dropDisabledFields(spec *corev1.PodSpec) {
 // dropDisabledFieldsOnUpdate is dropDisabledFields for an update. It keeps the fields if the stored
 // object uses them, because another server may have the gate enabled.
 func dropDisabledFieldsOnUpdate(newSpec, oldSpec *corev1.PodSpec) {
-	served := oldSpec.DeepCopy()
-	dropDisabledFields(served)
-	if equality.Semantic.DeepEqual(served, oldSpec) {
+	enabled := oldSpec.DeepCopy()
+	dropDisabledFields(enabled)
+	if equality.Semantic.DeepEqual(enabled, oldSpec) {
 		dropDisabledFields(newSpec)
 	}
 }

@@ -95,10 +95,10 @@ func copyResources(containers, requested []corev1.Container, sidecarsOnly bool) 
 		if sidecarsOnly && !podfields.IsSidecar(&containers[i]) {
 			continue
 		}
-		for _, a := range requested {
-			if a.Name == containers[i].Name {
-				containers[i].Resources = a.Resources
-				containers[i].ResizePolicy = a.ResizePolicy
+		for _, r := range requested {
+			if r.Name == containers[i].Name {
+				containers[i].Resources = r.Resources
+				containers[i].ResizePolicy = r.ResizePolicy
 			}
 		}
 	}
@@ -112,11 +112,11 @@ func mergeAffinityLabelKeys(pod *corev1.Pod) {
 	if affinity == nil {
 		return
 	}
-	if with := affinity.PodAffinity; with != nil {
-		mergeTerms(pod.Labels, with.RequiredDuringSchedulingIgnoredDuringExecution, with.PreferredDuringSchedulingIgnoredDuringExecution)
+	if podAffinity := affinity.PodAffinity; podAffinity != nil {
+		mergeTerms(pod.Labels, podAffinity.RequiredDuringSchedulingIgnoredDuringExecution, podAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
 	}
-	if without := affinity.PodAntiAffinity; without != nil {
-		mergeTerms(pod.Labels, without.RequiredDuringSchedulingIgnoredDuringExecution, without.PreferredDuringSchedulingIgnoredDuringExecution)
+	if podAntiAffinity := affinity.PodAntiAffinity; podAntiAffinity != nil {
+		mergeTerms(pod.Labels, podAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution, podAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
 	}
 }
 
@@ -146,7 +146,7 @@ func mergeLabelKeys(selector *metav1.LabelSelector, labels map[string]string, ke
 		return
 	}
 	for _, key := range keys {
-		if value, set := labels[key]; set {
+		if value, ok := labels[key]; ok {
 			selector.MatchExpressions = append(selector.MatchExpressions,
 				metav1.LabelSelectorRequirement{Key: key, Operator: operator, Values: []string{value}})
 		}
@@ -159,7 +159,7 @@ func applyAppArmorAnnotations(pod *corev1.Pod) {
 		return
 	}
 	podProfile := podfields.Deref(pod.Spec.SecurityContext).AppArmorProfile
-	adopt := func(containers []corev1.Container) {
+	apply := func(containers []corev1.Container) {
 		for i := range containers {
 			c := &containers[i]
 			profile := podfields.AppArmorFromAnnotation(pod.Annotations[corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix+c.Name])
@@ -173,6 +173,6 @@ func applyAppArmorAnnotations(pod *corev1.Pod) {
 			c.SecurityContext.AppArmorProfile = profile
 		}
 	}
-	adopt(pod.Spec.InitContainers)
-	adopt(pod.Spec.Containers)
+	apply(pod.Spec.InitContainers)
+	apply(pod.Spec.Containers)
 }

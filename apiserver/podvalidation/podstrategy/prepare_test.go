@@ -14,16 +14,16 @@ func TestMatchLabelKeysAreMerged(t *testing.T) {
 	PrepareForCreate(pod)
 	got := pod.Spec.Affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution[0].PodAffinityTerm.LabelSelector.MatchExpressions
 	if len(got) != 2 || got[0].Operator != "In" || got[1].Operator != "NotIn" || got[0].Values[0] != "x" {
-		t.Errorf("got %v", got)
+		t.Errorf("expressions %v, want a In x and a NotIn x", got)
 	}
 }
 
 func TestAppArmorAnnotationsBecomeFields(t *testing.T) {
-	pod := podtest.Pod(t, `{metadata: {annotations: {container.apparmor.security.beta.kubernetes.io/c: localhost/mine}}}`)
+	pod := podtest.Pod(t, `{metadata: {annotations: {container.apparmor.security.beta.kubernetes.io/c: localhost/profile}}}`)
 	PrepareForCreate(pod)
 	profile := pod.Spec.Containers[0].SecurityContext.AppArmorProfile
-	if profile.Type != corev1.AppArmorProfileTypeLocalhost || *profile.LocalhostProfile != "mine" {
-		t.Errorf("got %+v", profile)
+	if profile.Type != corev1.AppArmorProfileTypeLocalhost || *profile.LocalhostProfile != "profile" {
+		t.Errorf("profile %+v, want Localhost profile", profile)
 	}
 }
 
@@ -33,11 +33,11 @@ func TestDisabledFieldsAreDropped(t *testing.T) {
 	PrepareForCreate(pod)
 	sidecar := pod.Spec.InitContainers[0].Lifecycle
 	if pod.Spec.SchedulingGroup != nil || pod.Spec.Containers[0].Lifecycle != nil || sidecar.StopSignal != nil || sidecar.PreStop == nil {
-		t.Errorf("got group %v, lifecycles %v and %v", pod.Spec.SchedulingGroup, pod.Spec.Containers[0].Lifecycle, sidecar)
+		t.Errorf("group %v, lifecycles %v and %v, want only preStop of the sidecar", pod.Spec.SchedulingGroup, pod.Spec.Containers[0].Lifecycle, sidecar)
 	}
 }
 
-func TestStoredDisabledFieldsAreKept(t *testing.T) {
+func TestUpdateRetainsStoredDisabledFields(t *testing.T) {
 	oldPod := podtest.Pod(t, `spec: {schedulingGroup: {podGroupName: g}}`)
 	newPod := oldPod.DeepCopy()
 	PrepareForUpdate(newPod, oldPod)

@@ -9,9 +9,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-const plainPod = `{"metadata":{"name":"p","namespace":"ns"},"spec":{"containers":[{"name":"c","image":"app:1"}]}}`
+const minimalPod = `{"metadata":{"name":"p","namespace":"ns"},"spec":{"containers":[{"name":"c","image":"app:1"}]}}`
 
-// Pod returns the plain pod merged with a YAML patch, before defaulting.
+// Pod returns a minimal pod merged with a YAML patch, before defaulting.
 func Pod(t *testing.T, patch string) *corev1.Pod {
 	t.Helper()
 	asJSON, err := yaml.YAMLToJSON([]byte(patch))
@@ -21,7 +21,7 @@ func Pod(t *testing.T, patch string) *corev1.Pod {
 	if patch == "" {
 		asJSON = []byte("{}")
 	}
-	merged, err := jsonpatch.MergePatch([]byte(plainPod), asJSON)
+	merged, err := jsonpatch.MergePatch([]byte(minimalPod), asJSON)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
-// oldNodeLabels are deprecated node labels.
-var oldNodeLabels = map[string]string{
+// deprecatedNodeLabels are deprecated node labels.
+var deprecatedNodeLabels = map[string]string{
 	"beta.kubernetes.io/arch":                  `deprecated since v1.14; use "kubernetes.io/arch" instead`,
 	"beta.kubernetes.io/os":                    `deprecated since v1.14; use "kubernetes.io/os" instead`,
 	"failure-domain.beta.kubernetes.io/region": `deprecated since v1.17; use "topology.kubernetes.io/region" instead`,
@@ -18,9 +18,9 @@ var oldNodeLabels = map[string]string{
 	"beta.kubernetes.io/instance-type":         `deprecated since v1.17; use "node.kubernetes.io/instance-type" instead`,
 }
 
-func (w *warnings) nodeLabels(spec *field.Path) {
+func (w *warnings) checkNodeLabels(spec *field.Path) {
 	for key := range podfields.SortedByKey(w.spec.NodeSelector) {
-		if reason, old := oldNodeLabels[key]; old {
+		if reason, ok := deprecatedNodeLabels[key]; ok {
 			w.warnf(spec.Child("nodeSelector").Key(key), "%s", reason)
 		}
 	}
@@ -28,32 +28,32 @@ func (w *warnings) nodeLabels(spec *field.Path) {
 		fldPath := spec.Child("affinity", "nodeAffinity")
 		if required := node.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
 			for i := range required.NodeSelectorTerms {
-				w.nodeTerm(&required.NodeSelectorTerms[i], fldPath.Child(podfields.RequiredTerms, "nodeSelectorTerms").Index(i))
+				w.checkNodeTerm(&required.NodeSelectorTerms[i], fldPath.Child(podfields.RequiredTerms, "nodeSelectorTerms").Index(i))
 			}
 		}
 		for i := range node.PreferredDuringSchedulingIgnoredDuringExecution {
-			w.nodeTerm(&node.PreferredDuringSchedulingIgnoredDuringExecution[i].Preference, fldPath.Child(podfields.PreferredTerms).Index(i).Child("preference"))
+			w.checkNodeTerm(&node.PreferredDuringSchedulingIgnoredDuringExecution[i].Preference, fldPath.Child(podfields.PreferredTerms).Index(i).Child("preference"))
 		}
 	}
 	for i, constraint := range w.spec.TopologySpreadConstraints {
-		w.oldKey(constraint.TopologyKey, spec.Child("topologySpreadConstraints").Index(i).Child("topologyKey"))
+		w.checkDeprecatedKey(constraint.TopologyKey, spec.Child("topologySpreadConstraints").Index(i).Child("topologyKey"))
 	}
 }
 
-func (w *warnings) nodeTerm(term *corev1.NodeSelectorTerm, path *field.Path) {
+func (w *warnings) checkNodeTerm(term *corev1.NodeSelectorTerm, path *field.Path) {
 	for i, expression := range term.MatchExpressions {
-		w.oldKey(expression.Key, path.Child("matchExpressions").Index(i).Child("key"))
+		w.checkDeprecatedKey(expression.Key, path.Child("matchExpressions").Index(i).Child("key"))
 	}
 }
 
-func (w *warnings) oldKey(key string, path *field.Path) {
-	if reason, old := oldNodeLabels[key]; old {
+func (w *warnings) checkDeprecatedKey(key string, path *field.Path) {
+	if reason, ok := deprecatedNodeLabels[key]; ok {
 		w.warnf(path, "%s is %s", key, reason)
 	}
 }
 
-// nullSelectors warns of missing label selectors, which match no pods.
-func (w *warnings) nullSelectors(spec *field.Path) {
+// checkNullSelectors warns of missing label selectors, which match no pods.
+func (w *warnings) checkNullSelectors(spec *field.Path) {
 	const reason = "a null labelSelector results in matching no pod"
 	if affinity := w.spec.Affinity; affinity != nil {
 		required := func(terms []corev1.PodAffinityTerm, path *field.Path) {
@@ -74,9 +74,9 @@ func (w *warnings) nullSelectors(spec *field.Path) {
 			required(pod.RequiredDuringSchedulingIgnoredDuringExecution, spec.Child("affinity", "podAffinity", podfields.RequiredTerms))
 			preferred(pod.PreferredDuringSchedulingIgnoredDuringExecution, spec.Child("affinity", "podAffinity", podfields.PreferredTerms))
 		}
-		if anti := affinity.PodAntiAffinity; anti != nil {
-			required(anti.RequiredDuringSchedulingIgnoredDuringExecution, spec.Child("affinity", "podAntiAffinity", podfields.RequiredTerms))
-			preferred(anti.PreferredDuringSchedulingIgnoredDuringExecution, spec.Child("affinity", "podAntiAffinity", podfields.PreferredTerms))
+		if podAnti := affinity.PodAntiAffinity; podAnti != nil {
+			required(podAnti.RequiredDuringSchedulingIgnoredDuringExecution, spec.Child("affinity", "podAntiAffinity", podfields.RequiredTerms))
+			preferred(podAnti.PreferredDuringSchedulingIgnoredDuringExecution, spec.Child("affinity", "podAntiAffinity", podfields.PreferredTerms))
 		}
 	}
 	for i, constraint := range w.spec.TopologySpreadConstraints {
@@ -86,14 +86,15 @@ func (w *warnings) nullSelectors(spec *field.Path) {
 	}
 }
 
-type seenPort struct {
+// portDefinition is a port with its path.
+type portDefinition struct {
 	path *field.Path
 	port corev1.ContainerPort
 }
 
-// ports warns of duplicate and overlapping port definitions.
-func (w *warnings) ports(spec *field.Path) {
-	seen := map[string][]seenPort{}
+// checkPorts warns of duplicate and overlapping port definitions.
+func (w *warnings) checkPorts(spec *field.Path) {
+	seen := map[string][]portDefinition{}
 	podfields.EachContainer(w.spec, spec, func(c *corev1.Container, path *field.Path) {
 		for i, port := range c.Ports {
 			idxPath := path.Child("ports").Index(i)
@@ -102,14 +103,14 @@ func (w *warnings) ports(spec *field.Path) {
 			}
 			key := fmt.Sprintf("%d/%s", port.ContainerPort, port.Protocol)
 			for _, other := range seen[key] {
-				w.portPair(idxPath, port, other)
+				w.checkPortPair(idxPath, port, other)
 			}
-			seen[key] = append(seen[key], seenPort{idxPath, port})
+			seen[key] = append(seen[key], portDefinition{idxPath, port})
 		}
 	})
 }
 
-func (w *warnings) portPair(path *field.Path, port corev1.ContainerPort, other seenPort) {
+func (w *warnings) checkPortPair(path *field.Path, port corev1.ContainerPort, other portDefinition) {
 	samePort, oneAddress := port.HostPort == other.port.HostPort, (port.HostIP == "") != (other.port.HostIP == "")
 	switch {
 	case samePort && port.HostIP == other.port.HostIP:

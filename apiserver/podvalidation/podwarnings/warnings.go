@@ -22,7 +22,7 @@ func PodWarnings(_ context.Context, newPod, oldPod *corev1.Pod) []string {
 		w.warnf(field.NewPath("metadata", "name"),
 			"this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: %v", reasons)
 	}
-	return w.all(nil)
+	return w.collect(nil)
 }
 
 // PodTemplateWarnings returns warnings for the template at path. oldTemplate is nil on creation.
@@ -35,7 +35,7 @@ func PodTemplateWarnings(_ context.Context, path *field.Path, newTemplate, oldTe
 		old = oldTemplate.Annotations
 	}
 	w := warnings{spec: &newTemplate.Spec, annotations: newTemplate.Annotations, oldAnnotations: old}
-	return w.all(path)
+	return w.collect(path)
 }
 
 // warnings collects the warnings of a pod spec in order.
@@ -58,34 +58,34 @@ func childPath(path *field.Path, name string, more ...string) *field.Path {
 	return path.Child(name, more...)
 }
 
-func (w *warnings) all(path *field.Path) []string {
+func (w *warnings) collect(path *field.Path) []string {
 	spec := childPath(path, "spec")
-	w.nodeLabels(spec)
-	w.deprecatedAnnotations(childPath(path, "metadata", "annotations"))
-	w.volumePlugins(spec.Child("volumes"))
-	w.repeatedHostAliases(spec.Child("hostAliases"))
-	w.pullSecrets(spec.Child("imagePullSecrets"))
+	w.checkNodeLabels(spec)
+	w.checkDeprecatedAnnotations(childPath(path, "metadata", "annotations"))
+	w.checkVolumePlugins(spec.Child("volumes"))
+	w.checkRepeatedHostAliases(spec.Child("hostAliases"))
+	w.checkPullSecrets(spec.Child("imagePullSecrets"))
 	for _, name := range byteResourceNames {
-		w.fractionalBytes(w.spec.Overhead, name, spec.Child("overhead"))
+		w.checkFractionalBytes(w.spec.Overhead, name, spec.Child("overhead"))
 	}
-	w.podSeccomp(childPath(path, "metadata", "annotations"))
+	w.checkPodSeccomp(childPath(path, "metadata", "annotations"))
 	podfields.EachContainer(w.spec, spec, func(c *corev1.Container, containerPath *field.Path) {
-		w.container(c, containerPath, childPath(path, "metadata", "annotations"))
+		w.checkContainer(c, containerPath, childPath(path, "metadata", "annotations"))
 	})
-	w.ports(spec)
-	w.nullSelectors(spec)
-	w.addresses(spec)
+	w.checkPorts(spec)
+	w.checkNullSelectors(spec)
+	w.checkAddresses(spec)
 	return w.texts
 }
 
-func (w *warnings) deprecatedAnnotations(path *field.Path) {
+func (w *warnings) checkDeprecatedAnnotations(path *field.Path) {
 	const critical = "scheduler.alpha.kubernetes.io/critical-pod"
 	if podfields.HasKey(w.annotations, critical) && !podfields.HasKey(w.oldAnnotations, critical) {
 		w.warnf(path.Key(critical), `non-functional in v1.16+; use the "priorityClassName" field instead`)
 	}
 }
 
-func (w *warnings) volumePlugins(path *field.Path) {
+func (w *warnings) checkVolumePlugins(path *field.Path) {
 	for i := range w.spec.Volumes {
 		v, idxPath := &w.spec.Volumes[i], path.Index(i)
 		for _, plugin := range []struct {
@@ -109,12 +109,12 @@ func (w *warnings) volumePlugins(path *field.Path) {
 		}
 		if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
 			requests := v.Ephemeral.VolumeClaimTemplate.Spec.Resources.Requests
-			w.fractionalBytes(requests, corev1.ResourceStorage, idxPath.Child("ephemeral", "volumeClaimTemplate", "spec", "resources", "requests"))
+			w.checkFractionalBytes(requests, corev1.ResourceStorage, idxPath.Child("ephemeral", "volumeClaimTemplate", "spec", "resources", "requests"))
 		}
 	}
 }
 
-func (w *warnings) repeatedHostAliases(path *field.Path) {
+func (w *warnings) checkRepeatedHostAliases(path *field.Path) {
 	seen := podfields.NameSet{}
 	for i, alias := range w.spec.HostAliases {
 		if !seen.Add(alias.IP) {
@@ -123,7 +123,7 @@ func (w *warnings) repeatedHostAliases(path *field.Path) {
 	}
 }
 
-func (w *warnings) pullSecrets(path *field.Path) {
+func (w *warnings) checkPullSecrets(path *field.Path) {
 	seen := podfields.NameSet{}
 	for i, secret := range w.spec.ImagePullSecrets {
 		if !seen.Add(secret.Name) {
@@ -140,19 +140,19 @@ func (w *warnings) pullSecrets(path *field.Path) {
 // byteResourceNames are resources that are measured in bytes.
 var byteResourceNames = []corev1.ResourceName{corev1.ResourceMemory, corev1.ResourceEphemeralStorage}
 
-func (w *warnings) fractionalBytes(list corev1.ResourceList, name corev1.ResourceName, path *field.Path) {
-	if value, set := list[name]; set && value.MilliValue()%1000 != 0 {
+func (w *warnings) checkFractionalBytes(list corev1.ResourceList, name corev1.ResourceName, path *field.Path) {
+	if value, ok := list[name]; ok && value.MilliValue()%1000 != 0 {
 		w.warnf(path.Key(string(name)), "fractional byte value %q is invalid, must be an integer", value.String())
 	}
 }
 
-func (w *warnings) podSeccomp(path *field.Path) {
+func (w *warnings) checkPodSeccomp(path *field.Path) {
 	if podfields.HasKey(w.annotations, corev1.SeccompPodAnnotationKey) && podfields.Deref(w.spec.SecurityContext).SeccompProfile == nil {
 		w.warnf(path.Key(corev1.SeccompPodAnnotationKey), `non-functional in v1.27+; use the "seccompProfile" field instead`)
 	}
 }
 
-func (w *warnings) container(c *corev1.Container, path, annotations *field.Path) {
+func (w *warnings) checkContainer(c *corev1.Container, path, annotations *field.Path) {
 	sc := podfields.Deref(c.SecurityContext)
 	if key := corev1.SeccompContainerAnnotationKeyPrefix + c.Name; podfields.HasKey(w.annotations, key) && sc.SeccompProfile == nil {
 		w.warnf(annotations.Key(key), `non-functional in v1.27+; use the "seccompProfile" field instead`)
@@ -162,14 +162,14 @@ func (w *warnings) container(c *corev1.Container, path, annotations *field.Path)
 		w.warnf(annotations.Key(key), `deprecated since v1.30; use the "appArmorProfile" field instead`)
 	}
 	for _, name := range byteResourceNames {
-		w.fractionalBytes(c.Resources.Limits, name, path.Child("resources", "limits"))
-		w.fractionalBytes(c.Resources.Requests, name, path.Child("resources", "requests"))
+		w.checkFractionalBytes(c.Resources.Limits, name, path.Child("resources", "limits"))
+		w.checkFractionalBytes(c.Resources.Requests, name, path.Child("resources", "requests"))
 	}
-	w.hiddenEnv(c.Env, path.Child("env"))
+	w.checkHiddenEnv(c.Env, path.Child("env"))
 }
 
-// hiddenEnv warns of variables that are defined twice, unless the second refers to the first.
-func (w *warnings) hiddenEnv(vars []corev1.EnvVar, path *field.Path) {
+// checkHiddenEnv warns of variables that are defined twice, unless the second refers to the first.
+func (w *warnings) checkHiddenEnv(vars []corev1.EnvVar, path *field.Path) {
 	seen := podfields.NameSet{}
 	for i, v := range vars {
 		if seen.Add(v.Name) {
@@ -182,19 +182,19 @@ func (w *warnings) hiddenEnv(vars []corev1.EnvVar, path *field.Path) {
 	}
 }
 
-// addresses warns of IP addresses in a deprecated form.
-func (w *warnings) addresses(spec *field.Path) {
+// checkAddresses warns of IP addresses in a deprecated form.
+func (w *warnings) checkAddresses(spec *field.Path) {
 	if w.spec.DNSConfig != nil {
 		for i, server := range w.spec.DNSConfig.Nameservers {
-			w.address(server, spec.Child("dnsConfig", "nameservers").Index(i))
+			w.checkAddress(server, spec.Child("dnsConfig", "nameservers").Index(i))
 		}
 	}
 	for i, alias := range w.spec.HostAliases {
-		w.address(alias.IP, spec.Child("hostAliases").Index(i).Child("ip"))
+		w.checkAddress(alias.IP, spec.Child("hostAliases").Index(i).Child("ip"))
 	}
 }
 
-func (w *warnings) address(ip string, path *field.Path) {
+func (w *warnings) checkAddress(ip string, path *field.Path) {
 	if len(validation.IsValidIPForLegacyField(path, ip, false, nil)) == 0 {
 		w.texts = append(w.texts, validation.GetWarningsForIP(path, ip)...)
 	}

@@ -16,7 +16,7 @@ func TestPodWarnings(t *testing.T) {
 		name, patch string
 		want        []string
 	}{
-		{"a plain pod has none", ``, nil},
+		{"a minimal pod has none", ``, nil},
 		{"a name with a dot is not a DNS label", `metadata: {name: a.b}`,
 			[]string{`metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]`}},
 		{"memory is whole bytes", `spec: {containers: [{name: c, image: x, resources: {limits: {memory: 100m}}}]}`,
@@ -24,7 +24,7 @@ func TestPodWarnings(t *testing.T) {
 				`spec.containers[0].resources.requests[memory]: fractional byte value "100m" is invalid, must be an integer`}},
 		{"a variable hides another", `spec: {containers: [{name: c, image: x, env: [{name: A, value: a}, {name: A, value: b}, {name: A, value: "$(A)c"}]}]}`,
 			[]string{`spec.containers[0].env[1]: hides previous definition of "A", which may be dropped when using apply`}},
-		{"a port is defined twice", `spec: {containers: [{name: c, image: x, ports: [{containerPort: 1}]}, {name: d, image: x, ports: [{containerPort: 1}]}]}`,
+		{"a port has two definitions", `spec: {containers: [{name: c, image: x, ports: [{containerPort: 1}]}, {name: d, image: x, ports: [{containerPort: 1}]}]}`,
 			[]string{`spec.containers[1].ports[0]: duplicate port definition with spec.containers[0].ports[0]`}},
 		{"a node label was renamed", `spec: {nodeSelector: {beta.kubernetes.io/os: linux}}`,
 			[]string{`spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead`}},
@@ -53,7 +53,7 @@ func TestPodTemplateWarningsHavePath(t *testing.T) {
 	got := PodTemplateWarnings(t.Context(), field.NewPath("spec", "template"), template, nil)
 	want := `spec.template.spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead`
 	if len(got) != 1 || got[0] != want {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

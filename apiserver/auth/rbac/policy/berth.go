@@ -5,7 +5,7 @@ import rbacv1 "k8s.io/api/rbac/v1"
 // berthRules returns the rules of roles that Kubernetes does not have, by role name.
 func berthRules() map[string][]rbacv1.PolicyRule {
 	return map[string][]rbacv1.PolicyRule{
-		// Moves pods by eviction only, so it cannot violate a disruption budget. Its Lease has the
+		// The descheduler moves pods by eviction only, so it cannot violate a disruption budget. Its Lease has the
 		// name that the Kubernetes descheduler uses, so the two never run at the same time.
 		"system:berth:descheduler": append(append(leaderElectionRules("descheduler"), authDelegatorRules()...),
 			recordEvents(),
@@ -19,7 +19,7 @@ func berthRules() map[string][]rbacv1.PolicyRule {
 			allow(read, resource, "resourceclaims"),
 			allow("get list", metricsGroup, "nodes", "pods"),
 			allow(readWrite, berthGroup, "holds")),
-		// One process that runs many nodes, so the node authorizer cannot restrict it.
+		// One process runs many simulated nodes, so the node authorizer cannot restrict it.
 		"system:berth:simulated-nodes": append(authDelegatorRules(),
 			recordEvents(),
 			allow("create delete get list patch update watch", core, "nodes"),
@@ -30,7 +30,8 @@ func berthRules() map[string][]rbacv1.PolicyRule {
 			allow("get", core, "persistentvolumeclaims"),
 			allow("create delete get list patch update watch", coordination, "leases"),
 			allow("create get patch update", storage, "csinodes")),
-		// Provisions directories as volumes. It may update a claim to return it to the scheduler.
+		// The provisioner of local directories creates volumes. It may update a claim to return it to
+		// the scheduler.
 		"system:berth:local-directory": {
 			recordEvents(),
 			allow("create delete get list update watch", core, "persistentvolumes"),
@@ -38,9 +39,10 @@ func berthRules() map[string][]rbacv1.PolicyRule {
 			allow("get", core, "nodes"),
 			allow(read, storage, "storageclasses"),
 		},
-		// What the service proxy of a node agent reads beyond system:node.
+		// The permissions of a node agent's service proxy beyond system:node.
 		"system:berth:service-proxy": {allow("list watch", core, "services"), allow("list watch", discovery, "endpointslices")},
-		// Approves the requests of nodes for themselves, signs approved requests, and removes old ones.
+		// The certificate controller approves the requests of nodes for themselves, signs approved
+		// requests, and removes old ones.
 		"system:berth:certificates": certificateRules(),
 		// Cluster DNS resolves Services, their endpoints and pods.
 		"system:berth:cluster-dns": {

@@ -17,14 +17,14 @@ func controllerRules() map[string][]rbacv1.PolicyRule {
 
 // workloadControllerRules returns the rules of the controllers that create pods.
 func workloadControllerRules() map[string][]rbacv1.PolicyRule {
-	makePods := allow("create delete get list patch update watch", core, "pods")
+	managePods := allow("create delete get list patch update watch", core, "pods")
 	return map[string][]rbacv1.PolicyRule{
 		"replicaset-controller": {
-			allow("get list watch update", apps, "replicasets"), allow("update", apps, "replicasets/status", "replicasets/finalizers"), makePods,
+			allow("get list watch update", apps, "replicasets"), allow("update", apps, "replicasets/status", "replicasets/finalizers"), managePods,
 		},
 		"replication-controller": {
 			allow("get list watch update", core, "replicationcontrollers"),
-			allow("update", core, "replicationcontrollers/status", "replicationcontrollers/finalizers"), makePods,
+			allow("update", core, "replicationcontrollers/status", "replicationcontrollers/finalizers"), managePods,
 		},
 		"deployment-controller": {
 			allow("get list watch update", apps, "deployments"), allow("update", apps, "deployments/status", "deployments/finalizers"),
@@ -33,15 +33,15 @@ func workloadControllerRules() map[string][]rbacv1.PolicyRule {
 		"statefulset-controller": {
 			allow("get list watch update", apps, "statefulsets"), allow("update", apps, "statefulsets/status", "statefulsets/finalizers"),
 			allow("create delete get list patch update watch", apps, "controllerrevisions"),
-			allow("create delete get list patch update watch", core, "persistentvolumeclaims"), makePods,
+			allow("create delete get list patch update watch", core, "persistentvolumeclaims"), managePods,
 		},
 		"daemon-set-controller": {
 			allow("get list watch update", apps, "daemonsets"), allow("update", apps, "daemonsets/status", "daemonsets/finalizers"),
 			allow("create delete get list patch update watch", apps, "controllerrevisions"), allow("list watch", core, "nodes"),
-			allow("create", core, "pods/binding"), makePods,
+			allow("create", core, "pods/binding"), managePods,
 		},
 		"job-controller": {
-			allow("get list watch update patch", batch, "jobs"), allow("update", batch, "jobs/status", "jobs/finalizers"), makePods,
+			allow("get list watch update patch", batch, "jobs"), allow("update", batch, "jobs/status", "jobs/finalizers"), managePods,
 		},
 		"cronjob-controller": {
 			allow("get list watch update", batch, "cronjobs"), allow("update", batch, "cronjobs/status", "cronjobs/finalizers"),

@@ -17,34 +17,34 @@ system:node-bootstrapper system:node-problem-detector system:node-proxier system
 system:public-info-viewer system:service-account-issuer-discovery system:volume-scheduler`
 
 func TestRolesOfKubernetesExist(t *testing.T) {
-	have := map[string]bool{}
+	names := map[string]bool{}
 	for _, r := range ClusterRoles() {
-		have[r.Name] = true
+		names[r.Name] = true
 	}
 	for name := range strings.FieldsSeq(upstreamRoles) {
-		if !have[name] {
+		if !names[name] {
 			t.Errorf("the ClusterRole %s is missing", name)
 		}
 	}
 }
 
 // An approver may approve for one signer and nothing else.
-func TestApproverRoles(t *testing.T) {
-	found := 0
+func TestApproverRolesAllowOneSigner(t *testing.T) {
+	count := 0
 	for _, r := range ClusterRoles() {
-		signer, isApprover := strings.CutSuffix(r.Name, "-approver")
-		if !isApprover {
+		signer, ok := strings.CutSuffix(r.Name, "-approver")
+		if !ok {
 			continue
 		}
-		found++
+		count++
 		_, signer, _ = strings.Cut(signer, "certificates.k8s.io:")
 		if len(r.Rules) != 1 || !slices.Equal(r.Rules[0].Verbs, []string{"approve"}) || !slices.Equal(r.Rules[0].Resources, []string{"signers"}) ||
 			!slices.Equal(r.Rules[0].APIGroups, []string{"certificates.k8s.io"}) || !slices.Equal(r.Rules[0].ResourceNames, []string{"kubernetes.io/" + signer}) {
-			t.Errorf("%s has rules %v", r.Name, r.Rules)
+			t.Errorf("%s has rules %v, want approve of signer %s only", r.Name, r.Rules, signer)
 		}
 	}
-	if found != 4 {
-		t.Errorf("%d roles of approvers, want 4", found)
+	if count != 4 {
+		t.Errorf("%d approver roles, want 4", count)
 	}
 }
 
