@@ -1,8 +1,11 @@
 package apiserver
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
@@ -53,9 +56,10 @@ func (p *policySchemas) Paths() (map[string]openapi.GroupVersion, error) {
 	if err != nil {
 		return nil, err
 	}
+	slices.SortFunc(definitions, func(a, b *apiextensionsv1.CustomResourceDefinition) int { return cmp.Compare(a.Name, b.Name) })
 	revisions := map[string]string{} // of all definitions of a group
 	for _, d := range definitions {
-		revisions[d.Spec.Group] = max(revisions[d.Spec.Group], d.ResourceVersion)
+		revisions[d.Spec.Group] += d.Name + "@" + d.ResourceVersion + " "
 	}
 	for _, service := range services {
 		path := "apis/" + service.Spec.Group + "/" + service.Spec.Version

@@ -3,6 +3,7 @@ package dns
 import (
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/miekg/dns"
@@ -129,7 +130,7 @@ func (z *zone) endpoints(namespace, name string) (out []target) {
 					continue
 				}
 				if j, ok := index[a]; ok {
-					out[j].ports = append(out[j].ports, ports...)
+					out[j].ports = slices.Concat(out[j].ports, ports) // the targets of a slice share its ports
 					continue
 				}
 				t := target{address: a, name: formatDashed(a), ports: ports}

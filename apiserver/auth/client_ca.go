@@ -60,8 +60,8 @@ func (s *Security) publishAuthentication(ctx context.Context) error {
 			ObjectMeta: metav1.ObjectMeta{Name: policy.AuthenticationConfigMap, Namespace: metav1.NamespaceSystem},
 			Data:       desired,
 		}, metav1.CreateOptions{})
-		if apierrors.IsAlreadyExists(err) { // another server has created it at the same time
-			err = nil
+		if apierrors.IsAlreadyExists(err) {
+			return s.publishAuthentication(ctx) // another server created it at the same time: compare the CAs
 		}
 	case err == nil && !maps.Equal(existing.Data, desired):
 		if existing.Data[clientCAKey] != desired[clientCAKey] && existing.Data[clientCAKey] != "" {

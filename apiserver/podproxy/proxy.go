@@ -69,10 +69,10 @@ func (p *proxyREST) Connect(ctx context.Context, name string, options runtime.Ob
 func NodeProxy(c Connector) rest.Storage {
 	return &proxyREST{func() runtime.Object { return &corev1.NodeProxyOptions{} },
 		func(o runtime.Object) string { return o.(*corev1.NodeProxyOptions).Path },
-		func(ctx context.Context, name string) (*url.URL, http.RoundTripper, error) {
-			scheme, name, port, ok := utilnet.SplitSchemeNamePort(name)
+		func(ctx context.Context, request string) (*url.URL, http.RoundTripper, error) {
+			scheme, name, port, ok := utilnet.SplitSchemeNamePort(request)
 			if !ok || scheme != "" && scheme != "https" {
-				return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("invalid node request %q: must be NAME or https:NAME:PORT", name))
+				return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("invalid node request %q: must be NAME or https:NAME:PORT", request))
 			}
 			agent, err := c.Nodes.Get(ctx, name)
 			if err != nil {
@@ -90,10 +90,10 @@ func PodProxy(c Connector) rest.Storage {
 	transport := podTransport()
 	return &proxyREST{func() runtime.Object { return &corev1.PodProxyOptions{} },
 		func(o runtime.Object) string { return o.(*corev1.PodProxyOptions).Path },
-		func(ctx context.Context, name string) (*url.URL, http.RoundTripper, error) {
-			scheme, name, port, ok := utilnet.SplitSchemeNamePort(name)
+		func(ctx context.Context, request string) (*url.URL, http.RoundTripper, error) {
+			scheme, name, port, ok := utilnet.SplitSchemeNamePort(request)
 			if !ok {
-				return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("invalid pod request %q: must be NAME, NAME:PORT or SCHEME:NAME:PORT", name))
+				return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("invalid pod request %q: must be NAME, NAME:PORT or SCHEME:NAME:PORT", request))
 			}
 			pod, err := c.Pods.get(ctx, name)
 			if err != nil {

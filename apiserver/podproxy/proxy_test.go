@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -54,6 +55,15 @@ func TestDotSegmentsStayBelowLocation(t *testing.T) {
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "https://api/api/v1/nodes/n1/proxy", nil))
 		if got := w.Body.String(); got != want {
 			t.Errorf("path %q leads to %s, want %s", subpath, got, want)
+		}
+	}
+}
+
+func TestInvalidProxyRequestIsNamed(t *testing.T) {
+	const request = "a:b:c:d"
+	for _, storage := range []any{NodeProxy(Connector{}), PodProxy(Connector{}), ServiceProxy(Connector{}, nil, nil)} {
+		if _, _, err := storage.(*proxyREST).find(t.Context(), request); err == nil || !strings.Contains(err.Error(), `"`+request+`"`) {
+			t.Errorf("error %v, want one that contains %q", err, request)
 		}
 	}
 }

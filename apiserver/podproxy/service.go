@@ -26,10 +26,10 @@ func ServiceProxy(c Connector, services, endpointSlices *registry.Store) rest.St
 	transport := podTransport()
 	return &proxyREST{func() runtime.Object { return &corev1.ServiceProxyOptions{} },
 		func(o runtime.Object) string { return o.(*corev1.ServiceProxyOptions).Path },
-		func(ctx context.Context, name string) (*url.URL, http.RoundTripper, error) {
-			scheme, name, port, ok := utilnet.SplitSchemeNamePort(name)
+		func(ctx context.Context, request string) (*url.URL, http.RoundTripper, error) {
+			scheme, name, port, ok := utilnet.SplitSchemeNamePort(request)
 			if !ok {
-				return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("invalid service request %q: must be NAME, NAME:PORT or SCHEME:NAME:PORT", name))
+				return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("invalid service request %q: must be NAME, NAME:PORT or SCHEME:NAME:PORT", request))
 			}
 			obj, err := services.Get(ctx, name, &metav1.GetOptions{})
 			if err != nil {
