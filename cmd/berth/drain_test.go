@@ -47,28 +47,28 @@ func berth(args ...string) (out string, code int, err error) {
 }
 
 func TestDrainWhatIfFromDump(t *testing.T) {
-	file := write(t, "dump.yaml", drainDump)
+	file := writeFile(t, "dump.yaml", drainDump)
 	out, code, err := berth("drain", "n1", "--what-if", "--force", "-f", file)
 	if err != nil || code != 0 || !strings.Contains(out, "default/web-1  ReplicaSet web  n1    n2") || !strings.Contains(out, "not replaced") {
-		t.Errorf("%d, %v\n%s", code, err, out)
+		t.Errorf("exit code %d, %v, want 0 and web-1 moved to n2:\n%s", code, err, out)
 	}
 	out, code, _ = berth("drain", "n1", "n2", "n1", "--what-if", "--force", "-f", file, "-o", "json")
 	if code != 3 || !strings.Contains(out, `"exitCode": 3`) || !strings.Contains(out, `"pendingReason": "0/2 nodes are available: 2 node(s) were unschedulable.`) {
-		t.Errorf("%d\n%s", code, out)
+		t.Errorf("exit code %d, want 3 and two unschedulable nodes:\n%s", code, out)
 	}
 }
 
 // TestDrainYAML checks that -o yaml has the fields of -o json.
 func TestDrainYAML(t *testing.T) {
-	out, code, _ := berth("drain", "n1", "n2", "--what-if", "--force", "-f", write(t, "dump.yaml", drainDump), "-o", "yaml")
+	out, code, _ := berth("drain", "n1", "n2", "--what-if", "--force", "-f", writeFile(t, "dump.yaml", drainDump), "-o", "yaml")
 	if code != 3 || !strings.Contains(out, "\nexitCode: 3\n") && !strings.HasPrefix(out, "exitCode: 3\n") || strings.Contains(out, "{") {
-		t.Errorf("%d\n%s", code, out)
+		t.Errorf("exit code %d, want 3 and YAML:\n%s", code, out)
 	}
 }
 
 // TestYAMLOutput checks -o yaml of commands that read a dump.
 func TestYAMLOutput(t *testing.T) {
-	file := write(t, "dump.yaml", drainDump)
+	file := writeFile(t, "dump.yaml", drainDump)
 	for args, want := range map[string]string{
 		"explain pod web-1 -f " + file: "\npod: default/web-1\n",
 		"explain node n1 -f " + file:   "\nnode: n1\n",
@@ -84,7 +84,7 @@ func TestYAMLOutput(t *testing.T) {
 }
 
 func TestDrainErrors(t *testing.T) {
-	file := write(t, "dump.yaml", drainDump)
+	file := writeFile(t, "dump.yaml", drainDump)
 	for args, want := range map[string]string{
 		"drain":                                        "no node given",
 		"drain n1 --what-if -f " + file:                "--force evicts them: default/lone",

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestFlagErrors checks that an error names the valid values.
+// TestFlagErrors checks that an error names the flag or command and what is valid.
 func TestFlagErrors(t *testing.T) {
 	missingFile := filepath.Join(t.TempDir(), "nofile.yaml")
 	for _, tc := range []struct{ command, want string }{
@@ -43,7 +43,7 @@ func TestFlagErrors(t *testing.T) {
 	}
 }
 
-// Commands with subcommands have examples, too.
+// TestParentCommandsHaveExamples checks that commands with subcommands have examples.
 func TestParentCommandsHaveExamples(t *testing.T) {
 	for _, cmd := range rootCommand().Commands() {
 		if cmd.Name() == "explain" || cmd.Name() == "image" {

@@ -31,7 +31,7 @@ func TestClientCommandsUseKubeconfig(t *testing.T) {
 	if err := os.WriteFile(cli.KubeconfigPath(cli.DefaultDataDir()), []byte(unreachable(1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	env, flag := write(t, "env", unreachable(2)), write(t, "flag", unreachable(3))
+	env, flag := writeFile(t, "env", unreachable(2)), writeFile(t, "flag", unreachable(3))
 	for _, command := range []string{"explain pod p", "explain node n", "explain node n --disk", "explain displacement p", "evictions", "queue", "zones",
 		"drain n", "drain n --what-if"} {
 		for _, tc := range []struct{ env, flag, want string }{
@@ -66,7 +66,7 @@ func TestKubectlUsesKubeconfig(t *testing.T) {
 	if err := os.WriteFile(file, []byte(unreachable(1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for env, want := range map[string]string{"": "http://127.0.0.1:1", write(t, "env", unreachable(2)): "http://127.0.0.1:2"} {
+	for env, want := range map[string]string{"": "http://127.0.0.1:1", writeFile(t, "env", unreachable(2)): "http://127.0.0.1:2"} {
 		t.Setenv("KUBECONFIG", env)
 		flags, err := kubectlConfigFlags([]string{"get", "pods"})
 		if err != nil {

@@ -20,7 +20,7 @@ spec: {schedulerName: gpu-scheduler, containers: [{name: main, image: web, resou
 
 // TestOutputFormats checks the formats of commands that read a dump.
 func TestOutputFormats(t *testing.T) {
-	file := write(t, "dump.yaml", pendingDump)
+	file := writeFile(t, "dump.yaml", pendingDump)
 	for args, want := range map[string]string{
 		"queue -f FILE -o name":                           "pod/big\n",
 		"queue -f FILE -o wide":                           "gpu-scheduler",

@@ -255,7 +255,7 @@ func prepareDataDir(o *upOptions) (dir string, clean func(), err error) {
 	if !o.ephemeral {
 		return o.server.DataDir, func() { unmountVolumes(o.server.DataDir, false) }, nil
 	}
-	before, _ := os.ReadDir(o.server.DataDir)
+	existing, _ := os.ReadDir(o.server.DataDir)
 	lock, err := store.Lock(o.server.DataDir)
 	if err != nil {
 		return "", nil, err
@@ -270,7 +270,7 @@ func prepareDataDir(o *upOptions) (dir string, clean func(), err error) {
 		_ = os.Remove(o.server.Kubeconfig)
 		unmountVolumes(dir, true)
 		_ = os.RemoveAll(dir)
-		if len(before) == 0 { // the directory was created for the lock
+		if len(existing) == 0 { // the directory was created for the lock
 			_ = os.Remove(lock.Name())
 		}
 		_ = lock.Close()
