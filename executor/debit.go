@@ -20,15 +20,15 @@ const maxDebitAttempts = 10
 
 // RefusedError reports that a budget does not allow a displacement. Nothing was done.
 type RefusedError struct {
-	Budget  *policyv1.PodDisruptionBudget // as it was read
-	Allowed int32
-	Wanted  int
+	Budget    *policyv1.PodDisruptionBudget // as it was read
+	Allowed   int32
+	Requested int
 	// Refunded are the other budgets whose earlier debits were refunded, in their present state.
 	Refunded []*policyv1.PodDisruptionBudget
 }
 
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("disruption budget %s/%s allows %d disruptions, %d requested", e.Budget.Namespace, e.Budget.Name, e.Allowed, e.Wanted)
+	return fmt.Sprintf("disruption budget %s/%s allows %d disruptions, %d requested", e.Budget.Namespace, e.Budget.Name, e.Allowed, e.Requested)
 }
 
 // appliedDebit is what was debited from one budget.
@@ -47,27 +47,27 @@ type appliedDebit struct {
 // displacement continues, as in kube-scheduler.
 func (d *Displacer) Debit(ctx context.Context, debits []decision.Debit, victims []*model.Pod, overrule bool) (map[string][]displacement.Entry, error) {
 	entries := map[string][]displacement.Entry{}
-	var done []appliedDebit
-	for _, x := range debits {
-		got, refusal, err := d.debitOne(ctx, x, victims, overrule)
+	var applied []appliedDebit
+	for _, debit := range debits {
+		got, refusal, err := d.debitOne(ctx, debit, victims, overrule)
 		switch {
 		case err != nil && isDefiniteRejection(err) && !apierrors.IsTooManyRequests(err):
 			if d.OnDebitForbidden != nil {
-				d.OnDebitForbidden(x.Budget, err)
+				d.OnDebitForbidden(debit.Budget, err)
 			}
 			continue
 		case err != nil:
 			return nil, err
 		case refusal != nil:
-			refused := &RefusedError{Budget: refusal, Allowed: disruptionsAllowed(refusal), Wanted: len(x.Granted)}
-			for _, g := range done {
+			refused := &RefusedError{Budget: refusal, Allowed: disruptionsAllowed(refusal), Requested: len(debit.Granted)}
+			for _, g := range applied {
 				if b := d.refund(ctx, g); b != nil {
 					refused.Refunded = append(refused.Refunded, b)
 				}
 			}
 			return nil, refused
 		}
-		done = append(done, got)
+		applied = append(applied, got)
 		for _, name := range got.debited {
 			key := got.namespace + "/" + name
 			entries[key] = append(entries[key], displacement.Entry{Budget: got.name, Before: got.before, After: got.after})
@@ -82,51 +82,51 @@ func (d *Displacer) Debit(ctx context.Context, debits []decision.Debit, victims 
 
 // debitOne debits victims in one budget. refusal is the budget that does not allow the debit.
 // A deleted budget protects no pod.
-func (d *Displacer) debitOne(ctx context.Context, x decision.Debit, victims []*model.Pod, overrule bool) (got appliedDebit, refusal *policyv1.PodDisruptionBudget, err error) {
-	client := d.Client.PolicyV1().PodDisruptionBudgets(x.Budget.Namespace)
+func (d *Displacer) debitOne(ctx context.Context, debit decision.Debit, victims []*model.Pod, overrule bool) (applied appliedDebit, refusal *policyv1.PodDisruptionBudget, err error) {
+	client := d.Client.PolicyV1().PodDisruptionBudgets(debit.Budget.Namespace)
 	for range maxDebitAttempts {
-		b, err := client.Get(ctx, x.Budget.Name, metav1.GetOptions{})
+		b, err := client.Get(ctx, debit.Budget.Name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
-			return got, nil, nil
+			return applied, nil, nil
 		}
 		if err != nil {
-			return got, nil, err
+			return applied, nil, err
 		}
-		got = appliedDebit{namespace: b.Namespace, name: b.Name, before: b.Status.DisruptionsAllowed}
-		divideVictims(b, x, victims, &got, disruptionsAllowed(b))
-		if int(disruptionsAllowed(b)) < len(withoutEntry(b, x.Granted, victims)) && !overrule {
-			return got, b, nil
+		applied = appliedDebit{namespace: b.Namespace, name: b.Name, before: b.Status.DisruptionsAllowed}
+		divideVictims(b, debit, victims, &applied, disruptionsAllowed(b))
+		if int(disruptionsAllowed(b)) < len(withoutEntry(b, debit.Granted, victims)) && !overrule {
+			return applied, b, nil
 		}
-		if len(got.debited)+len(got.overruled) == 0 {
-			return got, nil, nil // every victim was debited earlier
+		if len(applied.debited)+len(applied.overruled) == 0 {
+			return applied, nil, nil // every victim was debited earlier
 		}
 		now := metav1.NewTime(d.Now())
 		if b.Status.DisruptedPods == nil {
 			b.Status.DisruptedPods = map[string]metav1.Time{}
 		}
-		for _, names := range [][]string{got.debited, got.overruled} {
+		for _, names := range [][]string{applied.debited, applied.overruled} {
 			for _, name := range names {
 				b.Status.DisruptedPods[name] = now
 			}
 		}
-		b.Status.DisruptionsAllowed -= int32(len(got.debited))
-		got.after = b.Status.DisruptionsAllowed
+		b.Status.DisruptionsAllowed -= int32(len(applied.debited))
+		applied.after = b.Status.DisruptionsAllowed
 		if _, err = client.UpdateStatus(ctx, b, metav1.UpdateOptions{}); err == nil || !apierrors.IsConflict(err) {
-			return got, nil, err
+			return applied, nil, err
 		}
 	}
-	return got, nil, fmt.Errorf("updating disruption budget %s/%s: %d consecutive conflicts", x.Budget.Namespace, x.Budget.Name, maxDebitAttempts)
+	return applied, nil, fmt.Errorf("updating disruption budget %s/%s: %d consecutive conflicts", debit.Budget.Namespace, debit.Budget.Name, maxDebitAttempts)
 }
 
 // divideVictims divides the victims without an entry into those that the budget allows and the rest. A debit that was
 // planned to overrule the budget first uses what the budget still allows. The budget then refuses other actors.
-func divideVictims(b *policyv1.PodDisruptionBudget, d decision.Debit, victims []*model.Pod, got *appliedDebit, allowed int32) {
+func divideVictims(b *policyv1.PodDisruptionBudget, d decision.Debit, victims []*model.Pod, applied *appliedDebit, allowed int32) {
 	for _, name := range append(withoutEntry(b, d.Granted, victims), withoutEntry(b, d.Overruled, victims)...) {
 		if allowed > 0 {
 			allowed--
-			got.debited = append(got.debited, name)
+			applied.debited = append(applied.debited, name)
 		} else {
-			got.overruled = append(got.overruled, name)
+			applied.overruled = append(applied.overruled, name)
 		}
 	}
 }
@@ -136,9 +136,9 @@ func divideVictims(b *policyv1.PodDisruptionBudget, d decision.Debit, victims []
 func withoutEntry(b *policyv1.PodDisruptionBudget, names []string, victims []*model.Pod) []string {
 	var out []string
 	for _, name := range names {
-		at, exists := b.Status.DisruptedPods[name]
+		recordedAt, exists := b.Status.DisruptedPods[name]
 		for _, v := range victims {
-			if v.Name == name && v.Namespace == b.Namespace && at.Time.Before(v.Created) {
+			if v.Name == name && v.Namespace == b.Namespace && recordedAt.Time.Before(v.Created) {
 				exists = false
 			}
 		}
@@ -182,10 +182,10 @@ func (d *Displacer) refund(ctx context.Context, applied appliedDebit) *policyv1.
 				b.Status.DisruptionsAllowed++
 			}
 		}
-		is, err := client.UpdateStatus(ctx, b, metav1.UpdateOptions{})
+		updated, err := client.UpdateStatus(ctx, b, metav1.UpdateOptions{})
 		switch {
 		case err == nil:
-			return is
+			return updated
 		case !apierrors.IsConflict(err):
 			return nil
 		}
