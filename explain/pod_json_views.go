@@ -69,21 +69,21 @@ func newSuggestionView(pod *model.Pod, r *remediation.Suggestion) suggestionView
 	v := suggestionView{Message: SuggestionText(pod, r), Node: r.Node, Cost: r.Cost, Untried: r.Untried}
 	for i := range r.Changes {
 		c := &r.Changes[i]
-		w := changeView{Kind: c.Kind.String(), Node: c.Node, Key: c.Key, Value: c.Value, Amount: c.Amount, Constraint: c.Index}
+		view := changeView{Kind: c.Kind.String(), Node: c.Node, Key: c.Key, Value: c.Value, Amount: c.Amount, Constraint: c.Index}
 		if c.Pod != nil {
 			priority := c.Pod.Spec.Priority
-			w.Pod, w.Priority, w.Preempts = c.Pod.Key(), &priority, remediation.Preemptible(pod, c.Pod)
+			view.Pod, view.Priority, view.Preempts = c.Pod.Key(), &priority, remediation.Preemptible(pod, c.Pod)
 		}
 		if c.Taint.Key != "" {
-			w.Taint = taintText(&c.Taint)
+			view.Taint = taintText(&c.Taint)
 		}
 		for _, l := range c.Labels {
-			if w.Labels == nil {
-				w.Labels = map[string]string{}
+			if view.Labels == nil {
+				view.Labels = map[string]string{}
 			}
-			w.Labels[l.Key] = l.Value
+			view.Labels[l.Key] = l.Value
 		}
-		v.Changes = append(v.Changes, w)
+		v.Changes = append(v.Changes, view)
 	}
 	return v
 }

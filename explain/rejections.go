@@ -47,7 +47,7 @@ func (g *nodeGroup) write(b *strings.Builder, all bool) {
 	for i, n := range g.records {
 		names[i] = n.Name
 	}
-	if len(names) == 1 || g.sameText() && !all {
+	if len(names) == 1 || g.hasEqualText() && !all {
 		fmt.Fprintf(b, "  %s: %s\n", abbreviate(names, maxNames), g.text())
 		return
 	}

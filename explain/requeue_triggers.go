@@ -66,9 +66,9 @@ func eventTexts(c decision.ClusterEvents) []string {
 // writeRequeueTriggers writes the events that requeue a pod.
 func writeRequeueTriggers(b *strings.Builder, rejectedBy decision.PluginSet) {
 	b.WriteString("\nThe pod is tried again when it is updated, or\n")
-	for _, w := range RequeueTriggers(rejectedBy) {
-		if len(w.Events) > 0 {
-			b.WriteString("  " + strings.Join(w.Events, ", ") + " (" + pluginText(w.Plugin) + ")\n")
+	for _, trigger := range RequeueTriggers(rejectedBy) {
+		if len(trigger.Events) > 0 {
+			b.WriteString("  " + strings.Join(trigger.Events, ", ") + " (" + pluginText(trigger.Plugin) + ")\n")
 		}
 	}
 	b.WriteString("  5 minutes have passed\n")
