@@ -48,7 +48,7 @@ func TestFunctionsAreShort(t *testing.T) {
 			}
 			n := f.fset.Position(fn.End()).Line - f.fset.Position(fn.Pos()).Line + 1
 			if n > limit {
-				t.Errorf("%s: %s has %d lines, more than %d", f.at(fn.Pos()), fn.Name.Name, n, limit)
+				t.Errorf("%s: %s has %d lines, more than %d", f.position(fn.Pos()), fn.Name.Name, n, limit)
 			}
 		}
 	}

@@ -42,7 +42,7 @@ func OnePodArg(command string) cobra.PositionalArgs {
 
 // SplitPodName splits NAMESPACE/NAME. The namespace defaults to "default".
 func SplitPodName(arg string) (namespace, name string) {
-	if namespace, name, both := strings.Cut(arg, "/"); both {
+	if namespace, name, qualified := strings.Cut(arg, "/"); qualified {
 		return namespace, name
 	}
 	return "default", arg

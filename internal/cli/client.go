@@ -41,14 +41,14 @@ func loadClientConfig(kubeconfig string) (*rest.Config, error) {
 		}
 		return config, nil
 	}
-	file, missing := DefaultKubeconfig()
-	if missing == nil {
+	file, missingErr := DefaultKubeconfig()
+	if missingErr == nil {
 		return clientcmd.BuildConfigFromFlags("", file)
 	}
 	if config, err := rest.InClusterConfig(); err == nil {
 		return config, nil
 	}
-	return nil, missing
+	return nil, missingErr
 }
 
 // KubeconfigDir returns the directory of the kubeconfig that [ClientConfig] uses. If berth

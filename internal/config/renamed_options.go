@@ -28,7 +28,7 @@ func replaceRenamedOptions(document []byte) ([]byte, error) {
 			if !found {
 				continue
 			}
-			if _, both := options[name]; both {
+			if _, isSet := options[name]; isSet {
 				return nil, fmt.Errorf("%[1]s.%[2]s: deprecated name of %[1]s.%[3]s, which is also set: use only %[1]s.%[3]s", section, old, name)
 			}
 			options[name] = value
