@@ -16,12 +16,12 @@ import (
 	"sigs.k8s.io/randfill"
 )
 
-// words are the random strings. They are few, so that they collide.
-var words = []string{"", "a", "b", "In", "Exists", "Always", "NoSchedule", "cpu", "memory", "example.com/gpu", "DoNotSchedule", "Gt", "7"}
+// randomStrings are the strings of random pods. They are few, so that they collide.
+var randomStrings = []string{"", "a", "b", "In", "Exists", "Always", "NoSchedule", "cpu", "memory", "example.com/gpu", "DoNotSchedule", "Gt", "7"}
 
 func filler(seed int64) *randfill.Filler {
 	return randfill.NewWithSeed(seed).NilChance(0.5).NumElements(0, 2).Funcs(
-		func(s *string, c randfill.Continue) { *s = words[c.Intn(len(words))] },
+		func(s *string, c randfill.Continue) { *s = randomStrings[c.Intn(len(randomStrings))] },
 		func(q *resource.Quantity, c randfill.Continue) {
 			*q = *resource.NewMilliQuantity(int64(c.Intn(5))*500, resource.DecimalSI)
 		},
@@ -31,7 +31,7 @@ func filler(seed int64) *randfill.Filler {
 	)
 }
 
-// Pods with equal keys must have equal specifications: after a random field is
+// TestKeyCoversConvertedFields checks that pods with equal keys have equal specifications: after a random field is
 // exchanged, either the keys differ or the specifications are equal.
 func TestKeyCoversConvertedFields(t *testing.T) {
 	iterations := 300
@@ -87,7 +87,7 @@ func exchange(random *rand.Rand, to, from reflect.Value) {
 	}
 }
 
-// Inferring each feature separately must give the same result as upstream's framework.
+// TestInferFeaturesMatchesUpstream checks that inferring each feature separately gives the result of upstream's framework.
 func TestInferFeaturesMatchesUpstream(t *testing.T) {
 	f := filler(3).NilChance(0.2)
 	framework := nodedeclaredfeatures.DefaultFramework
@@ -147,7 +147,7 @@ func FuzzPod(f *testing.F) {
 		}
 		in := New()
 		first := in.Pod(p)
-		if again := in.Pod(p.DeepCopy()); again.Spec != first.Spec {
+		if second := in.Pod(p.DeepCopy()); second.Spec != first.Spec {
 			t.Error("the same pod has two specifications")
 		}
 	})

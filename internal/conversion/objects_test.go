@@ -12,13 +12,13 @@ import (
 )
 
 // check decodes JSON, converts it and compares the result.
-func check[K, M any](t *testing.T, compile func(*K) *M, text string, want M) {
+func check[K, M any](t *testing.T, convert func(*K) *M, text string, want M) {
 	t.Helper()
 	o := new(K)
 	if err := json.Unmarshal([]byte(text), o); err != nil {
 		t.Fatal(err)
 	}
-	if got := compile(o); !reflect.DeepEqual(*got, want) {
+	if got := convert(o); !reflect.DeepEqual(*got, want) {
 		t.Errorf("%s\ngot  %+v\nwant %+v", text, *got, want)
 	}
 }
@@ -50,7 +50,7 @@ func TestPodState(t *testing.T) {
 		DisruptionReason: "PreemptionByScheduler", UnschedulableReason: "Unschedulable", Started: p.Started,
 	}
 	if !p.Started.Equal(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)) || !reflect.DeepEqual(*p, want) {
-		t.Errorf("got %+v", *p)
+		t.Errorf("got  %+v\nwant %+v", *p, want)
 	}
 }
 
@@ -70,7 +70,7 @@ func TestPersistentVolume(t *testing.T) {
 
 func TestClaimsAndDrivers(t *testing.T) {
 	in := New()
-	class, none := "beta", int64(0)
+	class, zero := "beta", int64(0)
 	check(t, in.PersistentVolumeClaim, `{"metadata":{"name":"c","annotations":{"volume.beta.kubernetes.io/storage-class":"beta",
 		"pv.kubernetes.io/bind-completed":"yes","volume.kubernetes.io/selected-node":"n"}},
 		"spec":{"storageClassName":"new","volumeName":"v","accessModes":["ReadWriteOncePod","Odd"],"resources":{"requests":{"storage":"1.5"}},
@@ -86,7 +86,7 @@ func TestClaimsAndDrivers(t *testing.T) {
 		model.CSINode{Name: "n", Migrated: []string{"kubernetes.io/aws-ebs", "kubernetes.io/gce-pd"},
 			Drivers: []model.CSINodeDriver{{Name: "a", NodeID: "1", Limit: 3}, {Name: "b", NodeID: "2", Limit: -1}}})
 	check(t, in.CSIStorageCapacity, `{"metadata":{"name":"c"},"storageClassName":"s","capacity":"0","nodeTopology":{}}`,
-		model.CSIStorageCapacity{Name: "c", Class: "s", Capacity: &none, Topology: &model.Selector{}})
+		model.CSIStorageCapacity{Name: "c", Class: "s", Capacity: &zero, Topology: &model.Selector{}})
 	check(t, in.VolumeAttachment, `{"metadata":{"name":"a"},"spec":{"attacher":"d","nodeName":"n","source":{"persistentVolumeName":"v"}}}`,
 		model.VolumeAttachment{Name: "a", Attacher: "d", Node: "n", Volume: "v"})
 }
@@ -121,14 +121,14 @@ func TestMigratedVolumeAffinity(t *testing.T) {
 	v := translated("z1")
 	want := model.Requirement{Key: "topology.gke.io/zone", Op: model.In, Values: []string{"z1"}}
 	if v.Affinity != nil || v.Migrated == nil || len(v.Migrated.Terms) != 1 || !reflect.DeepEqual(v.Migrated.Terms[0].Labels, []model.Requirement{want}) {
-		t.Errorf("migrated to %+v", v.Migrated)
+		t.Errorf("migrated to %+v, want %v", v.Migrated, want)
 	}
 	if v.CSI.Handle != "projects/UNSPECIFIED/zones/z1/disks/g" {
-		t.Errorf("handle is %q", v.CSI.Handle)
+		t.Errorf("handle %q, want one in zone z1", v.CSI.Handle)
 	}
-	const fault = "failed to get region from zones: zone in unexpected format, expected: {locale}-{region}-{zone}, got: z1"
-	if v := translated("z1__z2"); v.MigrationError != fault {
-		t.Errorf("fault is %q, want %q", v.MigrationError, fault)
+	const migrationError = "failed to get region from zones: zone in unexpected format, expected: {locale}-{region}-{zone}, got: z1"
+	if v := translated("z1__z2"); v.MigrationError != migrationError {
+		t.Errorf("migration error %q, want %q", v.MigrationError, migrationError)
 	}
 }
 
@@ -142,6 +142,6 @@ func TestPodVolumes(t *testing.T) {
 		Images: []string{"r:latest"},
 	}
 	if !reflect.DeepEqual(s.Claims, want.Claims) || !reflect.DeepEqual(s.Disks, want.Disks) || !reflect.DeepEqual(s.Inline, want.Inline) || !reflect.DeepEqual(s.Images, want.Images) {
-		t.Errorf("got %+v", s)
+		t.Errorf("got  %+v\nwant %+v", s, want)
 	}
 }
