@@ -48,7 +48,7 @@ func volumeAffinity(v *corev1.PersistentVolume) *model.VolumeNodeAffinity {
 // volumeTerm converts a term of a volume's node affinity. kube-scheduler checks
 // only labels there; fields always match.
 func volumeTerm(t *corev1.NodeSelectorTerm) model.NodeSelectorTerm {
-	out, _ := nodeTerm(t) // a broken term matches nothing
+	out, _ := nodeTerm(t) // a malformed term matches nothing
 	if len(out.Labels) == 0 && len(out.Fields) > 0 {
 		out.Labels = []model.Requirement{{Op: model.DoesNotExist}} // no label has an empty key
 	}

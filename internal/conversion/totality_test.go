@@ -6,33 +6,33 @@ import (
 	"sigs.k8s.io/randfill"
 )
 
-// Conversion must not panic for any field values.
+// TestConversionIsTotal checks that conversion does not panic for any field values.
 func TestConversionIsTotal(t *testing.T) {
 	in := New()
 	f := filler(3).NilChance(0.2)
 	for range 200 {
-		filled(f, in.Pod)
-		filled(f, in.Node)
-		filled(f, in.PersistentVolume)
-		filled(f, in.PersistentVolumeClaim)
-		filled(f, in.StorageClass)
-		filled(f, in.CSINode)
-		filled(f, in.CSIDriver)
-		filled(f, in.CSIStorageCapacity)
-		filled(f, in.VolumeAttachment)
-		filled(f, in.Namespace)
-		filled(f, in.Service)
-		filled(f, in.ReplicationController)
-		filled(f, in.ReplicaSet)
-		filled(f, in.StatefulSet)
-		filled(f, in.Budget)
-		filled(f, in.PriorityClass)
-		filled(f, in.ResourceClaim)
+		convertRandom(f, in.Pod)
+		convertRandom(f, in.Node)
+		convertRandom(f, in.PersistentVolume)
+		convertRandom(f, in.PersistentVolumeClaim)
+		convertRandom(f, in.StorageClass)
+		convertRandom(f, in.CSINode)
+		convertRandom(f, in.CSIDriver)
+		convertRandom(f, in.CSIStorageCapacity)
+		convertRandom(f, in.VolumeAttachment)
+		convertRandom(f, in.Namespace)
+		convertRandom(f, in.Service)
+		convertRandom(f, in.ReplicationController)
+		convertRandom(f, in.ReplicaSet)
+		convertRandom(f, in.StatefulSet)
+		convertRandom(f, in.Budget)
+		convertRandom(f, in.PriorityClass)
+		convertRandom(f, in.ResourceClaim)
 	}
 }
 
-func filled[K, M any](f *randfill.Filler, compile func(*K) M) {
+func convertRandom[K, M any](f *randfill.Filler, convert func(*K) M) {
 	var o K
 	f.Fill(&o)
-	compile(&o)
+	convert(&o)
 }
