@@ -49,7 +49,7 @@ func (d *Displacer) Debit(ctx context.Context, debits []decision.Debit, victims 
 	entries := map[string][]displacement.Entry{}
 	var applied []appliedDebit
 	for _, debit := range debits {
-		got, refusal, err := d.debitOne(ctx, debit, victims, overrule)
+		result, refusal, err := d.debitOne(ctx, debit, victims, overrule)
 		switch {
 		case err != nil && isDefiniteRejection(err) && !apierrors.IsTooManyRequests(err):
 			if d.OnDebitForbidden != nil {
@@ -67,14 +67,14 @@ func (d *Displacer) Debit(ctx context.Context, debits []decision.Debit, victims 
 			}
 			return nil, refused
 		}
-		applied = append(applied, got)
-		for _, name := range got.debited {
-			key := got.namespace + "/" + name
-			entries[key] = append(entries[key], displacement.Entry{Budget: got.name, Before: got.before, After: got.after})
+		applied = append(applied, result)
+		for _, name := range result.debited {
+			key := result.namespace + "/" + name
+			entries[key] = append(entries[key], displacement.Entry{Budget: result.name, Before: result.before, After: result.after})
 		}
-		for _, name := range got.overruled {
-			key := got.namespace + "/" + name
-			entries[key] = append(entries[key], displacement.Entry{Budget: got.name, Before: got.before, After: got.after, Overruled: true})
+		for _, name := range result.overruled {
+			key := result.namespace + "/" + name
+			entries[key] = append(entries[key], displacement.Entry{Budget: result.name, Before: result.before, After: result.after, Overruled: true})
 		}
 	}
 	return entries, nil

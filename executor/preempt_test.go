@@ -63,7 +63,7 @@ func TestPreemptSetsDisruptionTargetOnAllVictimsBeforeDeleting(t *testing.T) {
 	x, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"), lowPriorityPod("b"), budgetAllowing("x", 2))
 	e := newPreempt([]string{"a", "b"}, map[string][]string{"x": {"a", "b"}}, "x")
 	if o := x.preempt(t.Context(), e); o.Result != scheduling.Done {
-		t.Fatalf("outcome %+v", o)
+		t.Fatalf("got outcome %+v, want Done", o)
 	}
 	want := "patch:pods/status:web update:poddisruptionbudgets/status patch:pods/status:a patch:pods/status:b create:events delete:pods:a create:events delete:pods:b"
 	if got := recordedRequests(client); got != want {
@@ -73,8 +73,8 @@ func TestPreemptSetsDisruptionTargetOnAllVictimsBeforeDeleting(t *testing.T) {
 	if b.Status.DisruptionsAllowed != 0 || len(b.Status.DisruptedPods) != 2 {
 		t.Errorf("budget status %+v, want no allowed disruption and 2 disrupted pods", b.Status)
 	}
-	for _, act := range client.Actions() {
-		if p, ok := act.(ktesting.PatchAction); ok && p.GetName() == "a" {
+	for _, action := range client.Actions() {
+		if p, ok := action.(ktesting.PatchAction); ok && p.GetName() == "a" {
 			for _, want := range []string{"DisruptionTarget", "PreemptionByScheduler", "default-scheduler: preempting to accommodate a higher priority pod", "budget x allowed 2, now 0"} {
 				if !strings.Contains(string(p.GetPatch()), want) {
 					t.Errorf("patch %s lacks %q", p.GetPatch(), want)
@@ -93,7 +93,7 @@ func TestPreemptRetryResumes(t *testing.T) {
 	e := newPreempt([]string{"a", "b"}, map[string][]string{"x": {"a", "b"}}, "x")
 	e.Retry = true // a is deleted, b has its condition, both are debited
 	if o := x.preempt(t.Context(), e); o.Result != scheduling.Done {
-		t.Fatalf("outcome %+v", o)
+		t.Fatalf("got outcome %+v, want Done", o)
 	}
 	if got, want := recordedRequests(client), "patch:pods/status:web create:events delete:pods:b"; got != want {
 		t.Errorf("requests %s, want %s", got, want)
@@ -110,8 +110,8 @@ func TestPreemptVictimDeletionForbidden(t *testing.T) {
 	}{"the first": {"a", scheduling.Refused, 1}, "the second": {"b", scheduling.Unknown, 2}} {
 		t.Run(name, func(t *testing.T) {
 			x, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"), lowPriorityPod("b"))
-			client.PrependReactor("delete", "pods", func(act ktesting.Action) (bool, runtime.Object, error) {
-				if act.(ktesting.DeleteAction).GetName() == tc.protected {
+			client.PrependReactor("delete", "pods", func(action ktesting.Action) (bool, runtime.Object, error) {
+				if action.(ktesting.DeleteAction).GetName() == tc.protected {
 					return true, nil, apierrors.NewForbidden(pods, tc.protected, errors.New("by policy"))
 				}
 				return false, nil, nil
@@ -124,7 +124,7 @@ func TestPreemptVictimDeletionForbidden(t *testing.T) {
 			}
 			events, _ := client.EventsV1().Events("ns").List(t.Context(), metav1.ListOptions{})
 			if len(events.Items) != tc.events {
-				t.Errorf("%d events after %s", len(events.Items), recordedRequests(client))
+				t.Errorf("got %d events after %s, want %d", len(events.Items), recordedRequests(client), tc.events)
 			}
 		})
 	}
@@ -146,16 +146,16 @@ func TestPreemptRewritesLostEvent(t *testing.T) {
 		e.Retry = true
 	}
 	if events, _ := client.EventsV1().Events("ns").List(t.Context(), metav1.ListOptions{}); len(events.Items) != 1 {
-		t.Errorf("%d events after %s", len(events.Items), recordedRequests(client))
+		t.Errorf("got %d events after %s, want 1", len(events.Items), recordedRequests(client))
 	}
 }
 
 func TestPreemptBudgetRefused(t *testing.T) {
 	for name, tc := range map[string]struct {
-		number int
-		status policyv1.PodDisruptionBudgetStatus
-		want   scheduling.Result
-		allow  int32
+		choice  int
+		status  policyv1.PodDisruptionBudgetStatus
+		want    scheduling.Result
+		allowed int32
 	}{
 		"once":                                 {1, policyv1.PodDisruptionBudgetStatus{}, scheduling.Refused, 0},
 		"overruled for the last victim":        {2, policyv1.PodDisruptionBudgetStatus{}, scheduling.Done, 0},
@@ -168,11 +168,11 @@ func TestPreemptBudgetRefused(t *testing.T) {
 			second.Status = tc.status
 			x, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"), budgetAllowing("x", 1), second)
 			e := newPreempt([]string{"a"}, map[string][]string{"x": {"a"}, "y": {"a"}}, "x", "y")
-			e.Choice = tc.number
+			e.Choice = tc.choice
 			e.Plan.Victims[0].Created = testTime.Add(-time.Minute)
 			o := x.preempt(t.Context(), e)
 			if o.Result != tc.want {
-				t.Fatalf("outcome %+v", o)
+				t.Fatalf("got outcome %+v, want %v", o, tc.want)
 			}
 			budgetX, _ := client.PolicyV1().PodDisruptionBudgets("ns").Get(t.Context(), "x", metav1.GetOptions{})
 			budgetY, _ := client.PolicyV1().PodDisruptionBudgets("ns").Get(t.Context(), "y", metav1.GetOptions{})
@@ -180,8 +180,8 @@ func TestPreemptBudgetRefused(t *testing.T) {
 				refused == strings.Contains(recordedRequests(client), "delete") || refused != (len(o.Budgets) == 2 && o.Budgets[0].Name == "y" && o.Budgets[1].Name == "x" && len(o.Budgets[1].Disrupted) == 0) {
 				t.Errorf("budget x is %+v after %s, which returned %v", budgetX.Status, recordedRequests(client), o.Budgets)
 			}
-			if budgetY.Status.DisruptionsAllowed != tc.allow {
-				t.Errorf("budget y allows %d disruptions, want %d", budgetY.Status.DisruptionsAllowed, tc.allow)
+			if budgetY.Status.DisruptionsAllowed != tc.allowed {
+				t.Errorf("budget y allows %d disruptions, want %d", budgetY.Status.DisruptionsAllowed, tc.allowed)
 			}
 		})
 	}
@@ -191,11 +191,11 @@ func TestPreemptOutcomes(t *testing.T) {
 	conflict := apierrors.NewConflict(budgets, "x", errors.New("changed"))
 	forbidden := apierrors.NewForbidden(budgets, "x", errors.New("no role"))
 	for name, tc := range map[string]struct {
-		verb, resource, sub string
-		err                 error
-		times               int
-		want                scheduling.Result
-		deleted             bool
+		verb, resource, subresource string
+		err                         error
+		times                       int
+		want                        scheduling.Result
+		deleted                     bool
 	}{
 		"no failure":                   {want: scheduling.Done, deleted: true},
 		"another writer of the budget": {"update", "poddisruptionbudgets", "status", conflict, 3, scheduling.Done, true},
@@ -211,9 +211,9 @@ func TestPreemptOutcomes(t *testing.T) {
 			events := 0
 			x.o.OnDebitForbidden = func(*model.Budget, error) { events++ }
 			remaining := tc.times
-			client.PrependReactor(tc.verb, tc.resource, func(act ktesting.Action) (bool, runtime.Object, error) {
+			client.PrependReactor(tc.verb, tc.resource, func(action ktesting.Action) (bool, runtime.Object, error) {
 				remaining--
-				return tc.err != nil && remaining >= 0 && act.GetSubresource() == tc.sub, nil, tc.err
+				return tc.err != nil && remaining >= 0 && action.GetSubresource() == tc.subresource, nil, tc.err
 			})
 			o := x.preempt(t.Context(), newPreempt([]string{"a"}, map[string][]string{"x": {"a"}}, "x"))
 			_, err := client.CoreV1().Pods("ns").Get(t.Context(), "a", metav1.GetOptions{})
@@ -221,7 +221,7 @@ func TestPreemptOutcomes(t *testing.T) {
 				t.Errorf("outcome %v (%s), want %v; getting the victim: %v, want it deleted: %t", o.Result, o.Reason, tc.want, err, tc.deleted)
 			}
 			if (events > 0) != (tc.err == forbidden) {
-				t.Errorf("OnDebitForbidden called %d times", events)
+				t.Errorf("got %d calls of OnDebitForbidden", events)
 			}
 		})
 	}
@@ -232,7 +232,7 @@ func TestClearNomination(t *testing.T) {
 	p.Status.NominatedNodeName = "n1"
 	x, client := newTestExecutor(nil, p)
 	if o := x.clearNomination(t.Context(), scheduling.ClearNomination{Pod: web}); o.Result != scheduling.Done {
-		t.Fatalf("outcome %+v", o)
+		t.Fatalf("got outcome %+v, want Done", o)
 	}
 	got, _ := client.CoreV1().Pods("ns").Get(t.Context(), "web", metav1.GetOptions{})
 	if got.Status.NominatedNodeName != "" {
@@ -251,7 +251,7 @@ func TestOverrulingDebitUsesRemainingAllowance(t *testing.T) {
 	e := newPreempt([]string{"a", "b"}, nil, "x")
 	e.Plan.Debits[0].Overruled = []string{"a", "b"}
 	if o := x.preempt(t.Context(), e); o.Result != scheduling.Done {
-		t.Fatalf("outcome %+v", o)
+		t.Fatalf("got outcome %+v, want Done", o)
 	}
 	b, _ := client.PolicyV1().PodDisruptionBudgets("ns").Get(t.Context(), "x", metav1.GetOptions{})
 	if b.Status.DisruptionsAllowed != 0 || len(b.Status.DisruptedPods) != 2 {

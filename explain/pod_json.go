@@ -10,7 +10,7 @@ import (
 // JSON returns the explanation as JSON, in the schema of conformance/scheduling's `expect`
 // with additional fields. The names of fields are stable.
 func (e *PodExplanation) JSON() ([]byte, error) {
-	v := explanationView{recordView: newRecordView(e.Record, e.Node), NodeUnknown: e.NodeMissing, Problems: e.Problems, Nominated: e.Nominated, TerminatingVictims: keys(e.TerminatingVictims), Extenders: e.Extenders}
+	v := explanationView{recordView: newRecordView(e.Record, e.Node), NodeUnknown: e.NodeMissing, Problems: e.Problems, Nominated: e.Nominated, TerminatingVictims: keys(e.TerminatingVictims), ExtendersNotCalled: e.Extenders}
 	pending := e.Node == "" && (e.Record.Outcome == decision.Infeasible || e.Record.Outcome == decision.Gated)
 	if pending {
 		for _, trigger := range RequeueTriggers(e.Record.UnschedulablePlugins) {

@@ -111,7 +111,7 @@ func TestNodeRenewsCertificates(t *testing.T) {
 	for _, subject := range []pkix.Name{{CommonName: "system:node:n2", Organization: []string{"system:nodes"}}, {CommonName: "system:node:n1", Organization: []string{"system:masters"}}} {
 		_, err := nodeClient.CertificatesV1().CertificateSigningRequests().Create(t.Context(), newRequest(t, "other", certificatesv1.KubeAPIServerClientKubeletSignerName, subject), metav1.CreateOptions{})
 		if !apierrors.IsForbidden(err) {
-			t.Errorf("a node requests a certificate for %v: %v, want forbidden", subject, err)
+			t.Errorf("request of a node for %v: got error %v, want forbidden", subject, err)
 		}
 	}
 }
@@ -152,7 +152,7 @@ func TestUserCertificate(t *testing.T) {
 	}
 	controller := kubernetes.NewForConfigOrDie(cli.Impersonate(c.server.LoopbackConfig(), pki.Component("certificates").Name))
 	if err := approve(controller); !apierrors.IsForbidden(err) { // may approve requests of kubelet signers only
-		t.Errorf("approval without the permission on the signer: %v, want forbidden", err)
+		t.Errorf("approval without the permission on the signer: got error %v, want forbidden", err)
 	}
 	if err := approve(c.admin); err != nil {
 		t.Fatal(err)
@@ -163,6 +163,6 @@ func TestUserCertificate(t *testing.T) {
 	})
 	_, err = requests.Create(t.Context(), newRequest(t, "masters", certificatesv1.KubeAPIServerClientSignerName, pkix.Name{CommonName: "x", Organization: []string{"system:masters"}}), metav1.CreateOptions{})
 	if !apierrors.IsForbidden(err) {
-		t.Errorf("a certificate of system:masters: %v, want forbidden", err)
+		t.Errorf("certificate of system:masters: got error %v, want forbidden", err)
 	}
 }

@@ -9,9 +9,9 @@ import (
 )
 
 func TestDeprecatedControllerNames(t *testing.T) {
-	for old, name := range deprecatedControllers {
-		if got := currentControllerNames([]string{"podgc", old}); isController(old) || !isController(name) || got[0] != "podgc" || got[1] != name {
-			t.Errorf("%s: got %q, want podgc and %s", old, got, name)
+	for formerName, name := range deprecatedControllers {
+		if got := currentControllerNames([]string{"podgc", formerName}); isController(formerName) || !isController(name) || got[0] != "podgc" || got[1] != name {
+			t.Errorf("%s: got %q, want podgc and %s", formerName, got, name)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func TestCredentialsRequireClusterCA(t *testing.T) {
 		_, hadCA := os.Stat(filepath.Join(dir, "pki"))
 		_, err := newKubeconfig(dir, pki.Node("n7"))
 		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
-			t.Errorf("%s: %v, want an error with %q", name, err, tc.want)
+			t.Errorf("%s: got error %v, want %q in it", name, err, tc.want)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "pki")); (err == nil) != (hadCA == nil) {
 			t.Errorf("%s: the command created a certificate authority", name)

@@ -114,15 +114,15 @@ func (f *demoFlags) run(cmd *cobra.Command) (err error) {
 	return errors.Join(err, dir.close(!keepLog))
 }
 
-// isOnly reports whether all errors that err joins or wraps are kind.
-func isOnly(err, kind error) bool {
+// isOnly reports whether all errors that err joins or wraps are target.
+func isOnly(err, target error) bool {
 	switch joined := err.(type) {
 	case interface{ Unwrap() []error }:
-		return !slices.ContainsFunc(joined.Unwrap(), func(e error) bool { return !isOnly(e, kind) })
+		return !slices.ContainsFunc(joined.Unwrap(), func(e error) bool { return !isOnly(e, target) })
 	case interface{ Unwrap() error }:
-		return isOnly(joined.Unwrap(), kind)
+		return isOnly(joined.Unwrap(), target)
 	}
-	return errors.Is(err, kind)
+	return errors.Is(err, target)
 }
 
 // runActs creates the demo's nodes, runs the acts and removes the nodes. The nodes run

@@ -136,14 +136,14 @@ func (d demoDir) dataDir() string  { return filepath.Join(d.path, "data") }
 func (d demoDir) nodesDir() string { return filepath.Join(d.path, "nodes") }
 func (d demoDir) logFile() string  { return filepath.Join(d.path, "berth.log") }
 
-// close removes the directory. If all is false it keeps the log.
-func (d demoDir) close(all bool) error {
+// close removes the directory. If removeLog is false, it keeps the log.
+func (d demoDir) close(removeLog bool) error {
 	errs := []error{os.RemoveAll(d.dataDir())}
-	if all {
+	if removeLog {
 		errs = append(errs, os.Remove(d.logFile()))
 	}
 	errs = append(errs, os.Remove(filepath.Join(d.path, "lock")))
-	if all {
+	if removeLog {
 		errs = append(errs, os.Remove(d.path))
 		_ = os.Remove(filepath.Dir(d.path)) // only if it is empty
 	}

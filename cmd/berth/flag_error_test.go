@@ -38,7 +38,7 @@ func TestFlagErrors(t *testing.T) {
 		cmd.SetArgs(strings.Fields(tc.command))
 		cmd.SetOut(io.Discard)
 		if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.HasPrefix(err.Error(), tc.want) && !strings.HasSuffix(err.Error(), tc.want) {
-			t.Errorf("berth %s: %v, want %q", tc.command, err, tc.want)
+			t.Errorf("berth %s: got error %v, want %q in it", tc.command, err, tc.want)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func TestClientCommandsUseKubeconfig(t *testing.T) {
 			if tc.flag != "" {
 				args = append(args, "--kubeconfig", tc.flag)
 			}
-			if out, _, err := berth(args...); err == nil || !strings.Contains(err.Error(), tc.want) {
+			if out, _, err := runBerth(args...); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("KUBECONFIG=%s berth %s: %v, want %s\n%s", tc.env, strings.Join(args, " "), err, tc.want, out)
 			}
 		}

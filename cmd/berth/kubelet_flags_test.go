@@ -108,7 +108,7 @@ func TestKubeletFlagsOverrideFile(t *testing.T) {
 		"--eviction-minimum-reclaim=memory.available=-1Mi": "evictionMinimumReclaim.memory.available",
 	} {
 		if _, err := loadKubelet(t, "", flag); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", flag, err, want)
+			t.Errorf("%s: got error %v, want %q in it", flag, err, want)
 		}
 	}
 }

@@ -12,7 +12,7 @@ func TestManualPages(t *testing.T) {
 	date = "2026-01-02T03:04:05Z"
 	defer func() { date = "" }()
 	dir := filepath.Join(t.TempDir(), "share", "man1")
-	if out, code, err := berth("man", dir); err != nil || code != 0 || out != "" {
+	if out, code, err := runBerth("man", dir); err != nil || code != 0 || out != "" {
 		t.Fatalf("exit code %d, %v, output %q, want 0 and no output", code, err, out)
 	}
 	for _, name := range []string{"berth.1", "berth-drain.1", "berth-explain-pod.1", "berth-image-rm.1", "berth-kubectl.1"} {
@@ -33,7 +33,7 @@ func TestManualPages(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "berth-workload.1")); err == nil {
 		t.Error("a hidden command has a manual page")
 	}
-	if _, _, err := berth("man"); err == nil {
+	if _, _, err := runBerth("man"); err == nil {
 		t.Error("berth man without a directory returned no error")
 	}
 }

@@ -44,7 +44,7 @@ func TestOutputFormats(t *testing.T) {
 		"descheduler --dry-run -o xml":                    `--output "xml": must be text, wide, name, json or yaml`,
 		"evictions -o jsonpath={.displacements[0].cause}": `must be text, wide, name, json or yaml`,
 	} {
-		out, _, err := berth(strings.Fields(strings.ReplaceAll(args, "FILE", file))...)
+		out, _, err := runBerth(strings.Fields(strings.ReplaceAll(args, "FILE", file))...)
 		if err != nil {
 			out += err.Error()
 		}

@@ -12,12 +12,12 @@ import (
 func TestClusterDNSAddress(t *testing.T) {
 	for input, want := range map[string]string{"10.96.0.0/16": "10.96.0.10", "10.96.0.7/28": "10.96.0.10", "fd00::/108": "fd00::a"} {
 		if got, err := clusterDNSAddress(input); err != nil || got.String() != want {
-			t.Errorf("%s: %v, %v, want %s", input, got, err, want)
+			t.Errorf("%s: got %v and error %v, want %s", input, got, err, want)
 		}
 	}
 	for input, want := range map[string]string{"10.96.0.0/29": "--dns off", "10.96.0.0": "--service-cluster-ip-range"} {
 		if _, err := clusterDNSAddress(input); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want an error with %q", input, err, want)
+			t.Errorf("%s: got error %v, want %q in it", input, err, want)
 		}
 	}
 }

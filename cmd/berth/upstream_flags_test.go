@@ -70,7 +70,7 @@ func TestUpstreamFlagHint(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := cli.FlagError(cmd, cmd.Flags().Parse(arguments)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", args, err, want)
+			t.Errorf("%s: got error %v, want %q in it", args, err, want)
 		}
 	}
 }
