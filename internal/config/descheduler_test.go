@@ -23,8 +23,8 @@ func policyDocument(t *testing.T, file string) Document {
 	return docs[0]
 }
 
-// golden compares got with a file, or writes the file if BERTH_REWRITE is set.
-func golden(t *testing.T, file, got string) {
+// compareGolden compares got with a file, or writes the file if BERTH_REWRITE is set.
+func compareGolden(t *testing.T, file, got string) {
 	t.Helper()
 	if os.Getenv("BERTH_REWRITE") != "" {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
@@ -60,7 +60,7 @@ func TestInvalidPolicies(t *testing.T) {
 			if err == nil {
 				t.Fatal("ReadDescheduler returned no error")
 			}
-			golden(t, strings.TrimSuffix(file, ".yaml")+".txt", strings.ReplaceAll(err.Error(), file, filepath.Base(file))+"\n")
+			compareGolden(t, strings.TrimSuffix(file, ".yaml")+".txt", strings.ReplaceAll(err.Error(), file, filepath.Base(file))+"\n")
 		})
 	}
 }
@@ -80,7 +80,7 @@ func TestConvertPolicies(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, strings.TrimSuffix(file, ".yaml")+".txt", strings.Join(append(warnings, string(out)), "\n"))
+			compareGolden(t, strings.TrimSuffix(file, ".yaml")+".txt", strings.Join(append(warnings, string(out)), "\n"))
 			js, err := yaml.YAMLToJSON(out)
 			if err != nil {
 				t.Fatal(err)
@@ -118,7 +118,7 @@ func TestCompiledPolicies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden(t, "testdata/policies/good/"+name+".json", marshalPolicy(t, d.Policy)+"\n")
+		compareGolden(t, "testdata/policies/good/"+name+".json", marshalPolicy(t, d.Policy)+"\n")
 	}
 }
 

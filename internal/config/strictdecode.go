@@ -270,14 +270,14 @@ func editDistance(a, b string) int {
 		row[j] = j
 	}
 	for i := range len(a) {
-		left := row[0]
+		diagonal := row[0]
 		row[0]++
 		for j := range len(b) {
-			cost := left
+			cost := diagonal
 			if a[i] != b[j] {
 				cost++
 			}
-			left, row[j+1] = row[j+1], min(cost, row[j]+1, row[j+1]+1)
+			diagonal, row[j+1] = row[j+1], min(cost, row[j]+1, row[j+1]+1)
 		}
 	}
 	return row[len(b)]

@@ -44,52 +44,52 @@ func TestRequests(t *testing.T) {
 }
 
 func TestEqualPodsShareTheirSpec(t *testing.T) {
-	in := New()
+	conv := New()
 	const spec = `"spec":{"nodeName":"n1","containers":[{"name":"c","image":"a","resources":{"requests":{"cpu":"1"}}}]}`
-	a := in.Pod(pod(t, `{"metadata":{"name":"a","labels":{"x":"1"}},`+spec+`}`))
-	b := in.Pod(pod(t, `{"metadata":{"name":"b","labels":{"x":"2"}},`+spec+`,
+	a := conv.Pod(pod(t, `{"metadata":{"name":"a","labels":{"x":"1"}},`+spec+`}`))
+	b := conv.Pod(pod(t, `{"metadata":{"name":"b","labels":{"x":"2"}},`+spec+`,
 		"status":{"phase":"Running","containerStatuses":[{"name":"c","allocatedResources":{"cpu":"1000m"}}]}}`))
 	if a.Spec != b.Spec {
 		t.Error("equal specifications are not shared")
 	}
-	c := in.Pod(pod(t, `{"metadata":{"name":"c"},"spec":{"containers":[{"image":"a","resources":{"requests":{"cpu":"2"}}}]}}`))
+	c := conv.Pod(pod(t, `{"metadata":{"name":"c"},"spec":{"containers":[{"image":"a","resources":{"requests":{"cpu":"2"}}}]}}`))
 	if a.Spec == c.Spec {
 		t.Error("different requests share a specification")
 	}
 }
 
 func TestEqualLabelsAreShared(t *testing.T) {
-	in := New()
-	a := in.Pod(pod(t, `{"metadata":{"labels":{"app":"web","tier":"x"}}}`)).Labels
-	b := in.Pod(pod(t, `{"metadata":{"labels":{"tier":"x","app":"web"}},"spec":{"containers":[{"image":"a"}]}}`)).Labels
-	c := in.Pod(pod(t, `{"metadata":{"labels":{"app":"web","tier":"y"}}}`)).Labels
+	conv := New()
+	a := conv.Pod(pod(t, `{"metadata":{"labels":{"app":"web","tier":"x"}}}`)).Labels
+	b := conv.Pod(pod(t, `{"metadata":{"labels":{"tier":"x","app":"web"}},"spec":{"containers":[{"image":"a"}]}}`)).Labels
+	c := conv.Pod(pod(t, `{"metadata":{"labels":{"app":"web","tier":"y"}}}`)).Labels
 	if &a[0] != &b[0] {
 		t.Error("equal labels are not shared")
 	}
 	if v, _ := c.Get("tier"); v != "y" || len(c) != 2 {
 		t.Errorf("labels %v, want app=web, tier=y", c)
 	}
-	if got := in.Pod(pod(t, `{"metadata":{"labels":{}}}`)).Labels; got != nil {
+	if got := conv.Pod(pod(t, `{"metadata":{"labels":{}}}`)).Labels; got != nil {
 		t.Errorf("got %v for a pod without labels, want nil", got)
 	}
 }
 
 func TestInternTableIsBounded(t *testing.T) {
-	in := New()
-	in.specs.limit, in.labels.limit = 4, 4
+	conv := New()
+	conv.specs.limit, conv.labels.limit = 4, 4
 	p := &corev1.Pod{}
-	first := in.Pod(p).Spec
+	first := conv.Pod(p).Spec
 	for i := range int32(100) {
 		q := &corev1.Pod{}
 		q.Spec.Priority, q.Labels = &i, map[string]string{"i": fmt.Sprint(i)}
-		in.Pod(q)
-		if in.Pod(p).Spec != first {
+		conv.Pod(q)
+		if conv.Pod(p).Spec != first {
 			t.Fatalf("a specification in use was dropped after %d others", i)
 		}
-		if n := len(in.specs.young) + len(in.specs.old); n > 8 {
+		if n := len(conv.specs.young) + len(conv.specs.old); n > 8 {
 			t.Fatalf("table holds %d specifications, limit 4 a generation", n)
 		}
-		if n := len(in.labels.young) + len(in.labels.old); n > 8 {
+		if n := len(conv.labels.young) + len(conv.labels.old); n > 8 {
 			t.Fatalf("table holds %d sets of labels, limit 4 a generation", n)
 		}
 	}
@@ -130,7 +130,7 @@ func TestImageName(t *testing.T) {
 }
 
 func BenchmarkRepeatedPod(b *testing.B) {
-	in := New()
+	conv := New()
 	p := pod(b, `{"metadata":{"name":"a","namespace":"d","labels":{"app":"web","pod-template-hash":"x"}},"spec":{
 		"tolerations":[{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute","tolerationSeconds":300}],
 		"affinity":{"podAntiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,"podAffinityTerm":{
@@ -138,6 +138,6 @@ func BenchmarkRepeatedPod(b *testing.B) {
 		"containers":[{"name":"c","image":"a:1","resources":{"requests":{"cpu":"100m","memory":"128Mi"}}}]}}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		in.Pod(p)
+		conv.Pod(p)
 	}
 }

@@ -75,7 +75,7 @@ func admissionRejection(pod *corev1.Pod, message string) *model.NodeEviction {
 }
 
 // Eviction returns why the pod's node evicted or rejected it, or nil.
-func (in *Converter) Eviction(pod *corev1.Pod) *model.NodeEviction { return nodeEviction(pod) }
+func (conv *Converter) Eviction(pod *corev1.Pod) *model.NodeEviction { return nodeEviction(pod) }
 
 func conditionPressure(t corev1.NodeConditionType) (model.Pressure, bool) {
 	switch t {

@@ -40,7 +40,7 @@ func TestKeyCoversConvertedFields(t *testing.T) {
 	}
 	random := rand.New(rand.NewSource(1))
 	f := filler(1)
-	in := New()
+	conv := New()
 	equal, different := 0, 0
 	for range iterations {
 		a, other := &corev1.Pod{}, &corev1.Pod{}
@@ -49,8 +49,8 @@ func TestKeyCoversConvertedFields(t *testing.T) {
 		for range 40 {
 			b := a.DeepCopy()
 			exchange(random, reflect.ValueOf(b).Elem(), reflect.ValueOf(other).Elem())
-			ka := string(in.key.forPod(a, inferFeatures(&nodedeclaredfeatures.PodInfo{Spec: &a.Spec})))
-			if kb := string(in.key.forPod(b, inferFeatures(&nodedeclaredfeatures.PodInfo{Spec: &b.Spec}))); ka != kb {
+			ka := string(conv.key.forPod(a, inferFeatures(&nodedeclaredfeatures.PodInfo{Spec: &a.Spec})))
+			if kb := string(conv.key.forPod(b, inferFeatures(&nodedeclaredfeatures.PodInfo{Spec: &b.Spec}))); ka != kb {
 				different++
 				continue
 			}
@@ -123,13 +123,13 @@ func TestInferFeaturesMatchesUpstream(t *testing.T) {
 
 func TestKeyDoesNotDependOnMapOrder(t *testing.T) {
 	f := filler(2).NilChance(0.1).NumElements(2, 4)
-	in := New()
+	conv := New()
 	for range 50 {
 		p := &corev1.Pod{}
 		f.Fill(p)
-		k := string(in.key.forPod(p, nil))
+		k := string(conv.key.forPod(p, nil))
 		for range 5 {
-			if string(in.key.forPod(p.DeepCopy(), nil)) != k {
+			if string(conv.key.forPod(p.DeepCopy(), nil)) != k {
 				t.Fatal("the key of a pod changed")
 			}
 		}
@@ -145,9 +145,9 @@ func FuzzPod(f *testing.F) {
 		if json.Unmarshal(text, p) != nil {
 			return
 		}
-		in := New()
-		first := in.Pod(p)
-		if second := in.Pod(p.DeepCopy()); second.Spec != first.Spec {
+		conv := New()
+		first := conv.Pod(p)
+		if second := conv.Pod(p.DeepCopy()); second.Spec != first.Spec {
 			t.Error("the same pod has two specifications")
 		}
 	})

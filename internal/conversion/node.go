@@ -9,7 +9,7 @@ import (
 )
 
 // Node converts a node. It omits taints with an unknown effect.
-func (in *Converter) Node(n *corev1.Node) *model.Node {
+func (conv *Converter) Node(n *corev1.Node) *model.Node {
 	out := &model.Node{
 		Name: n.Name, UID: string(n.UID),
 		Labels:          model.LabelsOf(n.Labels),

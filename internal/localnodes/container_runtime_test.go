@@ -79,7 +79,7 @@ func TestUseEmbeddedKeepsRunningPods(t *testing.T) {
 		}
 	}
 	if reason := EmbeddedReason(nil); reason == "" {
-		t.Error("the reason is missing")
+		t.Error("got no reason, want one")
 	}
 }
 

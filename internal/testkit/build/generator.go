@@ -252,7 +252,7 @@ func (g Generator) volumes(s *model.PodSpec) {
 		return
 	}
 	for g.One(2) {
-		s.Claims = append(s.Claims, model.PodClaim{Volume: "v", Claim: g.Pick("data", "logs", "provisioned", "bound", "bound", "none"), Ephemeral: g.One(20)})
+		s.Claims = append(s.Claims, model.PodClaim{Volume: "v", Claim: g.Pick("data", "logs", "made", "bound", "bound", "none"), Ephemeral: g.One(20)})
 	}
 	for g.One(3) {
 		s.Disks = append(s.Disks, model.InTreeDisk{Kind: model.GCEDisk, ID: g.Pick("d1", "d2"), ReadOnly: g.One(2)})
@@ -277,13 +277,13 @@ func (g Generator) Storage(s *cluster.State) {
 	}
 	s.UpsertPV(pv)
 	s.UpsertStorageClass(&model.StorageClass{Name: "local", Provisioner: plugins.NoProvisioner, WaitForFirstConsumer: true})
-	provisioned := &model.StorageClass{Name: "provisioned", Provisioner: "csi.x", WaitForFirstConsumer: true}
+	provisioned := &model.StorageClass{Name: "made", Provisioner: "csi.x", WaitForFirstConsumer: true}
 	if g.One(2) {
 		provisioned.Topologies = []model.NodeSelectorTerm{zone}
 	}
 	s.UpsertStorageClass(provisioned)
-	class := g.Pick("local", "provisioned")
-	name := g.Pick("data", "logs", "provisioned", "bound")
+	class := g.Pick("local", "made")
+	name := g.Pick("data", "logs", "made", "bound")
 	c := &model.PersistentVolumeClaim{Namespace: g.Pick("x", "x", "y"), Name: name, UID: name, Class: &class, Request: int64(g.IntN(12)),
 		AccessModes: []model.AccessModes{model.ReadWriteOnce, model.ReadWriteOncePod}[g.IntN(2)], Lost: g.One(20)}
 	if name == "bound" {
