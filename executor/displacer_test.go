@@ -67,7 +67,7 @@ func TestDisplaceWritesOneRecord(t *testing.T) {
 	const message = "Taint manager: deleting due to NoExecute taint; taint k=v:NoExecute, tolerated for 300 s; with a grace period of 3 s"
 	if e.Reason != "TaintManagerEviction" || e.Note != "Marking for deletion Pod ns/a" || e.ReportingController != "taint-eviction-controller" || e.ReportingInstance == "" || rec.Message != message ||
 		rec.Node != "n1" || rec.Cause != "Taint" || rec.Reason != "DeletionByTaintManager" {
-		t.Errorf("event %+v, record %+v", e, rec)
+		t.Errorf("got event %+v and record %+v, want a taint eviction with message %q", e, rec, message)
 	}
 	if list := read(); len(list) != 1 || list[0].Pod.UID != "uid-a" {
 		t.Errorf("the journal has %d records, want 1 of uid-a", len(list))

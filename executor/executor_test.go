@@ -122,16 +122,16 @@ func TestReportUnschedulableWritesOnlyChanges(t *testing.T) {
 		{Plugin: decision.NodeResourcesFit, Reason: decision.Reason{Kind: decision.ReasonInsufficient, Subject: "cpu"}, Nodes: 1}}}
 	x, client := newTestExecutor(nil, podOnNode("u1", ""))
 	if o := x.reportUnschedulable(t.Context(), scheduling.ReportUnschedulable{Pod: web, Summary: s}); o.Result != scheduling.Done {
-		t.Fatalf("outcome %+v", o)
+		t.Fatalf("got outcome %+v, want Done", o)
 	}
 	p, _ := client.CoreV1().Pods("ns").Get(t.Context(), "web", metav1.GetOptions{})
 	if len(p.Status.Conditions) != 1 {
-		t.Fatalf("conditions are %+v", p.Status.Conditions)
+		t.Fatalf("got conditions %+v, want 1", p.Status.Conditions)
 	}
 	c := p.Status.Conditions[0]
 	if c.Type != corev1.PodScheduled || c.Status != corev1.ConditionFalse || c.Reason != "Unschedulable" ||
 		c.Message != "0/1 nodes are available: 1 Insufficient cpu." || !c.LastTransitionTime.Time.Equal(testTime) {
-		t.Errorf("condition is %+v", c)
+		t.Errorf("got condition %+v, want PodScheduled=False with reason Unschedulable", c)
 	}
 	x.o.PodScheduled = func(string) *corev1.PodCondition { return &c }
 	before := len(client.Actions())

@@ -42,7 +42,7 @@ func TestExtenderBind(t *testing.T) {
 			x, c := newTestExtenders(t, filter, e)
 			out, handled := x.Bind(t.Context(), bind)
 			if out.Result != tc.want || handled != tc.handled || (out.Reason == "") != (tc.want == scheduling.Done) {
-				t.Errorf("%+v, %v: want %v, %v", out, handled, tc.want, tc.handled)
+				t.Errorf("got outcome %+v, handled %t, want %v, %t", out, handled, tc.want, tc.handled)
 			}
 			if len(d.requests) != 1 || d.requests[0] != "bind n1" || d.bodies[0] != `{"PodName":"web","PodNamespace":"ns","PodUID":"u1","Node":"n1"}` {
 				t.Errorf("requests %q with bodies %q, want one bind request of ns/web to n1", d.requests, d.bodies)
@@ -93,7 +93,7 @@ func TestExtenderProcessPreemption(t *testing.T) {
 			out := x.ProcessPreemption(t.Context(), request)
 			if out.Result != scheduling.Done {
 				if !strings.Contains(out.Reason, tc.want) || !strings.Contains(out.Reason, e.URL) {
-					t.Errorf("reason %q, want %q", out.Reason, tc.want)
+					t.Errorf("got reason %q, want %q and the URL in it", out.Reason, tc.want)
 				}
 				return
 			}
@@ -134,11 +134,11 @@ func TestObjectCacheWatches(t *testing.T) {
 		client.ClearActions()
 		pod, err := x.objects.pod(t.Context(), web)
 		if err != nil || pod.Name != "web" {
-			t.Error(pod, err)
+			t.Errorf("got pod %v and error %v, want web", pod, err)
 		}
 		node, err := x.objects.node(t.Context(), "n2")
 		if err != nil || node.Labels["rack"] != "r7" || len(client.Actions()) != 0 {
-			t.Error(node, err, client.Actions())
+			t.Errorf("got node %v, error %v and requests %v, want n2 without a request", node, err, client.Actions())
 		}
 		if selector := x.objects.podFieldSelector; selector != "spec.nodeName=" {
 			t.Errorf("pods are watched with %q, want pending pods only", selector)

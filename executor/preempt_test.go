@@ -178,7 +178,7 @@ func TestPreemptBudgetRefused(t *testing.T) {
 			budgetY, _ := client.PolicyV1().PodDisruptionBudgets("ns").Get(t.Context(), "y", metav1.GetOptions{})
 			if refused := tc.want == scheduling.Refused; refused != (budgetX.Status.DisruptionsAllowed == 1 && len(budgetX.Status.DisruptedPods) == 0) ||
 				refused == strings.Contains(recordedRequests(client), "delete") || refused != (len(o.Budgets) == 2 && o.Budgets[0].Name == "y" && o.Budgets[1].Name == "x" && len(o.Budgets[1].Disrupted) == 0) {
-				t.Errorf("budget x is %+v after %s, which returned %v", budgetX.Status, recordedRequests(client), o.Budgets)
+				t.Errorf("got budget x %+v, requests %s and budgets %v of the outcome, want refused: %t", budgetX.Status, recordedRequests(client), o.Budgets, refused)
 			}
 			if budgetY.Status.DisruptionsAllowed != tc.allowed {
 				t.Errorf("budget y allows %d disruptions, want %d", budgetY.Status.DisruptionsAllowed, tc.allowed)

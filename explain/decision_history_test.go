@@ -72,7 +72,7 @@ func TestDecisionHistoryOrder(t *testing.T) {
 		Decisions []journal.Decision
 	}
 	if err != nil || json.Unmarshal(data, &view) != nil || view.UID != "now" || len(view.Decisions) != 31 || view.Decisions[0].UID != "now" || view.Decisions[10].UID != "old" || view.Decisions[30].UID != "older" {
-		t.Errorf("%v: %s", err, data)
+		t.Errorf("got error %v and %s, want 31 decisions, those of UID now first", err, data)
 	}
 	p.UID = "new" // no decision about it yet
 	if got := explanationText(t, e); !strings.Contains(got, "older ones: -o json):\n  an earlier pod of this name, uid now, deleted:\n") {

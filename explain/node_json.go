@@ -68,7 +68,7 @@ func (e *NodeExplanation) JSON() ([]byte, error) {
 		v.Conditions = append(v.Conditions, conditionView(c))
 	}
 	for _, r := range e.resourceRows() {
-		v.Resources = append(v.Resources, resourceView{r.name, r.used, r.have})
+		v.Resources = append(v.Resources, resourceView{r.name, r.requested, r.allocatable})
 	}
 	for _, p := range e.Pods {
 		v.Pods = append(v.Pods, podView{p.Key(), p.Spec.Priority, p.Spec.Requests.MilliCPU, p.Spec.Requests.Memory, podState(p)})

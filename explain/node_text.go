@@ -46,17 +46,17 @@ func (e *NodeExplanation) writeState(b *strings.Builder, now time.Time) {
 
 // resourceRow is the requested and allocatable amount of a resource.
 type resourceRow struct {
-	name       string
-	used, have int64
+	name                   string
+	requested, allocatable int64
 }
 
 func (e *NodeExplanation) resourceRows() []resourceRow {
-	have := &e.Node.Allocatable
-	rows := []resourceRow{{"cpu", e.Used.MilliCPU, have.MilliCPU}, {"memory", e.Used.Memory, have.Memory}}
-	if have.Ephemeral > 0 || e.Used.Ephemeral > 0 {
-		rows = append(rows, resourceRow{"ephemeral-storage", e.Used.Ephemeral, have.Ephemeral})
+	allocatable := &e.Node.Allocatable
+	rows := []resourceRow{{"cpu", e.Used.MilliCPU, allocatable.MilliCPU}, {"memory", e.Used.Memory, allocatable.Memory}}
+	if allocatable.Ephemeral > 0 || e.Used.Ephemeral > 0 {
+		rows = append(rows, resourceRow{"ephemeral-storage", e.Used.Ephemeral, allocatable.Ephemeral})
 	}
-	for _, sc := range have.Scalars {
+	for _, sc := range allocatable.Scalars {
 		rows = append(rows, resourceRow{sc.Name, e.Used.Scalar(sc.Name), sc.Amount})
 	}
 	return append(rows, resourceRow{"pods", int64(len(e.Pods)), e.Node.AllocatablePods})
@@ -68,10 +68,10 @@ func (e *NodeExplanation) writeResources(b *strings.Builder) {
 	fmt.Fprintln(t, "RESOURCE\tREQUESTED\tALLOCATABLE\tFREE\tUSED")
 	for _, r := range e.resourceRows() {
 		share := "-"
-		if r.have > 0 {
-			share = fmt.Sprintf("%d%%", 100*r.used/r.have)
+		if r.allocatable > 0 {
+			share = fmt.Sprintf("%d%%", 100*r.requested/r.allocatable)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.name, FormatQuantity(r.name, r.used), FormatQuantity(r.name, r.have), FormatQuantity(r.name, r.have-r.used), share)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.name, FormatQuantity(r.name, r.requested), FormatQuantity(r.name, r.allocatable), FormatQuantity(r.name, r.allocatable-r.requested), share)
 	}
 	_ = t.Flush()
 }

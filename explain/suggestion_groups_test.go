@@ -44,7 +44,7 @@ func TestEqualSuggestionsAreGrouped(t *testing.T) {
 	cpuAndMemory := largePod()
 	cpuAndMemory.Spec.Requests.Memory = 8 * gib
 	if got := explanationText(t, explain(t, cpuAndMemory, equalNodes(2, gib)...)); !strings.Contains(got, "\n  free 100m cpu on n01 and free 1Gi memory on n01; or the same on n02\n") {
-		t.Errorf("want a suggestion with the size or the nodes in\n%s", got)
+		t.Errorf("want one suggestion for both nodes in\n%s", got)
 	}
 }
 
@@ -54,6 +54,6 @@ func TestLargerNodeSuggestion(t *testing.T) {
 	huge := pod("huge", "", 0, 9900)
 	huge.Spec.Requests.Memory = 8 * gib
 	if got := explanationText(t, explain(t, huge, node("n1", nil))); !strings.Contains(got, "\n  add a node like n1, but with 9900m cpu\n") {
-		t.Errorf("want a suggestion with the size or the nodes in\n%s", got)
+		t.Errorf("want a node with 9900m cpu in\n%s", got)
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/berthproject/berth/internal/cli"
 )
 
-// An ephemeral cluster keeps only its kubeconfig in the data directory.
+// TestCredentialsRequireClusterCA checks the error for an ephemeral cluster, which keeps only its kubeconfig in the data directory.
 func TestCredentialsRequireClusterCA(t *testing.T) {
-	open := func(dir string) *pki.Authority {
+	openAuthority := func(dir string) *pki.Authority {
 		t.Helper()
 		a, err := pki.Open(filepath.Join(dir, "pki"), nil)
 		if err != nil {
@@ -20,14 +20,14 @@ func TestCredentialsRequireClusterCA(t *testing.T) {
 		}
 		return a
 	}
-	cluster := open(t.TempDir())
+	cluster := openAuthority(t.TempDir())
 	for name, tc := range map[string]struct {
 		prepare func(dir string)
 		want    string // in the error; empty: none
 	}{
 		"ephemeral":             {func(string) {}, "--ephemeral"},
-		"of an earlier cluster": {func(dir string) { open(dir) }, "--ephemeral"},
-		"of this cluster":       {func(dir string) { cluster = open(dir) }, ""},
+		"of an earlier cluster": {func(dir string) { openAuthority(dir) }, "--ephemeral"},
+		"of this cluster":       {func(dir string) { cluster = openAuthority(dir) }, ""},
 	} {
 		dir := t.TempDir()
 		tc.prepare(dir)

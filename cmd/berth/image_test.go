@@ -17,8 +17,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// image runs `berth image` and returns its output.
-func image(t *testing.T, args ...string) (string, error) {
+// runImage runs `berth image` and returns its output.
+func runImage(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
 	cmd := imageCommand()
@@ -71,12 +71,12 @@ func TestImageCommands(t *testing.T) {
 		{[]string{"rm", root, "team/app:1"}, "team/app:1 removed"},
 		{[]string{"ls", root, "-o", "json"}, "[]"},
 	} {
-		out, err := image(t, step.args...)
+		out, err := runImage(t, step.args...)
 		if err != nil || !strings.Contains(out, step.want) {
-			t.Errorf("%q: %v, %s; want %q", step.args, err, out, step.want)
+			t.Errorf("%q: got error %v and output %s, want %q in it", step.args, err, out, step.want)
 		}
 		if out, ok := strings.CutPrefix(out, "["); ok && !json.Valid([]byte("["+out)) {
-			t.Errorf("%q: no JSON: [%s", step.args, out)
+			t.Errorf("%q: got [%s, want JSON", step.args, out)
 		}
 	}
 	for want, args := range map[string][]string{
@@ -91,7 +91,7 @@ func TestImageCommands(t *testing.T) {
 		"invalid reference format":         {"pull", root, "Team App"},
 		"not a tar archive: unexpected E":  {"load", root, "-"},
 	} {
-		if out, err := image(t, args...); err == nil || !strings.Contains(err.Error(), want) {
+		if out, err := runImage(t, args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, %s; want an error with %q", args, err, out, want)
 		}
 	}

@@ -57,7 +57,7 @@ func TestKubectlUsesKubeconfig(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("KUBECONFIG", "")
 	if _, err := kubectlConfigFlags([]string{"get", "pods"}); err == nil || !strings.Contains(err.Error(), "berth up") {
-		t.Errorf("no cluster: %v", err)
+		t.Errorf("no cluster: got error %v, want berth up in it", err)
 	}
 	if err := os.MkdirAll(cli.DefaultDataDir(), 0o700); err != nil {
 		t.Fatal(err)

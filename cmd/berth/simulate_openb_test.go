@@ -23,7 +23,7 @@ func openbLists(t *testing.T) []string {
 
 func summaryOf(t *testing.T, args ...string) trace.Summary {
 	t.Helper()
-	out, err := simulate(t, args...)
+	out, err := runSimulate(t, args...)
 	if err != nil {
 		t.Fatal(err)
 	}

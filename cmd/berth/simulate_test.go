@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// simulate runs `berth simulate` in process.
-func simulate(t *testing.T, args ...string) (string, error) {
+// runSimulate runs `berth simulate` in process.
+func runSimulate(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
 	cmd := simulateCommand()
@@ -66,7 +66,7 @@ func TestSimulateErrors(t *testing.T) {
 		"bad journal":        {[]string{"--replay", dump}, "dump.yaml:1: journal"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := simulate(t, tc.args...); err == nil || !strings.Contains(err.Error(), tc.want) {
+			if _, err := runSimulate(t, tc.args...); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("got error %v, want one with %q", err, tc.want)
 			}
 		})
@@ -75,7 +75,7 @@ func TestSimulateErrors(t *testing.T) {
 
 func TestSimulateTrace(t *testing.T) {
 	nodes, pods := writeFile(t, "nodes.csv", nodesCSV), writeFile(t, "pods.csv", podsCSV)
-	out, err := simulate(t, "--openb-nodes", nodes, "--openb-pods", pods, "--openb-priorities", "--timeline", "all", "--check")
+	out, err := runSimulate(t, "--openb-nodes", nodes, "--openb-pods", pods, "--openb-priorities", "--timeline", "all", "--check")
 	for _, want := range []string{"default/c is bound to n0", "is preempted by default/c", "1 victims of 1 preemptors", "default/a is bound to n0"} {
 		if err != nil || !strings.Contains(out, want) {
 			t.Errorf("error %v, want %q in:\n%s", err, want, out)
@@ -86,18 +86,18 @@ func TestSimulateTrace(t *testing.T) {
 func TestSimulateDumpAndReplay(t *testing.T) {
 	dump, scenario := writeFile(t, "dump.yaml", clusterYAML), writeFile(t, "s.txt", "pod a cpu=1\nat 5s pod b cpu=2\nexpect at 9s pod b pending \"Insufficient cpu\"\nuntil 1m\n")
 	journal := filepath.Join(t.TempDir(), "j.jsonl")
-	out, err := simulate(t, "-f", dump, "--scenario", scenario, "--journal", journal, "-o", "json", "--seed", "7")
+	out, err := runSimulate(t, "-f", dump, "--scenario", scenario, "--journal", journal, "-o", "json", "--seed", "7")
 	if err != nil || !strings.Contains(out, `"placed": 1`) {
 		t.Fatalf("error %v, want 1 pod placed in:\n%s", err, out)
 	}
-	if out, err = simulate(t, "--replay", journal, "--seed", "7"); err != nil || !strings.HasPrefix(out, "Identical: ") {
+	if out, err = runSimulate(t, "--replay", journal, "--seed", "7"); err != nil || !strings.HasPrefix(out, "Identical: ") {
 		t.Errorf("replay: error %v, want identical effects: %s", err, out)
 	}
-	if _, err = simulate(t, "--replay", journal, "--seed", "8"); err == nil || !strings.Contains(err.Error(), "options other than") {
+	if _, err = runSimulate(t, "--replay", journal, "--seed", "8"); err == nil || !strings.Contains(err.Error(), "options other than") {
 		t.Errorf("with another seed: got error %v, want one about the options", err)
 	}
 	failing := writeFile(t, "bad.txt", "expect at 1s bound 5\nuntil 1m\n")
-	if _, err := simulate(t, "-f", dump, "--scenario", failing); err == nil || !strings.Contains(err.Error(), "simulation: 1 expectation failed") {
+	if _, err := runSimulate(t, "-f", dump, "--scenario", failing); err == nil || !strings.Contains(err.Error(), "simulation: 1 expectation failed") {
 		t.Errorf("with an expectation that fails: got error %v, want 1 failed expectation", err)
 	}
 }
@@ -119,7 +119,7 @@ func TestDocsExample(t *testing.T) {
 	if len(example) < 5 {
 		t.Fatalf("the first example of docs/guides/simulate.md has %d lines, want at least 5: %q", len(example), example)
 	}
-	if out, err := simulate(t, "--scenario", writeFile(t, "drain.txt", strings.Join(example, "")), "--timeline", "all", "--check"); err != nil {
-		t.Errorf("%v\n%s", err, out)
+	if out, err := runSimulate(t, "--scenario", writeFile(t, "drain.txt", strings.Join(example, "")), "--timeline", "all", "--check"); err != nil {
+		t.Errorf("got error %v and output\n%s", err, out)
 	}
 }

@@ -207,7 +207,7 @@ func (o *upOptions) startComponents(p *rungroup.Group, server *apiserver.Server,
 		return 0, err
 	}
 	plane := localcluster.ControlPlane{Settings: settings, SchedulerListener: output.schedulerListener, ControllersListener: output.controllersListener, Log: log.slog,
-		Export: func(status *controllermanager.StatusServer) error {
+		OnStatusServer: func(status *controllermanager.StatusServer) error {
 			return o.descheduler.start(p, config, settings, status)
 		}}
 	if err := plane.Start(p, server); err != nil {
