@@ -35,7 +35,7 @@ func TestArchitectureTable(t *testing.T) {
 	root := filepath.Join("..", "..")
 	for _, c := range components {
 		if info, err := os.Stat(filepath.Join(root, c.path)); err != nil || !info.IsDir() {
-			t.Errorf("components.go lists %s, which is not a folder", c.path)
+			t.Errorf("components.go lists %s, which is not a directory", c.path)
 		}
 	}
 	name := filepath.Join(root, "ARCHITECTURE.md")

@@ -99,7 +99,7 @@ func parse(root, p string) (*file, error) {
 func TestEveryPackageHasALayer(t *testing.T) {
 	for _, f := range parseModule(t) {
 		if componentOf(f.pkg) == "" {
-			t.Errorf("%s/%s belongs to no component: add its folder to components.go", f.pkg, f.name)
+			t.Errorf("%s/%s belongs to no component: add its directory to components.go", f.pkg, f.name)
 		}
 	}
 }

@@ -23,7 +23,7 @@ func TestFilesAreShort(t *testing.T) {
 			lines = append(lines, f.lines)
 		}
 		if f.lines > maxFileLines {
-			t.Errorf("%s/%s has %d lines, more than %d: is it one idea?", f.pkg, f.name, f.lines, maxFileLines)
+			t.Errorf("%s/%s has %d lines, more than %d: split it by topic", f.pkg, f.name, f.lines, maxFileLines)
 		}
 	}
 	slices.Sort(lines)

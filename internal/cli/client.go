@@ -15,12 +15,12 @@ import (
 // ClientConfig returns the client configuration of a kubeconfig. Without one it uses
 // KUBECONFIG, then the cluster of the default data directory, then, in a pod, the pod's
 // service account.
-func ClientConfig(kubeconfig, agentName string) (*rest.Config, error) {
+func ClientConfig(kubeconfig, userAgent string) (*rest.Config, error) {
 	config, err := loadClientConfig(kubeconfig)
 	if err != nil {
 		return nil, err
 	}
-	config.UserAgent = agentName
+	config.UserAgent = userAgent
 	config.ContentType = runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	return config, nil

@@ -50,7 +50,7 @@ func TestMangledPolicies(t *testing.T) {
 			text = strings.Replace(text, tokens[r.Intn(len(tokens))], words[r.Intn(len(words))], 1+r.Intn(2))
 		}
 		if checkRoundTrip(t, text); t.Failed() {
-			t.Fatalf("in\n%s", text)
+			t.Fatalf("the policy was\n%s", text)
 		}
 	}
 }

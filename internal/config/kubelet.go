@@ -118,7 +118,7 @@ func ReadKubelet(d Document) (Kubelet, error) {
 	diags.compileDiskSpace(&k, diskSpace)
 	k.Warnings = diags.warnings
 	if ignored := ignoredKubeletFields(remaining); len(ignored) > 0 {
-		k.Warnings = append(k.Warnings, "no effect here: "+strings.Join(ignored, ", "))
+		k.Warnings = append(k.Warnings, "fields without effect: "+strings.Join(ignored, ", "))
 	}
 	for i := range diags.errs {
 		diags.errs[i] = fmt.Errorf("%s: %w", d.File, diags.errs[i])

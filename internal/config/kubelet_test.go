@@ -28,13 +28,13 @@ func TestDefaultKubelet(t *testing.T) {
 	k := DefaultKubelet()
 	want := []string{"memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree", "allocatableMemory.available"}
 	if got := signals(k); !slices.Equal(got, want) {
-		t.Errorf("thresholds for %v, want %v", got, want)
+		t.Errorf("got thresholds for %v, want %v", got, want)
 	}
 	if k.Pressure.TransitionPeriod != 5*time.Minute || !k.Pressure.LocalStorage || k.MaxPods != 110 || k.Images.HighPercent != 85 || k.PodPidsLimit != -1 || !k.SerializeImagePulls || k.ClusterDomain != "cluster.local" {
-		t.Errorf("defaults %+v", k)
+		t.Errorf("got defaults %+v, want those of the kubelet", k)
 	}
 	if k.Warnings != nil {
-		t.Errorf("warnings %q without a file", k.Warnings)
+		t.Errorf("got warnings %q without a file, want none", k.Warnings)
 	}
 }
 
@@ -44,7 +44,7 @@ func TestKubeletThresholdDefaults(t *testing.T) {
 		t.Errorf("error %v, thresholds for %v, want 2", err, signals(k))
 	}
 	if !strings.Contains(strings.Join(k.Warnings, "\n"), "the default threshold imagefs.available is disabled") {
-		t.Errorf("warnings %q do not name the disabled defaults", k.Warnings)
+		t.Errorf("got warnings %q, want one for each disabled default", k.Warnings)
 	}
 	k, err = readKubelet(t, "evictionHard: {memory.available: 1Gi}\nmergeDefaultEvictionSettings: true")
 	if err != nil || len(k.Pressure.Thresholds) != 6 || k.Warnings != nil {
@@ -85,7 +85,7 @@ lowDiskSpaceThresholdMB: 512
 	if slices.Contains(signals(k), "allocatableMemory.available") {
 		t.Error("got a threshold for allocatable memory, which is not enforced")
 	}
-	if len(k.Warnings) != 1 || !strings.HasSuffix(k.Warnings[0], "c.yaml: no effect here: authentication, logging, memorySwap") {
+	if len(k.Warnings) != 1 || !strings.HasSuffix(k.Warnings[0], "c.yaml: fields without effect:  authentication, logging, memorySwap") {
 		t.Errorf("got warnings %q, want one about authentication, logging and memorySwap", k.Warnings)
 	}
 }

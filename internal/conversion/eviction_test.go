@@ -36,11 +36,11 @@ func TestEvictionPressure(t *testing.T) {
 		s.Conditions = disrupted
 		got := New().Pod(&corev1.Pod{Status: s}).Evicted
 		if (got == nil) != (c.want == nil) || got != nil && (got.Pressure != c.want.Pressure || !got.At.Equal(c.want.At)) {
-			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
 		}
 	}
 	if p := (&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "The node was low on resource: memory. "}}); New().Pod(p).Evicted != nil {
-		t.Error("an eviction without time was accepted")
+		t.Error("got an eviction for a condition without a time, want none")
 	}
 }
 
@@ -64,7 +64,7 @@ func TestAdmissionRejection(t *testing.T) {
 			c.want.At = at.Time
 		}
 		if !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
 		}
 	}
 }
@@ -77,6 +77,6 @@ func TestNodePressures(t *testing.T) {
 	}}})
 	want := [model.NumPressures]model.PressureCondition{model.DiskPressure: {True: true, Written: at.Time}, model.PIDPressure: {Written: at.Time}}
 	if n.Pressures != want {
-		t.Errorf("pressures %+v, want %+v", n.Pressures, want)
+		t.Errorf("got pressures %+v, want %+v", n.Pressures, want)
 	}
 }

@@ -34,7 +34,7 @@ func read(t *testing.T, dir string) []*Displacement {
 	t.Helper()
 	list, lineErrors, err := Read(dir)
 	if err != nil || len(lineErrors) > 0 {
-		t.Fatal(err, lineErrors)
+		t.Fatalf("got error %v and line errors %v, want none", err, lineErrors)
 	}
 	return list
 }
