@@ -42,14 +42,14 @@ func TestDisplacementIsCountedOnce(t *testing.T) {
 					t.Errorf("counted %+v, want a Taint displacement of uid-a", rec)
 				}
 			}
-			client.PrependReactor(tc.verb, tc.resource, func(act ktesting.Action) (bool, runtime.Object, error) {
+			client.PrependReactor(tc.verb, tc.resource, func(action ktesting.Action) (bool, runtime.Object, error) {
 				if len(tc.errs) == 0 || tc.verb == "" {
 					return false, nil, nil
 				}
 				err := tc.errs[0]
 				tc.errs = tc.errs[1:]
-				if create, ok := act.(ktesting.CreateAction); ok && tc.succeeds {
-					if err := client.Tracker().Create(act.GetResource(), create.GetObject(), act.GetNamespace()); err != nil {
+				if create, ok := action.(ktesting.CreateAction); ok && tc.succeeds {
+					if err := client.Tracker().Create(action.GetResource(), create.GetObject(), action.GetNamespace()); err != nil {
 						t.Error(err)
 					}
 				}
@@ -75,8 +75,8 @@ func TestDisplacementRecordedByOtherInstanceIsNotCounted(t *testing.T) {
 		d.Instance = "self"
 		count, first := 0, true
 		d.OnDisplaced = func(*journal.Displacement) { count++ }
-		client.PrependReactor("create", "events", func(act ktesting.Action) (bool, runtime.Object, error) {
-			create, ok := act.(ktesting.CreateAction)
+		client.PrependReactor("create", "events", func(action ktesting.Action) (bool, runtime.Object, error) {
+			create, ok := action.(ktesting.CreateAction)
 			if !first || !ok {
 				return false, nil, nil
 			}
@@ -86,7 +86,7 @@ func TestDisplacementRecordedByOtherInstanceIsNotCounted(t *testing.T) {
 				return false, nil, nil
 			}
 			ev.ReportingInstance = instance
-			return true, nil, errors.Join(errors.New("EOF"), client.Tracker().Create(act.GetResource(), ev, act.GetNamespace()))
+			return true, nil, errors.Join(errors.New("EOF"), client.Tracker().Create(action.GetResource(), ev, action.GetNamespace()))
 		})
 		for range 3 {
 			_ = d.Displace(t.Context(), Displacement{Pod: pod, Cause: displacement.Taint, Phase: corev1.PodFailed})

@@ -28,9 +28,9 @@ func newTestDisplacer(t *testing.T, objects ...runtime.Object) (*Displacer, *fak
 	}
 	t.Cleanup(func() { _ = j.Close() })
 	read := func() []*journal.Displacement {
-		list, problems, err := journal.Read(dir)
-		if err != nil || len(problems) > 0 {
-			t.Fatalf("reading the journal: %v, %v", err, problems)
+		list, lineErrors, err := journal.Read(dir)
+		if err != nil || len(lineErrors) > 0 {
+			t.Fatalf("reading the journal: got error %v and line errors %v", err, lineErrors)
 		}
 		return list
 	}

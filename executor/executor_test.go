@@ -35,8 +35,8 @@ func podOnNode(uid types.UID, node string) *corev1.Pod {
 // newTestExecutor returns an Executor whose Bind requests fail with err.
 func newTestExecutor(err error, objects ...runtime.Object) (*Executor, *fake.Clientset) {
 	client := fake.NewClientset(objects...)
-	client.PrependReactor("create", "pods", func(x ktesting.Action) (bool, runtime.Object, error) {
-		return x.GetSubresource() == "binding", nil, err
+	client.PrependReactor("create", "pods", func(action ktesting.Action) (bool, runtime.Object, error) {
+		return action.GetSubresource() == "binding", nil, err
 	})
 	now := func() time.Time { return testTime }
 	return New(Options{Client: client, Workers: 2, Timeout: time.Second, Now: now,
@@ -75,7 +75,7 @@ func TestBindOutcomes(t *testing.T) {
 				t.Errorf("outcome %v (%s), want %v", got.Result, got.Reason, tc.want)
 			}
 			if events := len(x.o.Events.queue); (events == 1) != (tc.want == scheduling.Done) {
-				t.Errorf("%d events after %v", events, tc.want)
+				t.Errorf("got %d events after %v", events, tc.want)
 			}
 		})
 	}

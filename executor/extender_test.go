@@ -207,10 +207,10 @@ func TestExtenderScoresAreWeightedAndSummed(t *testing.T) {
 	}
 	first, _ := serve(t, config.Extender{Prioritize: "score", Weight: 2, NodeCacheCapable: true}, scores(extenderv1.HostPriorityList{{Host: "n1", Score: 3}, {Host: "n3", Score: 10}, {Host: "n9", Score: 1}}))
 	second, _ := serve(t, config.Extender{Prioritize: "score", Weight: 5}, scores(extenderv1.HostPriorityList{{Host: "n1", Score: 1}}))
-	broken, _ := serve(t, config.Extender{Prioritize: "score", Weight: 1, NodeCacheCapable: true}, scores(extenderv1.HostPriorityList{{Host: "n2", Score: 1 << 40}}))
+	outOfRange, _ := serve(t, config.Extender{Prioritize: "score", Weight: 1, NodeCacheCapable: true}, scores(extenderv1.HostPriorityList{{Host: "n2", Score: 1 << 40}}))
 	duplicate, _ := serve(t, config.Extender{Prioritize: "score", Weight: 1, NodeCacheCapable: true}, scores(extenderv1.HostPriorityList{{Host: "n2"}, {Host: "n2"}}))
 	unavailable := config.Extender{URL: "http://127.0.0.1:1", Prioritize: "score", Weight: 1, Timeout: time.Second}
-	x, c := newTestExtenders(t, first, second, broken, duplicate, unavailable)
+	x, c := newTestExtenders(t, first, second, outOfRange, duplicate, unavailable)
 	out := x.FilterAndPrioritize(t.Context(), threeNodes())
 	want := []profiles.NodeScore{{Node: "n1", Score: 3*2*10 + 1*5*10}, {Node: "n2"}, {Node: "n3", Score: 10 * 2 * 10}}
 	if out.Result != scheduling.Done || !slices.Equal(out.ExtenderResult.Nodes, want) {

@@ -55,10 +55,10 @@ func TestControllersUseTheInjectedClock(t *testing.T) {
 				return true
 			}
 			name := x.Name + "." + sel.Sel.Name
-			clock := slices.Contains(wallClock, name) && !(name == "clock.RealClock" && slices.Contains(optionalClock, f.pkg+"/"+f.name))
-			random := x.Name == "rand" && !slices.Contains(pureRandom, name)
+			readsClock := slices.Contains(wallClock, name) && !(name == "clock.RealClock" && slices.Contains(optionalClock, f.pkg+"/"+f.name))
+			isRandom := x.Name == "rand" && !slices.Contains(pureRandom, name)
 			switch {
-			case !clock && !random:
+			case !readsClock && !isRandom:
 			case clockReaders[f.pkg] != "":
 				used[f.pkg] = true
 			default:

@@ -48,8 +48,8 @@ func TestPluginPrecedence(t *testing.T) {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", plugins, k.Profiles[0], c)
 		}
 	}
-	without := func(rs []decision.Plugin, r decision.Plugin) []decision.Plugin {
-		return slices.DeleteFunc(slices.Clone(rs), func(x decision.Plugin) bool { return x == r })
+	without := func(list []decision.Plugin, r decision.Plugin) []decision.Plugin {
+		return slices.DeleteFunc(slices.Clone(list), func(x decision.Plugin) bool { return x == r })
 	}
 	check(`{filter: {disabled: [{name: TaintToleration}]}, postFilter: {disabled: [{name: DefaultPreemption}]}}`, func(c *framework.Config) {
 		c.Filter, c.Preemption = without(c.Filter, decision.TaintToleration), false

@@ -11,8 +11,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// check decodes JSON, converts it and compares the result.
-func check[K, M any](t *testing.T, convert func(*K) *M, text string, want M) {
+// checkConversion decodes JSON, converts it and compares the result.
+func checkConversion[K, M any](t *testing.T, convert func(*K) *M, text string, want M) {
 	t.Helper()
 	o := new(K)
 	if err := json.Unmarshal([]byte(text), o); err != nil {
@@ -24,7 +24,7 @@ func check[K, M any](t *testing.T, convert func(*K) *M, text string, want M) {
 }
 
 func TestNode(t *testing.T) {
-	check(t, New().Node, `{"metadata":{"name":"n","labels":{"b":"2","a":"1"}},
+	checkConversion(t, New().Node, `{"metadata":{"name":"n","labels":{"b":"2","a":"1"}},
 		"spec":{"unschedulable":true,"taints":[{"key":"k","value":"v","effect":"NoExecute"},{"key":"odd","effect":"Never"}]},
 		"status":{"allocatable":{"cpu":"1500m","memory":"1Gi","pods":"7","example.com/gpu":"2","hugepages-2Mi":"4Mi","odd":"9"},
 			"images":[{"names":["a:1"],"sizeBytes":5}],"declaredFeatures":["Y","X"],"conditions":[{"type":"Ready","status":"True"}]}}`,
@@ -56,7 +56,7 @@ func TestPodState(t *testing.T) {
 
 func TestPersistentVolume(t *testing.T) {
 	conv := New()
-	check(t, conv.PersistentVolume, `{"metadata":{"name":"v"},"spec":{"storageClassName":"c","capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],
+	checkConversion(t, conv.PersistentVolume, `{"metadata":{"name":"v"},"spec":{"storageClassName":"c","capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],
 		"volumeMode":"Block","csi":{"driver":"d","volumeHandle":"h"},"claimRef":{"namespace":"n","name":"c","uid":"u"},
 		"nodeAffinity":{"required":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"z","operator":"In","values":["b","a"]}]}]}}},"status":{"phase":"Bound"}}`,
 		model.PersistentVolume{
@@ -64,49 +64,49 @@ func TestPersistentVolume(t *testing.T) {
 			CSI: model.CSIVolume{Driver: "d", Handle: "h"}, Claim: model.ClaimRef{Namespace: "n", Name: "c", UID: "u"},
 			Affinity: &model.VolumeNodeAffinity{Terms: []model.NodeSelectorTerm{{Labels: []model.Requirement{{Key: "z", Op: model.In, Values: []string{"a", "b"}}}}}},
 		})
-	check(t, conv.PersistentVolume, `{"spec":{"awsElasticBlockStore":{"volumeID":"aws://zone/vol-1"}}}`,
+	checkConversion(t, conv.PersistentVolume, `{"spec":{"awsElasticBlockStore":{"volumeID":"aws://zone/vol-1"}}}`,
 		model.PersistentVolume{CSI: model.CSIVolume{Driver: "ebs.csi.aws.com", Handle: "vol-1", InTree: "kubernetes.io/aws-ebs"}})
 }
 
 func TestClaimsAndDrivers(t *testing.T) {
 	conv := New()
 	class, zero := "beta", int64(0)
-	check(t, conv.PersistentVolumeClaim, `{"metadata":{"name":"c","annotations":{"volume.beta.kubernetes.io/storage-class":"beta",
+	checkConversion(t, conv.PersistentVolumeClaim, `{"metadata":{"name":"c","annotations":{"volume.beta.kubernetes.io/storage-class":"beta",
 		"pv.kubernetes.io/bind-completed":"yes","volume.kubernetes.io/selected-node":"n"}},
 		"spec":{"storageClassName":"new","volumeName":"v","accessModes":["ReadWriteOncePod","Odd"],"resources":{"requests":{"storage":"1.5"}},
 		"selector":{"matchExpressions":[{"key":"k","operator":"Near"}]}},"status":{"phase":"Lost"}}`,
 		model.PersistentVolumeClaim{Name: "c", Class: &class, VolumeName: "v", Bound: true, HasSelectedNode: true, SelectedNode: "n", Request: 2, Lost: true,
 			AccessModes: model.ReadWriteOncePod | model.UnknownMode, SelectorError: `"Near" is not a valid label selector operator`})
-	check(t, conv.StorageClass, `{"metadata":{"name":"c"},"provisioner":"p","volumeBindingMode":"WaitForFirstConsumer",
+	checkConversion(t, conv.StorageClass, `{"metadata":{"name":"c"},"provisioner":"p","volumeBindingMode":"WaitForFirstConsumer",
 		"allowedTopologies":[{"matchLabelExpressions":[{"key":"z","values":["b","a"]}]}]}`,
 		model.StorageClass{Name: "c", Provisioner: "p", WaitForFirstConsumer: true,
 			Topologies: []model.NodeSelectorTerm{{Labels: []model.Requirement{{Key: "z", Op: model.In, Values: []string{"a", "b"}}}}}})
-	check(t, conv.CSINode, `{"metadata":{"name":"n","annotations":{"storage.alpha.kubernetes.io/migrated-plugins":"kubernetes.io/gce-pd,kubernetes.io/aws-ebs"}},
+	checkConversion(t, conv.CSINode, `{"metadata":{"name":"n","annotations":{"storage.alpha.kubernetes.io/migrated-plugins":"kubernetes.io/gce-pd,kubernetes.io/aws-ebs"}},
 		"spec":{"drivers":[{"name":"a","nodeID":"1","allocatable":{"count":3}},{"name":"b","nodeID":"2"}]}}`,
 		model.CSINode{Name: "n", Migrated: []string{"kubernetes.io/aws-ebs", "kubernetes.io/gce-pd"},
 			Drivers: []model.CSINodeDriver{{Name: "a", NodeID: "1", Limit: 3}, {Name: "b", NodeID: "2", Limit: -1}}})
-	check(t, conv.CSIStorageCapacity, `{"metadata":{"name":"c"},"storageClassName":"s","capacity":"0","nodeTopology":{}}`,
+	checkConversion(t, conv.CSIStorageCapacity, `{"metadata":{"name":"c"},"storageClassName":"s","capacity":"0","nodeTopology":{}}`,
 		model.CSIStorageCapacity{Name: "c", Class: "s", Capacity: &zero, Topology: &model.Selector{}})
-	check(t, conv.VolumeAttachment, `{"metadata":{"name":"a"},"spec":{"attacher":"d","nodeName":"n","source":{"persistentVolumeName":"v"}}}`,
+	checkConversion(t, conv.VolumeAttachment, `{"metadata":{"name":"a"},"spec":{"attacher":"d","nodeName":"n","source":{"persistentVolumeName":"v"}}}`,
 		model.VolumeAttachment{Name: "a", Attacher: "d", Node: "n", Volume: "v"})
 }
 
 func TestGroupSelectors(t *testing.T) {
 	conv := New()
-	check(t, conv.Service, `{"metadata":{"name":"s"}}`, model.SpreadGroup{Kind: "Service", Name: "s"})
-	check(t, conv.Service, `{"metadata":{"name":"s"},"spec":{"selector":{"a":"1"}}}`, model.SpreadGroup{Kind: "Service", Name: "s",
+	checkConversion(t, conv.Service, `{"metadata":{"name":"s"}}`, model.SpreadGroup{Kind: "Service", Name: "s"})
+	checkConversion(t, conv.Service, `{"metadata":{"name":"s"},"spec":{"selector":{"a":"1"}}}`, model.SpreadGroup{Kind: "Service", Name: "s",
 		Selector: &model.Selector{Requirements: []model.Requirement{{Key: "a", Op: model.In, Values: []string{"1"}}}}})
-	check(t, conv.Budget, `{"metadata":{"name":"b"},"spec":{"selector":{}},"status":{"disruptionsAllowed":1,"disruptedPods":{"y":null,"x":null}}}`,
+	checkConversion(t, conv.Budget, `{"metadata":{"name":"b"},"spec":{"selector":{}},"status":{"disruptionsAllowed":1,"disruptedPods":{"y":null,"x":null}}}`,
 		model.Budget{Name: "b", Selector: &model.Selector{}, DisruptionsAllowed: 1, Disrupted: []string{"x", "y"}, DisruptedAt: make([]time.Time, 2)})
 }
 
 func TestBudgetAmounts(t *testing.T) {
 	conv := New()
-	check(t, conv.Budget, `{"spec":{"minAvailable":2,"unhealthyPodEvictionPolicy":"AlwaysAllow"},"status":{"conditions":[{"type":"DisruptionAllowed","status":"False","reason":"SyncFailed","message":"why"}]}}`,
+	checkConversion(t, conv.Budget, `{"spec":{"minAvailable":2,"unhealthyPodEvictionPolicy":"AlwaysAllow"},"status":{"conditions":[{"type":"DisruptionAllowed","status":"False","reason":"SyncFailed","message":"why"}]}}`,
 		model.Budget{MinAvailable: model.IntOrPercent{Set: true, Value: 2}, AlwaysAllowUnhealthy: true, SyncError: "why"})
-	check(t, conv.Budget, `{"spec":{"maxUnavailable":"30%","unhealthyPodEvictionPolicy":"IfHealthyBudget"}}`,
+	checkConversion(t, conv.Budget, `{"spec":{"maxUnavailable":"30%","unhealthyPodEvictionPolicy":"IfHealthyBudget"}}`,
 		model.Budget{MaxUnavailable: model.IntOrPercent{Set: true, Percent: true, Value: 30}})
-	check(t, conv.Budget, `{"spec":{"maxUnavailable":"thirty"}}`,
+	checkConversion(t, conv.Budget, `{"spec":{"maxUnavailable":"thirty"}}`,
 		model.Budget{SpecError: `spec.maxUnavailable: "thirty" is neither a number nor a percentage such as 30%`})
 }
 
