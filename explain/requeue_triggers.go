@@ -45,9 +45,9 @@ type RequeueTrigger struct {
 // RequeueTriggers returns the events that requeue a pod, by plugin.
 func RequeueTriggers(rejectedBy decision.PluginSet) []RequeueTrigger {
 	var out []RequeueTrigger
-	for r := decision.SchedulingGates; r < decision.NumPlugins; r++ {
-		if rejectedBy.Has(r) {
-			out = append(out, RequeueTrigger{Plugin: r, Events: eventTexts(plugins.Events(r))})
+	for p := decision.SchedulingGates; p < decision.NumPlugins; p++ {
+		if rejectedBy.Has(p) {
+			out = append(out, RequeueTrigger{Plugin: p, Events: eventTexts(plugins.Events(p))})
 		}
 	}
 	return out

@@ -46,7 +46,7 @@ func TestClientCommandsUseKubeconfig(t *testing.T) {
 				args = append(args, "--kubeconfig", tc.flag)
 			}
 			if out, _, err := runBerth(args...); err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("KUBECONFIG=%s berth %s: %v, want %s\n%s", tc.env, strings.Join(args, " "), err, tc.want, out)
+				t.Errorf("KUBECONFIG=%s berth %s: got error %v, want %s in it\n%s", tc.env, strings.Join(args, " "), err, tc.want, out)
 			}
 		}
 	}
@@ -73,7 +73,7 @@ func TestKubectlUsesKubeconfig(t *testing.T) {
 			t.Fatal(err)
 		}
 		if config, err := flags.ToRESTConfig(); err != nil || config.Host != want {
-			t.Errorf("KUBECONFIG=%s: %+v, %v, want %s", env, config, err, want)
+			t.Errorf("KUBECONFIG=%s: got %+v and error %v, want host %s", env, config, err, want)
 		}
 	}
 }
@@ -103,7 +103,7 @@ func TestJournalNextToKubeconfig(t *testing.T) {
 		}
 		t.Setenv("KUBECONFIG", env)
 		if got, err := journalDir("", flag); err != nil || got != filepath.Join(dirs[tc.want], "journal") {
-			t.Errorf("KUBECONFIG=%s --kubeconfig %s: %s, %v, want that of %s", env, flag, got, err, tc.want)
+			t.Errorf("KUBECONFIG=%s --kubeconfig %s: got %s and error %v, want that of %s", env, flag, got, err, tc.want)
 		}
 	}
 }

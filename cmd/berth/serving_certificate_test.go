@@ -72,7 +72,7 @@ func TestMetricsServerTrust(t *testing.T) {
 					return
 				}
 				if time.Since(start) > 30*time.Second {
-					t.Fatalf("%s: %d %s, want %d", tc.path, code, body, tc.code)
+					t.Fatalf("%s: got status %d and body %s, want status %d", tc.path, code, body, tc.code)
 				}
 			}
 		})

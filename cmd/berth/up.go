@@ -50,10 +50,10 @@ it. Press Ctrl-C to stop.
 With --virtual-nodes or --real-node pods run in containers: in containerd if it
 is installed, else in the embedded runtime, which needs no installed software
 (--runtime). If neither works, the command fails; with --allow-simulated it
-prints a warning and uses simulated nodes. Otherwise simulated nodes are then
-added only with --nodes, and with the taint berth.dev/simulated:NoSchedule.
-Virtual nodes and their pods are removed when the command ends; leftovers of a
-killed process are removed at the next start.`,
+prints a warning and uses simulated nodes. Next to real or virtual nodes,
+simulated nodes are added only with --nodes, and with the taint
+berth.dev/simulated:NoSchedule. Virtual nodes and their pods are removed when
+the command ends; leftovers of a killed process are removed at the next start.`,
 		Example: `  berth up
   berth up --nodes 1000 --ephemeral
   berth up --descheduler-policy policy.yaml
@@ -157,11 +157,11 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings.Se
 		}
 	}
 	output := upOutput{w: out}
-	dir, clean, err := prepareDataDir(&o)
+	dir, cleanup, err := prepareDataDir(&o)
 	if err != nil {
 		return err
 	}
-	defer clean()
+	defer cleanup()
 	log, closeLog, err := logToFile(filepath.Join(dir, "berth.log"))
 	if err != nil {
 		return err
@@ -248,7 +248,7 @@ func (o *upOptions) startSimulatedNodes(p *rungroup.Group, server *apiserver.Ser
 // prepareDataDir creates the data directory. With --ephemeral it creates a temporary one
 // and keeps only the kubeconfig in the data directory, which it locks because another
 // cluster may use it.
-func prepareDataDir(o *upOptions) (dir string, clean func(), err error) {
+func prepareDataDir(o *upOptions) (dir string, cleanup func(), err error) {
 	if err := os.MkdirAll(o.server.DataDir, 0o700); err != nil {
 		return "", nil, fmt.Errorf("--data-dir: %w", err)
 	}

@@ -131,7 +131,7 @@ var Controllers = []controller{
 
 // Start starts the controllers, or only the named ones. ca is the CA that pods use to
 // verify the API server. status exports their metrics.
-func Start(p *rungroup.Group, config *rest.Config, ca []byte, set settings.Settings, status *StatusServer, names ...string) error {
+func Start(p *rungroup.Group, config *rest.Config, ca []byte, s settings.Settings, status *StatusServer, names ...string) error {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // the server limits requests
 	client, err := kubernetes.NewForConfig(config)
@@ -140,7 +140,7 @@ func Start(p *rungroup.Group, config *rest.Config, ca []byte, set settings.Setti
 	}
 	quietConfig := rest.CopyConfig(config) // namespace deletion lists deprecated kinds, too
 	quietConfig.WarningHandlerWithContext = rest.NoWarnings{}
-	objects, err := metadata.NewForConfig(quietConfig)
+	metadataClient, err := metadata.NewForConfig(quietConfig)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func Start(p *rungroup.Group, config *rest.Config, ca []byte, set settings.Setti
 	if err != nil {
 		return err
 	}
-	shared := controllerContext{config: config, client: client, quietClient: quietClient, metadata: objects, informers: informers.NewSharedInformerFactory(client, 0), ca: ca, avoidHolds: workload.NewAvoidHolds(), settings: set, status: status, env: runner.Production(), log: klog.Background()}
+	shared := controllerContext{config: config, client: client, quietClient: quietClient, metadata: metadataClient, informers: informers.NewSharedInformerFactory(client, 0), ca: ca, avoidHolds: workload.NewAvoidHolds(), settings: s, status: status, env: runner.Production(), log: klog.Background()}
 	status.informers.Store(&shared.informers)
 	holds, err := v1alpha1.NewClient(config)
 	if err != nil {

@@ -22,7 +22,7 @@ func pod(t testing.TB, text string) *corev1.Pod {
 }
 
 func TestRequests(t *testing.T) {
-	checkConversion := func(name, spec string, requests, scoring model.Resources) {
+	checkRequests := func(name, spec string, requests, scoring model.Resources) {
 		t.Helper()
 		got := New().Pod(pod(t, `{"spec":`+spec+`}`)).Spec
 		if !reflect.DeepEqual(got.Requests, requests) || !reflect.DeepEqual(got.Scoring, scoring) {
@@ -30,16 +30,16 @@ func TestRequests(t *testing.T) {
 		}
 	}
 	const mi = 1 << 20
-	checkConversion("no requests", `{"containers":[{},{}]}`,
+	checkRequests("no requests", `{"containers":[{},{}]}`,
 		model.Resources{}, model.Resources{MilliCPU: 200, Memory: 400 * mi})
-	checkConversion("init peak, sidecar and overhead", `{
+	checkRequests("init peak, sidecar and overhead", `{
 		"initContainers":[{"restartPolicy":"Always","resources":{"requests":{"cpu":"1","memory":"10Mi"}}},
 		                  {"resources":{"requests":{"cpu":"3","memory":"1Mi"}}}],
 		"containers":[{"resources":{"requests":{"cpu":"1","memory":"100Mi","example.com/gpu":"2"}}}],
 		"overhead":{"cpu":"100m"}}`,
 		model.Resources{MilliCPU: 4100, Memory: 110 * mi, Scalars: []model.Scalar{{Name: "example.com/gpu", Amount: 2}}},
 		model.Resources{MilliCPU: 4100, Memory: 110 * mi, Scalars: []model.Scalar{{Name: "example.com/gpu", Amount: 2}}})
-	checkConversion("pod level", `{"resources":{"requests":{"cpu":"2"}},"containers":[{}]}`,
+	checkRequests("pod level", `{"resources":{"requests":{"cpu":"2"}},"containers":[{}]}`,
 		model.Resources{MilliCPU: 2000}, model.Resources{MilliCPU: 2000, Memory: 200 * mi})
 }
 
@@ -96,21 +96,21 @@ func TestInternTableIsBounded(t *testing.T) {
 }
 
 func TestParseErrors(t *testing.T) {
-	checkConversion := func(spec string, want model.ParseError) {
+	checkRequests := func(spec string, want model.ParseError) {
 		t.Helper()
 		got := New().Pod(pod(t, `{"spec":`+spec+`}`)).Spec.ParseErrors
 		if len(got) != 1 || got[0] != want {
 			t.Errorf("got  %+v\nwant %+v", got, want)
 		}
 	}
-	checkConversion(`{"affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[
+	checkRequests(`{"affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[
 		{"topologyKey":"z","labelSelector":{"matchExpressions":[{"key":"a","operator":"Near"}]}}]}}}`,
 		model.ParseError{Kind: model.ParseErrorPodAffinity, Path: "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]",
 			Message: `requiredAffinityTerms: "Near" is not a valid label selector operator`})
-	checkConversion(`{"topologySpreadConstraints":[{"whenUnsatisfiable":"DoNotSchedule","labelSelector":{"matchExpressions":[{"key":"a","operator":"In"}]}}]}`,
+	checkRequests(`{"topologySpreadConstraints":[{"whenUnsatisfiable":"DoNotSchedule","labelSelector":{"matchExpressions":[{"key":"a","operator":"In"}]}}]}`,
 		model.ParseError{Kind: model.ParseErrorHardSpread, Path: "spec.topologySpreadConstraints[0].labelSelector",
 			Message: `values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty`})
-	checkConversion(`{"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[
+	checkRequests(`{"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[
 		{"weight":1,"preference":{"matchExpressions":[{"key":"cores","operator":"Gt","values":["many"]}]}}]}}}`,
 		model.ParseError{Kind: model.ParseErrorPreferredNodeAffinity, Path: "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution",
 			Message: `[0].matchExpressions[0].values[0]: Invalid value: "many": for 'Gt', 'Lt' operators, the value must be an integer`})
