@@ -21,15 +21,15 @@ const maxDebitAttempts = 10
 
 // RefusedError reports that a budget does not allow a displacement. Nothing was done.
 type RefusedError struct {
-	Budget  *policyv1.PodDisruptionBudget // as it was read
-	Allowed int32
-	Wanted  int
+	Budget    *policyv1.PodDisruptionBudget // as it was read
+	Allowed   int32
+	Requested int
 	// Refunded are the other budgets whose earlier debits were refunded, in their present state.
 	Refunded []*policyv1.PodDisruptionBudget
 }
 
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("disruption budget %s/%s allows %d disruptions, %d requested", e.Budget.Namespace, e.Budget.Name, e.Allowed, e.Wanted)
+	return fmt.Sprintf("disruption budget %s/%s allows %d disruptions, %d requested", e.Budget.Namespace, e.Budget.Name, e.Allowed, e.Requested)
 }
 
 // appliedDebit is a debit that was written.
@@ -47,29 +47,29 @@ type appliedDebit struct {
 // displacement continues, as in kube-scheduler.
 func (d *Displacer) Debit(ctx context.Context, debits []decision.Debit, victims []*model.Pod, overrule bool) (map[string][]displacement.Entry, error) {
 	entries := map[string][]displacement.Entry{}
-	var done []appliedDebit
-	for _, x := range debits {
-		got, refusal, err := d.debitOne(ctx, x, victims, overrule)
+	var applied []appliedDebit
+	for _, debit := range debits {
+		result, refusal, err := d.debitOne(ctx, debit, victims, overrule)
 		switch {
 		case err != nil && isDefiniteRejection(err) && !apierrors.IsTooManyRequests(err):
 			if d.OnDebitForbidden != nil {
-				d.OnDebitForbidden(x.Budget, err)
+				d.OnDebitForbidden(debit.Budget, err)
 			}
 			continue
 		case err != nil:
 			return nil, err
 		case refusal != nil:
-			refused := &RefusedError{Budget: refusal, Allowed: budgetstatus.Allowed(refusal), Wanted: len(x.Granted)}
-			for _, g := range done {
+			refused := &RefusedError{Budget: refusal, Allowed: budgetstatus.Allowed(refusal), Requested: len(debit.Granted)}
+			for _, g := range applied {
 				if b := d.refund(ctx, g); b != nil {
 					refused.Refunded = append(refused.Refunded, b)
 				}
 			}
 			return nil, refused
 		}
-		done = append(done, got)
-		for name, entry := range got.entries {
-			key := got.namespace + "/" + name
+		applied = append(applied, result)
+		for name, entry := range result.entries {
+			key := result.namespace + "/" + name
 			entries[key] = append(entries[key], entry)
 		}
 	}
@@ -78,29 +78,29 @@ func (d *Displacer) Debit(ctx context.Context, debits []decision.Debit, victims 
 
 // debitOne debits victims in one budget. refusal is the budget that does not allow the debit.
 // A deleted budget protects no pod.
-func (d *Displacer) debitOne(ctx context.Context, x decision.Debit, victims []*model.Pod, overrule bool) (got appliedDebit, refusal *policyv1.PodDisruptionBudget, err error) {
-	client := d.Client.PolicyV1().PodDisruptionBudgets(x.Budget.Namespace)
+func (d *Displacer) debitOne(ctx context.Context, debit decision.Debit, victims []*model.Pod, overrule bool) (applied appliedDebit, refusal *policyv1.PodDisruptionBudget, err error) {
+	client := d.Client.PolicyV1().PodDisruptionBudgets(debit.Budget.Namespace)
 	for range maxDebitAttempts {
-		b, err := client.Get(ctx, x.Budget.Name, metav1.GetOptions{})
+		b, err := client.Get(ctx, debit.Budget.Name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
-			return got, nil, nil
+			return appliedDebit{}, nil, nil
 		}
 		if err != nil {
-			return got, nil, err
+			return appliedDebit{}, nil, err
 		}
-		debit, required := budgetstatus.Plan(b, x, victims)
+		planned, required := budgetstatus.Plan(b, debit, victims)
 		if int(budgetstatus.Allowed(b)) < required && !overrule {
-			return got, b, nil
+			return appliedDebit{}, b, nil
 		}
-		if debit.IsEmpty() {
+		if planned.IsEmpty() {
 			return appliedDebit{}, nil, nil // every victim was debited earlier
 		}
-		got = appliedDebit{Debit: debit, namespace: b.Namespace, budget: b.Name, entries: debit.Apply(b, d.Now())}
+		applied = appliedDebit{Debit: planned, namespace: b.Namespace, budget: b.Name, entries: planned.Apply(b, d.Now())}
 		if _, err = client.UpdateStatus(ctx, b, metav1.UpdateOptions{}); err == nil || !apierrors.IsConflict(err) {
-			return got, nil, err
+			return applied, nil, err
 		}
 	}
-	return got, nil, fmt.Errorf("updating disruption budget %s/%s: %d consecutive conflicts", x.Budget.Namespace, x.Budget.Name, maxDebitAttempts)
+	return appliedDebit{}, nil, fmt.Errorf("updating disruption budget %s/%s: %d consecutive conflicts", debit.Budget.Namespace, debit.Budget.Name, maxDebitAttempts)
 }
 
 // refund removes the entries of a debit, except those of pods that another actor displaces: that actor relies on the

@@ -13,27 +13,27 @@ type deduplicator struct {
 }
 
 // markCounted marks a pod as counted and reports whether it was not counted before.
-func (t *deduplicator) markCounted(uid string) bool { return !t.set(uid, true) }
+func (d *deduplicator) markCounted(uid string) bool { return !d.set(uid, true) }
 
 // markUnanswered records that the event of a pod may have been written.
-func (t *deduplicator) markUnanswered(uid string) { t.set(uid, false) }
+func (d *deduplicator) markUnanswered(uid string) { d.set(uid, false) }
 
 // isUnanswered reports whether the event of a pod was sent and its response was lost.
-func (t *deduplicator) isUnanswered(uid string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	counted, ok := t.pods[uid]
+func (d *deduplicator) isUnanswered(uid string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	counted, ok := d.pods[uid]
 	return ok && !counted
 }
 
 // set updates the state of a pod and reports whether the pod was counted before.
-func (t *deduplicator) set(uid string, counted bool) (before bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.pods == nil || len(t.pods) >= maxTrackedPods {
-		t.pods = map[string]bool{}
+func (d *deduplicator) set(uid string, counted bool) (wasCounted bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.pods == nil || len(d.pods) >= maxTrackedPods {
+		d.pods = map[string]bool{}
 	}
-	before = t.pods[uid]
-	t.pods[uid] = counted || before
-	return before
+	wasCounted = d.pods[uid]
+	d.pods[uid] = counted || wasCounted
+	return wasCounted
 }

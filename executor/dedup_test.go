@@ -15,20 +15,20 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// A displacement counts once, also if several processes retry it.
+// TestDisplacementIsCountedOnce checks that retries do not count a displacement again.
 func TestDisplacementIsCountedOnce(t *testing.T) {
 	connectionLost, throttled := errors.New("EOF"), apierrors.NewTooManyRequests("later", 1)
 	forbidden := apierrors.NewForbidden(pods, "a", errors.New("the namespace is terminating"))
 	for name, tc := range map[string]struct {
 		verb, resource string
 		errs           []error // errors of the first requests
-		after          bool    // the write succeeds despite the error
+		succeeds       bool    // the write succeeds despite the error
 	}{
 		"no failure":                                 {},
 		"the deletion fails":                         {verb: "delete", resource: "pods", errs: []error{connectionLost, throttled, connectionLost}},
 		"the event fails":                            {verb: "create", resource: "events", errs: []error{connectionLost, throttled, connectionLost}},
-		"the response to the event is lost":          {verb: "create", resource: "events", errs: []error{connectionLost}, after: true},
-		"the response to the condition is lost":      {verb: "patch", resource: "pods", errs: []error{connectionLost, connectionLost}, after: true},
+		"the response to the event is lost":          {verb: "create", resource: "events", errs: []error{connectionLost}, succeeds: true},
+		"the response to the condition is lost":      {verb: "patch", resource: "pods", errs: []error{connectionLost, connectionLost}, succeeds: true},
 		"the event is always rejected":               {verb: "create", resource: "events", errs: []error{forbidden, forbidden, forbidden, forbidden, forbidden, forbidden}},
 		"the event is accepted at the third attempt": {verb: "create", resource: "events", errs: []error{forbidden, forbidden}},
 	} {
@@ -39,17 +39,17 @@ func TestDisplacementIsCountedOnce(t *testing.T) {
 			count := 0
 			d.OnDisplaced = func(rec *journal.Displacement) {
 				if count++; rec.Pod.UID != "uid-a" || rec.Cause != "Taint" {
-					t.Errorf("counted %+v", rec)
+					t.Errorf("counted %+v, want a Taint displacement of uid-a", rec)
 				}
 			}
-			client.PrependReactor(tc.verb, tc.resource, func(act ktesting.Action) (bool, runtime.Object, error) {
+			client.PrependReactor(tc.verb, tc.resource, func(action ktesting.Action) (bool, runtime.Object, error) {
 				if len(tc.errs) == 0 || tc.verb == "" {
 					return false, nil, nil
 				}
 				err := tc.errs[0]
 				tc.errs = tc.errs[1:]
-				if create, ok := act.(ktesting.CreateAction); ok && tc.after {
-					if err := client.Tracker().Create(act.GetResource(), create.GetObject(), act.GetNamespace()); err != nil {
+				if create, ok := action.(ktesting.CreateAction); ok && tc.succeeds {
+					if err := client.Tracker().Create(action.GetResource(), create.GetObject(), action.GetNamespace()); err != nil {
 						t.Error(err)
 					}
 				}
@@ -59,24 +59,24 @@ func TestDisplacementIsCountedOnce(t *testing.T) {
 				_ = d.Displace(t.Context(), Displacement{Pod: pod, Cause: displacement.Taint})
 			}
 			if strings.Count(recordedRequests(client), "delete:pods:a") == 0 || count != 1 {
-				t.Errorf("counted %d times after %s", count, recordedRequests(client))
+				t.Errorf("counted %d times after %s, want once and a deletion", count, recordedRequests(client))
 			}
 			if list := read(); len(list) != 1 {
-				t.Errorf("the journal has %d records", len(list))
+				t.Errorf("the journal has %d records, want 1", len(list))
 			}
 		})
 	}
 }
 
-func TestDisplacementRecordedByOthersIsNotCounted(t *testing.T) {
-	for instance, want := range map[string]int{"another": 0, "me": 1} {
+func TestDisplacementRecordedByOtherInstanceIsNotCounted(t *testing.T) {
+	for instance, want := range map[string]int{"other": 0, "self": 1} {
 		pod := lowPriorityPod("a")
 		d, client, _ := newTestDisplacer(t, pod)
-		d.Instance = "me"
+		d.Instance = "self"
 		count, first := 0, true
 		d.OnDisplaced = func(*journal.Displacement) { count++ }
-		client.PrependReactor("create", "events", func(act ktesting.Action) (bool, runtime.Object, error) {
-			create, ok := act.(ktesting.CreateAction)
+		client.PrependReactor("create", "events", func(action ktesting.Action) (bool, runtime.Object, error) {
+			create, ok := action.(ktesting.CreateAction)
 			if !first || !ok {
 				return false, nil, nil
 			}
@@ -86,13 +86,13 @@ func TestDisplacementRecordedByOthersIsNotCounted(t *testing.T) {
 				return false, nil, nil
 			}
 			ev.ReportingInstance = instance
-			return true, nil, errors.Join(errors.New("EOF"), client.Tracker().Create(act.GetResource(), ev, act.GetNamespace()))
+			return true, nil, errors.Join(errors.New("EOF"), client.Tracker().Create(action.GetResource(), ev, action.GetNamespace()))
 		})
 		for range 3 {
 			_ = d.Displace(t.Context(), Displacement{Pod: pod, Cause: displacement.Taint, Phase: corev1.PodFailed})
 		}
 		if count != want {
-			t.Errorf("the event of %s: counted %d times", instance, count)
+			t.Errorf("event of instance %s: counted %d times, want %d", instance, count, want)
 		}
 	}
 }

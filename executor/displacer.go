@@ -48,8 +48,8 @@ type Displacement struct {
 	Cause displacement.Cause
 	By    string // the requester, such as a user name; empty: the component itself
 	Rule  string // the rule that applies, with its values; may be empty
-	// Opening begins the message of the condition. Empty selects the default of the cause.
-	Opening string
+	// MessagePrefix begins the message of the condition. Empty selects the default of the cause.
+	MessagePrefix string
 	// Debits are the budget debits to apply. Overrule applies them even if a budget does not allow it.
 	// Entries are the debits that the caller has applied already.
 	Debits   []decision.Debit
@@ -96,7 +96,7 @@ func (d *Displacer) Displace(ctx context.Context, x Displacement) error {
 
 // record returns the displacement record.
 func (x *Displacement) record() *displacement.Record {
-	return &displacement.Record{Cause: x.Cause, Victim: victimModel(x.Pod), Node: x.Pod.Spec.NodeName, Requester: x.By, MessagePrefix: x.Opening,
+	return &displacement.Record{Cause: x.Cause, Victim: victimModel(x.Pod), Node: x.Pod.Spec.NodeName, Requester: x.By, MessagePrefix: x.MessagePrefix,
 		Rule: x.Rule, Grace: x.Grace, Entries: x.Entries}
 }
 
@@ -146,11 +146,11 @@ func (d *Displacer) setDisruptionTarget(ctx context.Context, r *displacement.Rec
 // checkUID returns the conflict if another pod has the name. The API server also returns a conflict for a pod that
 // changes continuously. That error is retryable.
 func (d *Displacer) checkUID(ctx context.Context, p *model.Pod, conflict error) error {
-	found, err := d.Client.CoreV1().Pods(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
+	current, err := d.Client.CoreV1().Pods(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
-	if string(found.UID) == p.UID {
+	if string(current.UID) == p.UID {
 		return fmt.Errorf("the pod keeps changing: %v", conflict) // not a conflict to the caller
 	}
 	return conflict
@@ -158,8 +158,8 @@ func (d *Displacer) checkUID(ctx context.Context, p *model.Pod, conflict error) 
 
 // hasCondition reports whether a pod has the DisruptionTarget condition of a cause.
 func hasCondition(p *corev1.Pod, c displacement.Cause) bool {
-	have := conversion.ActiveDisruptionTarget(p)
-	return have != nil && have.Reason == c.Reason()
+	condition := conversion.ActiveDisruptionTarget(p)
+	return condition != nil && condition.Reason == c.Reason()
 }
 
 // deletePod deletes the victim.

@@ -28,13 +28,13 @@ func newTestDisplacer(t *testing.T, objects ...runtime.Object) (*Displacer, *fak
 	}
 	t.Cleanup(func() { _ = j.Close() })
 	read := func() []*journal.Displacement {
-		list, faults, err := journal.Read(dir)
-		if err != nil || len(faults) > 0 {
-			t.Fatal(err, faults)
+		list, lineErrors, err := journal.Read(dir)
+		if err != nil || len(lineErrors) > 0 {
+			t.Fatalf("reading the journal: got error %v and line errors %v", err, lineErrors)
 		}
 		return list
 	}
-	onRecordLost := func(kind string, err error) { t.Errorf("lost %s: %v", kind, err) }
+	onRecordLost := func(kind string, err error) { t.Errorf("a record (%s) was not written: %v", kind, err) }
 	return &Displacer{Client: client, Now: func() time.Time { return testTime }, Component: "taint-eviction-controller", Journal: j, OnRecordLost: onRecordLost}, client, read
 }
 
@@ -46,7 +46,7 @@ func TestDisplaceWritesOneRecord(t *testing.T) {
 		return true, nil, apierrors.NewInternalError(errors.New("not now"))
 	})
 	if err := d.Displace(t.Context(), x); err == nil {
-		t.Fatal("no error although the deletion failed")
+		t.Fatal("Displace returned no error although the deletion failed")
 	}
 	client.ReactionChain = client.ReactionChain[1:]
 	if err := d.Displace(t.Context(), x); err != nil {
@@ -57,7 +57,7 @@ func TestDisplaceWritesOneRecord(t *testing.T) {
 	}
 	events, _ := client.EventsV1().Events("ns").List(t.Context(), metav1.ListOptions{})
 	if len(events.Items) != 1 {
-		t.Fatalf("%d events", len(events.Items))
+		t.Fatalf("got %d events, want 1", len(events.Items))
 	}
 	e := events.Items[0]
 	rec, err := journal.ParseDisplacement(e.Annotations[journal.Annotation])
@@ -67,10 +67,10 @@ func TestDisplaceWritesOneRecord(t *testing.T) {
 	const message = "Taint manager: deleting due to NoExecute taint; taint k=v:NoExecute, tolerated for 300 s; with a grace period of 3 s"
 	if e.Reason != "TaintManagerEviction" || e.Note != "Marking for deletion Pod ns/a" || e.ReportingController != "taint-eviction-controller" || e.ReportingInstance == "" || rec.Message != message ||
 		rec.Node != "n1" || rec.Cause != "Taint" || rec.Reason != "DeletionByTaintManager" {
-		t.Errorf("event %+v, record %+v", e, rec)
+		t.Errorf("got event %+v and record %+v, want a taint eviction with message %q", e, rec, message)
 	}
 	if list := read(); len(list) != 1 || list[0].Pod.UID != "uid-a" {
-		t.Errorf("the journal has %d records", len(list))
+		t.Errorf("the journal has %d records, want 1 of uid-a", len(list))
 	}
 }
 
@@ -79,19 +79,19 @@ func TestDisplaceDebitsBudgets(t *testing.T) {
 	debits := []decision.Debit{{Budget: &model.Budget{Namespace: "ns", Name: "x"}, Granted: []string{"a"}}}
 	d, client, _ := newTestDisplacer(t, pod, budgetAllowing("x", 0))
 	err := d.Displace(t.Context(), Displacement{Pod: pod, Cause: displacement.PodGC, Debits: debits})
-	if refused := (*RefusedError)(nil); !errors.As(err, &refused) || refused.Wanted != 1 || strings.Contains(recordedRequests(client), "delete") {
-		t.Fatalf("%v after %s", err, recordedRequests(client))
+	if refused := (*RefusedError)(nil); !errors.As(err, &refused) || refused.Requested != 1 || strings.Contains(recordedRequests(client), "delete") {
+		t.Fatalf("got error %v after %s, want a RefusedError and no deletion", err, recordedRequests(client))
 	}
 	if err := d.Displace(t.Context(), Displacement{Pod: pod, Cause: displacement.PodGC, Debits: debits, Overrule: true, Phase: corev1.PodFailed}); err != nil {
 		t.Fatal(err)
 	}
 	events, _ := client.EventsV1().Events("ns").List(t.Context(), metav1.ListOptions{})
 	if rec, _ := journal.ParseDisplacement(events.Items[0].Annotations[journal.Annotation]); len(rec.Budgets) != 1 || !rec.Budgets[0].Overruled {
-		t.Errorf("record %+v", rec)
+		t.Errorf("got record %+v, want one overruled budget", rec)
 	}
 	for _, a := range client.Actions() {
 		if p, ok := a.(ktesting.PatchAction); ok && !strings.Contains(string(p.GetPatch()), `"phase":"Failed"`) {
-			t.Errorf("patch %s", p.GetPatch())
+			t.Errorf("patch %s lacks the phase Failed", p.GetPatch())
 		}
 	}
 }
@@ -108,11 +108,11 @@ func TestRefundKeepsEntriesOfOtherActors(t *testing.T) {
 		debits := []decision.Debit{{Budget: &model.Budget{Namespace: "ns", Name: "x"}, Granted: []string{"a"}}, {Budget: &model.Budget{Namespace: "ns", Name: "y"}, Granted: []string{"a"}}}
 		err := d.Displace(t.Context(), Displacement{Pod: pod, Cause: displacement.Preemption, Debits: debits})
 		if refused := (*RefusedError)(nil); !errors.As(err, &refused) || refused.Budget.Name != "y" {
-			t.Fatalf("%s: %v", name, err)
+			t.Fatalf("%s: got error %v, want budget y to refuse", name, err)
 		}
 		x, err := client.PolicyV1().PodDisruptionBudgets("ns").Get(t.Context(), "x", metav1.GetOptions{})
-		if _, entered := x.Status.DisruptedPods["a"]; err != nil || entered != shared || (x.Status.DisruptionsAllowed == 0) != shared {
-			t.Errorf("%s: %v, status %+v", name, err, x.Status)
+		if _, hasEntry := x.Status.DisruptedPods["a"]; err != nil || hasEntry != shared || (x.Status.DisruptionsAllowed == 0) != shared {
+			t.Errorf("%s: error %v, status %+v, want the entry: %t", name, err, x.Status, shared)
 		}
 	}
 }
@@ -121,7 +121,7 @@ func TestDisplaceIgnoresPodWithOtherUID(t *testing.T) {
 	conflict := apierrors.NewConflict(pods, "a", errors.New("another UID or resourceVersion"))
 	otherPod := lowPriorityPod("a")
 	otherPod.UID = "another"
-	for name, x := range map[string]struct {
+	for name, tc := range map[string]struct {
 		existing *corev1.Pod
 		version  string
 		done     bool
@@ -131,11 +131,11 @@ func TestDisplaceIgnoresPodWithOtherUID(t *testing.T) {
 		"modified continuously":                            {lowPriorityPod("a"), "", false}, // the client gives up after five conflicts
 		"a pod of the same name with the observed version": {otherPod, "7", false},
 	} {
-		d, client, _ := newTestDisplacer(t, x.existing)
+		d, client, _ := newTestDisplacer(t, tc.existing)
 		client.PrependReactor("patch", "pods", func(ktesting.Action) (bool, runtime.Object, error) { return true, nil, conflict })
-		err := d.Displace(t.Context(), Displacement{Pod: lowPriorityPod("a"), Cause: displacement.API, ResourceVersion: x.version})
-		if (err == nil) != x.done || strings.Contains(recordedRequests(client), "delete") || strings.Contains(recordedRequests(client), "create") {
-			t.Errorf("%s: %v after %s", name, err, recordedRequests(client))
+		err := d.Displace(t.Context(), Displacement{Pod: lowPriorityPod("a"), Cause: displacement.API, ResourceVersion: tc.version})
+		if (err == nil) != tc.done || strings.Contains(recordedRequests(client), "delete") || strings.Contains(recordedRequests(client), "create") {
+			t.Errorf("%s: error %v after %s, want no error: %t, and no deletion or event", name, err, recordedRequests(client), tc.done)
 		}
 	}
 	if d, _, _ := newTestDisplacer(t); d.Displace(t.Context(), Displacement{Pod: &corev1.Pod{}}) == nil {

@@ -39,9 +39,9 @@ type Events struct {
 	dropped atomic.Int64
 	busy    func() bool // nil: never
 
-	mu        sync.Mutex
-	series    map[seriesKey]*series
-	lastSweep time.Time
+	mu         sync.Mutex
+	series     map[seriesKey]*series
+	lastExpiry time.Time
 }
 
 type seriesKey struct{ uid, reason, note string }
@@ -117,10 +117,10 @@ func (e *Events) newEvent(p *model.Pod, kind, reason, action, note string) *even
 
 // expireSeries removes series that have ended.
 func (e *Events) expireSeries(now time.Time) {
-	if now.Sub(e.lastSweep) < seriesTimeout {
+	if now.Sub(e.lastExpiry) < seriesTimeout {
 		return
 	}
-	e.lastSweep = now
+	e.lastExpiry = now
 	for k, s := range e.series {
 		if now.Sub(s.last) >= seriesTimeout {
 			delete(e.series, k)
@@ -141,15 +141,15 @@ func (e *Events) Run(ctx context.Context) {
 // runs, with pauses.
 func (e *Events) writer(ctx context.Context, first bool) {
 	for {
-		yields := e.throttled()
-		if yields {
+		throttled := e.throttled()
+		if throttled {
 			select {
 			case <-ctx.Done():
 				return
 			case <-e.clock.After(throttleDelay):
 			}
 		}
-		if yields && !first {
+		if throttled && !first {
 			continue
 		}
 		select {
@@ -169,8 +169,8 @@ func (e *Events) write(ctx context.Context, ev *eventsv1.Event) {
 	if ev.Series == nil {
 		_, err = client.Create(ctx, ev, metav1.CreateOptions{})
 	} else {
-		patch, merr := json.Marshal(map[string]any{"series": ev.Series})
-		if err = merr; err == nil {
+		var patch []byte
+		if patch, err = json.Marshal(map[string]any{"series": ev.Series}); err == nil {
 			_, err = client.Patch(ctx, ev.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 		}
 	}

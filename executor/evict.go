@@ -50,12 +50,12 @@ func Evict(ctx context.Context, client kubernetes.Interface, e Eviction) Evictio
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err) && strings.Contains(err.Error(), "UID"):
 		return EvictionResult{Granted: true, AlreadyDeleted: true} // deleted, or replaced by another pod of the same name
 	}
-	message, budget := blockingReason(err)
-	return EvictionResult{Message: message, ByBudget: budget || apierrors.IsTooManyRequests(err), Permanent: isPermanentEvictionError(err)}
+	message, byBudget := blockingReason(err)
+	return EvictionResult{Message: message, ByBudget: byBudget || apierrors.IsTooManyRequests(err), Permanent: isPermanentEvictionError(err)}
 }
 
 // blockingReason returns the reason of a refusal, and whether it is a disruption budget.
-func blockingReason(err error) (message string, budget bool) {
+func blockingReason(err error) (message string, byBudget bool) {
 	status, ok := err.(apierrors.APIStatus)
 	if !ok || status.Status().Details == nil {
 		return err.Error(), false

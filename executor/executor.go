@@ -81,36 +81,36 @@ func New(o Options) *Executor {
 }
 
 // Run executes effects until ctx is done and all requests have returned.
-func (a *Executor) Run(ctx context.Context) {
+func (x *Executor) Run(ctx context.Context) {
 	var wg sync.WaitGroup
-	for _, q := range a.queues {
-		wg.Go(func() { a.worker(ctx, q) })
-		if a.o.Extenders != nil {
-			wg.Go(func() { a.worker(ctx, a.extenderQueue) })
+	for _, q := range x.queues {
+		wg.Go(func() { x.worker(ctx, q) })
+		if x.o.Extenders != nil {
+			wg.Go(func() { x.worker(ctx, x.extenderQueue) })
 		}
 	}
 	wg.Wait()
 }
 
-func (a *Executor) worker(ctx context.Context, q <-chan scheduling.Effect) {
+func (x *Executor) worker(ctx context.Context, q <-chan scheduling.Effect) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case e := <-q:
-			a.execute(ctx, e)
+			x.execute(ctx, e)
 		}
 	}
 }
 
 // Submit enqueues effects. It blocks while the queues are full, until ctx is done.
-func (a *Executor) Submit(ctx context.Context, effects []scheduling.Effect) {
+func (x *Executor) Submit(ctx context.Context, effects []scheduling.Effect) {
 	for _, e := range effects {
-		q := a.queues[maphash.String(a.seed, podOf(e).UID)%uint64(len(a.queues))]
-		if isExtenderCall(e) && a.o.Extenders != nil {
-			q = a.extenderQueue
+		q := x.queues[maphash.String(x.seed, podOf(e).UID)%uint64(len(x.queues))]
+		if isExtenderCall(e) && x.o.Extenders != nil {
+			q = x.extenderQueue
 		}
-		a.pending.Add(1)
+		x.pending.Add(1)
 		select {
 		case q <- e:
 		case <-ctx.Done():
@@ -120,51 +120,51 @@ func (a *Executor) Submit(ctx context.Context, effects []scheduling.Effect) {
 }
 
 // Pending returns how many effects have no outcome yet.
-func (a *Executor) Pending() int { return int(a.pending.Load()) }
+func (x *Executor) Pending() int { return int(x.pending.Load()) }
 
 // Capacity returns how many more effects can be submitted without building up a backlog.
-func (a *Executor) Capacity() int {
-	return max(0, len(a.queues)*queuedPerWorker/4-int(a.pending.Load()))
+func (x *Executor) Capacity() int {
+	return max(0, len(x.queues)*queuedPerWorker/4-int(x.pending.Load()))
 }
 
-func (a *Executor) execute(ctx context.Context, e scheduling.Effect) {
+func (x *Executor) execute(ctx context.Context, e scheduling.Effect) {
 	if ctx.Err() != nil {
 		return
 	}
-	start := a.o.Now()
-	bounded, cancel := context.WithTimeout(ctx, a.timeoutFor(e))
+	start := x.o.Now()
+	bounded, cancel := context.WithTimeout(ctx, x.timeoutFor(e))
 	defer cancel()
 	var out scheduling.Outcome
 	switch e := e.(type) {
 	case scheduling.Bind:
-		out = a.bind(bounded, e)
+		out = x.bind(bounded, e)
 	case scheduling.ReportUnschedulable:
-		out = a.reportUnschedulable(bounded, e)
+		out = x.reportUnschedulable(bounded, e)
 	case scheduling.ReportGated:
-		out = a.reportGated(bounded, e)
+		out = x.reportGated(bounded, e)
 	case scheduling.RefreshPod:
-		out = a.refreshPod(bounded, e)
+		out = x.refreshPod(bounded, e)
 	case scheduling.BindVolumes:
-		out = a.prepare(bounded, e)
+		out = x.bindVolumes(bounded, e)
 	case scheduling.Preempt:
-		out = a.preempt(bounded, e)
+		out = x.preempt(bounded, e)
 	case scheduling.ClearNomination:
-		out = a.clearNomination(bounded, e)
+		out = x.clearNomination(bounded, e)
 	case scheduling.CallExtenders:
-		out = a.o.Extenders.FilterAndPrioritize(bounded, e)
+		out = x.o.Extenders.FilterAndPrioritize(bounded, e)
 	case scheduling.CallPreemptionExtenders:
-		out = a.o.Extenders.ProcessPreemption(bounded, e)
+		out = x.o.Extenders.ProcessPreemption(bounded, e)
 	case scheduling.MissedWakeup:
-		out = a.recordMissedWakeup(e)
+		out = x.recordMissedWakeup(e)
 	case scheduling.ReportBound:
-		a.recordBound(e.Bind)
+		x.recordBound(e.Bind)
 	}
 	out.ID = e.EffectID()
-	if a.o.Observe != nil {
-		a.o.Observe(e, out, a.o.Now().Sub(start))
+	if x.o.Observe != nil {
+		x.o.Observe(e, out, x.o.Now().Sub(start))
 	}
-	a.pending.Add(-1) // before OnOutcome, which may wake a caller that waits for capacity
-	a.o.OnOutcome(out)
+	x.pending.Add(-1) // before OnOutcome, which may wake a caller that waits for capacity
+	x.o.OnOutcome(out)
 }
 
 // isExtenderCall reports whether an effect calls extenders. Apart from reports it is the only effect of its pod in

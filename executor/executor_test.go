@@ -35,8 +35,8 @@ func podOnNode(uid types.UID, node string) *corev1.Pod {
 // newTestExecutor returns an Executor whose Bind requests fail with err.
 func newTestExecutor(err error, objects ...runtime.Object) (*Executor, *fake.Clientset) {
 	client := fake.NewClientset(objects...)
-	client.PrependReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
-		return a.GetSubresource() == "binding", nil, err
+	client.PrependReactor("create", "pods", func(action ktesting.Action) (bool, runtime.Object, error) {
+		return action.GetSubresource() == "binding", nil, err
 	})
 	now := func() time.Time { return testTime }
 	return New(Options{Client: client, Workers: 2, Timeout: time.Second, Now: now,
@@ -47,7 +47,7 @@ func newTestExecutor(err error, objects ...runtime.Object) (*Executor, *fake.Cli
 }
 
 func TestBindOutcomes(t *testing.T) {
-	conflict := apierrors.NewConflict(pods, "web", errors.New("taken"))
+	conflict := apierrors.NewConflict(pods, "web", errors.New("already bound"))
 	for name, tc := range map[string]struct {
 		err  error
 		pod  *corev1.Pod
@@ -57,7 +57,7 @@ func TestBindOutcomes(t *testing.T) {
 		"already on that node":            {conflict, podOnNode("u1", "n1"), scheduling.Done},
 		"on another node":                 {conflict, podOnNode("u1", "n2"), scheduling.Conflict},
 		"deleted, reported as a conflict": {conflict, nil, scheduling.Conflict},
-		"gone":                            {apierrors.NewNotFound(pods, "web"), nil, scheduling.Refused},
+		"not found":                       {apierrors.NewNotFound(pods, "web"), nil, scheduling.Refused},
 		"forbidden":                       {apierrors.NewForbidden(pods, "web", nil), podOnNode("u1", ""), scheduling.Refused},
 		"server timed out":                {apierrors.NewTimeoutError("slow", 1), podOnNode("u1", ""), scheduling.Unknown},
 		"server failed":                   {apierrors.NewInternalError(errors.New("etcd")), podOnNode("u1", ""), scheduling.Unknown},
@@ -69,75 +69,75 @@ func TestBindOutcomes(t *testing.T) {
 			if tc.pod != nil {
 				objects = append(objects, tc.pod)
 			}
-			a, _ := newTestExecutor(tc.err, objects...)
-			got := a.bind(t.Context(), scheduling.Bind{Pod: web, Node: "n1"})
+			x, _ := newTestExecutor(tc.err, objects...)
+			got := x.bind(t.Context(), scheduling.Bind{Pod: web, Node: "n1"})
 			if got.Result != tc.want {
 				t.Errorf("outcome %v (%s), want %v", got.Result, got.Reason, tc.want)
 			}
-			if events := len(a.o.Events.queue); (events == 1) != (tc.want == scheduling.Done) {
-				t.Errorf("%d events", events)
+			if events := len(x.o.Events.queue); (events == 1) != (tc.want == scheduling.Done) {
+				t.Errorf("got %d events after %v", events, tc.want)
 			}
 		})
 	}
 }
 
 func TestBindNamesPodAndNode(t *testing.T) {
-	a, client := newTestExecutor(nil, podOnNode("u1", ""))
-	a.bind(t.Context(), scheduling.Bind{Pod: web, Node: "n1"})
+	x, client := newTestExecutor(nil, podOnNode("u1", ""))
+	x.bind(t.Context(), scheduling.Bind{Pod: web, Node: "n1"})
 	b := client.Actions()[0].(ktesting.CreateAction).GetObject().(*corev1.Binding)
 	if b.Name != "web" || b.Namespace != "ns" || b.UID != "u1" || b.Target.Kind != "Node" || b.Target.Name != "n1" {
-		t.Errorf("binding is %+v", b)
+		t.Errorf("binding %+v, want ns/web with UID u1 to node n1", b)
 	}
-	if ev := <-a.o.Events.queue; ev.Note != "Successfully assigned ns/web to n1" || ev.Reason != "Scheduled" || ev.Regarding.UID != "u1" {
-		t.Errorf("event is %+v", ev)
+	if ev := <-x.o.Events.queue; ev.Note != "Successfully assigned ns/web to n1" || ev.Reason != "Scheduled" || ev.Regarding.UID != "u1" {
+		t.Errorf("event %+v, want the Scheduled event of ns/web", ev)
 	}
 }
 
-// For a retried Bind the machine emits a Bound, which records the event.
+// TestScheduledEventIsRecordedOnce checks that ReportBound records the event of a retried Bind.
 func TestScheduledEventIsRecordedOnce(t *testing.T) {
-	a, _ := newTestExecutor(nil, podOnNode("u1", ""))
-	a.execute(t.Context(), scheduling.Bind{ID: 1, Pod: web, Node: "n1", Retry: true})
-	if n := len(a.o.Events.queue); n != 0 {
-		t.Errorf("%d events for a retried Bind", n)
+	x, _ := newTestExecutor(nil, podOnNode("u1", ""))
+	x.execute(t.Context(), scheduling.Bind{ID: 1, Pod: web, Node: "n1", Retry: true})
+	if n := len(x.o.Events.queue); n != 0 {
+		t.Errorf("%d events for a retried Bind, want none", n)
 	}
-	a.execute(t.Context(), scheduling.ReportBound{Bind: scheduling.Bind{ID: 2, Pod: web, Node: "n1"}})
-	if ev := <-a.o.Events.queue; ev.Note != "Successfully assigned ns/web to n1" || ev.Reason != "Scheduled" {
-		t.Errorf("event is %+v", ev)
+	x.execute(t.Context(), scheduling.ReportBound{Bind: scheduling.Bind{ID: 2, Pod: web, Node: "n1"}})
+	if ev := <-x.o.Events.queue; ev.Note != "Successfully assigned ns/web to n1" || ev.Reason != "Scheduled" {
+		t.Errorf("event %+v, want the Scheduled event of ns/web", ev)
 	}
 }
 
 func TestRefreshPod(t *testing.T) {
-	a, _ := newTestExecutor(nil, podOnNode("u1", "n7"))
-	if o := a.refreshPod(t.Context(), scheduling.RefreshPod{Pod: web}); o.Result != scheduling.Done || o.Pod.NodeName != "n7" {
-		t.Errorf("existing pod: %+v", o)
+	x, _ := newTestExecutor(nil, podOnNode("u1", "n7"))
+	if o := x.refreshPod(t.Context(), scheduling.RefreshPod{Pod: web}); o.Result != scheduling.Done || o.Pod.NodeName != "n7" {
+		t.Errorf("existing pod: outcome %+v, want Done with node n7", o)
 	}
-	a, _ = newTestExecutor(nil)
-	if o := a.refreshPod(t.Context(), scheduling.RefreshPod{Pod: web}); o.Result != scheduling.Done || o.Pod != nil {
-		t.Errorf("deleted pod: %+v", o)
+	x, _ = newTestExecutor(nil)
+	if o := x.refreshPod(t.Context(), scheduling.RefreshPod{Pod: web}); o.Result != scheduling.Done || o.Pod != nil {
+		t.Errorf("deleted pod: outcome %+v, want Done without a pod", o)
 	}
 }
 
 func TestReportUnschedulableWritesOnlyChanges(t *testing.T) {
 	s := &decision.Summary{Outcome: decision.Infeasible, Nodes: 1, ReasonCounts: []decision.ReasonCount{
 		{Plugin: decision.NodeResourcesFit, Reason: decision.Reason{Kind: decision.ReasonInsufficient, Subject: "cpu"}, Nodes: 1}}}
-	a, client := newTestExecutor(nil, podOnNode("u1", ""))
-	if o := a.reportUnschedulable(t.Context(), scheduling.ReportUnschedulable{Pod: web, Summary: s}); o.Result != scheduling.Done {
-		t.Fatalf("outcome %+v", o)
+	x, client := newTestExecutor(nil, podOnNode("u1", ""))
+	if o := x.reportUnschedulable(t.Context(), scheduling.ReportUnschedulable{Pod: web, Summary: s}); o.Result != scheduling.Done {
+		t.Fatalf("got outcome %+v, want Done", o)
 	}
 	p, _ := client.CoreV1().Pods("ns").Get(t.Context(), "web", metav1.GetOptions{})
 	if len(p.Status.Conditions) != 1 {
-		t.Fatalf("conditions are %+v", p.Status.Conditions)
+		t.Fatalf("got conditions %+v, want 1", p.Status.Conditions)
 	}
 	c := p.Status.Conditions[0]
 	if c.Type != corev1.PodScheduled || c.Status != corev1.ConditionFalse || c.Reason != "Unschedulable" ||
 		c.Message != "0/1 nodes are available: 1 Insufficient cpu." || !c.LastTransitionTime.Time.Equal(testTime) {
-		t.Errorf("condition is %+v", c)
+		t.Errorf("got condition %+v, want PodScheduled=False with reason Unschedulable", c)
 	}
-	a.o.PodScheduled = func(string) *corev1.PodCondition { return &c }
+	x.o.PodScheduled = func(string) *corev1.PodCondition { return &c }
 	before := len(client.Actions())
-	a.reportUnschedulable(t.Context(), scheduling.ReportUnschedulable{Pod: web, Summary: s})
+	x.reportUnschedulable(t.Context(), scheduling.ReportUnschedulable{Pod: web, Summary: s})
 	if n := len(client.Actions()) - before; n != 0 {
-		t.Errorf("an unchanged condition caused %d requests", n)
+		t.Errorf("an unchanged condition caused %d requests, want none", n)
 	}
 }
 
@@ -159,29 +159,29 @@ func TestRepeatedEventsBecomeASeries(t *testing.T) {
 	}
 	first := *record("a")
 	if second := *record("a"); second != first+"+2" {
-		t.Errorf("the second is %s", second)
+		t.Errorf("second event %s, want %s", second, first+"+2")
 	}
 	if third := record("a"); third != nil {
-		t.Errorf("the third is written at once: %s", *third)
+		t.Errorf("third event %s, want none before seriesInterval", *third)
 	}
 	now.Step(seriesInterval)
 	if fourth := *record("a"); fourth != first+"+4" {
-		t.Errorf("the fourth is %s", fourth)
+		t.Errorf("fourth event %s, want %s", fourth, first+"+4")
 	}
-	if other := *record("b"); other == first || strings.Contains(other, "+") {
-		t.Errorf("event with another message: %s", other)
+	if otherMessage := *record("b"); otherMessage == first || strings.Contains(otherMessage, "+") {
+		t.Errorf("event with another message %s, want a new event", otherMessage)
 	}
 	now.Step(seriesTimeout)
 	if afterSeries := *record("a"); strings.Contains(afterSeries, "+") {
-		t.Errorf("after the series ended: %s", afterSeries)
+		t.Errorf("event after the end of the series %s, want a new event", afterSeries)
 	}
 }
 
-func TestTruncate(t *testing.T) {
+func TestTruncateNote(t *testing.T) {
 	if got := TruncateNote(strings.Repeat("é", 600)); len(got) > 1024 || !strings.HasSuffix(got, "é ...") {
-		t.Errorf("%d bytes, ending in %q", len(got), got[len(got)-10:])
+		t.Errorf("got %d bytes that end in %q, want at most 1024 and \"é ...\"", len(got), got[len(got)-10:])
 	}
 	if got := TruncateNote("short"); got != "short" {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want the note unchanged", got)
 	}
 }

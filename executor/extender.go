@@ -29,13 +29,13 @@ type Extenders struct {
 }
 
 // NewExtenders returns clients of the extenders, or nil if there are none. It reads certificate files immediately.
-// Until Run is called, every pod and node that is sent to an extender is read from the API server. compile converts
+// Until Run is called, every pod and node that is sent to an extender is read from the API server. convertPod converts
 // victims that an extender adds.
-func NewExtenders(client kubernetes.Interface, list config.Extenders, compile func(*corev1.Pod) *model.Pod) (*Extenders, error) {
+func NewExtenders(client kubernetes.Interface, list config.Extenders, convertPod func(*corev1.Pod) *model.Pod) (*Extenders, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
-	x := &Extenders{convertPod: compile, objects: newObjectCache(client, list)}
+	x := &Extenders{convertPod: convertPod, objects: newObjectCache(client, list)}
 	var errs []error
 	for i := range list {
 		transport, err := newTransport(&list[i])

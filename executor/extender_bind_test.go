@@ -24,7 +24,7 @@ func teeReader(r *http.Request, w io.Writer) io.Reader { return io.TeeReader(r.B
 func TestExtenderBind(t *testing.T) {
 	bind := scheduling.Bind{Pod: web, Node: "n1"}
 	for name, tc := range map[string]struct {
-		answer    any
+		response  any
 		ignorable bool
 		want      scheduling.Result
 		handled   bool
@@ -38,17 +38,17 @@ func TestExtenderBind(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			filter, _ := serve(t, config.Extender{Filter: "filter"}, nil)
-			e, d := serve(t, config.Extender{Bind: "bind", Ignorable: tc.ignorable}, func(string, []string) any { return tc.answer })
+			e, d := serve(t, config.Extender{Bind: "bind", Ignorable: tc.ignorable}, func(string, []string) any { return tc.response })
 			x, c := newTestExtenders(t, filter, e)
 			out, handled := x.Bind(t.Context(), bind)
 			if out.Result != tc.want || handled != tc.handled || (out.Reason == "") != (tc.want == scheduling.Done) {
-				t.Errorf("%+v, %v: want %v, %v", out, handled, tc.want, tc.handled)
+				t.Errorf("got outcome %+v, handled %t, want %v, %t", out, handled, tc.want, tc.handled)
 			}
 			if len(d.requests) != 1 || d.requests[0] != "bind n1" || d.bodies[0] != `{"PodName":"web","PodNamespace":"ns","PodUID":"u1","Node":"n1"}` {
-				t.Errorf("requests %q %q", d.requests, d.bodies)
+				t.Errorf("requests %q with bodies %q, want one bind request of ns/web to n1", d.requests, d.bodies)
 			}
 			if (len(c.list) == 1) != tc.ignorable {
-				t.Errorf("ignored errors %q", c.list)
+				t.Errorf("ignored errors %q, want one: %t", c.list, tc.ignorable)
 			}
 		})
 	}
@@ -76,8 +76,8 @@ func TestExtenderProcessPreemption(t *testing.T) {
 		return extenderv1.ExtenderPreemptionResult{NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{node: v}}
 	}
 	for name, tc := range map[string]struct {
-		answer any
-		want   string // victims of n1, or a part of the error
+		response any
+		want     string // victims of n1, or a part of the error
 	}{
 		"other victims on the node": {meta("n1", 0, "v2", "v1", "v2"), "v2 v1"},
 		"one node removed":          {meta("n1", 1, "v1"), "v1"},
@@ -88,12 +88,12 @@ func TestExtenderProcessPreemption(t *testing.T) {
 		"negative":                  {meta("n1", -1, "v1"), "NumPDBViolations: -1: must not be negative"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e, d := serve(t, config.Extender{Preempt: "preempt", NodeCacheCapable: name != "one node removed"}, func(string, []string) any { return tc.answer })
+			e, d := serve(t, config.Extender{Preempt: "preempt", NodeCacheCapable: name != "one node removed"}, func(string, []string) any { return tc.response })
 			x, _ := newTestExtenders(t, e)
 			out := x.ProcessPreemption(t.Context(), request)
 			if out.Result != scheduling.Done {
 				if !strings.Contains(out.Reason, tc.want) || !strings.Contains(out.Reason, e.URL) {
-					t.Errorf("reason %q, want %q", out.Reason, tc.want)
+					t.Errorf("got reason %q, want %q and the URL in it", out.Reason, tc.want)
 				}
 				return
 			}
@@ -115,7 +115,7 @@ func TestExtenderProcessPreemption(t *testing.T) {
 	e, _ := serve(t, config.Extender{Preempt: "preempt", NodeCacheCapable: true}, func(string, []string) any { return meta("n1", 0, "v2") })
 	x, _ := newTestExtenders(t, e)
 	if out := x.ProcessPreemption(t.Context(), request); out.Result != scheduling.Refused || !strings.Contains(out.Reason, "victim ns/other on node \"n1\" has priority 0: must be below that of ns/web, 0") {
-		t.Errorf("a victim of equal priority: %+v", out)
+		t.Errorf("a victim of equal priority: outcome %+v, want Refused", out)
 	}
 	e.Ignorable = true
 	if x, _ = newTestExtenders(t, e); !reflect.DeepEqual(x.ProcessPreemption(t.Context(), request).Candidates, request.Candidates) {
@@ -134,21 +134,21 @@ func TestObjectCacheWatches(t *testing.T) {
 		client.ClearActions()
 		pod, err := x.objects.pod(t.Context(), web)
 		if err != nil || pod.Name != "web" {
-			t.Error(pod, err)
+			t.Errorf("got pod %v and error %v, want web", pod, err)
 		}
 		node, err := x.objects.node(t.Context(), "n2")
 		if err != nil || node.Labels["rack"] != "r7" || len(client.Actions()) != 0 {
-			t.Error(node, err, client.Actions())
+			t.Errorf("got node %v, error %v and requests %v, want n2 without a request", node, err, client.Actions())
 		}
-		if lists := x.objects.podFieldSelector; lists != "spec.nodeName=" {
-			t.Errorf("pods are watched with %q, want pending pods only", lists)
+		if selector := x.objects.podFieldSelector; selector != "spec.nodeName=" {
+			t.Errorf("pods are watched with %q, want pending pods only", selector)
 		}
-		all, _ := newTestExtenders(t, config.Extender{URL: "http://x", Preempt: "preempt"})
-		if all.objects.podFieldSelector != "" || all.objects.watchNodes {
+		wholePods, _ := newTestExtenders(t, config.Extender{URL: "http://x", Preempt: "preempt"})
+		if wholePods.objects.podFieldSelector != "" || wholePods.objects.watchNodes {
 			t.Error("whole victims require watching all pods and no nodes")
 		}
 		if got := x.MaxDuration(); got != 2*time.Second+readMargin {
-			t.Errorf("limit %v", got)
+			t.Errorf("MaxDuration() = %v, want %v", got, 2*time.Second+readMargin)
 		}
 	})
 }

@@ -54,12 +54,12 @@ func (x *Extenders) FilterAndPrioritize(ctx context.Context, e scheduling.CallEx
 		names, result.FailedNodes = remaining, append(result.FailedNodes, failed...)
 	}
 	slices.SortFunc(result.FailedNodes, func(a, b scheduling.FailedNode) int { return cmp.Compare(a.Node, b.Node) })
-	points := map[string]int64{}
+	scores := map[string]int64{}
 	if len(names) > 1 {
-		points = x.prioritizeAll(ctx, e, pod, names)
+		scores = x.prioritizeAll(ctx, e, pod, names)
 	}
 	for _, n := range names {
-		result.Nodes = append(result.Nodes, profiles.NodeScore{Node: n, Score: points[n]})
+		result.Nodes = append(result.Nodes, profiles.NodeScore{Node: n, Score: scores[n]})
 	}
 	return scheduling.Outcome{ExtenderResult: result}
 }
@@ -94,15 +94,15 @@ func (x *Extenders) filter(ctx context.Context, ex *extender, pod *corev1.Pod, n
 	if result.Error != "" {
 		return nil, nil, ex.wrapError(ex.Filter, errors.New(result.Error))
 	}
-	kept := map[string]bool{}
-	for _, n := range keptNodes(ex, &result) {
+	passed := map[string]bool{}
+	for _, n := range passedNodes(ex, &result) {
 		if _, requested := slices.BinarySearch(names, n); !requested {
 			return nil, nil, ex.wrapError(ex.Filter, fmt.Errorf("node %q was not in the request", n))
 		}
-		kept[n] = true
+		passed[n] = true
 	}
 	for _, n := range names {
-		if kept[n] {
+		if passed[n] {
 			remaining = append(remaining, n)
 			continue
 		}
@@ -117,8 +117,8 @@ func (x *Extenders) filter(ctx context.Context, ex *extender, pod *corev1.Pod, n
 	return remaining, failed, nil
 }
 
-// keptNodes returns the nodes that passed the filter, according to a response.
-func keptNodes(ex *extender, r *extenderv1.ExtenderFilterResult) (names []string) {
+// passedNodes returns the nodes that passed the filter, according to a response.
+func passedNodes(ex *extender, r *extenderv1.ExtenderFilterResult) (names []string) {
 	switch {
 	case ex.NodeCacheCapable && r.NodeNames != nil:
 		return *r.NodeNames
@@ -149,13 +149,13 @@ func (x *Extenders) prioritizeAll(ctx context.Context, e scheduling.CallExtender
 		})
 	}
 	wg.Wait()
-	points := map[string]int64{}
+	scores := map[string]int64{}
 	for i, list := range lists {
 		for _, s := range list {
-			points[s.Host] += s.Score * x.list[i].Weight * scoreScale
+			scores[s.Host] += s.Score * x.list[i].Weight * scoreScale
 		}
 	}
-	return points
+	return scores
 }
 
 // prioritize calls one extender's prioritize verb. Scores of nodes that were not in the request are ignored, as in

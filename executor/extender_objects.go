@@ -39,15 +39,15 @@ type objectCache struct {
 // not nodeCacheCapable. The pod is always sent.
 func newObjectCache(client kubernetes.Interface, list config.Extenders) *objectCache {
 	o := &objectCache{client: client, pods: cache.NewStore(cache.MetaNamespaceKeyFunc), nodes: cache.NewStore(cache.MetaNamespaceKeyFunc)}
-	all := false
+	needsAllPods := false
 	for i := range list {
 		e := &list[i]
-		requests := e.Filter != "" || e.Prioritize != ""
-		o.watchPods = o.watchPods || requests || e.Preempt != ""
-		all = all || e.Preempt != "" && !e.NodeCacheCapable
-		o.watchNodes = o.watchNodes || requests && !e.NodeCacheCapable
+		evaluatesNodes := e.Filter != "" || e.Prioritize != ""
+		o.watchPods = o.watchPods || evaluatesNodes || e.Preempt != ""
+		needsAllPods = needsAllPods || e.Preempt != "" && !e.NodeCacheCapable
+		o.watchNodes = o.watchNodes || evaluatesNodes && !e.NodeCacheCapable
 	}
-	if !all {
+	if !needsAllPods {
 		o.podFieldSelector = fields.OneTermEqualSelector("spec.nodeName", "").String()
 	}
 	return o
@@ -95,17 +95,17 @@ func (o *objectCache) pod(ctx context.Context, p *model.Pod) (*corev1.Pod, error
 	if obj, ok, _ := o.pods.GetByKey(p.Key()); ok && string(obj.(*corev1.Pod).UID) == p.UID {
 		return obj.(*corev1.Pod), nil
 	}
-	found, err := o.client.CoreV1().Pods(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
+	current, err := o.client.CoreV1().Pods(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("pod %s: %w", p.Key(), errPodDeleted)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading pod %s to send it to an extender: %w", p.Key(), err)
 	}
-	if string(found.UID) != p.UID {
-		return nil, fmt.Errorf("pod %s with UID %s: %w: replaced by UID %s", p.Key(), p.UID, errPodDeleted, found.UID)
+	if string(current.UID) != p.UID {
+		return nil, fmt.Errorf("pod %s with UID %s: %w: replaced by UID %s", p.Key(), p.UID, errPodDeleted, current.UID)
 	}
-	return found, nil
+	return current, nil
 }
 
 // node returns the API object of a node.
@@ -113,11 +113,11 @@ func (o *objectCache) node(ctx context.Context, name string) (*corev1.Node, erro
 	if obj, ok, _ := o.nodes.GetByKey(name); ok {
 		return obj.(*corev1.Node), nil
 	}
-	found, err := o.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+	current, err := o.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("reading node %s to send it to an extender: %w", name, err)
 	}
-	return found, nil
+	return current, nil
 }
 
 // podOnNode returns the pod with the given UID on a node, or nil.

@@ -43,8 +43,8 @@ func (x *Extenders) ProcessPreemption(ctx context.Context, e scheduling.CallPree
 }
 
 // processPreemption calls one extender. The response names victims by UID for every kind of extender.
-func (x *Extenders) processPreemption(ctx context.Context, ex *extender, original *corev1.Pod, pod *model.Pod, candidates []profiles.Candidate) ([]profiles.Candidate, error) {
-	args := &extenderv1.ExtenderPreemptionArgs{Pod: original}
+func (x *Extenders) processPreemption(ctx context.Context, ex *extender, apiPod *corev1.Pod, pod *model.Pod, candidates []profiles.Candidate) ([]profiles.Candidate, error) {
+	args := &extenderv1.ExtenderPreemptionArgs{Pod: apiPod}
 	if ex.NodeCacheCapable {
 		args.NodeNameToMetaVictims = metaVictims(candidates)
 	} else {
@@ -75,11 +75,11 @@ func (x *Extenders) processPreemption(ctx context.Context, ex *extender, origina
 			}
 			return nil, ex.wrapError(ex.Preempt, noVictimError(c.Node))
 		}
-		after, err := x.applyVictims(ctx, pod, c, v)
+		updated, err := x.applyVictims(ctx, pod, c, v)
 		if err != nil {
 			return nil, ex.wrapError(ex.Preempt, err)
 		}
-		remaining = append(remaining, after)
+		remaining = append(remaining, updated)
 	}
 	return remaining, nil
 }
@@ -118,14 +118,14 @@ func (x *Extenders) findVictim(ctx context.Context, c profiles.Candidate, uid st
 	if i := slices.IndexFunc(c.Victims, func(p *model.Pod) bool { return p.UID == uid }); i >= 0 {
 		return c.Victims[i], nil
 	}
-	found, err := x.objects.podOnNode(ctx, c.Node, uid)
-	if err == nil && found == nil {
+	pod, err := x.objects.podOnNode(ctx, c.Node, uid)
+	if err == nil && pod == nil {
 		err = fmt.Errorf("victim with UID %q: not found on node %q", uid, c.Node)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return x.convertPod(found), nil
+	return x.convertPod(pod), nil
 }
 
 func metaVictims(candidates []profiles.Candidate) map[string]*extenderv1.MetaVictims {
@@ -147,14 +147,14 @@ func (x *Extenders) fullVictims(ctx context.Context, candidates []profiles.Candi
 	for _, c := range candidates {
 		m := &extenderv1.Victims{NumPDBViolations: int64(c.Violations)}
 		for _, v := range c.Victims {
-			original, err := x.objects.pod(ctx, v)
+			apiPod, err := x.objects.pod(ctx, v)
 			if errors.Is(err, errPodDeleted) {
 				continue
 			}
 			if err != nil {
 				return nil, err
 			}
-			m.Pods = append(m.Pods, original)
+			m.Pods = append(m.Pods, apiPod)
 		}
 		if len(m.Pods) > 0 {
 			out[c.Node] = m

@@ -28,8 +28,8 @@ type fakeExtender struct {
 	mu       sync.Mutex
 	requests []string // verb, then the names of the nodes in the request
 	bodies   []string
-	// answer returns the response to a verb; a string is sent unchanged.
-	answer func(verb string, nodes []string) any
+	// respond returns the response to a verb. A string is sent unchanged, and a number is a status.
+	respond func(verb string, nodes []string) any
 }
 
 func (d *fakeExtender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -62,20 +62,20 @@ func (d *fakeExtender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.requests = append(d.requests, verb+" "+strings.Join(nodes, ","))
 	d.bodies = append(d.bodies, body.String())
 	d.mu.Unlock()
-	switch a := d.answer(verb, nodes).(type) {
+	switch response := d.respond(verb, nodes).(type) {
 	case string:
-		_, _ = w.Write([]byte(a))
+		_, _ = w.Write([]byte(response))
 	case int:
-		http.Error(w, "no", a)
+		http.Error(w, "no", response)
 	default:
-		_ = json.NewEncoder(w).Encode(a)
+		_ = json.NewEncoder(w).Encode(response)
 	}
 }
 
 // serve starts an extender and sets its URL.
-func serve(t *testing.T, e config.Extender, answer func(verb string, nodes []string) any) (config.Extender, *fakeExtender) {
+func serve(t *testing.T, e config.Extender, respond func(verb string, nodes []string) any) (config.Extender, *fakeExtender) {
 	t.Helper()
-	d := &fakeExtender{answer: answer}
+	d := &fakeExtender{respond: respond}
 	server := httptest.NewServer(d)
 	t.Cleanup(server.Close)
 	e.URL = server.URL + "/x"
@@ -99,12 +99,12 @@ func newTestExtenders(t *testing.T, list ...config.Extender) (*Extenders, *ignor
 		objects = append(objects, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n%d", i+1), Labels: map[string]string{"rack": "r7"}}})
 	}
 	victim := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "old", UID: "v1"}, Spec: corev1.PodSpec{NodeName: "n1"}}
-	other := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "other", UID: "v2"}, Spec: corev1.PodSpec{NodeName: "n1"}}
-	client := fake.NewClientset(append(objects, victim, other)...)
-	compile := func(p *corev1.Pod) *model.Pod {
+	otherPod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "other", UID: "v2"}, Spec: corev1.PodSpec{NodeName: "n1"}}
+	client := fake.NewClientset(append(objects, victim, otherPod)...)
+	convertPod := func(p *corev1.Pod) *model.Pod {
 		return &model.Pod{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID), NodeName: p.Spec.NodeName, Spec: &model.PodSpec{}}
 	}
-	x, err := NewExtenders(client, list, compile)
+	x, err := NewExtenders(client, list, convertPod)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,8 +121,8 @@ func threeNodes() scheduling.CallExtenders {
 	return scheduling.CallExtenders{ID: 7, Pod: web, Nodes: []profiles.NodeScore{{Node: "n1", Score: 5}, {Node: "n2"}, {Node: "n3"}}}
 }
 
-// keepNodes returns a filter response with node names.
-func keepNodes(names ...string) any { return extenderv1.ExtenderFilterResult{NodeNames: &names} }
+// filterResponse returns a filter response with node names.
+func filterResponse(names ...string) any { return extenderv1.ExtenderFilterResult{NodeNames: &names} }
 
 func TestExtenderFiltersRunInSequence(t *testing.T) {
 	first, d1 := serve(t, config.Extender{Filter: "filter", NodeCacheCapable: true}, func(string, []string) any {
@@ -132,20 +132,20 @@ func TestExtenderFiltersRunInSequence(t *testing.T) {
 		return extenderv1.ExtenderFilterResult{Nodes: &corev1.NodeList{Items: []corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "n3"}}}},
 			FailedNodes: extenderv1.FailedNodesMap{"n1": "soft"}, FailedAndUnresolvableNodes: extenderv1.FailedNodesMap{"n1": "hard"}}
 	})
-	third, d3 := serve(t, config.Extender{Filter: "filter", NodeCacheCapable: true, Managed: []string{"x.io/y"}}, func(string, []string) any { return keepNodes() })
+	third, d3 := serve(t, config.Extender{Filter: "filter", NodeCacheCapable: true, Managed: []string{"x.io/y"}}, func(string, []string) any { return filterResponse() })
 	fourth, _ := serve(t, config.Extender{Filter: "filter", NodeCacheCapable: true}, func(string, []string) any { return "{}" })
-	fifth, d5 := serve(t, config.Extender{Filter: "filter", NodeCacheCapable: true}, func(string, []string) any { return keepNodes() })
+	fifth, d5 := serve(t, config.Extender{Filter: "filter", NodeCacheCapable: true}, func(string, []string) any { return filterResponse() })
 	x, _ := newTestExtenders(t, first, second, third)
 	out := x.FilterAndPrioritize(t.Context(), threeNodes())
 	if out.Result != scheduling.Done || !slices.Equal(out.ExtenderResult.Nodes, []profiles.NodeScore{{Node: "n3"}}) {
-		t.Errorf("outcome %+v %+v", out, out.ExtenderResult)
+		t.Errorf("outcome %+v with result %+v, want Done with n3", out, out.ExtenderResult)
 	}
 	want := []scheduling.FailedNode{{Node: "n1", Extender: second.URL, Reason: "hard", Unresolvable: true}, {Node: "n2", Extender: first.URL, Reason: "full"}}
 	if !slices.Equal(out.ExtenderResult.FailedNodes, want) {
 		t.Errorf("failed %+v, want %+v", out.ExtenderResult.FailedNodes, want)
 	}
 	if !slices.Equal(d1.requests, []string{"filter n1,n2,n3"}) || !slices.Equal(d2.requests, []string{"filter n1,n3"}) || len(d3.requests) != 0 {
-		t.Errorf("requests %q, %q, %q", d1.requests, d2.requests, d3.requests)
+		t.Errorf("requests %q, %q, %q, want 3 nodes, 2 nodes and no request", d1.requests, d2.requests, d3.requests)
 	}
 	if !strings.Contains(d2.bodies[0], `"rack":"r7"`) || strings.Contains(d1.bodies[0], "rack") || !strings.Contains(d1.bodies[0], `"uid":"u1"`) {
 		t.Errorf("nodeCacheCapable extenders must get names, others whole nodes: %s\n%s", d1.bodies[0], d2.bodies[0])
@@ -159,11 +159,11 @@ func TestExtenderFiltersRunInSequence(t *testing.T) {
 
 func TestExtenderFilterErrors(t *testing.T) {
 	for name, tc := range map[string]struct {
-		answer any
-		want   string
+		response any
+		want     string
 	}{
 		"extender error": {extenderv1.ExtenderFilterResult{Error: "no devices"}, "no devices"},
-		"unknown node":   {keepNodes("n1", "n9"), `node "n9" was not in the request`},
+		"unknown node":   {filterResponse("n1", "n9"), `node "n9" was not in the request`},
 		"malformed":      {`{"nodenames": [`, `decoding response "{\"nodenames\": ["`},
 		"another type":   {`{"NodeNames": "n1"}`, "decoding response"},
 		"status":         {http.StatusTeapot, `response status 418 I'm a teapot: "no": want 200`},
@@ -172,14 +172,14 @@ func TestExtenderFilterErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			timeout, release := 10*time.Second, make(chan struct{})
-			if _, slow := tc.answer.(time.Duration); slow {
+			if _, slow := tc.response.(time.Duration); slow {
 				timeout = 50 * time.Millisecond
 			}
 			e, _ := serve(t, config.Extender{Filter: "predicates", NodeCacheCapable: true, Timeout: timeout}, func(string, []string) any {
-				if _, slow := tc.answer.(time.Duration); slow {
+				if _, slow := tc.response.(time.Duration); slow {
 					<-release
 				}
-				return tc.answer
+				return tc.response
 			})
 			defer close(release)
 			for _, e.Ignorable = range []bool{false, true} {
@@ -194,7 +194,7 @@ func TestExtenderFilterErrors(t *testing.T) {
 					t.Errorf("ignorable %v: reason %q, want %q", e.Ignorable, reason, tc.want)
 				}
 				if (out.Result == scheduling.Refused) == e.Ignorable || e.Ignorable && len(out.ExtenderResult.Nodes) != 3 {
-					t.Errorf("ignorable %v: %+v", e.Ignorable, out)
+					t.Errorf("ignorable %v: outcome %+v, want Refused unless ignorable", e.Ignorable, out)
 				}
 			}
 		})
@@ -205,33 +205,31 @@ func TestExtenderScoresAreWeightedAndSummed(t *testing.T) {
 	scores := func(list extenderv1.HostPriorityList) func(string, []string) any {
 		return func(string, []string) any { return list }
 	}
-	a, _ := serve(t, config.Extender{Prioritize: "score", Weight: 2, NodeCacheCapable: true}, scores(extenderv1.HostPriorityList{{Host: "n1", Score: 3}, {Host: "n3", Score: 10}, {Host: "n9", Score: 1}}))
-	b, _ := serve(t, config.Extender{Prioritize: "score", Weight: 5}, scores(extenderv1.HostPriorityList{{Host: "n1", Score: 1}}))
-	broken, _ := serve(t, config.Extender{Prioritize: "score", Weight: 1, NodeCacheCapable: true}, scores(extenderv1.HostPriorityList{{Host: "n2", Score: 1 << 40}}))
+	first, _ := serve(t, config.Extender{Prioritize: "score", Weight: 2, NodeCacheCapable: true}, scores(extenderv1.HostPriorityList{{Host: "n1", Score: 3}, {Host: "n3", Score: 10}, {Host: "n9", Score: 1}}))
+	second, _ := serve(t, config.Extender{Prioritize: "score", Weight: 5}, scores(extenderv1.HostPriorityList{{Host: "n1", Score: 1}}))
+	outOfRange, _ := serve(t, config.Extender{Prioritize: "score", Weight: 1, NodeCacheCapable: true}, scores(extenderv1.HostPriorityList{{Host: "n2", Score: 1 << 40}}))
 	duplicate, _ := serve(t, config.Extender{Prioritize: "score", Weight: 1, NodeCacheCapable: true}, scores(extenderv1.HostPriorityList{{Host: "n2"}, {Host: "n2"}}))
 	unavailable := config.Extender{URL: "http://127.0.0.1:1", Prioritize: "score", Weight: 1, Timeout: time.Second}
-	x, c := newTestExtenders(t, a, b, broken, duplicate, unavailable)
+	x, c := newTestExtenders(t, first, second, outOfRange, duplicate, unavailable)
 	out := x.FilterAndPrioritize(t.Context(), threeNodes())
 	want := []profiles.NodeScore{{Node: "n1", Score: 3*2*10 + 1*5*10}, {Node: "n2"}, {Node: "n3", Score: 10 * 2 * 10}}
 	if out.Result != scheduling.Done || !slices.Equal(out.ExtenderResult.Nodes, want) {
 		t.Errorf("outcome %+v, points %+v, want %+v", out, out.ExtenderResult, want)
 	}
 	if len(c.list) != 3 {
-		t.Errorf("ignored errors %q", c.list)
+		t.Errorf("ignored errors %q, want 3", c.list)
 	}
-	single, d := serve(t, config.Extender{Filter: "filter", Prioritize: "score", Weight: 1, NodeCacheCapable: true}, func(string, []string) any { return keepNodes("n2") })
+	single, d := serve(t, config.Extender{Filter: "filter", Prioritize: "score", Weight: 1, NodeCacheCapable: true}, func(string, []string) any { return filterResponse("n2") })
 	if x, _ = newTestExtenders(t, single); !slices.Equal(x.FilterAndPrioritize(t.Context(), threeNodes()).ExtenderResult.Nodes, []profiles.NodeScore{{Node: "n2"}}) || len(d.requests) != 1 {
 		t.Errorf("prioritize called although only one node is feasible: %q", d.requests)
 	}
 }
 
 func TestExtendersSkipDeletedPods(t *testing.T) {
-	e, d := serve(t, config.Extender{Filter: "filter", NodeCacheCapable: true}, func(string, []string) any { return keepNodes() })
+	e, d := serve(t, config.Extender{Filter: "filter", NodeCacheCapable: true}, func(string, []string) any { return filterResponse() })
 	x, _ := newTestExtenders(t, e)
-	for uid, want := range map[string]string{"u2": `pod ns/web with UID u2: deleted: replaced by UID u1`} {
-		out := x.FilterAndPrioritize(t.Context(), scheduling.CallExtenders{Pod: &model.Pod{Namespace: "ns", Name: "web", UID: uid, Spec: web.Spec}, Nodes: threeNodes().Nodes})
-		if out.Result != scheduling.Refused || out.Reason != want || len(d.requests) != 0 {
-			t.Errorf("outcome %+v, requests %q", out, d.requests)
-		}
+	out := x.FilterAndPrioritize(t.Context(), scheduling.CallExtenders{Pod: &model.Pod{Namespace: "ns", Name: "web", UID: "u2", Spec: web.Spec}, Nodes: threeNodes().Nodes})
+	if want := "pod ns/web with UID u2: deleted: replaced by UID u1"; out.Result != scheduling.Refused || out.Reason != want || len(d.requests) != 0 {
+		t.Errorf("outcome %+v, requests %q, want Refused with %q and no request", out, d.requests, want)
 	}
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // recordMissedWakeup records the event that a pod fits although no event requeued it.
-func (a *Executor) recordMissedWakeup(e scheduling.MissedWakeup) scheduling.Outcome {
-	a.o.Events.Record(e.Pod, corev1.EventTypeWarning, "MissedWakeUp", "Scheduling", missedWakeupNote(e))
+func (x *Executor) recordMissedWakeup(e scheduling.MissedWakeup) scheduling.Outcome {
+	x.o.Events.Record(e.Pod, corev1.EventTypeWarning, "MissedWakeUp", "Scheduling", missedWakeupNote(e))
 	return scheduling.Outcome{}
 }
 

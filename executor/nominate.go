@@ -10,14 +10,14 @@ import (
 )
 
 // clearNomination removes a pod's nomination.
-func (a *Executor) clearNomination(ctx context.Context, e scheduling.ClearNomination) scheduling.Outcome {
-	return a.nominate(ctx, e.Pod, nil)
+func (x *Executor) clearNomination(ctx context.Context, e scheduling.ClearNomination) scheduling.Outcome {
+	return x.nominate(ctx, e.Pod, nil)
 }
 
 // nominate writes status.nominatedNodeName; nil removes it. The outcome is a Conflict if the pod was deleted or
 // replaced.
-func (a *Executor) nominate(ctx context.Context, p *model.Pod, node *string) scheduling.Outcome {
-	err := a.patchStatus(ctx, p, map[string]any{"nominatedNodeName": node})
+func (x *Executor) nominate(ctx context.Context, p *model.Pod, node *string) scheduling.Outcome {
+	err := x.patchStatus(ctx, p, map[string]any{"nominatedNodeName": node})
 	if apierrors.IsNotFound(err) {
 		return scheduling.Outcome{Result: scheduling.Conflict, Reason: err.Error()}
 	}
@@ -25,6 +25,6 @@ func (a *Executor) nominate(ctx context.Context, p *model.Pod, node *string) sch
 }
 
 // patchStatus merges fields into the status of a pod, with its UID as a precondition.
-func (a *Executor) patchStatus(ctx context.Context, p *model.Pod, status map[string]any) error {
-	return patchStatus(ctx, a.o.Client, p, "", status)
+func (x *Executor) patchStatus(ctx context.Context, p *model.Pod, status map[string]any) error {
+	return patchStatus(ctx, x.o.Client, p, "", status)
 }

@@ -14,45 +14,45 @@ import (
 
 // reportUnschedulable writes the PodScheduled condition, if its message changed, and records a FailedScheduling
 // event for each attempt.
-func (a *Executor) reportUnschedulable(ctx context.Context, e scheduling.ReportUnschedulable) scheduling.Outcome {
+func (x *Executor) reportUnschedulable(ctx context.Context, e scheduling.ReportUnschedulable) scheduling.Outcome {
 	reason := corev1.PodReasonUnschedulable
 	if e.Summary.Outcome == decision.Errored {
 		reason = corev1.PodReasonSchedulerError
 	}
 	text := explain.Message(e.Summary)
 	if !e.Retry {
-		a.o.Events.Record(e.Pod, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", text)
+		x.o.Events.Record(e.Pod, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", text)
 	}
-	return a.setPodScheduled(ctx, e.Pod, reason, text)
+	return x.setPodScheduled(ctx, e.Pod, reason, text)
 }
 
 // reportGated writes that a pod is gated. For scheduling gates the API server has set the condition at creation;
 // for other gates an event is recorded too.
-func (a *Executor) reportGated(ctx context.Context, e scheduling.ReportGated) scheduling.Outcome {
+func (x *Executor) reportGated(ctx context.Context, e scheduling.ReportGated) scheduling.Outcome {
 	reason, text := corev1.PodReasonUnschedulable, explain.GatedMessage(e.Verdict)
 	if e.Verdict.Plugin == decision.SchedulingGates {
 		reason = corev1.PodReasonSchedulingGated
 	}
-	if c := a.o.PodScheduled(e.Pod.UID); c != nil && c.Status == corev1.ConditionFalse && c.Reason == reason &&
+	if c := x.o.PodScheduled(e.Pod.UID); c != nil && c.Status == corev1.ConditionFalse && c.Reason == reason &&
 		(c.Message == text || e.Verdict.Plugin == decision.SchedulingGates) {
 		return scheduling.Outcome{}
 	}
 	if reason != corev1.PodReasonSchedulingGated {
-		a.o.Events.Record(e.Pod, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", text)
+		x.o.Events.Record(e.Pod, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", text)
 	}
-	return a.setPodScheduled(ctx, e.Pod, reason, text)
+	return x.setPodScheduled(ctx, e.Pod, reason, text)
 }
 
 // setPodScheduled patches PodScheduled=False into the pod's status unless the condition
 // has the same reason and message.
-func (a *Executor) setPodScheduled(ctx context.Context, p *model.Pod, reason, message string) scheduling.Outcome {
-	old := a.o.PodScheduled(p.UID)
-	if old != nil && old.Status == corev1.ConditionFalse && old.Reason == reason && old.Message == message {
+func (x *Executor) setPodScheduled(ctx context.Context, p *model.Pod, reason, message string) scheduling.Outcome {
+	existing := x.o.PodScheduled(p.UID)
+	if existing != nil && existing.Status == corev1.ConditionFalse && existing.Reason == reason && existing.Message == message {
 		return scheduling.Outcome{}
 	}
 	c := map[string]any{"type": corev1.PodScheduled, "status": corev1.ConditionFalse, "reason": reason, "message": message}
-	if old == nil || old.Status != corev1.ConditionFalse {
-		c["lastTransitionTime"] = a.o.Now().UTC().Format(time.RFC3339)
+	if existing == nil || existing.Status != corev1.ConditionFalse {
+		c["lastTransitionTime"] = x.o.Now().UTC().Format(time.RFC3339)
 	}
-	return outcome(a.patchStatus(ctx, p, map[string]any{"conditions": []any{c}}))
+	return outcome(x.patchStatus(ctx, p, map[string]any{"conditions": []any{c}}))
 }

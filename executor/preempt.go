@@ -21,43 +21,43 @@ import (
 const maxPreemptTimeout = 100 * time.Second
 
 // timeoutFor returns the timeout of an effect.
-func (a *Executor) timeoutFor(e scheduling.Effect) time.Duration {
+func (x *Executor) timeoutFor(e scheduling.Effect) time.Duration {
 	switch e := e.(type) {
 	case scheduling.Preempt:
-		return max(a.o.Timeout, min(maxPreemptTimeout, a.o.Timeout+time.Duration(len(e.Plan.Victims))*time.Second))
+		return max(x.o.Timeout, min(maxPreemptTimeout, x.o.Timeout+time.Duration(len(e.Plan.Victims))*time.Second))
 	case scheduling.Bind, scheduling.CallExtenders, scheduling.CallPreemptionExtenders:
-		return max(a.o.Timeout, a.o.Extenders.MaxDuration())
+		return max(x.o.Timeout, x.o.Extenders.MaxDuration())
 	}
-	return a.o.Timeout
+	return x.o.Timeout
 }
 
 // victim is a victim of a preemption with its progress.
 type victim struct {
-	pod      *model.Pod
-	marked   bool // it has the DisruptionTarget condition
-	deleted  bool // it is deleted, or being deleted with the condition
-	recorded bool // its record needs no further write
+	pod       *model.Pod
+	hasTarget bool // it has the DisruptionTarget condition
+	deleted   bool // it is deleted, or being deleted with the condition
+	recorded  bool // its record needs no further write
 }
 
 // preempt nominates the pod, debits the budgets, and displaces the victims. Each step up to the condition is done
 // for all victims before the next step begins. No step is repeated: a victim that has the condition, set by this or
 // another process, has been debited already.
-func (a *Executor) preempt(ctx context.Context, e scheduling.Preempt) scheduling.Outcome {
-	if out := a.nominate(ctx, e.Pod, &e.Plan.Node); out.Result != scheduling.Done {
+func (x *Executor) preempt(ctx context.Context, e scheduling.Preempt) scheduling.Outcome {
+	if out := x.nominate(ctx, e.Pod, &e.Plan.Node); out.Result != scheduling.Done {
 		if out.Result == scheduling.Refused {
 			out.Reason = "nominating the pod: " + out.Reason
 		}
 		return out
 	}
-	victims, err := a.victimStates(ctx, e)
+	victims, err := x.victimStates(ctx, e)
 	if err != nil {
 		return scheduling.Outcome{Result: scheduling.Unknown, Reason: err.Error()}
 	}
-	entries, err := a.displacer.Debit(ctx, e.Plan.Debits, e.Plan.Victims, displacement.Preemption.Policy().Overrules(e.Choice))
+	entries, err := x.displacer.Debit(ctx, e.Plan.Debits, e.Plan.Victims, displacement.Preemption.Policy().Overrules(e.Choice))
 	if refused := (*RefusedError)(nil); errors.As(err, &refused) {
 		out := scheduling.Outcome{Result: scheduling.Refused, Reason: err.Error()}
 		for _, b := range append([]*policyv1.PodDisruptionBudget{refused.Budget}, refused.Refunded...) { // the next attempt uses the present state of the budgets
-			out.Budgets = append(out.Budgets, a.o.ConvertBudget(b))
+			out.Budgets = append(out.Budgets, x.o.ConvertBudget(b))
 		}
 		return out
 	}
@@ -69,7 +69,7 @@ func (a *Executor) preempt(ctx context.Context, e scheduling.Preempt) scheduling
 	}
 	deleted := slices.ContainsFunc(victims, func(v victim) bool { return v.deleted })
 	for i := range victims {
-		if err := a.setDisruptionTarget(ctx, &victims[i], record(&victims[i])); err != nil {
+		if err := x.setDisruptionTarget(ctx, &victims[i], record(&victims[i])); err != nil {
 			return preemptError(victims[i].pod, err, deleted)
 		}
 	}
@@ -78,7 +78,7 @@ func (a *Executor) preempt(ctx context.Context, e scheduling.Preempt) scheduling
 		if v.deleted && v.recorded {
 			continue
 		}
-		err := a.recordAndDelete(ctx, v, record(v))
+		err := x.recordAndDelete(ctx, v, record(v))
 		deleted = deleted || v.deleted
 		if err != nil {
 			return preemptError(v.pod, err, deleted)
@@ -88,7 +88,7 @@ func (a *Executor) preempt(ctx context.Context, e scheduling.Preempt) scheduling
 }
 
 // preemptError converts an error that ends a Preempt to an outcome. Once a victim is deleted, the effect cannot be
-// refused any more and is retried.
+// refused any longer and is retried.
 func preemptError(p *model.Pod, err error, deleted bool) scheduling.Outcome {
 	out := scheduling.Outcome{Result: scheduling.Unknown, Reason: "displacing pod " + p.Key() + ": " + err.Error()}
 	if isDefiniteRejection(err) && !apierrors.IsTooManyRequests(err) && !deleted {
@@ -98,21 +98,21 @@ func preemptError(p *model.Pod, err error, deleted bool) scheduling.Outcome {
 }
 
 // victimStates returns the progress of each victim. For a repeated effect it reads the pods from the API server.
-func (a *Executor) victimStates(ctx context.Context, e scheduling.Preempt) ([]victim, error) {
+func (x *Executor) victimStates(ctx context.Context, e scheduling.Preempt) ([]victim, error) {
 	var out []victim
 	for _, p := range e.Plan.Victims {
-		v := victim{pod: p, marked: p.DisruptionReason == displacement.Preemption.Reason()}
+		v := victim{pod: p, hasTarget: p.DisruptionReason == displacement.Preemption.Reason()}
 		if e.Retry {
-			found, err := a.o.Client.CoreV1().Pods(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
+			current, err := x.o.Client.CoreV1().Pods(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
 			switch {
 			case apierrors.IsNotFound(err):
-				v.deleted, v.recorded = true, !a.displacer.dedup.isUnanswered(p.UID)
+				v.deleted, v.recorded = true, !x.displacer.dedup.isUnanswered(p.UID)
 			case err != nil:
 				return nil, err
 			default:
-				v.marked = hasCondition(found, displacement.Preemption)
-				v.recorded = string(found.UID) != p.UID
-				v.deleted = v.recorded || v.marked && found.DeletionTimestamp != nil
+				v.hasTarget = hasCondition(current, displacement.Preemption)
+				v.recorded = string(current.UID) != p.UID
+				v.deleted = v.recorded || v.hasTarget && current.DeletionTimestamp != nil
 			}
 		}
 		out = append(out, v)
@@ -121,11 +121,11 @@ func (a *Executor) victimStates(ctx context.Context, e scheduling.Preempt) ([]vi
 }
 
 // setDisruptionTarget writes the DisruptionTarget condition. A victim that is deleted already is done.
-func (a *Executor) setDisruptionTarget(ctx context.Context, v *victim, r *displacement.Record) error {
-	if v.marked || v.deleted {
+func (x *Executor) setDisruptionTarget(ctx context.Context, v *victim, r *displacement.Record) error {
+	if v.hasTarget || v.deleted {
 		return nil
 	}
-	_, err := a.displacer.setDisruptionTarget(ctx, r, &corev1.Pod{}, "", "")
+	_, err := x.displacer.setDisruptionTarget(ctx, r, &corev1.Pod{}, "", "")
 	if isDeletedOrReplaced(err) {
 		v.deleted, v.recorded = true, true
 		return nil
@@ -136,21 +136,21 @@ func (a *Executor) setDisruptionTarget(ctx context.Context, v *victim, r *displa
 // recordAndDelete writes the record of a victim and deletes it with its own grace period, in this order: a crash
 // between the two would otherwise leave a deleted pod without a record. If the deletion is then forbidden, the
 // record is wrong.
-func (a *Executor) recordAndDelete(ctx context.Context, v *victim, r *displacement.Record) error {
+func (x *Executor) recordAndDelete(ctx context.Context, v *victim, r *displacement.Record) error {
 	if !v.recorded {
-		err := a.displacer.tryWriteRecord(ctx, r)
+		err := x.displacer.tryWriteRecord(ctx, r)
 		if err != nil && !isPermanent(err) {
 			return err
 		}
 		if err != nil { // a record that cannot be written does not stop the preemption
-			a.o.Events.dropped.Add(1)
+			x.o.Events.dropped.Add(1)
 		}
 		v.recorded = true
 	}
 	if v.deleted {
 		return nil
 	}
-	err := a.displacer.deletePod(ctx, r, "")
+	err := x.displacer.deletePod(ctx, r, "")
 	v.deleted = err == nil
 	return err
 }

@@ -60,10 +60,10 @@ func recordedRequests(client *fake.Clientset) string {
 }
 
 func TestPreemptSetsDisruptionTargetOnAllVictimsBeforeDeleting(t *testing.T) {
-	a, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"), lowPriorityPod("b"), budgetAllowing("x", 2))
+	x, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"), lowPriorityPod("b"), budgetAllowing("x", 2))
 	e := newPreempt([]string{"a", "b"}, map[string][]string{"x": {"a", "b"}}, "x")
-	if o := a.preempt(t.Context(), e); o.Result != scheduling.Done {
-		t.Fatalf("outcome %+v", o)
+	if o := x.preempt(t.Context(), e); o.Result != scheduling.Done {
+		t.Fatalf("got outcome %+v, want Done", o)
 	}
 	want := "patch:pods/status:web update:poddisruptionbudgets/status patch:pods/status:a patch:pods/status:b create:events delete:pods:a create:events delete:pods:b"
 	if got := recordedRequests(client); got != want {
@@ -71,13 +71,13 @@ func TestPreemptSetsDisruptionTargetOnAllVictimsBeforeDeleting(t *testing.T) {
 	}
 	b, _ := client.PolicyV1().PodDisruptionBudgets("ns").Get(t.Context(), "x", metav1.GetOptions{})
 	if b.Status.DisruptionsAllowed != 0 || len(b.Status.DisruptedPods) != 2 {
-		t.Errorf("the budget's status is %+v", b.Status)
+		t.Errorf("budget status %+v, want no allowed disruption and 2 disrupted pods", b.Status)
 	}
-	for _, act := range client.Actions() {
-		if p, ok := act.(ktesting.PatchAction); ok && p.GetName() == "a" {
-			for _, words := range []string{"DisruptionTarget", "PreemptionByScheduler", "default-scheduler: preempting to accommodate a higher priority pod", "budget x allowed 2, now 0"} {
-				if !strings.Contains(string(p.GetPatch()), words) {
-					t.Errorf("%s lacks %q", p.GetPatch(), words)
+	for _, action := range client.Actions() {
+		if p, ok := action.(ktesting.PatchAction); ok && p.GetName() == "a" {
+			for _, want := range []string{"DisruptionTarget", "PreemptionByScheduler", "default-scheduler: preempting to accommodate a higher priority pod", "budget x allowed 2, now 0"} {
+				if !strings.Contains(string(p.GetPatch()), want) {
+					t.Errorf("patch %s lacks %q", p.GetPatch(), want)
 				}
 			}
 		}
@@ -85,53 +85,54 @@ func TestPreemptSetsDisruptionTargetOnAllVictimsBeforeDeleting(t *testing.T) {
 }
 
 func TestPreemptRetryResumes(t *testing.T) {
-	marked := lowPriorityPod("b")
-	marked.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "PreemptionByScheduler"}}
+	withTarget := lowPriorityPod("b")
+	withTarget.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "PreemptionByScheduler"}}
 	budget := budgetAllowing("x", 1)
 	budget.Status.DisruptedPods = map[string]metav1.Time{"b": {Time: testTime}, "a": {Time: testTime}}
-	a, client := newTestExecutor(nil, podOnNode("u1", ""), marked, budget)
+	x, client := newTestExecutor(nil, podOnNode("u1", ""), withTarget, budget)
 	e := newPreempt([]string{"a", "b"}, map[string][]string{"x": {"a", "b"}}, "x")
 	e.Retry = true // a is deleted, b has its condition, both are debited
-	if o := a.preempt(t.Context(), e); o.Result != scheduling.Done {
-		t.Fatalf("outcome %+v", o)
+	if o := x.preempt(t.Context(), e); o.Result != scheduling.Done {
+		t.Fatalf("got outcome %+v, want Done", o)
 	}
 	if got, want := recordedRequests(client), "patch:pods/status:web create:events delete:pods:b"; got != want {
 		t.Errorf("requests %s, want %s", got, want)
 	}
 }
 
-// A victim whose deletion is forbidden stays. After the deletion of another one the effect cannot be refused any more.
+// TestPreemptVictimDeletionForbidden checks that the effect is refused if a deletion is forbidden, but not once
+// another victim is deleted.
 func TestPreemptVictimDeletionForbidden(t *testing.T) {
 	for name, tc := range map[string]struct {
-		stays   string
-		want    scheduling.Result
-		reports int
+		protected string
+		want      scheduling.Result
+		events    int
 	}{"the first": {"a", scheduling.Refused, 1}, "the second": {"b", scheduling.Unknown, 2}} {
 		t.Run(name, func(t *testing.T) {
-			a, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"), lowPriorityPod("b"))
-			client.PrependReactor("delete", "pods", func(act ktesting.Action) (bool, runtime.Object, error) {
-				if act.(ktesting.DeleteAction).GetName() == tc.stays {
-					return true, nil, apierrors.NewForbidden(pods, tc.stays, errors.New("by policy"))
+			x, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"), lowPriorityPod("b"))
+			client.PrependReactor("delete", "pods", func(action ktesting.Action) (bool, runtime.Object, error) {
+				if action.(ktesting.DeleteAction).GetName() == tc.protected {
+					return true, nil, apierrors.NewForbidden(pods, tc.protected, errors.New("by policy"))
 				}
 				return false, nil, nil
 			})
 			e := newPreempt([]string{"a", "b"}, nil)
 			for _, e.Retry = range []bool{false, true} {
-				if o := a.preempt(t.Context(), e); o.Result != tc.want {
-					t.Errorf("retry %v: outcome %+v", e.Retry, o)
+				if o := x.preempt(t.Context(), e); o.Result != tc.want {
+					t.Errorf("retry %v: outcome %+v, want %v", e.Retry, o, tc.want)
 				}
 			}
 			events, _ := client.EventsV1().Events("ns").List(t.Context(), metav1.ListOptions{})
-			if len(events.Items) != tc.reports {
-				t.Errorf("%d events, after %s", len(events.Items), recordedRequests(client))
+			if len(events.Items) != tc.events {
+				t.Errorf("got %d events after %s, want %d", len(events.Items), recordedRequests(client), tc.events)
 			}
 		})
 	}
 }
 
-// The record of a deleted victim is written on retry.
+// TestPreemptRewritesLostEvent checks that a retry writes the record of a deleted victim.
 func TestPreemptRewritesLostEvent(t *testing.T) {
-	a, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"))
+	x, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"))
 	remaining := 1
 	client.PrependReactor("create", "events", func(ktesting.Action) (bool, runtime.Object, error) {
 		remaining--
@@ -139,22 +140,22 @@ func TestPreemptRewritesLostEvent(t *testing.T) {
 	})
 	e := newPreempt([]string{"a"}, nil)
 	for _, want := range []scheduling.Result{scheduling.Unknown, scheduling.Done} {
-		if o := a.preempt(t.Context(), e); o.Result != want {
-			t.Errorf("retry %v: outcome %+v", e.Retry, o)
+		if o := x.preempt(t.Context(), e); o.Result != want {
+			t.Errorf("retry %v: outcome %+v, want %v", e.Retry, o, want)
 		}
 		e.Retry = true
 	}
 	if events, _ := client.EventsV1().Events("ns").List(t.Context(), metav1.ListOptions{}); len(events.Items) != 1 {
-		t.Errorf("%d events, after %s", len(events.Items), recordedRequests(client))
+		t.Errorf("got %d events after %s, want 1", len(events.Items), recordedRequests(client))
 	}
 }
 
 func TestPreemptBudgetRefused(t *testing.T) {
 	for name, tc := range map[string]struct {
-		number int
-		status policyv1.PodDisruptionBudgetStatus
-		want   scheduling.Result
-		allow  int32
+		choice  int
+		status  policyv1.PodDisruptionBudgetStatus
+		want    scheduling.Result
+		allowed int32
 	}{
 		"once":                                 {1, policyv1.PodDisruptionBudgetStatus{}, scheduling.Refused, 0},
 		"overruled for the last victim":        {2, policyv1.PodDisruptionBudgetStatus{}, scheduling.Done, 0},
@@ -165,22 +166,22 @@ func TestPreemptBudgetRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			second := budgetAllowing("y", 0)
 			second.Status = tc.status
-			a, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"), budgetAllowing("x", 1), second)
+			x, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"), budgetAllowing("x", 1), second)
 			e := newPreempt([]string{"a"}, map[string][]string{"x": {"a"}, "y": {"a"}}, "x", "y")
-			e.Choice = tc.number
+			e.Choice = tc.choice
 			e.Plan.Victims[0].Created = testTime.Add(-time.Minute)
-			o := a.preempt(t.Context(), e)
+			o := x.preempt(t.Context(), e)
 			if o.Result != tc.want {
-				t.Fatalf("outcome %+v", o)
+				t.Fatalf("got outcome %+v, want %v", o, tc.want)
 			}
-			x, _ := client.PolicyV1().PodDisruptionBudgets("ns").Get(t.Context(), "x", metav1.GetOptions{})
-			y, _ := client.PolicyV1().PodDisruptionBudgets("ns").Get(t.Context(), "y", metav1.GetOptions{})
-			if refused := tc.want == scheduling.Refused; refused != (x.Status.DisruptionsAllowed == 1 && len(x.Status.DisruptedPods) == 0) ||
+			budgetX, _ := client.PolicyV1().PodDisruptionBudgets("ns").Get(t.Context(), "x", metav1.GetOptions{})
+			budgetY, _ := client.PolicyV1().PodDisruptionBudgets("ns").Get(t.Context(), "y", metav1.GetOptions{})
+			if refused := tc.want == scheduling.Refused; refused != (budgetX.Status.DisruptionsAllowed == 1 && len(budgetX.Status.DisruptedPods) == 0) ||
 				refused == strings.Contains(recordedRequests(client), "delete") || refused != (len(o.Budgets) == 2 && o.Budgets[0].Name == "y" && o.Budgets[1].Name == "x" && len(o.Budgets[1].Disrupted) == 0) {
-				t.Errorf("budget x is %+v after %s, which returned %v", x.Status, recordedRequests(client), o.Budgets)
+				t.Errorf("got budget x %+v, requests %s and budgets %v of the outcome, want refused: %t", budgetX.Status, recordedRequests(client), o.Budgets, refused)
 			}
-			if y.Status.DisruptionsAllowed != tc.allow {
-				t.Errorf("budget y allows %d", y.Status.DisruptionsAllowed)
+			if budgetY.Status.DisruptionsAllowed != tc.allowed {
+				t.Errorf("budget y allows %d disruptions, want %d", budgetY.Status.DisruptionsAllowed, tc.allowed)
 			}
 		})
 	}
@@ -190,11 +191,11 @@ func TestPreemptOutcomes(t *testing.T) {
 	conflict := apierrors.NewConflict(budgets, "x", errors.New("changed"))
 	forbidden := apierrors.NewForbidden(budgets, "x", errors.New("no role"))
 	for name, tc := range map[string]struct {
-		verb, resource, sub string
-		err                 error
-		times               int
-		want                scheduling.Result
-		deleted             bool
+		verb, resource, subresource string
+		err                         error
+		times                       int
+		want                        scheduling.Result
+		deleted                     bool
 	}{
 		"no failure":                   {want: scheduling.Done, deleted: true},
 		"another writer of the budget": {"update", "poddisruptionbudgets", "status", conflict, 3, scheduling.Done, true},
@@ -206,21 +207,21 @@ func TestPreemptOutcomes(t *testing.T) {
 		"the pod is deleted":           {"patch", "pods", "status", apierrors.NewNotFound(pods, "a"), 1000, scheduling.Conflict, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"), budgetAllowing("x", 1))
-			reports := 0
-			a.o.OnDebitForbidden = func(*model.Budget, error) { reports++ }
+			x, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"), budgetAllowing("x", 1))
+			events := 0
+			x.o.OnDebitForbidden = func(*model.Budget, error) { events++ }
 			remaining := tc.times
-			client.PrependReactor(tc.verb, tc.resource, func(act ktesting.Action) (bool, runtime.Object, error) {
+			client.PrependReactor(tc.verb, tc.resource, func(action ktesting.Action) (bool, runtime.Object, error) {
 				remaining--
-				return tc.err != nil && remaining >= 0 && act.GetSubresource() == tc.sub, nil, tc.err
+				return tc.err != nil && remaining >= 0 && action.GetSubresource() == tc.subresource, nil, tc.err
 			})
-			o := a.preempt(t.Context(), newPreempt([]string{"a"}, map[string][]string{"x": {"a"}}, "x"))
+			o := x.preempt(t.Context(), newPreempt([]string{"a"}, map[string][]string{"x": {"a"}}, "x"))
 			_, err := client.CoreV1().Pods("ns").Get(t.Context(), "a", metav1.GetOptions{})
 			if o.Result != tc.want || apierrors.IsNotFound(err) != tc.deleted {
-				t.Errorf("outcome %v (%s), the victim: %v", o.Result, o.Reason, err)
+				t.Errorf("outcome %v (%s), want %v; getting the victim: %v, want it deleted: %t", o.Result, o.Reason, tc.want, err, tc.deleted)
 			}
-			if (reports > 0) != (tc.err == forbidden) {
-				t.Errorf("OnDebitForbidden called %d times", reports)
+			if (events > 0) != (tc.err == forbidden) {
+				t.Errorf("got %d calls of OnDebitForbidden", events)
 			}
 		})
 	}
@@ -229,31 +230,31 @@ func TestPreemptOutcomes(t *testing.T) {
 func TestClearNomination(t *testing.T) {
 	p := podOnNode("u1", "")
 	p.Status.NominatedNodeName = "n1"
-	a, client := newTestExecutor(nil, p)
-	if o := a.clearNomination(t.Context(), scheduling.ClearNomination{Pod: web}); o.Result != scheduling.Done {
-		t.Fatalf("outcome %+v", o)
+	x, client := newTestExecutor(nil, p)
+	if o := x.clearNomination(t.Context(), scheduling.ClearNomination{Pod: web}); o.Result != scheduling.Done {
+		t.Fatalf("got outcome %+v, want Done", o)
 	}
 	got, _ := client.CoreV1().Pods("ns").Get(t.Context(), "web", metav1.GetOptions{})
 	if got.Status.NominatedNodeName != "" {
-		t.Errorf("still nominated to %q", got.Status.NominatedNodeName)
+		t.Errorf("nominated to %q, want no nomination", got.Status.NominatedNodeName)
 	}
-	a, _ = newTestExecutor(nil)
-	if o := a.clearNomination(t.Context(), scheduling.ClearNomination{Pod: web}); o.Result != scheduling.Conflict {
-		t.Errorf("deleted pod: %+v", o)
+	x, _ = newTestExecutor(nil)
+	if o := x.clearNomination(t.Context(), scheduling.ClearNomination{Pod: web}); o.Result != scheduling.Conflict {
+		t.Errorf("deleted pod: outcome %+v, want Conflict", o)
 	}
 }
 
-// An overruling debit first uses what a budget still allows. The budget then refuses another actor that read the same
-// status.
+// TestOverrulingDebitUsesRemainingAllowance checks that an overruling debit first uses what a budget still allows. The
+// budget then refuses another actor that read the same status.
 func TestOverrulingDebitUsesRemainingAllowance(t *testing.T) {
-	a, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"), lowPriorityPod("b"), budgetAllowing("x", 1))
+	x, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"), lowPriorityPod("b"), budgetAllowing("x", 1))
 	e := newPreempt([]string{"a", "b"}, nil, "x")
 	e.Plan.Debits[0].Overruled = []string{"a", "b"}
-	if o := a.preempt(t.Context(), e); o.Result != scheduling.Done {
-		t.Fatalf("outcome %+v", o)
+	if o := x.preempt(t.Context(), e); o.Result != scheduling.Done {
+		t.Fatalf("got outcome %+v, want Done", o)
 	}
 	b, _ := client.PolicyV1().PodDisruptionBudgets("ns").Get(t.Context(), "x", metav1.GetOptions{})
 	if b.Status.DisruptionsAllowed != 0 || len(b.Status.DisruptedPods) != 2 {
-		t.Errorf("the budget's status is %+v", b.Status)
+		t.Errorf("budget status %+v, want no allowed disruption and 2 disrupted pods", b.Status)
 	}
 }

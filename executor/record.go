@@ -106,8 +106,8 @@ func (d *Displacer) WriteEvent(ctx context.Context, rec *journal.Displacement, r
 		Regarding: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: rec.Pod.Namespace, Name: rec.Pod.Name, UID: types.UID(rec.Pod.UID)},
 	}
 	if related != nil {
-		other := reference(related)
-		ev.Related = &other
+		ref := reference(related)
+		ev.Related = &ref
 	}
 	_, err = d.Client.EventsV1().Events(ev.Namespace).Create(ctx, ev, metav1.CreateOptions{})
 	switch {
@@ -123,25 +123,25 @@ func (d *Displacer) WriteEvent(ctx context.Context, rec *journal.Displacement, r
 
 // resolveExisting handles an event that exists already and reports whether its record is this one.
 func (d *Displacer) resolveExisting(ctx context.Context, rec *journal.Displacement, ev *eventsv1.Event) (bool, error) {
-	sent := d.dedup.isUnanswered(rec.Pod.UID)
-	if rec.Reconstructed && !sent {
+	unanswered := d.dedup.isUnanswered(rec.Pod.UID)
+	if rec.Reconstructed && !unanswered {
 		return false, nil
 	}
-	have, err := d.Client.EventsV1().Events(ev.Namespace).Get(ctx, ev.Name, metav1.GetOptions{})
+	existing, err := d.Client.EventsV1().Events(ev.Namespace).Get(ctx, ev.Name, metav1.GetOptions{})
 	if err != nil {
 		if isDefiniteRejection(err) { // create may be allowed without get
 			err = nil
 		}
 		return false, err
 	}
-	if sent && have.ReportingController == ev.ReportingController && have.ReportingInstance == ev.ReportingInstance {
+	if unanswered && existing.ReportingController == ev.ReportingController && existing.ReportingInstance == ev.ReportingInstance {
 		return d.countOnce(rec), nil // the event was written, only the response was lost
 	}
-	existing, err := journal.ParseDisplacement(have.Annotations[journal.Annotation])
-	if err != nil || rec.Reconstructed || !existing.Reconstructed {
+	record, err := journal.ParseDisplacement(existing.Annotations[journal.Annotation])
+	if err != nil || rec.Reconstructed || !record.Reconstructed {
 		return false, nil
 	}
-	return true, d.ReplaceRecord(ctx, have, rec)
+	return true, d.ReplaceRecord(ctx, existing, rec)
 }
 
 // ReplaceRecord replaces the record of an event, unless the event has changed.

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/berthproject/berth/engine/order"
 	"github.com/berthproject/berth/internal/journal"
 )
 
@@ -24,36 +24,36 @@ type DeletedPod struct {
 }
 
 // Text writes the explanation as text.
-func (g DeletedPod) Text(w io.Writer) error {
+func (p DeletedPod) Text(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "pod %s does not exist any more\n", g.Pod)
-	if len(g.Displacements) > 0 {
-		d := g.Displacements[0]
-		by := requestedBy(d)
-		if by != "" {
-			by = ", requested by " + by
+	fmt.Fprintf(&b, "pod %s no longer exists\n", p.Pod)
+	if len(p.Displacements) > 0 {
+		d := p.Displacements[0]
+		requester := requestedBy(d)
+		if requester != "" {
+			requester = ", requested by " + requester
 		}
-		fmt.Fprintf(&b, "it was displaced from %s at %s: %s%s (see berth explain displacement %s)\n", orDash(oneLine(d.Node)), d.Time.UTC().Format(time.RFC3339), oneLine(d.Cause), by, g.Pod)
+		fmt.Fprintf(&b, "it was displaced from %s at %s: %s%s (see berth explain displacement %s)\n", orDash(oneLine(d.Node)), d.Time.UTC().Format(time.RFC3339), oneLine(d.Cause), requester, p.Pod)
 	}
-	if len(g.Decisions) > 0 {
-		writeDecisions(&b, g.Decisions, "")
+	if len(p.Decisions) > 0 {
+		writeDecisions(&b, p.Decisions, "")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 // JSON returns the explanation as JSON. The names of fields are stable.
-func (g DeletedPod) JSON() ([]byte, error) {
+func (p DeletedPod) JSON() ([]byte, error) {
 	return json.MarshalIndent(struct {
 		Pod           string                  `json:"pod"`
 		Displacements []*journal.Displacement `json:"displacements,omitempty"`
 		Decisions     []journal.Decision      `json:"decisions"`
-	}{g.Pod, g.Displacements, append([]journal.Decision{}, g.Decisions...)}, "", "  ")
+	}{p.Pod, p.Displacements, append([]journal.Decision{}, p.Decisions...)}, "", "  ")
 }
 
-// writeDecisions writes decisions by pod: the one with UID present first, if there is one,
+// writeDecisions writes decisions by pod: those of currentUID first, if there are any,
 // then deleted pods of the same name, newest first.
-func writeDecisions(b *strings.Builder, list []journal.Decision, present string) {
+func writeDecisions(b *strings.Builder, list []journal.Decision, currentUID string) {
 	b.WriteString("decisions in the scheduler's journal")
 	if more := len(list) - maxDecisions; more > 0 {
 		fmt.Fprintf(b, " (%d older ones: -o json)", more)
@@ -61,12 +61,12 @@ func writeDecisions(b *strings.Builder, list []journal.Decision, present string)
 	b.WriteString(":\n")
 	t := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
 	remaining := maxDecisions
-	for i, of := range decisionsByUID(list, present) {
-		shown := of[max(0, len(of)-remaining):]
+	for i, group := range decisionsByUID(list, currentUID) {
+		shown := group[max(0, len(group)-remaining):]
 		if remaining -= len(shown); len(shown) == 0 {
 			break
 		}
-		if uid := shown[0].UID; uid != present && (present != "" || i > 0) {
+		if uid := shown[0].UID; uid != currentUID && (currentUID != "" || i > 0) {
 			fmt.Fprintf(t, "  an earlier pod of this name, uid %s, deleted:\n", uid)
 		}
 		for _, d := range shown {
@@ -76,12 +76,12 @@ func writeDecisions(b *strings.Builder, list []journal.Decision, present string)
 	_ = t.Flush()
 }
 
-// decisionsByUID returns decisions by pod UID: those of present first, then of other pods,
+// decisionsByUID returns decisions by pod UID: those of currentUID first, then of other pods,
 // newest pod first. The order within a pod stays.
-func decisionsByUID(list []journal.Decision, present string) [][]journal.Decision {
+func decisionsByUID(list []journal.Decision, currentUID string) [][]journal.Decision {
 	var out [][]journal.Decision
 	for _, d := range list {
-		i := slices.IndexFunc(out, func(of []journal.Decision) bool { return of[0].UID == d.UID })
+		i := slices.IndexFunc(out, func(group []journal.Decision) bool { return group[0].UID == d.UID })
 		if i < 0 {
 			i, out = len(out), append(out, nil)
 		}
@@ -89,16 +89,9 @@ func decisionsByUID(list []journal.Decision, present string) [][]journal.Decisio
 	}
 	slices.Reverse(out)
 	slices.SortStableFunc(out, func(a, b []journal.Decision) int {
-		return cmp.Compare(falseAfterTrue(a[0].UID == present), falseAfterTrue(b[0].UID == present))
+		return order.TrueFirst(a[0].UID == currentUID, b[0].UID == currentUID)
 	})
 	return out
-}
-
-func falseAfterTrue(first bool) int {
-	if first {
-		return 0
-	}
-	return 1
 }
 
 // formatDecision formats a decision and its outcome.

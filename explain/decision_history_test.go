@@ -21,7 +21,7 @@ func TestDecisionHistory(t *testing.T) {
 	if err := (DeletedPod{Pod: "ns/p", Decisions: list}).Text(&b); err != nil {
 		t.Fatal(err)
 	}
-	const want = `pod ns/p does not exist any more
+	const want = `pod ns/p no longer exists
 decisions in the scheduler's journal:
   2001-09-09T02:46:40Z  preempt  node n2; victims ns/a, ns/b
   an earlier pod of this name, uid u1, deleted:
@@ -29,27 +29,27 @@ decisions in the scheduler's journal:
   2001-09-09T01:47:40Z  bind    node n1; attempt 2; conflict: it is bound
 `
 	if b.String() != want {
-		t.Errorf("got\n%s", b.String())
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}
 	b.Reset()
-	gone := DeletedPod{Pod: "ns/p", Displacements: []*journal.Displacement{{Time: at, Node: "n1", Cause: "Preemption", Preemptor: &journal.Pod{Namespace: "ns", Name: "high"}}}}
-	const displaced = `pod ns/p does not exist any more
+	deletedPod := DeletedPod{Pod: "ns/p", Displacements: []*journal.Displacement{{Time: at, Node: "n1", Cause: "Preemption", Preemptor: &journal.Pod{Namespace: "ns", Name: "high"}}}}
+	const wantDisplaced = `pod ns/p no longer exists
 it was displaced from n1 at 2001-09-09T01:46:40Z: Preemption, requested by pod ns/high (see berth explain displacement ns/p)
 `
-	if err := gone.Text(&b); err != nil || b.String() != displaced {
-		t.Errorf("%v, got\n%s", err, b.String())
+	if err := deletedPod.Text(&b); err != nil || b.String() != wantDisplaced {
+		t.Errorf("error %v, got\n%s\nwant\n%s", err, b.String(), wantDisplaced)
 	}
 	b.Reset()
 	for range 30 {
 		list = append(list, list[2])
 	}
 	if err := (DeletedPod{Pod: "ns/p", Decisions: list}).Text(&b); err != nil || !strings.Contains(b.String(), "(13 older ones: -o json)") || strings.Count(b.String(), "\n") != 22 || strings.Contains(b.String(), "u1") {
-		t.Errorf("%v, got\n%s", err, b.String())
+		t.Errorf("error %v, want the newest 20 decisions, got\n%s", err, b.String())
 	}
 }
 
 // TestDecisionHistoryOrder checks that decisions about an earlier pod of the same name come
-// last and do not displace those of the current pod.
+// last and leave room for those of the current pod.
 func TestDecisionHistoryOrder(t *testing.T) {
 	at := time.Unix(1e9, 0)
 	var list []journal.Decision
@@ -58,24 +58,24 @@ func TestDecisionHistoryOrder(t *testing.T) {
 	}
 	p := pod("p", "", 0, 1)
 	p.UID = "now"
-	a := &PodExplanation{Record: &decision.Record{Pod: "default/p", Outcome: decision.Skipped}, Pod: p, Decisions: append(list, journal.Decision{Time: at.Add(time.Minute), UID: "old", Action: "bind"})}
-	got := answerText(t, a)
-	_, rest, _ := strings.Cut(got, "journal (11 older ones: -o json):\n")
-	lines := strings.Split(rest, "\n")
+	e := &PodExplanation{Record: &decision.Record{Pod: "default/p", Outcome: decision.Skipped}, Pod: p, Decisions: append(list, journal.Decision{Time: at.Add(time.Minute), UID: "old", Action: "bind"})}
+	got := explanationText(t, e)
+	_, decisions, _ := strings.Cut(got, "journal (11 older ones: -o json):\n")
+	lines := strings.Split(decisions, "\n")
 	if len(lines) != 22 || !strings.HasPrefix(lines[0], "  2001-09-09T01:47:00Z  reject  attempt 1") || lines[10] != "  an earlier pod of this name, uid old, deleted:" ||
 		!strings.HasPrefix(lines[20], "  2001-09-09T01:47:40Z  bind") {
 		t.Errorf("got\n%s", got)
 	}
-	data, err := a.JSON()
+	data, err := e.JSON()
 	var view struct {
 		UID       string
 		Decisions []journal.Decision
 	}
 	if err != nil || json.Unmarshal(data, &view) != nil || view.UID != "now" || len(view.Decisions) != 31 || view.Decisions[0].UID != "now" || view.Decisions[10].UID != "old" || view.Decisions[30].UID != "older" {
-		t.Errorf("%v: %s", err, data)
+		t.Errorf("got error %v and %s, want 31 decisions, those of UID now first", err, data)
 	}
 	p.UID = "new" // no decision about it yet
-	if got := answerText(t, a); !strings.Contains(got, "older ones: -o json):\n  an earlier pod of this name, uid now, deleted:\n") {
+	if got := explanationText(t, e); !strings.Contains(got, "older ones: -o json):\n  an earlier pod of this name, uid now, deleted:\n") {
 		t.Errorf("got\n%s", got)
 	}
 }

@@ -16,7 +16,7 @@ import (
 // EvictionsText writes a table of displacements.
 func EvictionsText(w io.Writer, list []*journal.Displacement, o TextOptions) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d displaced%s\n", len(list), byCause(list))
+	fmt.Fprintf(&b, "%d displaced%s\n", len(list), formatCauses(list))
 	if len(list) > 0 {
 		t := table.New(table.Columns("AGO", "POD", "NODE", "CAUSE", "REQUESTED BY", "BUDGETS", "REPLACEMENT", "READY AFTER"),
 			table.WideColumns("OWNER", "DELETED AFTER", "MESSAGE"))
@@ -42,7 +42,7 @@ func EvictionsJSON(list []*journal.Displacement) ([]byte, error) {
 	return json.MarshalIndent(map[string]any{"displacements": list}, "", "  ")
 }
 
-func byCause(list []*journal.Displacement) string {
+func formatCauses(list []*journal.Displacement) string {
 	counts := map[string]int{}
 	for _, d := range list {
 		counts[d.Cause]++
@@ -223,7 +223,7 @@ func replacementText(d *journal.Displacement) string {
 	case d.Owner == nil && r == nil:
 		return "none: the pod had no controller"
 	case r == nil:
-		return "none seen yet"
+		return "none yet"
 	}
 	text := r.Name
 	if r.Created != nil {

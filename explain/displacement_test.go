@@ -11,9 +11,9 @@ import (
 
 var displacedAt = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// displacedBy returns a recorded displacement with a replacement, and one reconstructed
+// testDisplacements returns a recorded displacement with a replacement, and one reconstructed
 // from conditions and events.
-func displacedBy() []*journal.Displacement {
+func testDisplacements() []*journal.Displacement {
 	after := func(d time.Duration) *time.Time {
 		t := displacedAt.Add(d)
 		return &t
@@ -30,7 +30,7 @@ func displacedBy() []*journal.Displacement {
 
 func TestEvictionsText(t *testing.T) {
 	var b strings.Builder
-	if err := EvictionsText(&b, displacedBy(), TextOptions{Now: displacedAt.Add(5 * time.Minute), Limit: 1}); err != nil {
+	if err := EvictionsText(&b, testDisplacements(), TextOptions{Now: displacedAt.Add(5 * time.Minute), Limit: 1}); err != nil {
 		t.Fatal(err)
 	}
 	want := `2 displaced: 1 by Preemption, 1 by Pressure
@@ -63,7 +63,7 @@ func TestDisplacementText(t *testing.T) {
   source       the pod's condition and events; the component that displaced it wrote no record
 `} {
 		var b strings.Builder
-		if err := DisplacementText(&b, displacedBy()[i], 2-2*i, displacedAt.Add(5*time.Minute)); err != nil {
+		if err := DisplacementText(&b, testDisplacements()[i], 2-2*i, displacedAt.Add(5*time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 		if b.String() != want {
@@ -75,12 +75,12 @@ func TestDisplacementText(t *testing.T) {
 // TestForgedRecords checks that text in records can neither control a terminal nor add
 // lines.
 func TestForgedRecords(t *testing.T) {
-	const evil = "x\x1b[2J\nall good"
-	pod := journal.Pod{Namespace: evil, Name: evil, UID: evil}
+	const forgedText = "x\x1b[2J\nall good"
+	pod := journal.Pod{Namespace: forgedText, Name: forgedText, UID: forgedText}
 	forged := []*journal.Displacement{
-		{Time: displacedAt, Pod: pod, Node: evil, Cause: evil, Reason: evil, Message: evil, RequestedBy: evil, Rule: evil, Writer: evil, Owner: &journal.Owner{Kind: evil, Name: evil},
-			Budgets: []journal.Budget{{Name: evil}, {Name: evil, Overruled: true}}, Replacement: &journal.Replacement{Name: evil, Node: evil}},
-		{Time: displacedAt, Pod: pod, Node: evil, Cause: evil, Preemptor: &pod, Writer: evil, Replacement: &journal.Replacement{Name: evil}},
+		{Time: displacedAt, Pod: pod, Node: forgedText, Cause: forgedText, Reason: forgedText, Message: forgedText, RequestedBy: forgedText, Rule: forgedText, Writer: forgedText, Owner: &journal.Owner{Kind: forgedText, Name: forgedText},
+			Budgets: []journal.Budget{{Name: forgedText}, {Name: forgedText, Overruled: true}}, Replacement: &journal.Replacement{Name: forgedText, Node: forgedText}},
+		{Time: displacedAt, Pod: pod, Node: forgedText, Cause: forgedText, Preemptor: &pod, Writer: forgedText, Replacement: &journal.Replacement{Name: forgedText}},
 	}
 	var b strings.Builder
 	err := EvictionsText(&b, forged, TextOptions{Now: displacedAt, Limit: 2})
@@ -88,6 +88,6 @@ func TestForgedRecords(t *testing.T) {
 		err = errors.Join(err, DisplacementText(&b, d, 0, displacedAt), DeletedPod{Pod: "ns/p", Displacements: []*journal.Displacement{d}}.Text(&b))
 	}
 	if err != nil || strings.Contains(b.String(), "\x1b") || strings.Contains(b.String(), "\nall good") {
-		t.Errorf("%v: %q", err, b.String())
+		t.Errorf("error %v, want no escape sequence and no added line in %q", err, b.String())
 	}
 }

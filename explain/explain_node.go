@@ -47,63 +47,63 @@ const maxEvaluated = 200
 // ExplainNode explains a node; it returns nil if the node does not exist. profileOf
 // returns the profile of a pod, or nil. pods are all pods of the cluster.
 func ExplainNode(s *cluster.State, profileOf func(*model.Pod) *framework.Profile, seed uint64, name string, pods []*model.Pod) *NodeExplanation {
-	id, ok := s.NodeID(name)
+	nodeID, ok := s.NodeID(name)
 	if !ok {
 		return nil
 	}
-	info := s.Node(id)
-	a := &NodeExplanation{Node: info.Model, Used: info.Used, Pods: slices.Clone(info.Pods)}
-	slices.SortStableFunc(a.Pods, func(x, y *model.Pod) int {
+	info := s.Node(nodeID)
+	e := &NodeExplanation{Node: info.Model, Used: info.Used, Pods: slices.Clone(info.Pods)}
+	slices.SortStableFunc(e.Pods, func(x, y *model.Pod) int {
 		return cmp.Or(cmp.Compare(dominantShare(y, info.Model), dominantShare(x, info.Model)), cmp.Compare(x.Key(), y.Key()))
 	})
-	for _, p := range s.Nominated(id) {
+	for _, p := range s.Nominated(nodeID) {
 		if !p.Placeholder {
-			a.Nominated = append(a.Nominated, p)
+			e.Nominated = append(e.Nominated, p)
 		}
 	}
 	for _, h := range s.Holds() {
 		if h.Node == name {
-			a.Holds = append(a.Holds, h)
+			e.Holds = append(e.Holds, h)
 		}
 	}
-	a.evaluatePending(s, profileOf, seed, pods)
-	return a
+	e.evaluatePending(s, profileOf, seed, pods)
+	return e
 }
 
 // dominantShare returns the largest fraction of a node's resources that a pod requests.
 func dominantShare(p *model.Pod, n *model.Node) float64 {
-	share := func(want, have int64) float64 { return float64(want) / float64(max(have, 1)) }
-	r, have := &p.Spec.Requests, &n.Allocatable
-	return max(share(r.MilliCPU, have.MilliCPU), share(r.Memory, have.Memory))
+	share := func(requested, allocatable int64) float64 { return float64(requested) / float64(max(allocatable, 1)) }
+	r, allocatable := &p.Spec.Requests, &n.Allocatable
+	return max(share(r.MilliCPU, allocatable.MilliCPU), share(r.Memory, allocatable.Memory))
 }
 
 // evaluatePending evaluates the pending pods on the node, equal pods only once.
-func (a *NodeExplanation) evaluatePending(s *cluster.State, profileOf func(*model.Pod) *framework.Profile, seed uint64, pods []*model.Pod) {
-	type kind struct {
+func (e *NodeExplanation) evaluatePending(s *cluster.State, profileOf func(*model.Pod) *framework.Profile, seed uint64, pods []*model.Pod) {
+	type equivalenceKey struct {
 		spec             *model.PodSpec
 		namespace, owner string
 		labels           string
 	}
-	verdicts := map[kind]decision.Verdict{}
+	verdicts := map[equivalenceKey]decision.Verdict{}
 	for _, p := range sortByPriority(pendingPods(pods)) {
 		profile := profileOf(p)
 		if profile == nil {
 			continue
 		}
-		k := kind{p.Spec, p.Namespace, p.Owner.UID, labelsKey(p.Labels)}
+		k := equivalenceKey{p.Spec, p.Namespace, p.Owner.UID, labelsKey(p.Labels)}
 		v, ok := verdicts[k]
 		if !ok {
 			if len(verdicts) == maxEvaluated {
-				a.NotEvaluated++
+				e.NotEvaluated++
 				continue
 			}
-			v = verdictForNode(placement.Evaluate(s, profile, seed, p.WithoutNomination()), a.Node.Name)
+			v = verdictForNode(placement.Evaluate(s, profile, seed, p.WithoutNomination()), e.Node.Name)
 			verdicts[k] = v
 		}
 		if v.IsSuccess() {
-			a.Fits = append(a.Fits, p.Key())
+			e.Fits = append(e.Fits, p.Key())
 		} else {
-			a.Rejected = append(a.Rejected, RejectedPod{p.Key(), v})
+			e.Rejected = append(e.Rejected, RejectedPod{p.Key(), v})
 		}
 	}
 }

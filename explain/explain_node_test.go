@@ -18,14 +18,14 @@ func TestExplainNode(t *testing.T) {
 	n.Ready, n.Taints = true, []model.Taint{{Key: "gpu", Value: "true", Effect: model.NoSchedule}}
 	s.UpsertNode(n)
 	s.UpsertNode(node("n8", nil))
-	tolerant := func(p *model.Pod) *model.Pod {
+	tolerating := func(p *model.Pod) *model.Pod {
 		p.Spec.Tolerations = []model.Toleration{{Key: "gpu", Op: model.TolExists}}
 		return p
 	}
-	nominee := tolerant(pod("nominee", "", 9, 100))
-	nominee.NominatedNodeName = "n7"
-	pods := []*model.Pod{pod("run", "n7", 3, 2500), tolerant(pod("fits", "", 0, 1000)), tolerant(pod("big-1", "", 0, 2000)),
-		tolerant(pod("big-2", "", 0, 3000)), pod("stranger", "", 0, 100), nominee}
+	nominatedPod := tolerating(pod("nominated", "", 9, 100))
+	nominatedPod.NominatedNodeName = "n7"
+	pods := []*model.Pod{pod("run", "n7", 3, 2500), tolerating(pod("fits", "", 0, 1000)), tolerating(pod("big-1", "", 0, 2000)),
+		tolerating(pod("big-2", "", 0, 3000)), pod("intolerant", "", 0, 100), nominatedPod}
 	for _, p := range pods {
 		s.UpsertPod(p)
 	}
@@ -35,10 +35,10 @@ func TestExplainNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := ExplainNode(s, func(*model.Pod) *framework.Profile { return profile }, 1, "n7", pods)
-	a.Conditions = []Condition{{Type: "Ready", Status: "True"}, {Type: "MemoryPressure", Status: "True", Reason: "Low", Message: "90Mi left", Since: now.Add(-3 * time.Minute)}}
+	e := ExplainNode(s, func(*model.Pod) *framework.Profile { return profile }, 1, "n7", pods)
+	e.Conditions = []Condition{{Type: "Ready", Status: "True"}, {Type: "MemoryPressure", Status: "True", Reason: "Low", Message: "90Mi left", Since: now.Add(-3 * time.Minute)}}
 	var b strings.Builder
-	if err := a.Text(&b, TextOptions{Now: now, Limit: 15}); err != nil {
+	if err := e.Text(&b, TextOptions{Now: now, Limit: 15}); err != nil {
 		t.Fatal(err)
 	}
 	want := `node n7
@@ -53,18 +53,18 @@ pods      1          10           9      10%
 POD          PRIORITY  CPU    MEMORY  STATE
 default/run  3         2500m  0       starting
 
-reserved for nominated pod default/nominee (priority 9)
+reserved for nominated pod default/nominated (priority 9)
 avoided by the pods of ReplicaSet default/web, for 5m, after 3 displacements for Pressure (hold avoid-1)
 
-2 pending pods fit: default/nominee, default/fits
+2 pending pods fit: default/nominated, default/fits
 rejected
-  default/stranger: TaintToleration: node(s) had untolerated taint(s) (gpu=true:NoSchedule)
+  default/intolerant: TaintToleration: node(s) had untolerated taint(s) (gpu=true:NoSchedule)
   default/big-1, default/big-2: NodeResourcesFit: need 600m to 1600m more cpu (requests 2 to 3)
 `
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}
-	data, err := a.JSON()
+	data, err := e.JSON()
 	var got struct {
 		Node      string
 		Resources []struct{ Requested, Allocatable int64 }
@@ -73,10 +73,10 @@ rejected
 		Holds     []struct{ Type, Owner string }
 	}
 	if err != nil || json.Unmarshal(data, &got) != nil || got.Resources[0].Requested != 2500 || len(got.Fits) != 2 || got.Rejected[0].Plugin != "NodeResourcesFit" && got.Rejected[0].Plugin != "TaintToleration" || got.Holds[0].Owner != "ReplicaSet/web" {
-		t.Errorf("%v: %s", err, data)
+		t.Errorf("error %v, want 2500m requested, 2 pods that fit and the owner of the hold in %s", err, data)
 	}
 	if ExplainNode(s, nil, 1, "none", nil) != nil {
-		t.Error("a missing node has an explanation")
+		t.Error("ExplainNode of a missing node returned an explanation, want nil")
 	}
 }
 
@@ -89,7 +89,7 @@ func TestSortPendingPods(t *testing.T) {
 		{Pod: "a/big", State: PendingUnschedulable, Priority: 7, Created: ago(3 * time.Hour), Since: ago(2 * time.Minute),
 			Message: "0/2 nodes are available: 2 Insufficient cpu. preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod."},
 		{Pod: "a/first", Scheduler: "s", State: PendingNew, Priority: 5, Created: ago(time.Second), Since: ago(time.Second)},
-		{Pod: "a/nominee", State: PendingNominated, Nominated: "n7", Created: ago(50 * time.Hour), Since: ago(49 * time.Hour)},
+		{Pod: "a/nominated", State: PendingNominated, Nominated: "n7", Created: ago(50 * time.Hour), Since: ago(49 * time.Hour)},
 	}
 	SortPendingPods(list)
 	var b strings.Builder
@@ -97,17 +97,17 @@ func TestSortPendingPods(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `5 waiting: 1 nominated, 2 new, 1 unschedulable, 1 gated
-POD        PRIORITY  STATE          SINCE  AGE  WAITS FOR
-a/nominee  0         nominated      2d     2d   victims on n7
-a/first    5         new            1s     1s   its turn with s
-a/late     0         new            60s    60s  its turn with s
-a/big      7         unschedulable  2m     3h   0/2 nodes are available: 2 Insufficient cpu
+POD          PRIORITY  STATE          SINCE  AGE  WAITS FOR
+a/nominated  0         nominated      2d     2d   victims on n7
+a/first      5         new            1s     1s   its turn with s
+a/late       0         new            60s    60s  its turn with s
+a/big        7         unschedulable  2m     3h   0/2 nodes are available: 2 Insufficient cpu
 and 1 more (--all shows them)
 `
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}
 	if data, err := QueueJSON(nil); err != nil || !strings.Contains(string(data), `"pods": []`) {
-		t.Errorf("%v %s", err, data)
+		t.Errorf("error %v, want an empty list of pods in %s", err, data)
 	}
 }

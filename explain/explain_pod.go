@@ -22,13 +22,14 @@ type PodExplanation struct {
 	NodeMissing bool       // the node does not exist
 	// Problems are reported by the node and keep the pod from running, one per line.
 	Problems []string
-	// Nominated is the nominated node, TerminatingVictims the pods that must terminate there
+	// Nominated is the nominated node. TerminatingVictims are the pods that must terminate there
 	// first.
 	Nominated          string
 	TerminatingVictims []*model.Pod
 	// Preemption is the result of preemption; nil for a pod that fits, is bound or is gated.
 	Preemption *decision.Preemption
-	// Extenders: the scheduler also calls extenders for the pod. ExplainPod does not.
+	// Extenders reports whether the scheduler also calls extenders for the pod, which ExplainPod
+	// does not.
 	Extenders bool
 	// Suggestions are for an unschedulable or gated pod; nil otherwise.
 	Suggestions *remediation.Result
@@ -38,39 +39,39 @@ type PodExplanation struct {
 }
 
 // uid returns the UID of the pod, if the pod is set.
-func (a *PodExplanation) uid() string {
-	if a.Pod == nil {
+func (e *PodExplanation) uid() string {
+	if e.Pod == nil {
 		return ""
 	}
-	return a.Pod.UID
+	return e.Pod.UID
 }
 
 // ExplainPod explains where a pod can run. A bound pod is evaluated as if it were not
 // bound: ExplainPod removes it from the state. Otherwise the state is not changed.
 func ExplainPod(s *cluster.State, p *framework.Profile, seed uint64, o preemption.Options, pod *model.Pod) *PodExplanation {
-	a := &PodExplanation{Pod: pod, Node: pod.NodeName}
+	e := &PodExplanation{Pod: pod, Node: pod.NodeName}
 	if pod.NodeName != "" {
 		_, exists := s.NodeID(pod.NodeName)
-		a.NodeMissing = !exists
+		e.NodeMissing = !exists
 		s.RemovePod(pod.UID)
 		unbound := *pod
 		unbound.NodeName, unbound.NominatedNodeName, unbound.Phase = "", "", model.Pending
-		a.Pod = &unbound
+		e.Pod = &unbound
 	} else if id, ok := s.NodeID(pod.NominatedNodeName); ok {
-		a.Nominated, a.TerminatingVictims = pod.NominatedNodeName, terminatingVictims(s.Node(id).Pods, pod)
+		e.Nominated, e.TerminatingVictims = pod.NominatedNodeName, terminatingVictims(s.Node(id).Pods, pod)
 	}
-	a.Record = placement.Evaluate(s, p, seed, a.Pod)
-	if a.Node != "" {
-		return a
+	e.Record = placement.Evaluate(s, p, seed, e.Pod)
+	if e.Node != "" {
+		return e
 	}
-	switch a.Record.Outcome {
+	switch e.Record.Outcome {
 	case decision.Infeasible:
-		a.Preemption = &preemption.Evaluate(s, p, seed, o, a.Pod, a.Record).Preemption
-		a.Suggestions = remediation.Find(s, p, seed, a.Pod, a.Record, remediation.Options{MaxPerVerdict: maxNames})
+		e.Preemption = &preemption.Evaluate(s, p, seed, o, e.Pod, e.Record).Preemption
+		e.Suggestions = remediation.Find(s, p, seed, e.Pod, e.Record, remediation.Options{MaxPerVerdict: maxNames})
 	case decision.Gated:
-		a.Suggestions = remediation.Find(s, p, seed, a.Pod, a.Record, remediation.Options{MaxPerVerdict: maxNames})
+		e.Suggestions = remediation.Find(s, p, seed, e.Pod, e.Record, remediation.Options{MaxPerVerdict: maxNames})
 	}
-	return a
+	return e
 }
 
 // terminatingVictims returns the terminating pods of a lower priority, most important

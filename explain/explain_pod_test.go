@@ -14,11 +14,11 @@ import (
 const gib = 1 << 30
 
 func node(name string, labels map[string]string) *model.Node {
-	all := map[string]string{framework.HostnameKey: name}
+	labelsWithHostname := map[string]string{framework.HostnameKey: name}
 	for k, v := range labels {
-		all[k] = v
+		labelsWithHostname[k] = v
 	}
-	return &model.Node{Name: name, Labels: model.LabelsOf(all), AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 4000, Memory: 8 * gib}}
+	return &model.Node{Name: name, Labels: model.LabelsOf(labelsWithHostname), AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 4000, Memory: 8 * gib}}
 }
 
 func pod(name, node string, priority int32, cpu int64) *model.Pod {
@@ -26,7 +26,8 @@ func pod(name, node string, priority int32, cpu int64) *model.Pod {
 		SchedulerName: "default-scheduler", Priority: priority, Requests: model.Resources{MilliCPU: cpu}, ImageContainers: 1}}
 }
 
-func ask(t *testing.T, p *model.Pod, objects ...any) *PodExplanation {
+// explain evaluates a pod in a cluster of the objects.
+func explain(t *testing.T, p *model.Pod, objects ...any) *PodExplanation {
 	t.Helper()
 	s := cluster.New()
 	for _, o := range objects {
@@ -45,10 +46,10 @@ func ask(t *testing.T, p *model.Pod, objects ...any) *PodExplanation {
 	return ExplainPod(s, profile, 1, preemption.Defaults(), p)
 }
 
-func answerText(t *testing.T, a *PodExplanation) string {
+func explanationText(t *testing.T, e *PodExplanation) string {
 	t.Helper()
 	var b strings.Builder
-	if err := a.Text(&b, false); err != nil {
+	if err := e.Text(&b, false); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -59,9 +60,9 @@ func TestExplainPendingPod(t *testing.T) {
 	web.Spec.NodeSelector.Labels = model.Labels{{Key: "disk", Value: "ssd"}}
 	cordoned := node("n3", map[string]string{"disk": "ssd"})
 	cordoned.Unschedulable = true
-	a := ask(t, web, node("n1", map[string]string{"disk": "hdd"}), node("n2", nil), cordoned,
+	e := explain(t, web, node("n1", map[string]string{"disk": "hdd"}), node("n2", nil), cordoned,
 		node("n7", map[string]string{"disk": "ssd"}), pod("batch-3", "n7", 0, 3800))
-	got := answerText(t, a)
+	got := explanationText(t, e)
 	for _, want := range []string{`pod default/web-1
 unschedulable: fits 0 of 4 nodes
 
@@ -90,7 +91,7 @@ Each of these makes the pod fit (verified on a copy of the cluster)
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
 	}
-	data, err := a.JSON()
+	data, err := e.JSON()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,34 +110,34 @@ Each of these makes the pod fit (verified on a copy of the cluster)
 		t.Fatal(err)
 	}
 	if c := view.Suggestions[0].Changes[0]; c.Kind != "FreeResource" || c.Node != "n7" || c.Key != "cpu" || c.Amount != 300 || view.Preemption.Outcome != "noCandidates" || len(view.RequeueTriggers) != 3 {
-		t.Errorf("%s", data)
+		t.Errorf("want a change that frees 300m of cpu on n7, no preemption candidates and 3 triggers in %s", data)
 	}
 }
 
 func TestExplainPreemptor(t *testing.T) {
-	a := ask(t, pod("web", "", 10, 500), node("n7", nil), pod("batch-3", "n7", 0, 3800))
+	e := explain(t, pod("web", "", 10, 500), node("n7", nil), pod("batch-3", "n7", 0, 3800))
 	for _, want := range []string{"Preemption helps: evict default/batch-3 from n7", "preempt default/batch-3 (priority 0) on n7"} {
-		if got := answerText(t, a); !strings.Contains(got, want) {
-			t.Errorf("%q is missing in\n%s", want, got)
+		if got := explanationText(t, e); !strings.Contains(got, want) {
+			t.Errorf("want %q in\n%s", want, got)
 		}
 	}
-	nominee, victim := pod("web", "", 10, 500), pod("batch-3", "n7", 0, 3800)
-	nominee.NominatedNodeName, victim.Deleting, victim.DisruptionReason = "n7", true, "PreemptionByScheduler"
-	a = ask(t, nominee, node("n7", nil), victim)
+	nominatedPod, victim := pod("web", "", 10, 500), pod("batch-3", "n7", 0, 3800)
+	nominatedPod.NominatedNodeName, victim.Deleting, victim.DisruptionReason = "n7", true, "PreemptionByScheduler"
+	e = explain(t, nominatedPod, node("n7", nil), victim)
 	for _, want := range []string{"nominated to n7, waits for default/batch-3 to terminate", "victims are still terminating"} {
-		if got := answerText(t, a); !strings.Contains(got, want) {
-			t.Errorf("%q is missing in\n%s", want, got)
+		if got := explanationText(t, e); !strings.Contains(got, want) {
+			t.Errorf("want %q in\n%s", want, got)
 		}
 	}
 }
 
 func TestExplainPodFitsNoEmptyNode(t *testing.T) {
-	a := ask(t, pod("huge", "", 0, 9000), node("n1", nil), node("n2", nil), pod("x", "n1", 0, 100))
-	got := answerText(t, a)
+	e := explain(t, pod("huge", "", 0, 9000), node("n1", nil), node("n2", nil), pod("x", "n1", 0, 100))
+	got := explanationText(t, e)
 	for _, want := range []string{"The pod fits no node even if it were empty", "n1, n2: NodeResourcesFit: cpu can never fit: requests 9, the node has 4 in all",
 		"lower the pod's cpu request to 4; the pod would run on n2", "add a node like n1 or n2, but with 9 cpu\n"} {
 		if !strings.Contains(got, want) {
-			t.Errorf("%q is missing in\n%s", want, got)
+			t.Errorf("want %q in\n%s", want, got)
 		}
 	}
 }

@@ -30,10 +30,10 @@ func TestMessage(t *testing.T) {
 			"0/5 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 4 node(s) didn't satisfy plugin(s) [NodeAffinity]."},
 		"refused for all nodes at once": {
 			decision.Summary{Outcome: decision.Infeasible, Nodes: 4, Verdict: &decision.Verdict{Plugin: decision.VolumeRestrictions,
-				Code: decision.UnschedulableAndUnresolvable, Reasons: []decision.Reason{{Kind: decision.ReasonText, Subject: `persistentvolumeclaim "nope" not found`}}}},
-			`0/4 nodes are available: persistentvolumeclaim "nope" not found.`},
+				Code: decision.UnschedulableAndUnresolvable, Reasons: []decision.Reason{{Kind: decision.ReasonText, Subject: `persistentvolumeclaim "data" not found`}}}},
+			`0/4 nodes are available: persistentvolumeclaim "data" not found.`},
 		"no nodes": {decision.Summary{Outcome: decision.Infeasible}, "no nodes available to schedule pods"},
-		"an error": {decision.Summary{Outcome: decision.Errored, Error: "boom", Nodes: 1}, "boom"},
+		"an error": {decision.Summary{Outcome: decision.Errored, Error: "internal error", Nodes: 1}, "internal error"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := Message(&tc.s); got != tc.want {

@@ -17,7 +17,7 @@ type nodeGroup struct {
 
 // groupNodes groups rejected nodes by plugin, then by shortage.
 func groupNodes(nodes []decision.NodeRecord) []nodeGroup {
-	at := map[string]int{}
+	indexes := map[string]int{}
 	var out []nodeGroup
 	for i := range nodes {
 		n := &nodes[i]
@@ -25,10 +25,10 @@ func groupNodes(nodes []decision.NodeRecord) []nodeGroup {
 			continue
 		}
 		k := verdictKey(&n.Verdict)
-		j, ok := at[k]
+		j, ok := indexes[k]
 		if !ok {
 			j = len(out)
-			at[k] = j
+			indexes[k] = j
 			out = append(out, nodeGroup{plugin: n.Verdict.Plugin})
 		}
 		out[j].records = append(out[j].records, n)
@@ -61,15 +61,15 @@ func isUnresolvable(r *decision.Reason) bool {
 	return r.Kind == decision.ReasonInsufficient && r.Want > r.Have
 }
 
-// sameText reports whether all nodes of the group have the same text.
-func (g *nodeGroup) sameText() bool {
+// hasEqualText reports whether all nodes of the group have the same text.
+func (g *nodeGroup) hasEqualText() bool {
 	first := verdictText(&g.records[0].Verdict)
 	return !slices.ContainsFunc(g.records, func(n *decision.NodeRecord) bool { return verdictText(&n.Verdict) != first })
 }
 
 // text summarizes the reasons of a group, with ranges for different numbers.
 func (g *nodeGroup) text() string {
-	if g.sameText() {
+	if g.hasEqualText() {
 		return verdictText(&g.records[0].Verdict)
 	}
 	parts := make([]string, len(g.records[0].Verdict.Reasons))
@@ -82,7 +82,7 @@ func (g *nodeGroup) text() string {
 // reasonText summarizes the i-th reason of all nodes.
 func (g *nodeGroup) reasonText(i int) string {
 	r := &g.records[0].Verdict.Reasons[i]
-	of := func(f func(r *decision.Reason) int64) (lo, hi int64) {
+	bounds := func(f func(r *decision.Reason) int64) (lo, hi int64) {
 		lo = f(r)
 		hi = lo
 		for _, n := range g.records {
@@ -93,24 +93,24 @@ func (g *nodeGroup) reasonText(i int) string {
 	}
 	switch {
 	case isUnresolvable(r):
-		lo, hi := of(func(r *decision.Reason) int64 { return r.Have })
-		minWant, maxWant := of(func(r *decision.Reason) int64 { return r.Want })
+		lo, hi := bounds(func(r *decision.Reason) int64 { return r.Have })
+		minWant, maxWant := bounds(func(r *decision.Reason) int64 { return r.Want })
 		return fmt.Sprintf("%s can never fit: requests %s, the nodes have %s in all", r.Subject, formatRange(r.Subject, minWant, maxWant), formatRange(r.Subject, lo, hi))
 	case r.Kind == decision.ReasonInsufficient:
-		lo, hi := of(func(r *decision.Reason) int64 { return r.Want - (r.Have - r.Used) })
-		minWant, maxWant := of(func(r *decision.Reason) int64 { return r.Want }) // differs between pods on one node
+		lo, hi := bounds(func(r *decision.Reason) int64 { return r.Want - (r.Have - r.Used) })
+		minWant, maxWant := bounds(func(r *decision.Reason) int64 { return r.Want }) // differs between pods on one node
 		return fmt.Sprintf("need %s more %s (requests %s)", formatRange(r.Subject, lo, hi), r.Subject, formatRange(r.Subject, minWant, maxWant))
 	case r.Kind == decision.ReasonTooManyPods:
-		lo, hi := of(func(r *decision.Reason) int64 { return r.Have })
+		lo, hi := bounds(func(r *decision.Reason) int64 { return r.Have })
 		return fmt.Sprintf("already run the maximum of %s pods or more", formatRange("", lo, hi))
 	case r.Kind == decision.ReasonTopologySpread:
-		lo, hi := of(func(r *decision.Reason) int64 { return r.Used })
+		lo, hi := bounds(func(r *decision.Reason) int64 { return r.Used })
 		return fmt.Sprintf("%s: %s matching pods there, the minimum is %d, maxSkew %d", r.Subject, formatRange("", lo, hi), r.Have, r.Want)
 	}
 	var objects []string
 	for _, n := range g.records {
-		if w := n.Verdict.Reasons[i].Object; w != "" && !slices.Contains(objects, w) {
-			objects = append(objects, w)
+		if object := n.Verdict.Reasons[i].Object; object != "" && !slices.Contains(objects, object) {
+			objects = append(objects, object)
 		}
 	}
 	withoutObject := *r

@@ -6,18 +6,18 @@ import (
 )
 
 type nodeExplanationView struct {
-	Node         string           `json:"node"`
-	Ready        bool             `json:"ready"`
-	Cordoned     bool             `json:"cordoned"`
-	Taints       []string         `json:"taints,omitempty"`
-	Conditions   []conditionView  `json:"conditions,omitempty"`
-	Resources    []resourceView   `json:"resources"`
-	Pods         []placedView     `json:"pods"`
-	Nominated    []string         `json:"nominated,omitempty"`
-	Holds        []holdView       `json:"holds,omitempty"`
-	Fits         []string         `json:"fits,omitempty"`
-	Rejected     []refusedPodView `json:"rejected,omitempty"`
-	NotEvaluated int              `json:"notEvaluated,omitempty"`
+	Node         string            `json:"node"`
+	Ready        bool              `json:"ready"`
+	Cordoned     bool              `json:"cordoned"`
+	Taints       []string          `json:"taints,omitempty"`
+	Conditions   []conditionView   `json:"conditions,omitempty"`
+	Resources    []resourceView    `json:"resources"`
+	Pods         []podView         `json:"pods"`
+	Nominated    []string          `json:"nominated,omitempty"`
+	Holds        []holdView        `json:"holds,omitempty"`
+	Fits         []string          `json:"fits,omitempty"`
+	Rejected     []rejectedPodView `json:"rejected,omitempty"`
+	NotEvaluated int               `json:"notEvaluated,omitempty"`
 }
 
 type conditionView struct {
@@ -35,7 +35,7 @@ type resourceView struct {
 	Allocatable int64  `json:"allocatable"`
 }
 
-type placedView struct {
+type podView struct {
 	Pod      string `json:"pod"`
 	Priority int32  `json:"priority"`
 	MilliCPU int64  `json:"milliCPU"`
@@ -52,32 +52,32 @@ type holdView struct {
 	Until time.Time `json:"until"`
 }
 
-type refusedPodView struct {
+type rejectedPodView struct {
 	Pod string `json:"pod"`
 	*verdictView
 }
 
 // JSON returns the explanation as JSON. The names of fields are stable.
-func (a *NodeExplanation) JSON() ([]byte, error) {
-	v := nodeExplanationView{Node: a.Node.Name, Ready: a.Node.Ready, Cordoned: a.Node.Unschedulable, Pods: []placedView{},
-		Nominated: keys(a.Nominated), Fits: a.Fits, NotEvaluated: a.NotEvaluated}
-	for i := range a.Node.Taints {
-		v.Taints = append(v.Taints, taintText(&a.Node.Taints[i]))
+func (e *NodeExplanation) JSON() ([]byte, error) {
+	v := nodeExplanationView{Node: e.Node.Name, Ready: e.Node.Ready, Cordoned: e.Node.Unschedulable, Pods: []podView{},
+		Nominated: keys(e.Nominated), Fits: e.Fits, NotEvaluated: e.NotEvaluated}
+	for i := range e.Node.Taints {
+		v.Taints = append(v.Taints, taintText(&e.Node.Taints[i]))
 	}
-	for _, c := range a.Conditions {
+	for _, c := range e.Conditions {
 		v.Conditions = append(v.Conditions, conditionView(c))
 	}
-	for _, r := range a.resourceRows() {
-		v.Resources = append(v.Resources, resourceView{r.name, r.used, r.have})
+	for _, r := range e.resourceRows() {
+		v.Resources = append(v.Resources, resourceView{r.name, r.requested, r.allocatable})
 	}
-	for _, p := range a.Pods {
-		v.Pods = append(v.Pods, placedView{p.Key(), p.Spec.Priority, p.Spec.Requests.MilliCPU, p.Spec.Requests.Memory, podState(p)})
+	for _, p := range e.Pods {
+		v.Pods = append(v.Pods, podView{p.Key(), p.Spec.Priority, p.Spec.Requests.MilliCPU, p.Spec.Requests.Memory, podState(p)})
 	}
-	for _, h := range a.Holds {
+	for _, h := range e.Holds {
 		v.Holds = append(v.Holds, holdView{h.Key(), h.Type.String(), h.Owner.Kind + "/" + h.Owner.Name, h.Cause, h.Count, h.Until})
 	}
-	for i := range a.Rejected {
-		v.Rejected = append(v.Rejected, refusedPodView{a.Rejected[i].Pod, newVerdictView(&a.Rejected[i].Verdict)})
+	for i := range e.Rejected {
+		v.Rejected = append(v.Rejected, rejectedPodView{e.Rejected[i].Pod, newVerdictView(&e.Rejected[i].Verdict)})
 	}
 	return json.MarshalIndent(v, "", "  ")
 }

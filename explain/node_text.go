@@ -13,30 +13,30 @@ import (
 )
 
 // Text writes the explanation as text.
-func (a *NodeExplanation) Text(w io.Writer, o TextOptions) error {
+func (e *NodeExplanation) Text(w io.Writer, o TextOptions) error {
 	var b strings.Builder
-	b.WriteString("node " + a.Node.Name)
-	if a.Node.Unschedulable {
+	b.WriteString("node " + e.Node.Name)
+	if e.Node.Unschedulable {
 		b.WriteString(", cordoned")
 	}
-	if !a.Node.Ready {
+	if !e.Node.Ready {
 		b.WriteString(", not ready")
 	}
 	b.WriteString("\n")
-	a.writeState(&b, o.Now)
-	a.writeResources(&b)
-	a.writePods(&b, o)
-	a.writeReservations(&b, o.Now)
-	a.writePending(&b, o.Limit == 0)
+	e.writeState(&b, o.Now)
+	e.writeResources(&b)
+	e.writePods(&b, o)
+	e.writeReservations(&b, o.Now)
+	e.writePending(&b, o.Limit == 0)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func (a *NodeExplanation) writeState(b *strings.Builder, now time.Time) {
-	for _, t := range a.Node.Taints {
+func (e *NodeExplanation) writeState(b *strings.Builder, now time.Time) {
+	for _, t := range e.Node.Taints {
 		fmt.Fprintf(b, "taint %s\n", taintText(&t))
 	}
-	for _, c := range a.Conditions {
+	for _, c := range e.Conditions {
 		if (c.Type == "Ready") == (c.Status == "True") {
 			continue // healthy
 		}
@@ -46,45 +46,45 @@ func (a *NodeExplanation) writeState(b *strings.Builder, now time.Time) {
 
 // resourceRow is the requested and allocatable amount of a resource.
 type resourceRow struct {
-	name       string
-	used, have int64
+	name                   string
+	requested, allocatable int64
 }
 
-func (a *NodeExplanation) resourceRows() []resourceRow {
-	have := &a.Node.Allocatable
-	rows := []resourceRow{{"cpu", a.Used.MilliCPU, have.MilliCPU}, {"memory", a.Used.Memory, have.Memory}}
-	if have.Ephemeral > 0 || a.Used.Ephemeral > 0 {
-		rows = append(rows, resourceRow{"ephemeral-storage", a.Used.Ephemeral, have.Ephemeral})
+func (e *NodeExplanation) resourceRows() []resourceRow {
+	allocatable := &e.Node.Allocatable
+	rows := []resourceRow{{"cpu", e.Used.MilliCPU, allocatable.MilliCPU}, {"memory", e.Used.Memory, allocatable.Memory}}
+	if allocatable.Ephemeral > 0 || e.Used.Ephemeral > 0 {
+		rows = append(rows, resourceRow{"ephemeral-storage", e.Used.Ephemeral, allocatable.Ephemeral})
 	}
-	for _, sc := range have.Scalars {
-		rows = append(rows, resourceRow{sc.Name, a.Used.Scalar(sc.Name), sc.Amount})
+	for _, sc := range allocatable.Scalars {
+		rows = append(rows, resourceRow{sc.Name, e.Used.Scalar(sc.Name), sc.Amount})
 	}
-	return append(rows, resourceRow{"pods", int64(len(a.Pods)), a.Node.AllocatablePods})
+	return append(rows, resourceRow{"pods", int64(len(e.Pods)), e.Node.AllocatablePods})
 }
 
-func (a *NodeExplanation) writeResources(b *strings.Builder) {
+func (e *NodeExplanation) writeResources(b *strings.Builder) {
 	b.WriteString("\n")
 	t := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(t, "RESOURCE\tREQUESTED\tALLOCATABLE\tFREE\tUSED")
-	for _, r := range a.resourceRows() {
+	for _, r := range e.resourceRows() {
 		share := "-"
-		if r.have > 0 {
-			share = fmt.Sprintf("%d%%", 100*r.used/r.have)
+		if r.allocatable > 0 {
+			share = fmt.Sprintf("%d%%", 100*r.requested/r.allocatable)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.name, FormatQuantity(r.name, r.used), FormatQuantity(r.name, r.have), FormatQuantity(r.name, r.have-r.used), share)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.name, FormatQuantity(r.name, r.requested), FormatQuantity(r.name, r.allocatable), FormatQuantity(r.name, r.allocatable-r.requested), share)
 	}
 	_ = t.Flush()
 }
 
-func (a *NodeExplanation) writePods(b *strings.Builder, o TextOptions) {
-	if len(a.Pods) == 0 {
+func (e *NodeExplanation) writePods(b *strings.Builder, o TextOptions) {
+	if len(e.Pods) == 0 {
 		b.WriteString("\nno pods\n")
 		return
 	}
 	b.WriteString("\n")
 	t := table.New(table.Columns("POD", "PRIORITY", "CPU", "MEMORY", "STATE"), table.WideColumns("EPHEMERAL-STORAGE", "OWNER"))
-	shown := o.limited(len(a.Pods))
-	for _, p := range a.Pods[:shown] {
+	shown := o.limited(len(e.Pods))
+	for _, p := range e.Pods[:shown] {
 		r, owner := &p.Spec.Requests, "-"
 		if p.Owner.Kind != "" {
 			owner = p.Owner.Kind + "/" + p.Owner.Name
@@ -93,7 +93,7 @@ func (a *NodeExplanation) writePods(b *strings.Builder, o TextOptions) {
 			FormatQuantity("ephemeral-storage", r.Ephemeral), owner)
 	}
 	_ = t.Write(b, o.Wide)
-	if more := len(a.Pods) - shown; more > 0 {
+	if more := len(e.Pods) - shown; more > 0 {
 		fmt.Fprintf(b, "and %d smaller ones (--pods shows all)\n", more)
 	}
 }
@@ -111,14 +111,14 @@ func podState(p *model.Pod) string {
 }
 
 // writeReservations writes nominated pods and Holds.
-func (a *NodeExplanation) writeReservations(b *strings.Builder, now time.Time) {
-	if len(a.Nominated)+len(a.Holds) > 0 {
+func (e *NodeExplanation) writeReservations(b *strings.Builder, now time.Time) {
+	if len(e.Nominated)+len(e.Holds) > 0 {
 		b.WriteString("\n")
 	}
-	for _, p := range a.Nominated {
+	for _, p := range e.Nominated {
 		fmt.Fprintf(b, "reserved for nominated pod %s (priority %d)\n", p.Key(), p.Spec.Priority)
 	}
-	for _, h := range a.Holds {
+	for _, h := range e.Holds {
 		owner := fmt.Sprintf("the pods of %s %s/%s", h.Owner.Kind, h.Namespace, h.Owner.Name)
 		if h.Type == model.Avoid {
 			fmt.Fprintf(b, "avoided by %s, for %s, after %d displacements for %s (hold %s)\n", owner, ageOf(h.Until, now), h.Count, h.Cause, h.Name)
@@ -129,8 +129,8 @@ func (a *NodeExplanation) writeReservations(b *strings.Builder, now time.Time) {
 }
 
 // writePending writes the pending pods that fit, and why others do not.
-func (a *NodeExplanation) writePending(b *strings.Builder, all bool) {
-	if len(a.Fits) == 0 && len(a.Rejected) == 0 {
+func (e *NodeExplanation) writePending(b *strings.Builder, all bool) {
+	if len(e.Fits) == 0 && len(e.Rejected) == 0 {
 		b.WriteString("\nno pending pods\n")
 		return
 	}
@@ -138,17 +138,17 @@ func (a *NodeExplanation) writePending(b *strings.Builder, all bool) {
 	if all {
 		limit = 1 << 30
 	}
-	if len(a.Fits) > 0 {
-		fmt.Fprintf(b, "\n%d pending pods fit: %s\n", len(a.Fits), abbreviate(a.Fits, limit))
+	if len(e.Fits) > 0 {
+		fmt.Fprintf(b, "\n%d pending pods fit: %s\n", len(e.Fits), abbreviate(e.Fits, limit))
 	} else {
-		fmt.Fprintf(b, "\nnone of %d pending pods fit\n", len(a.Rejected))
+		fmt.Fprintf(b, "\nnone of %d pending pods fit\n", len(e.Rejected))
 	}
-	if len(a.Rejected) > 0 {
+	if len(e.Rejected) > 0 {
 		b.WriteString("rejected\n")
 	}
 	// groupNodes groups by node; here pods take the place of nodes.
-	records := make([]decision.NodeRecord, len(a.Rejected))
-	for i, r := range a.Rejected {
+	records := make([]decision.NodeRecord, len(e.Rejected))
+	for i, r := range e.Rejected {
 		records[i] = decision.NodeRecord{Name: r.Pod, Verdict: r.Verdict}
 	}
 	for _, g := range groupNodes(records) {
@@ -158,8 +158,8 @@ func (a *NodeExplanation) writePending(b *strings.Builder, all bool) {
 		}
 		fmt.Fprintf(b, "  %s: %s: %s\n", abbreviate(names, limit), pluginText(g.plugin), g.text())
 	}
-	if a.NotEvaluated > 0 {
-		fmt.Fprintf(b, "  %d more pods were not evaluated\n", a.NotEvaluated)
+	if e.NotEvaluated > 0 {
+		fmt.Fprintf(b, "  %d more pods were not evaluated\n", e.NotEvaluated)
 	}
 }
 

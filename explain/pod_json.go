@@ -9,27 +9,27 @@ import (
 
 // JSON returns the explanation as JSON, in the schema of conformance/scheduling's `expect`
 // with additional fields. The names of fields are stable.
-func (a *PodExplanation) JSON() ([]byte, error) {
-	v := explanationView{recordView: newRecordView(a.Record, a.Node), NodeUnknown: a.NodeMissing, Problems: a.Problems, Nominated: a.Nominated, TerminatingVictims: keys(a.TerminatingVictims), Extenders: a.Extenders}
-	waiting := a.Node == "" && (a.Record.Outcome == decision.Infeasible || a.Record.Outcome == decision.Gated)
-	if waiting {
-		for _, w := range RequeueTriggers(a.Record.UnschedulablePlugins) {
-			v.RequeueTriggers = append(v.RequeueTriggers, triggerView{w.Plugin.String(), w.Events})
+func (e *PodExplanation) JSON() ([]byte, error) {
+	v := explanationView{recordView: newRecordView(e.Record, e.Node), NodeUnknown: e.NodeMissing, Problems: e.Problems, Nominated: e.Nominated, TerminatingVictims: keys(e.TerminatingVictims), ExtendersNotCalled: e.Extenders}
+	pending := e.Node == "" && (e.Record.Outcome == decision.Infeasible || e.Record.Outcome == decision.Gated)
+	if pending {
+		for _, trigger := range RequeueTriggers(e.Record.UnschedulablePlugins) {
+			v.RequeueTriggers = append(v.RequeueTriggers, triggerView{trigger.Plugin.String(), trigger.Events})
 		}
 	}
-	if p := a.Preemption; p != nil {
+	if p := e.Preemption; p != nil {
 		v.Preemption = &preemptionView{Outcome: preemptionOutcomeNames[p.Outcome], Node: p.Node, Victims: keys(p.Victims), Violations: p.Violations, Error: p.Error}
 	}
-	if a.Suggestions != nil {
-		v.Suggestions, v.Trials = []suggestionView{}, &a.Suggestions.Trials
-		for i := range a.Suggestions.Suggestions {
-			v.Suggestions = append(v.Suggestions, newSuggestionView(a.Pod, &a.Suggestions.Suggestions[i]))
+	if e.Suggestions != nil {
+		v.Suggestions, v.Trials = []suggestionView{}, &e.Suggestions.Trials
+		for i := range e.Suggestions.Suggestions {
+			v.Suggestions = append(v.Suggestions, newSuggestionView(e.Pod, &e.Suggestions.Suggestions[i]))
 		}
-		for i := range a.Suggestions.VerdictsWhenEmpty {
-			v.EmptyNodes = append(v.EmptyNodes, newNodeView(&a.Suggestions.VerdictsWhenEmpty[i]))
+		for i := range e.Suggestions.VerdictsWhenEmpty {
+			v.EmptyNodes = append(v.EmptyNodes, newNodeView(&e.Suggestions.VerdictsWhenEmpty[i]))
 		}
 	}
-	v.UID, v.Decisions = a.uid(), slices.Concat(decisionsByUID(a.Decisions, a.uid())...)
+	v.UID, v.Decisions = e.uid(), slices.Concat(decisionsByUID(e.Decisions, e.uid())...)
 	return json.MarshalIndent(v, "", "  ")
 }
 

@@ -15,7 +15,7 @@ type explanationView struct {
 	Problems           []string           `json:"problems,omitempty"`    // reported by the node
 	Nominated          string             `json:"nominatedNode,omitempty"`
 	TerminatingVictims []string           `json:"terminatingVictims,omitempty"`
-	Extenders          bool               `json:"extendersNotCalled,omitempty"`
+	ExtendersNotCalled bool               `json:"extendersNotCalled,omitempty"`
 	RequeueTriggers    []triggerView      `json:"requeueTriggers,omitempty"`
 	Preemption         *preemptionView    `json:"preemption,omitempty"`
 	Suggestions        []suggestionView   `json:"suggestions,omitempty"` // cheapest first
@@ -52,38 +52,38 @@ type suggestionView struct {
 
 // changeView has the fields that the kind of change uses; see engine/remediation.
 type changeView struct {
-	Kind       string            `json:"kind"`
-	Node       string            `json:"node,omitempty"`
-	Pod        string            `json:"pod,omitempty"`
-	Priority   *int32            `json:"priority,omitempty"`
-	Preempts   bool              `json:"preemptible,omitempty"`
-	Key        string            `json:"key,omitempty"`
-	Value      string            `json:"value,omitempty"`
-	Amount     int64             `json:"amount,omitempty"` // thousandths of a core, bytes or counts; or the number of a term
-	Constraint int               `json:"constraint,omitempty"`
-	Taint      string            `json:"taint,omitempty"`
-	Labels     map[string]string `json:"labels,omitempty"`
+	Kind        string            `json:"kind"`
+	Node        string            `json:"node,omitempty"`
+	Pod         string            `json:"pod,omitempty"`
+	Priority    *int32            `json:"priority,omitempty"`
+	Preemptible bool              `json:"preemptible,omitempty"`
+	Key         string            `json:"key,omitempty"`
+	Value       string            `json:"value,omitempty"`
+	Amount      int64             `json:"amount,omitempty"` // thousandths of a core, bytes or counts; or the number of a term
+	Constraint  int               `json:"constraint,omitempty"`
+	Taint       string            `json:"taint,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
 }
 
 func newSuggestionView(pod *model.Pod, r *remediation.Suggestion) suggestionView {
 	v := suggestionView{Message: SuggestionText(pod, r), Node: r.Node, Cost: r.Cost, Untried: r.Untried}
 	for i := range r.Changes {
 		c := &r.Changes[i]
-		w := changeView{Kind: c.Kind.String(), Node: c.Node, Key: c.Key, Value: c.Value, Amount: c.Amount, Constraint: c.Index}
+		view := changeView{Kind: c.Kind.String(), Node: c.Node, Key: c.Key, Value: c.Value, Amount: c.Amount, Constraint: c.Index}
 		if c.Pod != nil {
 			priority := c.Pod.Spec.Priority
-			w.Pod, w.Priority, w.Preempts = c.Pod.Key(), &priority, remediation.Preemptible(pod, c.Pod)
+			view.Pod, view.Priority, view.Preemptible = c.Pod.Key(), &priority, remediation.Preemptible(pod, c.Pod)
 		}
 		if c.Taint.Key != "" {
-			w.Taint = taintText(&c.Taint)
+			view.Taint = taintText(&c.Taint)
 		}
 		for _, l := range c.Labels {
-			if w.Labels == nil {
-				w.Labels = map[string]string{}
+			if view.Labels == nil {
+				view.Labels = map[string]string{}
 			}
-			w.Labels[l.Key] = l.Value
+			view.Labels[l.Key] = l.Value
 		}
-		v.Changes = append(v.Changes, w)
+		v.Changes = append(v.Changes, view)
 	}
 	return v
 }

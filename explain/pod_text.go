@@ -10,36 +10,36 @@ import (
 )
 
 // Text writes the explanation as text: the outcome, rejections by plugin with the smallest
-// shortage first, requeue triggers, suggestions and scores. all names every rejected node.
-func (a *PodExplanation) Text(w io.Writer, all bool) error {
-	rec := a.Record
+// shortage first, requeue triggers, suggestions and scores. If all is set, it lists every rejected node.
+func (e *PodExplanation) Text(w io.Writer, all bool) error {
+	rec := e.Record
 	var b strings.Builder
 	b.WriteString("pod " + rec.Pod)
-	if a.Node != "" {
-		b.WriteString(", bound to " + a.Node)
-		if a.NodeMissing {
+	if e.Node != "" {
+		b.WriteString(", bound to " + e.Node)
+		if e.NodeMissing {
 			b.WriteString(", which does not exist: the pod does not run, and is not rescheduled")
 		}
 	}
 	b.WriteString("\n")
-	for _, problem := range a.Problems {
+	for _, problem := range e.Problems {
 		b.WriteString("node problem: " + oneLine(problem) + "\n")
 	}
 	b.WriteString(headline(rec) + "\n")
-	if a.Extenders {
+	if e.Extenders {
 		b.WriteString("the scheduler also calls extenders for this pod; they were not called here\n")
 	}
-	writeNomination(&b, a)
+	writeNomination(&b, e)
 	writeRejections(&b, rec.Nodes, all)
-	if a.Node == "" && (rec.Outcome == decision.Infeasible || rec.Outcome == decision.Gated) {
-		writePreemption(&b, a.Preemption)
+	if e.Node == "" && (rec.Outcome == decision.Infeasible || rec.Outcome == decision.Gated) {
+		writePreemption(&b, e.Preemption)
 		writeRequeueTriggers(&b, rec.UnschedulablePlugins)
-		writeSuggestions(&b, a)
+		writeSuggestions(&b, e)
 	}
-	writeScores(&b, rec, a.Node)
-	if len(a.Decisions) > 0 {
+	writeScores(&b, rec, e.Node)
+	if len(e.Decisions) > 0 {
 		b.WriteString("\n")
-		writeDecisions(&b, a.Decisions, a.uid())
+		writeDecisions(&b, e.Decisions, e.uid())
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -100,11 +100,11 @@ func headline(rec *decision.Record) string {
 		return "error: " + rec.Error
 	}
 	if rec.PreFilter != nil {
-		by := ""
+		plugin := ""
 		if rec.PreFilter.Plugin != decision.NoPlugin {
-			by = " (" + rec.PreFilter.Plugin.String() + ")"
+			plugin = " (" + rec.PreFilter.Plugin.String() + ")"
 		}
-		return "unschedulable on any node: " + decision.JoinReasons(rec.PreFilter.Reasons) + by
+		return "unschedulable on any node: " + decision.JoinReasons(rec.PreFilter.Reasons) + plugin
 	}
 	fit := 0
 	for i := range rec.Nodes {

@@ -13,12 +13,12 @@ import (
 	"github.com/berthproject/berth/engine/preemption"
 )
 
-func short(node string, want, used, have int64) decision.NodeRecord {
+func insufficientCPU(node string, want, used, have int64) decision.NodeRecord {
 	return decision.NodeRecord{Name: node, Verdict: decision.Verdict{Plugin: decision.NodeResourcesFit, Code: decision.Unschedulable,
 		Reasons: []decision.Reason{{Kind: decision.ReasonInsufficient, Subject: "cpu", Want: want, Used: used, Have: have}}}}
 }
 
-func text(t *testing.T, rec *decision.Record, node string) string {
+func recordText(t *testing.T, rec *decision.Record, node string) string {
 	t.Helper()
 	var b strings.Builder
 	if err := (&PodExplanation{Record: rec, Node: node}).Text(&b, false); err != nil {
@@ -27,9 +27,9 @@ func text(t *testing.T, rec *decision.Record, node string) string {
 	return b.String()
 }
 
-func TestNearestMissesComeFirst(t *testing.T) {
+func TestSmallestShortageComesFirst(t *testing.T) {
 	rec := &decision.Record{Pod: "default/web", Outcome: decision.Infeasible, Nodes: []decision.NodeRecord{
-		short("n1", 500, 3900, 4000), short("n7", 500, 3800, 4000), short("n8", 9000, 0, 4000),
+		insufficientCPU("n1", 500, 3900, 4000), insufficientCPU("n7", 500, 3800, 4000), insufficientCPU("n8", 9000, 0, 4000),
 		{Name: "n9", Verdict: decision.Verdict{Plugin: decision.TaintToleration, Code: decision.UnschedulableAndUnresolvable,
 			Reasons: []decision.Reason{{Kind: decision.ReasonTaint, Subject: "gpu=true:NoSchedule"}}}},
 	}}
@@ -45,7 +45,7 @@ NodeResourcesFit rejects 3 nodes
     n1: needs 400m more cpu (requests 500m, free 100m)
   n8: cpu can never fit: requests 9, the node has 4 in all
 `
-	if got, _, _ := strings.Cut(text(t, rec, ""), "\nThe pod is tried"); got != want {
+	if got, _, _ := strings.Cut(recordText(t, rec, ""), "\nThe pod is tried"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
@@ -53,26 +53,26 @@ NodeResourcesFit rejects 3 nodes
 func TestManyNodesAreGrouped(t *testing.T) {
 	rec := &decision.Record{Pod: "a/b", Outcome: decision.Infeasible}
 	for i := range 40 {
-		rec.Nodes = append(rec.Nodes, short(fmt.Sprintf("n%02d", i), 1000, int64(i/10), 500))
+		rec.Nodes = append(rec.Nodes, insufficientCPU(fmt.Sprintf("n%02d", i), 1000, int64(i/10), 500))
 	}
-	got := text(t, rec, "")
+	got := recordText(t, rec, "")
 	for _, want := range []string{"NodeResourcesFit rejects 40 nodes", "n00, n01, n02, n03, n04, n05 and 34 more: cpu can never fit"} {
 		if !strings.Contains(got, want) {
-			t.Errorf("%q is missing in\n%s", want, got)
+			t.Errorf("want %q in\n%s", want, got)
 		}
 	}
 	for i := range 20 {
-		rec.Nodes = append(rec.Nodes, short(fmt.Sprintf("m%02d", i), 1000, int64(i+1), 1000))
+		rec.Nodes = append(rec.Nodes, insufficientCPU(fmt.Sprintf("m%02d", i), 1000, int64(i+1), 1000))
 	}
-	got = text(t, rec, "")
+	got = recordText(t, rec, "")
 	for _, want := range []string{"rejects 60 nodes", "20 nodes: need 1m to 20m more cpu (requests 1)", "    m02: needs 3m", "and 17 more with a larger shortage"} {
 		if !strings.Contains(got, want) {
-			t.Errorf("%q is missing in\n%s", want, got)
+			t.Errorf("want %q in\n%s", want, got)
 		}
 	}
 	var b strings.Builder
 	if err := (&PodExplanation{Record: rec}).Text(&b, true); err != nil || !strings.Contains(b.String(), "    m19: needs 20m") || strings.Contains(b.String(), "more,") {
-		t.Errorf("%v: not all nodes are in\n%s", err, b.String())
+		t.Errorf("error %v, want all nodes in\n%s", err, b.String())
 	}
 }
 
@@ -85,10 +85,10 @@ func TestScoreTable(t *testing.T) {
 		}
 		rec.Nodes = append(rec.Nodes, n)
 	}
-	got := text(t, rec, "n19")
+	got := recordText(t, rec, "n19")
 	lines := strings.Split(got, "\n")
 	if !strings.HasPrefix(lines[4], "n03 *") || !strings.Contains(got, "n19 (here)") || !strings.Contains(got, "2 nodes have the same total") {
-		t.Errorf("got\n%s", got)
+		t.Errorf("want n03 first, n19 as the pod's node and 2 equal totals in\n%s", got)
 	}
 }
 
@@ -98,14 +98,14 @@ func TestFormatQuantity(t *testing.T) {
 		"-1Gi": FormatQuantity("memory", -1<<30), "7": FormatQuantity("nvidia.com/gpu", 7), "0": FormatQuantity("memory", 0),
 	} {
 		if got != want {
-			t.Errorf("%s, want %s", got, want)
+			t.Errorf("got %s, want %s", got, want)
 		}
 	}
 }
 
 func TestJSONSchema(t *testing.T) {
 	rec := &decision.Record{Pod: "a/b", Outcome: decision.Scheduled, Choice: "n", Top: []string{"n"}, Nodes: []decision.NodeRecord{
-		short("m", 500, 0, 400), {Name: "n", Total: 0, Scores: []decision.Score{{Plugin: decision.ImageLocality}}}}}
+		insufficientCPU("m", 500, 0, 400), {Name: "n", Total: 0, Scores: []decision.Score{{Plugin: decision.ImageLocality}}}}}
 	data, err := (&PodExplanation{Record: rec}).JSON()
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ func TestJSONSchema(t *testing.T) {
 	}
 	m, n := got.Nodes[0], got.Nodes[1]
 	if got.Outcome != "scheduled" || m["feasible"] != false || m["code"] != "Unschedulable" || n["total"] != 0.0 || n["scores"].(map[string]any)["ImageLocality"] != 0.0 {
-		t.Errorf("%s", data)
+		t.Errorf("want a rejected and a feasible node with a total of 0 in %s", data)
 	}
 }
 
@@ -144,7 +144,7 @@ func TestExplainPodOnMissingNode(t *testing.T) {
 		pod := &model.Pod{Namespace: "a", Name: "b", UID: "u", NodeName: node, Spec: &model.PodSpec{SchedulerName: p.Name()}}
 		var b strings.Builder
 		if err := ExplainPod(s, p, 1, preemption.Options{}, pod).Text(&b, false); err != nil || !strings.Contains(b.String(), want) {
-			t.Errorf("%v: %q is not in\n%s", err, want, b.String())
+			t.Errorf("error %v, want %q in\n%s", err, want, b.String())
 		}
 	}
 }

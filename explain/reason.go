@@ -72,7 +72,7 @@ func formatBytes(n int64) string {
 // shortage returns the missing fraction of the requested resources as a measure of how
 // close a verdict is to success; verdicts without numbers come last.
 func shortage(v *decision.Verdict) float64 {
-	worst := 0.0
+	largest := 0.0
 	for i := range v.Reasons {
 		r := &v.Reasons[i]
 		if r.Kind != decision.ReasonInsufficient || r.Want == 0 {
@@ -81,7 +81,7 @@ func shortage(v *decision.Verdict) float64 {
 		if r.Want > r.Have {
 			return 2
 		}
-		worst = max(worst, float64(r.Want-(r.Have-r.Used))/float64(r.Want))
+		largest = max(largest, float64(r.Want-(r.Have-r.Used))/float64(r.Want))
 	}
-	return worst
+	return largest
 }

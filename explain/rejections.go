@@ -17,21 +17,21 @@ const (
 // writeRejections writes the rejected nodes by plugin in groups, smallest shortage first.
 // all writes every node.
 func writeRejections(b *strings.Builder, nodes []decision.NodeRecord, all bool) {
-	gs := groupNodes(nodes)
-	for i := 0; i < len(gs); {
+	groups := groupNodes(nodes)
+	for i := 0; i < len(groups); {
 		end, count := i, 0
-		for ; end < len(gs) && gs[end].plugin == gs[i].plugin; end++ {
-			count += len(gs[end].records)
+		for ; end < len(groups) && groups[end].plugin == groups[i].plugin; end++ {
+			count += len(groups[end].records)
 		}
-		fmt.Fprintf(b, "\n%s rejects %s\n", pluginText(gs[i].plugin), nodeCountText(count))
+		fmt.Fprintf(b, "\n%s rejects %s\n", pluginText(groups[i].plugin), nodeCountText(count))
 		shown := end
 		if !all && end-i > maxGroups {
 			shown = i + maxGroups
 		}
 		remaining := count
 		for k := i; k < shown; k++ {
-			remaining -= len(gs[k].records)
-			gs[k].write(b, all)
+			remaining -= len(groups[k].records)
+			groups[k].write(b, all)
 		}
 		if remaining > 0 {
 			fmt.Fprintf(b, "  and %s for %d more reasons (--nodes shows all)\n", nodeCountText(remaining), end-shown)
@@ -47,7 +47,7 @@ func (g *nodeGroup) write(b *strings.Builder, all bool) {
 	for i, n := range g.records {
 		names[i] = n.Name
 	}
-	if len(names) == 1 || g.sameText() && !all {
+	if len(names) == 1 || g.hasEqualText() && !all {
 		fmt.Fprintf(b, "  %s: %s\n", abbreviate(names, maxNames), g.text())
 		return
 	}
@@ -61,11 +61,11 @@ func (g *nodeGroup) write(b *strings.Builder, all bool) {
 	}
 }
 
-func pluginText(r decision.Plugin) string {
-	if r == decision.PreFilterResult {
+func pluginText(plugin decision.Plugin) string {
+	if plugin == decision.PreFilterResult {
 		return "The pod's node names"
 	}
-	return r.String()
+	return plugin.String()
 }
 
 func verdictText(v *decision.Verdict) string {

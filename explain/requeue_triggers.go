@@ -45,9 +45,9 @@ type RequeueTrigger struct {
 // RequeueTriggers returns the events that requeue a pod, by plugin.
 func RequeueTriggers(rejectedBy decision.PluginSet) []RequeueTrigger {
 	var out []RequeueTrigger
-	for r := decision.SchedulingGates; r < decision.NumPlugins; r++ {
-		if rejectedBy.Has(r) {
-			out = append(out, RequeueTrigger{Plugin: r, Events: eventTexts(plugins.Events(r))})
+	for p := decision.SchedulingGates; p < decision.NumPlugins; p++ {
+		if rejectedBy.Has(p) {
+			out = append(out, RequeueTrigger{Plugin: p, Events: eventTexts(plugins.Events(p))})
 		}
 	}
 	return out
@@ -66,9 +66,9 @@ func eventTexts(c decision.ClusterEvents) []string {
 // writeRequeueTriggers writes the events that requeue a pod.
 func writeRequeueTriggers(b *strings.Builder, rejectedBy decision.PluginSet) {
 	b.WriteString("\nThe pod is tried again when it is updated, or\n")
-	for _, w := range RequeueTriggers(rejectedBy) {
-		if len(w.Events) > 0 {
-			b.WriteString("  " + strings.Join(w.Events, ", ") + " (" + pluginText(w.Plugin) + ")\n")
+	for _, trigger := range RequeueTriggers(rejectedBy) {
+		if len(trigger.Events) > 0 {
+			b.WriteString("  " + strings.Join(trigger.Events, ", ") + " (" + pluginText(trigger.Plugin) + ")\n")
 		}
 	}
 	b.WriteString("  5 minutes have passed\n")

@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/order"
 )
 
 // maxRows is the number of rows of the score table.
@@ -35,7 +36,7 @@ func writeScores(b *strings.Builder, rec *decision.Record, node string) {
 	}
 	slices.Sort(plugins)
 	slices.SortStableFunc(rows, func(x, y *decision.NodeRecord) int {
-		return cmp.Or(cmp.Compare(y.Total, x.Total), compareBool(y.Name == rec.Choice, x.Name == rec.Choice), cmp.Compare(x.Name, y.Name))
+		return cmp.Or(cmp.Compare(y.Total, x.Total), order.TrueFirst(x.Name == rec.Choice, y.Name == rec.Choice), cmp.Compare(x.Name, y.Name))
 	})
 	b.WriteString("\n")
 	t := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
@@ -63,25 +64,15 @@ func writeScores(b *strings.Builder, rec *decision.Record, node string) {
 	b.WriteString("\n")
 }
 
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
-}
-
 func writeScoreRow(w io.Writer, n *decision.NodeRecord, plugins []decision.Plugin, choice, node string) {
-	mark := ""
+	suffix := ""
 	if n.Name == choice {
-		mark = " *"
+		suffix = " *"
 	}
 	if n.Name == node {
-		mark += " (here)"
+		suffix += " (here)"
 	}
-	fmt.Fprintf(w, "%s%s\t%d", n.Name, mark, n.Total)
+	fmt.Fprintf(w, "%s%s\t%d", n.Name, suffix, n.Total)
 	for _, r := range plugins {
 		points := int64(0)
 		for _, s := range n.Scores {

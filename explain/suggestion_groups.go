@@ -13,14 +13,14 @@ import (
 // each group.
 func groupEqual(list []remediation.Suggestion) [][]*remediation.Suggestion {
 	var out [][]*remediation.Suggestion
-	at := map[string]int{}
+	indexes := map[string]int{}
 	for i := range list {
 		key := list[i].GroupKey()
-		if k, ok := at[key]; ok && key != "" {
+		if k, ok := indexes[key]; ok && key != "" {
 			out[k] = append(out[k], &list[i])
 			continue
 		}
-		at[key] = len(out)
+		indexes[key] = len(out)
 		out = append(out, []*remediation.Suggestion{&list[i]})
 	}
 	return out

@@ -8,8 +8,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// alike returns equal nodes with a pod of 200m cpu each.
-func alike(nodes int, memory int64) []any {
+// equalNodes returns equal nodes with a pod of 200m cpu each.
+func equalNodes(nodes int, memory int64) []any {
 	var out []any
 	for i := range nodes {
 		n := fmt.Sprintf("n%02d", i+1)
@@ -23,28 +23,28 @@ func alike(nodes int, memory int64) []any {
 // TestEqualSuggestionsAreGrouped checks that suggestions for equal nodes are reported
 // once.
 func TestEqualSuggestionsAreGrouped(t *testing.T) {
-	misfit := func() *model.Pod { return pod("misfit", "", 0, 3900) }
-	got := answerText(t, ask(t, misfit(), alike(3, 0)...))
+	largePod := func() *model.Pod { return pod("misfit", "", 0, 3900) }
+	got := explanationText(t, explain(t, largePod(), equalNodes(3, 0)...))
 	for _, want := range []string{"\n  free 100m cpu on n01, n02 or n03\n", "\n  add a node like n01, n02 or n03\n"} {
 		if !strings.Contains(got, want) {
-			t.Errorf("%q is not in\n%s", want, got)
+			t.Errorf("want %q in\n%s", want, got)
 		}
 	}
-	a := ask(t, misfit(), alike(10, 0)...)
-	got = answerText(t, a)
+	e := explain(t, largePod(), equalNodes(10, 0)...)
+	got = explanationText(t, e)
 	for _, want := range []string{"free 100m cpu on n01, n02, n03, n04, n05 or n06 (4 more nodes with the same verdict were not tried)\n", "add a node like n01, n02, n03, n04, n05 or n06 (4 more"} {
 		if !strings.Contains(got, want) {
-			t.Errorf("%q is not in\n%s", want, got)
+			t.Errorf("want %q in\n%s", want, got)
 		}
 	}
-	data, err := a.JSON()
+	data, err := e.JSON()
 	if err != nil || strings.Count(string(data), `"message": "free 100m cpu on n`) != 6 || !strings.Contains(string(data), `"similarNodesNotTried": 4`) {
-		t.Errorf("%v: %s", err, data)
+		t.Errorf("error %v, want 6 suggestions and 4 nodes not tried in %s", err, data)
 	}
-	both := misfit()
-	both.Spec.Requests.Memory = 8 * gib
-	if got := answerText(t, ask(t, both, alike(2, gib)...)); !strings.Contains(got, "\n  free 100m cpu on n01 and free 1Gi memory on n01; or the same on n02\n") {
-		t.Errorf("said\n%s", got)
+	cpuAndMemory := largePod()
+	cpuAndMemory.Spec.Requests.Memory = 8 * gib
+	if got := explanationText(t, explain(t, cpuAndMemory, equalNodes(2, gib)...)); !strings.Contains(got, "\n  free 100m cpu on n01 and free 1Gi memory on n01; or the same on n02\n") {
+		t.Errorf("want one suggestion for both nodes in\n%s", got)
 	}
 }
 
@@ -53,7 +53,7 @@ func TestEqualSuggestionsAreGrouped(t *testing.T) {
 func TestLargerNodeSuggestion(t *testing.T) {
 	huge := pod("huge", "", 0, 9900)
 	huge.Spec.Requests.Memory = 8 * gib
-	if got := answerText(t, ask(t, huge, node("n1", nil))); !strings.Contains(got, "\n  add a node like n1, but with 9900m cpu\n") {
-		t.Errorf("said\n%s", got)
+	if got := explanationText(t, explain(t, huge, node("n1", nil))); !strings.Contains(got, "\n  add a node like n1, but with 9900m cpu\n") {
+		t.Errorf("want a node with 9900m cpu in\n%s", got)
 	}
 }

@@ -19,7 +19,7 @@ func TestWideColumns(t *testing.T) {
 		{"queue", func(b *strings.Builder, o TextOptions) error {
 			return QueueText(b, []PendingPod{{Pod: "a/p", Scheduler: "gpu-scheduler", State: PendingNominated, Nominated: "n7"}}, o)
 		}, []string{"SCHEDULER", "NOMINATED NODE", "gpu-scheduler"}},
-		{"evictions", func(b *strings.Builder, o TextOptions) error { return EvictionsText(b, displacedBy(), o) },
+		{"evictions", func(b *strings.Builder, o TextOptions) error { return EvictionsText(b, testDisplacements(), o) },
 			[]string{"OWNER", "DELETED AFTER", "MESSAGE", "ReplicaSet/web", "The node was low on resource: memory."}},
 		{"zones", func(b *strings.Builder, o TextOptions) error { return ZonesText(b, zones, o) },
 			[]string{"LAST TAINT", "SINCE", "TAINT AT", displacedAt.Format(time.RFC3339)}},

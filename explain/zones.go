@@ -12,7 +12,7 @@ import (
 
 // Zones are the failure domains of a cluster with their unready nodes.
 type Zones struct {
-	// AllUnready: no zone has a ready node, so no node is tainted.
+	// AllUnready reports whether no zone has a ready node. Then no node is tainted.
 	AllUnready bool   `json:"allUnready"`
 	Zones      []Zone `json:"zones"`
 }
@@ -23,11 +23,11 @@ type Zone struct {
 	State string `json:"state"`
 	Nodes int    `json:"nodes"` // nodes that count for the state
 	Ready int    `json:"ready"`
-	// EverySeconds is the interval of NoExecute taints; 0: no taints, for Reason.
-	EverySeconds float64       `json:"taintIntervalSeconds"`
-	Reason       string        `json:"reason,omitempty"`
-	LastTaint    time.Time     `json:"lastTaint,omitzero"`
-	UnreadyNodes []UnreadyNode `json:"unreadyNodes,omitempty"`
+	// TaintIntervalSeconds is the interval of NoExecute taints. If it is 0, no node is tainted, for Reason.
+	TaintIntervalSeconds float64       `json:"taintIntervalSeconds"`
+	Reason               string        `json:"reason,omitempty"`
+	LastTaint            time.Time     `json:"lastTaint,omitzero"`
+	UnreadyNodes         []UnreadyNode `json:"unreadyNodes,omitempty"`
 }
 
 // UnreadyNode is a node that is not ready: it has a NoExecute taint, or waits for it.
@@ -46,23 +46,23 @@ func ZonesOf(nodes []nodelifecycle.Node, o nodelifecycle.Options, now time.Time)
 	for i := range nodes {
 		byName[nodes[i].Name] = &nodes[i]
 	}
-	zones, allDown := nodelifecycle.ComputeZones(nodes, o, now)
-	out := &Zones{AllUnready: allDown, Zones: []Zone{}}
+	zones, allUnready := nodelifecycle.ComputeZones(nodes, o, now)
+	out := &Zones{AllUnready: allUnready, Zones: []Zone{}}
 	for i := range zones {
 		z := &zones[i]
-		to := Zone{Name: z.Name, State: z.State.String(), Nodes: z.Nodes, Ready: z.Ready, EverySeconds: z.TaintInterval.Seconds(), LastTaint: z.LastTainted}
+		zone := Zone{Name: z.Name, State: z.State.String(), Nodes: z.Nodes, Ready: z.Ready, TaintIntervalSeconds: z.TaintInterval.Seconds(), LastTaint: z.LastTainted}
 		if z.TaintInterval == 0 {
-			to.Reason = noRateReason(z, o, allDown)
+			zone.Reason = noRateReason(z, o, allUnready)
 		}
 		for _, name := range z.Tainted {
-			to.UnreadyNodes = append(to.UnreadyNodes, newUnreadyNode(byName[name]))
+			zone.UnreadyNodes = append(zone.UnreadyNodes, newUnreadyNode(byName[name]))
 		}
 		for p, queued := range z.Queue {
 			n := newUnreadyNode(byName[queued.Node])
 			n.QueuePosition, n.TaintAt = p+1, queued.TaintAt
-			to.UnreadyNodes = append(to.UnreadyNodes, n)
+			zone.UnreadyNodes = append(zone.UnreadyNodes, n)
 		}
-		out.Zones = append(out.Zones, to)
+		out.Zones = append(out.Zones, zone)
 	}
 	return out
 }
@@ -77,9 +77,9 @@ func newUnreadyNode(n *nodelifecycle.Node) UnreadyNode {
 }
 
 // noRateReason returns why no node of a zone is tainted.
-func noRateReason(z *nodelifecycle.Zone, o nodelifecycle.Options, allDown bool) string {
+func noRateReason(z *nodelifecycle.Zone, o nodelifecycle.Options, allUnready bool) string {
 	switch {
-	case allDown:
+	case allUnready:
 		return "no zone has a ready node"
 	case z.State == nodelifecycle.PartialDisruption && z.Nodes <= o.LargeZone:
 		return fmt.Sprintf("%d nodes or fewer, and %.0f %% or more are not ready", o.LargeZone, 100*o.UnhealthyFactor)
@@ -100,12 +100,12 @@ func ZonesText(w io.Writer, zones *Zones, o TextOptions) error {
 		z := &zones.Zones[i]
 		tainted := 0
 		for _, n := range z.UnreadyNodes {
-			at := n.TaintAt
+			taintTime := n.TaintAt
 			if n.QueuePosition == 0 {
 				tainted++
-				at = n.Tainted
+				taintTime = n.Tainted
 			}
-			nodeTable.AddRow(n.Name, zoneName(z), n.Ready, ageOf(o.Now, n.Since), taintTimeText(&n, o.Now), timeOrDash(n.Since), timeOrDash(at))
+			nodeTable.AddRow(n.Name, zoneName(z), n.Ready, ageOf(o.Now, n.Since), taintTimeText(&n, o.Now), timeOrDash(n.Since), timeOrDash(taintTime))
 		}
 		unready += len(z.UnreadyNodes)
 		zoneTable.AddRow(zoneName(z), z.State, fmt.Sprintf("%d of %d", z.Ready, z.Nodes), fmt.Sprint(tainted), fmt.Sprint(len(z.UnreadyNodes)-tainted), rateText(z), timeOrDash(z.LastTaint))
@@ -134,10 +134,10 @@ func zoneName(z *Zone) string {
 }
 
 func rateText(z *Zone) string {
-	if z.EverySeconds == 0 {
+	if z.TaintIntervalSeconds == 0 {
 		return "none: " + z.Reason
 	}
-	return fmt.Sprintf("a node in %v", time.Duration(z.EverySeconds*float64(time.Second)))
+	return fmt.Sprintf("1 node per %v", time.Duration(z.TaintIntervalSeconds*float64(time.Second)))
 }
 
 func taintTimeText(n *UnreadyNode, now time.Time) string {

@@ -30,9 +30,9 @@ func TestZonesText(t *testing.T) {
 	}{
 		"some are lost": {nodes, `
 ZONE       STATE              READY   TAINTED  QUEUED  RATE
-(no zone)  Normal             1 of 1  0        0       a node in 10s
+(no zone)  Normal             1 of 1  0        0       1 node per 10s
 r/a        PartialDisruption  1 of 4  1        2       none: 50 nodes or fewer, and 55 % or more are not ready
-r/b        FullDisruption     0 of 2  0        2       a node in 10s
+r/b        FullDisruption     0 of 2  0        2       1 node per 10s
 
 UNREADY NODE  ZONE  READY    FOR  NOEXECUTE TAINT
 a2            r/a   Unknown  30s  for 4s
@@ -67,6 +67,6 @@ b2            r/b   Unknown  40s  position 2, not before the rate changes
 func TestZonesJSON(t *testing.T) {
 	js, err := json.Marshal(ZonesOf(nil, nodelifecycle.Defaults(), time.Time{}))
 	if err != nil || !strings.Contains(string(js), `"zones":[]`) {
-		t.Errorf("%s, %v", js, err)
+		t.Errorf("error %v, want an empty list of zones in %s", err, js)
 	}
 }

@@ -52,8 +52,8 @@ func decode(out []runtime.Object, doc []byte) ([]runtime.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	var head metav1.TypeMeta
-	if err := json.Unmarshal(js, &head); err != nil || head.Kind == "" || head.APIVersion == "" {
+	var typeMeta metav1.TypeMeta
+	if err := json.Unmarshal(js, &typeMeta); err != nil || typeMeta.Kind == "" || typeMeta.APIVersion == "" {
 		return nil, errors.New("apiVersion or kind is missing: must be the complete output of kubectl get -o yaml or -o json")
 	}
 	o, kind, err := decoder.Decode(js, nil, nil)

@@ -26,10 +26,10 @@ func TestReadDumpFormats(t *testing.T) {
 		dumpFile(t, "apiVersion: v1\nkind: PodList\nitems:\n- metadata: {name: p}\n- metadata: {name: q}\n---\n\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: r}\n"),
 	})
 	if err != nil || len(got) != 4 {
-		t.Fatalf("%d objects, %v", len(got), err)
+		t.Fatalf("got %d objects, %v, want 4", len(got), err)
 	}
 	if p, ok := got[3].(*corev1.Pod); !ok || p.Name != "r" {
-		t.Errorf("last object %+v", got[3])
+		t.Errorf("last object %+v, want pod r", got[3])
 	}
 }
 
@@ -53,6 +53,6 @@ func TestListReadsAllKinds(t *testing.T) {
 		&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "v"}})
 	got, err := List(t.Context(), api, nil)
 	if err != nil || len(got) != 3 {
-		t.Errorf("%d objects, %v", len(got), err)
+		t.Errorf("got %d objects, %v, want 3", len(got), err)
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-const oneHold = `{"apiVersion":"berth.dev/v1alpha1","kind":"Hold","metadata":{"name":"%s","namespace":"ns","uid":"%[1]s","resourceVersion":"%d"},"spec":{"type":"Reserve",` +
+const holdFormat = `{"apiVersion":"berth.dev/v1alpha1","kind":"Hold","metadata":{"name":"%s","namespace":"ns","uid":"%[1]s","resourceVersion":"%d"},"spec":{"type":"Reserve",` +
 	`"owner":{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web","uid":"u"},"node":"n1","cause":"Rebalance","count":1,"until":"2030-01-01T00:00:00Z",` +
 	`"victim":{"uid":"v","priority":7,"requests":{"cpu":"500m"},"labels":{"app":"web"},"hostPorts":[{"port":80}]}}}`
 
@@ -37,14 +37,14 @@ func holdAPI(t *testing.T, code int) *v1alpha1.Client {
 		}
 		q := r.URL.Query()
 		if q.Get("watch") == "" {
-			fmt.Fprintf(w, `{"apiVersion":"berth.dev/v1alpha1","kind":"HoldList","metadata":{"resourceVersion":"5"},"items":[`+oneHold+`]}`, "first", 5)
+			fmt.Fprintf(w, `{"apiVersion":"berth.dev/v1alpha1","kind":"HoldList","metadata":{"resourceVersion":"5"},"items":[`+holdFormat+`]}`, "first", 5)
 			return
 		}
 		if q.Get("sendInitialEvents") == "true" {
 			w.WriteHeader(http.StatusBadRequest) // no streaming lists
 			return
 		}
-		fmt.Fprintf(w, `{"type":"ADDED","object":`+oneHold+"}\n", "second", 6)
+		fmt.Fprintf(w, `{"type":"ADDED","object":`+holdFormat+"}\n", "second", 6)
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 	}))
@@ -58,10 +58,10 @@ func holdAPI(t *testing.T, code int) *v1alpha1.Client {
 
 func TestHoldsWatchedWhereServed(t *testing.T) {
 	for name, tc := range map[string]struct {
-		served bool
-		calls  int // status code of discovery
-		code   int
-		want   string
+		served        bool
+		discoveryCode int // status code
+		code          int
+		want          string
 	}{
 		"served":                       {true, http.StatusOK, http.StatusOK, "first second"},
 		"not served":                   {false, http.StatusOK, http.StatusNotFound, ""},
@@ -76,26 +76,26 @@ func TestHoldsWatchedWhereServed(t *testing.T) {
 				client.Resources = []*metav1.APIResourceList{{GroupVersion: v1alpha1.GroupVersion.String(), APIResources: []metav1.APIResource{{Name: v1alpha1.HoldsResource}}}}
 			}
 			client.PrependReactor("get", "resource", func(ktesting.Action) (bool, runtime.Object, error) {
-				if tc.calls == http.StatusForbidden {
+				if tc.discoveryCode == http.StatusForbidden {
 					return true, nil, apierrors.NewForbidden(schema.GroupResource{}, "", nil)
 				}
 				return false, nil, nil
 			})
-			f := New(client)
-			f.WatchHolds(holdAPI(t, tc.code))
+			s := New(client)
+			s.WatchHolds(holdAPI(t, tc.code))
 			onServed := make(chan bool, 10)
-			f.OnServed(func(kind string, served bool) {
+			s.OnServed(func(kind string, served bool) {
 				if kind == v1alpha1.HoldsResource {
 					onServed <- served
 				}
 			})
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			done := make(chan struct{})
-			go func() { f.Run(ctx); close(done) }()
+			go func() { s.Run(ctx); close(done) }()
 			select {
-			case <-f.Synced():
+			case <-s.Synced():
 			case <-ctx.Done():
-				t.Fatalf("never synced: waiting for %v", f.Unsynced())
+				t.Fatalf("never synced: waiting for %v", s.Unsynced())
 			}
 			for served := range onServed {
 				if served == (tc.code == http.StatusOK) {
@@ -104,17 +104,17 @@ func TestHoldsWatchedWhereServed(t *testing.T) {
 			}
 			var got []string
 			for len(got) < len(strings.Fields(tc.want)) {
-				<-f.Ready()
-				for _, e := range f.Take(nil) {
+				<-s.Ready()
+				for _, e := range s.Take(nil) {
 					h := e.(*model.Hold)
 					if p := h.Placeholder; p == nil || p.Spec.Priority != 7 || p.Spec.Requests.MilliCPU != 500 || p.NominatedNodeName != "n1" || p.Owner.UID != "u" || len(p.Spec.Ports) != 1 {
-						t.Errorf("the placeholder is %+v", h.Placeholder)
+						t.Errorf("placeholder %+v, want the victim's priority, requests, port and owner on n1", h.Placeholder)
 					}
 					got = append(got, h.Name)
 				}
 			}
-			if g := strings.Join(got, " "); g != tc.want {
-				t.Errorf("got %q, want %q", g, tc.want)
+			if joined := strings.Join(got, " "); joined != tc.want {
+				t.Errorf("got %q, want %q", joined, tc.want)
 			}
 			cancel()
 			<-done
@@ -122,7 +122,7 @@ func TestHoldsWatchedWhereServed(t *testing.T) {
 	}
 }
 
-// OnServed reports false while Holds are forbidden, and true later.
+// TestHoldsAuthorizedLater checks that OnServed reports false while Holds are forbidden, and true later.
 func TestHoldsAuthorizedLater(t *testing.T) {
 	code := http.StatusForbidden
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -139,11 +139,11 @@ func TestHoldsAuthorizedLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := New(fake.NewClientset())
-	f.WatchHolds(client)
+	s := New(fake.NewClientset())
+	s.WatchHolds(client)
 	var onServed []bool
-	f.OnServed(func(_ string, served bool) { onServed = append(onServed, served) })
-	k := f.holdKind()
+	s.OnServed(func(_ string, served bool) { onServed = append(onServed, served) })
+	k := s.holdKind()
 	for _, code = range []int{http.StatusForbidden, http.StatusForbidden, http.StatusInternalServerError, http.StatusOK, http.StatusOK, http.StatusNotFound} {
 		_, _ = k.list(t.Context(), metav1.ListOptions{})
 	}

@@ -52,34 +52,34 @@ func newKind[T runtime.Object, L runtime.Object, M any](name string, object T, c
 
 // kinds returns all kinds that scheduling reads.
 func (s *Source) kinds() []kind {
-	core, apps, in := s.client.CoreV1(), s.client.AppsV1(), s.converter
+	core, apps, converter := s.client.CoreV1(), s.client.AppsV1(), s.converter
 	return append([]kind{
 		s.pods(), s.failedPods(),
 		newKind("nodes", &corev1.Node{}, core.Nodes(), s.convertNode),
-		newKind("namespaces", &corev1.Namespace{}, core.Namespaces(), in.Namespace),
-		newKind("services", &corev1.Service{}, core.Services(""), in.Service),
-		newKind("replicationcontrollers", &corev1.ReplicationController{}, core.ReplicationControllers(""), in.ReplicationController),
-		newKind("replicasets", &appsv1.ReplicaSet{}, apps.ReplicaSets(""), in.ReplicaSet),
-		newKind("statefulsets", &appsv1.StatefulSet{}, apps.StatefulSets(""), in.StatefulSet),
-		newKind("poddisruptionbudgets", &policyv1.PodDisruptionBudget{}, s.client.PolicyV1().PodDisruptionBudgets(""), in.Budget),
-		newKind("priorityclasses", &schedulingv1.PriorityClass{}, s.client.SchedulingV1().PriorityClasses(), in.PriorityClass),
+		newKind("namespaces", &corev1.Namespace{}, core.Namespaces(), converter.Namespace),
+		newKind("services", &corev1.Service{}, core.Services(""), converter.Service),
+		newKind("replicationcontrollers", &corev1.ReplicationController{}, core.ReplicationControllers(""), converter.ReplicationController),
+		newKind("replicasets", &appsv1.ReplicaSet{}, apps.ReplicaSets(""), converter.ReplicaSet),
+		newKind("statefulsets", &appsv1.StatefulSet{}, apps.StatefulSets(""), converter.StatefulSet),
+		newKind("poddisruptionbudgets", &policyv1.PodDisruptionBudget{}, s.client.PolicyV1().PodDisruptionBudgets(""), converter.Budget),
+		newKind("priorityclasses", &schedulingv1.PriorityClass{}, s.client.SchedulingV1().PriorityClasses(), converter.PriorityClass),
 	}, s.volumes()...)
 }
 
 func (s *Source) volumes() []kind {
-	core, storage, in := s.client.CoreV1(), s.client.StorageV1(), s.converter
+	core, storage, converter := s.client.CoreV1(), s.client.StorageV1(), s.converter
 	return []kind{
-		newKind("persistentvolumes", &corev1.PersistentVolume{}, core.PersistentVolumes(), in.PersistentVolume),
-		newKind("persistentvolumeclaims", &corev1.PersistentVolumeClaim{}, core.PersistentVolumeClaims(""), in.PersistentVolumeClaim),
-		newKind("storageclasses", &storagev1.StorageClass{}, storage.StorageClasses(), in.StorageClass),
-		newKind("csinodes", &storagev1.CSINode{}, storage.CSINodes(), in.CSINode),
-		newKind("csidrivers", &storagev1.CSIDriver{}, storage.CSIDrivers(), in.CSIDriver),
-		newKind("csistoragecapacities", &storagev1.CSIStorageCapacity{}, storage.CSIStorageCapacities(""), in.CSIStorageCapacity),
-		newKind("volumeattachments", &storagev1.VolumeAttachment{}, storage.VolumeAttachments(), in.VolumeAttachment),
+		newKind("persistentvolumes", &corev1.PersistentVolume{}, core.PersistentVolumes(), converter.PersistentVolume),
+		newKind("persistentvolumeclaims", &corev1.PersistentVolumeClaim{}, core.PersistentVolumeClaims(""), converter.PersistentVolumeClaim),
+		newKind("storageclasses", &storagev1.StorageClass{}, storage.StorageClasses(), converter.StorageClass),
+		newKind("csinodes", &storagev1.CSINode{}, storage.CSINodes(), converter.CSINode),
+		newKind("csidrivers", &storagev1.CSIDriver{}, storage.CSIDrivers(), converter.CSIDriver),
+		newKind("csistoragecapacities", &storagev1.CSIStorageCapacity{}, storage.CSIStorageCapacities(""), converter.CSIStorageCapacity),
+		newKind("volumeattachments", &storagev1.VolumeAttachment{}, storage.VolumeAttachments(), converter.VolumeAttachment),
 	}
 }
 
-// unfinishedPodSelector excludes pods that use no resources any more.
+// unfinishedPodSelector excludes pods that no longer use resources.
 const unfinishedPodSelector = "status.phase!=Succeeded,status.phase!=Failed"
 
 func (s *Source) pods() kind {

@@ -18,30 +18,30 @@ import (
 // it lists no Holds.
 func List(ctx context.Context, client kubernetes.Interface, holds *v1alpha1.Client) ([]runtime.Object, error) {
 	core, apps, storage := client.CoreV1(), client.AppsV1(), client.StorageV1()
-	all := metav1.ListOptions{}
+	options := metav1.ListOptions{}
 	lists := []struct {
 		name string
 		list func() (runtime.Object, error)
 	}{
-		{"nodes", func() (runtime.Object, error) { return core.Nodes().List(ctx, all) }},
+		{"nodes", func() (runtime.Object, error) { return core.Nodes().List(ctx, options) }},
 		{"pods", func() (runtime.Object, error) {
 			return core.Pods("").List(ctx, metav1.ListOptions{FieldSelector: unfinishedPodSelector})
 		}},
-		{"namespaces", func() (runtime.Object, error) { return core.Namespaces().List(ctx, all) }},
-		{"services", func() (runtime.Object, error) { return core.Services("").List(ctx, all) }},
-		{"replicationcontrollers", func() (runtime.Object, error) { return core.ReplicationControllers("").List(ctx, all) }},
-		{"replicasets", func() (runtime.Object, error) { return apps.ReplicaSets("").List(ctx, all) }},
-		{"statefulsets", func() (runtime.Object, error) { return apps.StatefulSets("").List(ctx, all) }},
-		{"poddisruptionbudgets", func() (runtime.Object, error) { return client.PolicyV1().PodDisruptionBudgets("").List(ctx, all) }},
-		{"persistentvolumes", func() (runtime.Object, error) { return core.PersistentVolumes().List(ctx, all) }},
-		{"persistentvolumeclaims", func() (runtime.Object, error) { return core.PersistentVolumeClaims("").List(ctx, all) }},
-		{"storageclasses", func() (runtime.Object, error) { return storage.StorageClasses().List(ctx, all) }},
-		{"csinodes", func() (runtime.Object, error) { return storage.CSINodes().List(ctx, all) }},
-		{"csidrivers", func() (runtime.Object, error) { return storage.CSIDrivers().List(ctx, all) }},
-		{"csistoragecapacities", func() (runtime.Object, error) { return storage.CSIStorageCapacities("").List(ctx, all) }},
-		{"volumeattachments", func() (runtime.Object, error) { return storage.VolumeAttachments().List(ctx, all) }},
+		{"namespaces", func() (runtime.Object, error) { return core.Namespaces().List(ctx, options) }},
+		{"services", func() (runtime.Object, error) { return core.Services("").List(ctx, options) }},
+		{"replicationcontrollers", func() (runtime.Object, error) { return core.ReplicationControllers("").List(ctx, options) }},
+		{"replicasets", func() (runtime.Object, error) { return apps.ReplicaSets("").List(ctx, options) }},
+		{"statefulsets", func() (runtime.Object, error) { return apps.StatefulSets("").List(ctx, options) }},
+		{"poddisruptionbudgets", func() (runtime.Object, error) { return client.PolicyV1().PodDisruptionBudgets("").List(ctx, options) }},
+		{"persistentvolumes", func() (runtime.Object, error) { return core.PersistentVolumes().List(ctx, options) }},
+		{"persistentvolumeclaims", func() (runtime.Object, error) { return core.PersistentVolumeClaims("").List(ctx, options) }},
+		{"storageclasses", func() (runtime.Object, error) { return storage.StorageClasses().List(ctx, options) }},
+		{"csinodes", func() (runtime.Object, error) { return storage.CSINodes().List(ctx, options) }},
+		{"csidrivers", func() (runtime.Object, error) { return storage.CSIDrivers().List(ctx, options) }},
+		{"csistoragecapacities", func() (runtime.Object, error) { return storage.CSIStorageCapacities("").List(ctx, options) }},
+		{"volumeattachments", func() (runtime.Object, error) { return storage.VolumeAttachments().List(ctx, options) }},
 		{"resourceclaims", func() (runtime.Object, error) {
-			o, err := client.ResourceV1().ResourceClaims("").List(ctx, all)
+			o, err := client.ResourceV1().ResourceClaims("").List(ctx, options)
 			if apierrors.IsNotFound(err) {
 				return &resourcev1.ResourceClaimList{}, nil // not served
 			}
@@ -51,7 +51,7 @@ func List(ctx context.Context, client kubernetes.Interface, holds *v1alpha1.Clie
 			if holds == nil {
 				return &v1alpha1.HoldList{}, nil
 			}
-			o, err := holds.Holds("").List(ctx, all)
+			o, err := holds.Holds("").List(ctx, options)
 			if apierrors.IsNotFound(err) {
 				return &v1alpha1.HoldList{}, nil // not served
 			}

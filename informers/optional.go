@@ -65,13 +65,13 @@ func (s *Source) holdKind() kind {
 // runWhenServed waits until a kind is served and then watches it.
 func (s *Source) runWhenServed(ctx context.Context, groupVersion string, k kind) {
 	for backoff := minDiscoveryBackoff; ; {
-		served, known := s.resourceServed(groupVersion, k.name)
+		served, determined := s.resourceServed(groupVersion, k.name)
 		switch {
 		case served:
 			s.setServed(k.name, true)
 			s.runReflector(ctx, k)
 			return
-		case known:
+		case determined:
 			s.setServed(k.name, false)
 		default:
 			backoff = minDiscoveryBackoff
@@ -85,9 +85,9 @@ func (s *Source) runWhenServed(ctx context.Context, groupVersion string, k kind)
 	}
 }
 
-// resourceServed reports whether a resource is served, and whether that is known. If discovery is forbidden it
+// resourceServed reports whether a resource is served, and whether that could be determined. If discovery is forbidden it
 // returns true: the list request then shows whether the resource may be read.
-func (s *Source) resourceServed(groupVersion, resource string) (served, known bool) {
+func (s *Source) resourceServed(groupVersion, resource string) (served, determined bool) {
 	list, err := s.client.Discovery().ServerResourcesForGroupVersion(groupVersion)
 	if apierrors.IsForbidden(err) {
 		return true, true

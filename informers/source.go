@@ -87,10 +87,10 @@ func (s *Source) runReflector(ctx context.Context, k kind) {
 // not served.
 func (s *Source) setServed(kind string, served bool) {
 	s.mu.Lock()
-	was, discovered := s.served[kind]
+	previous, reported := s.served[kind]
 	s.served[kind] = served
 	s.mu.Unlock()
-	if s.onServed != nil && (!discovered || was != served) {
+	if s.onServed != nil && (!reported || previous != served) {
 		s.onServed(kind, served)
 	}
 	if !served {

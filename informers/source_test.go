@@ -55,12 +55,12 @@ func formatObject(o any) string {
 func TestListThenWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(pod("a", "1"), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}})
-		f := New(client)
+		s := New(client)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
-		go func() { f.Run(ctx); close(done) }()
-		<-f.Synced()
-		first := f.Take(nil)
+		go func() { s.Run(ctx); close(done) }()
+		<-s.Synced()
+		first := s.Take(nil)
 		if got := len(first); got != 2 {
 			t.Errorf("the lists produced %d events (%s), want 2", got, formatEvents(first))
 		}
@@ -74,8 +74,8 @@ func TestListThenWatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		<-f.Ready()
-		if got, want := formatEvents(f.Take(nil)), " +b:2 -a:1"; got != want {
+		<-s.Ready()
+		if got, want := formatEvents(s.Take(nil)), " +b:2 -a:1"; got != want {
 			t.Errorf("the watch produced%s, want%s", got, want)
 		}
 		cancel()
@@ -83,25 +83,26 @@ func TestListThenWatch(t *testing.T) {
 	})
 }
 
-// Observers receive each pod and node before its event.
+// TestObserveObjects checks that observers receive each pod and node.
 func TestObserveObjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := New(fake.NewClientset(pod("a", "1"), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}))
+		s := New(fake.NewClientset(pod("a", "1"), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}))
 		var pods, nodes []string
-		f.ObserveObjects(func(p *corev1.Pod) { pods = append(pods, p.Name) }, func(n *corev1.Node) { nodes = append(nodes, n.Name) })
+		s.ObserveObjects(func(p *corev1.Pod) { pods = append(pods, p.Name) }, func(n *corev1.Node) { nodes = append(nodes, n.Name) })
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
-		go func() { f.Run(ctx); close(done) }()
-		<-f.Synced()
+		go func() { s.Run(ctx); close(done) }()
+		<-s.Synced()
 		cancel()
 		<-done
-		if fmt.Sprint(pods, nodes) != "[a] [n1]" || len(f.Take(nil)) != 2 {
-			t.Errorf("observed pods %v, nodes %v", pods, nodes)
+		if fmt.Sprint(pods, nodes) != "[a] [n1]" || len(s.Take(nil)) != 2 {
+			t.Errorf("observed pods %v and nodes %v, want [a] and [n1] and 2 events", pods, nodes)
 		}
 	})
 }
 
-// ResourceClaims are watched where they are served. Synced does not wait for them.
+// TestResourceClaimsAreOptional checks that ResourceClaims are watched if they are served, and that Synced does not
+// wait for them.
 func TestResourceClaimsAreOptional(t *testing.T) {
 	for served, want := range map[bool]string{true: " +*model.ResourceClaim", false: ""} {
 		synctest.Test(t, func(t *testing.T) {
@@ -109,13 +110,13 @@ func TestResourceClaimsAreOptional(t *testing.T) {
 			if served {
 				client.Resources = []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{{Name: "resourceclaims"}}}}
 			}
-			f := New(client)
+			s := New(client)
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan struct{})
-			go func() { f.Run(ctx); close(done) }()
-			<-f.Synced()
+			go func() { s.Run(ctx); close(done) }()
+			<-s.Synced()
 			synctest.Wait()
-			if got := formatEvents(f.Take(nil)); got != want {
+			if got := formatEvents(s.Take(nil)); got != want {
 				t.Errorf("served %v: got %q, want %q", served, got, want)
 			}
 			cancel()
@@ -124,35 +125,35 @@ func TestResourceClaimsAreOptional(t *testing.T) {
 	}
 }
 
-// A kind that is served later is watched without a restart.
+// TestKindServedLater checks that a kind that is served later is watched without a restart.
 func TestKindServedLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(&resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c", UID: "1"}})
 		client.Resources = []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{{Name: "resourceclaims"}}}}
-		var is atomic.Bool
+		var served atomic.Bool
 		client.PrependReactor("get", "resource", func(kubetesting.Action) (bool, runtime.Object, error) {
-			if is.Load() {
+			if served.Load() {
 				return false, nil, nil
 			}
 			return true, nil, apierrors.NewNotFound(schema.GroupResource{Group: "resource.k8s.io"}, "v1")
 		})
-		f := New(client)
+		s := New(client)
 		var onServed []bool
-		f.OnServed(func(_ string, served bool) { onServed = append(onServed, served) })
+		s.OnServed(func(_ string, served bool) { onServed = append(onServed, served) })
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
-		go func() { f.Run(ctx); close(done) }()
-		<-f.Synced()
+		go func() { s.Run(ctx); close(done) }()
+		<-s.Synced()
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if got := formatEvents(f.Take(nil)); got != "" || fmt.Sprint(onServed) != "[false]" {
-			t.Errorf("before it is served: got %q, OnServed %v", got, onServed)
+		if got := formatEvents(s.Take(nil)); got != "" || fmt.Sprint(onServed) != "[false]" {
+			t.Errorf("before it is served: got %q, OnServed %v, want no event and [false]", got, onServed)
 		}
-		is.Store(true)
+		served.Store(true)
 		time.Sleep(maxDiscoveryBackoff)
 		synctest.Wait()
-		if got := formatEvents(f.Take(nil)); got != " +*model.ResourceClaim" || fmt.Sprint(onServed) != "[false true]" {
-			t.Errorf("once it is served: got %q, OnServed %v", got, onServed)
+		if got := formatEvents(s.Take(nil)); got != " +*model.ResourceClaim" || fmt.Sprint(onServed) != "[false true]" {
+			t.Errorf("once it is served: got %q, OnServed %v, want the claim and [false true]", got, onServed)
 		}
 		cancel()
 		<-done
@@ -160,44 +161,44 @@ func TestKindServedLater(t *testing.T) {
 }
 
 func TestRelistEmitsMissedDeletions(t *testing.T) {
-	f := New(fake.NewClientset())
-	l := &eventStore{source: f, kind: f.pods(), objects: map[string]entry{}}
+	s := New(fake.NewClientset())
+	store := &eventStore{source: s, kind: s.pods(), objects: map[string]entry{}}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	must(l.Add(pod("a", "1")))
-	must(l.Add(pod("b", "2")))
-	must(l.Add(pod("c", "3")))
-	f.Take(nil)
-	must(l.Replace([]any{pod("b", "2"), pod("c", "33")}, "7"))
-	if got, want := formatEvents(f.Take(nil)), " +b:2 -c:3 +c:33 -a:1"; got != want {
+	must(store.Add(pod("a", "1")))
+	must(store.Add(pod("b", "2")))
+	must(store.Add(pod("c", "3")))
+	s.Take(nil)
+	must(store.Replace([]any{pod("b", "2"), pod("c", "33")}, "7"))
+	if got, want := formatEvents(s.Take(nil)), " +b:2 -c:3 +c:33 -a:1"; got != want {
 		t.Errorf("the new list produced%s, want%s", got, want)
 	}
-	must(l.Delete(pod("a", "1")))
-	if got := f.Take(nil); len(got) != 0 {
-		t.Errorf("a second deletion produced%s", formatEvents(got))
+	must(store.Delete(pod("a", "1")))
+	if got := s.Take(nil); len(got) != 0 {
+		t.Errorf("a second deletion produced%s, want no event", formatEvents(got))
 	}
-	if err := l.Add(&corev1.Node{}); err == nil {
-		t.Error("a node in the pod store is not an error")
+	if err := store.Add(&corev1.Node{}); err == nil {
+		t.Error("adding a node to the pod store returned no error")
 	}
 }
 
 func TestPodScheduledConditionOfPendingPods(t *testing.T) {
-	f := New(fake.NewClientset())
-	l := &eventStore{source: f, kind: f.pods(), objects: map[string]entry{}}
+	s := New(fake.NewClientset())
+	store := &eventStore{source: s, kind: s.pods(), objects: map[string]entry{}}
 	p := pod("a", "1")
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "m"}}
-	_ = l.Add(p)
-	if c := f.PodScheduled("1"); c == nil || c.Message != "m" {
-		t.Errorf("the condition is %v", c)
+	_ = store.Add(p)
+	if c := s.PodScheduled("1"); c == nil || c.Message != "m" {
+		t.Errorf("condition %v, want message m", c)
 	}
 	p = p.DeepCopy()
 	p.Spec.NodeName = "n1"
-	_ = l.Update(p)
-	if c := f.PodScheduled("1"); c != nil {
-		t.Errorf("the condition of a bound pod was kept: %v", c)
+	_ = store.Update(p)
+	if c := s.PodScheduled("1"); c != nil {
+		t.Errorf("condition of a bound pod %v, want nil", c)
 	}
 }

@@ -25,74 +25,74 @@ type entry struct {
 var _ cache.ReflectorStore = &eventStore{}
 
 // Add adds or updates an object.
-func (l *eventStore) Add(obj any) error {
-	events, err := l.upsert(nil, obj)
+func (s *eventStore) Add(obj any) error {
+	events, err := s.upsert(nil, obj)
 	if err != nil {
 		return err
 	}
-	l.source.Push(events...)
+	s.source.Push(events...)
 	return nil
 }
 
 // Update adds or updates an object.
-func (l *eventStore) Update(obj any) error { return l.Add(obj) }
+func (s *eventStore) Update(obj any) error { return s.Add(obj) }
 
 // Delete removes an object.
-func (l *eventStore) Delete(obj any) error {
+func (s *eventStore) Delete(obj any) error {
 	o, ok := obj.(metav1.Object)
 	if !ok {
-		return fmt.Errorf("%s: a deleted object of type %T has no metadata", l.kind.name, obj)
+		return fmt.Errorf("%s: a deleted object of type %T has no metadata", s.kind.name, obj)
 	}
-	l.source.Push(l.remove(nil, key(o))...)
+	s.source.Push(s.remove(nil, key(o))...)
 	return nil
 }
 
 // Replace replaces all objects by those of a list. Objects that are not in the list were deleted while the watch was broken.
-func (l *eventStore) Replace(list []any, _ string) error {
+func (s *eventStore) Replace(list []any, _ string) error {
 	var events []scheduling.Event
 	existing := make(map[string]bool, len(list))
 	for _, obj := range list {
 		var err error
-		if events, err = l.upsert(events, obj); err != nil {
+		if events, err = s.upsert(events, obj); err != nil {
 			return err
 		}
 		existing[key(obj.(metav1.Object))] = true
 	}
 	var deleted []string
-	for k := range l.objects {
+	for k := range s.objects {
 		if !existing[k] {
 			deleted = append(deleted, k)
 		}
 	}
 	slices.Sort(deleted)
 	for _, k := range deleted {
-		events = l.remove(events, k)
+		events = s.remove(events, k)
 	}
-	l.source.Push(events...)
-	l.source.markListed(l.kind.name)
+	s.source.Push(events...)
+	s.source.markListed(s.kind.name)
 	return nil
 }
 
 // Resync does nothing: events are not repeated.
-func (l *eventStore) Resync() error { return nil }
+func (s *eventStore) Resync() error { return nil }
 
-func (l *eventStore) upsert(events []scheduling.Event, obj any) ([]scheduling.Event, error) {
+func (s *eventStore) upsert(events []scheduling.Event, obj any) ([]scheduling.Event, error) {
 	o, ok := obj.(metav1.Object)
 	if !ok {
-		return nil, fmt.Errorf("%s: an object of type %T has no metadata", l.kind.name, obj)
+		return nil, fmt.Errorf("%s: an object of type %T has no metadata", s.kind.name, obj)
 	}
 	k := key(o)
-	if e, ok := l.objects[k]; ok && e.uid != string(o.GetUID()) {
-		events = l.remove(events, k)
+	if e, ok := s.objects[k]; ok && e.uid != string(o.GetUID()) {
+		events = s.remove(events, k)
 	}
-	converted, err := l.kind.convert(obj)
+	converted, err := s.kind.convert(obj)
 	if err != nil {
 		return nil, err
 	}
-	if converted == nil || l.kind.omitDeletes {
-		l.objects[k] = entry{uid: string(o.GetUID())}
+	if converted == nil || s.kind.omitDeletes {
+		s.objects[k] = entry{uid: string(o.GetUID())}
 	} else {
-		l.objects[k] = entry{string(o.GetUID()), converted}
+		s.objects[k] = entry{string(o.GetUID()), converted}
 	}
 	if converted == nil {
 		return events, nil
@@ -100,14 +100,14 @@ func (l *eventStore) upsert(events []scheduling.Event, obj any) ([]scheduling.Ev
 	return append(events, converted), nil
 }
 
-func (l *eventStore) remove(events []scheduling.Event, k string) []scheduling.Event {
-	e, ok := l.objects[k]
+func (s *eventStore) remove(events []scheduling.Event, k string) []scheduling.Event {
+	e, ok := s.objects[k]
 	if !ok {
 		return events
 	}
-	delete(l.objects, k)
-	if l.kind.onDelete != nil {
-		l.kind.onDelete(e.uid)
+	delete(s.objects, k)
+	if s.kind.onDelete != nil {
+		s.kind.onDelete(e.uid)
 	}
 	if e.object == nil {
 		return events

@@ -2,11 +2,11 @@
 //
 // A Hold carries a placement hint from one actor to another. With a Reserve Hold the descheduler keeps room on a
 // better node until the replacement of a pod exists. An Avoid Hold keeps the pods of an owner off a node that
-// evicted or rejected them. A Hold expires. Schedulers that do not know the kind ignore it, and where the kind is
+// evicted or rejected them. A Hold expires. Schedulers without support for the kind ignore it, and where the kind is
 // not served there are no Holds.
 //
 // Holds are named by cluster.HoldName: there is one of each type per owner and node. The exceptions are the Holds in
-// which a descheduler remembers futile moves. Berth's API server serves the kind; on other API servers
+// which a descheduler records futile moves. Berth's API server serves the kind; on other API servers
 // deploy/hold-crd.yaml adds it.
 //
 // +k8s:openapi-gen=true

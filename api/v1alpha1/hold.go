@@ -66,7 +66,7 @@ type Owner struct {
 	UID types.UID `json:"uid"`
 }
 
-// Victim is what a scheduler needs to know of a pod to reserve room for it.
+// Victim has the fields of a pod that a scheduler needs to reserve room for its replacement.
 type Victim struct {
 	// Name of the pod.
 	// +optional

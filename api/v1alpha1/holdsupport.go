@@ -18,7 +18,7 @@ const (
 	// HoldSupportAnnotation holds the identity of the Lease holder at the time of writing and the scheduler names that
 	// it serves. The Lease may have another holder since.
 	HoldSupportAnnotation = "berth.dev/hold-support"
-	// formerHoldSupportAnnotation is its name in version 0.1.0, which is read, too.
+	// formerHoldSupportAnnotation is the name of HoldSupportAnnotation in version 0.1.0. HoldSupport reads it, too.
 	formerHoldSupportAnnotation = "berth.dev/honours-holds"
 )
 

@@ -13,15 +13,15 @@ import (
 func TestHoldSupport(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	lease := func(change func(*coordinationv1.Lease)) *coordinationv1.Lease {
-		at := metav1.NewMicroTime(now.Add(-10 * time.Second))
-		l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: HoldSupportNamespace, Name: HoldSupportLease}, Spec: coordinationv1.LeaseSpec{HolderIdentity: new("me"), RenewTime: &at}}
+		renewTime := metav1.NewMicroTime(now.Add(-10 * time.Second))
+		l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: HoldSupportNamespace, Name: HoldSupportLease}, Spec: coordinationv1.LeaseSpec{HolderIdentity: new("self"), RenewTime: &renewTime}}
 		AdvertiseHoldSupport(l, []string{"second", "default-scheduler"})
 		change(l)
 		return l
 	}
 	for name, tc := range map[string]struct {
 		change func(*coordinationv1.Lease)
-		why    string
+		want   string
 	}{
 		"advertised":     {func(*coordinationv1.Lease) {}, ""},
 		"no annotation":  {func(l *coordinationv1.Lease) { l.Annotations = nil }, "does not advertise Hold support"},
@@ -33,16 +33,16 @@ func TestHoldSupport(t *testing.T) {
 		}, ""},
 		"never renewed": {func(l *coordinationv1.Lease) { l.Spec.RenewTime = nil }, "has expired"},
 		"annotation of version 0.1.0": {func(l *coordinationv1.Lease) {
-			l.Annotations = map[string]string{"berth.dev/honours-holds": "me default-scheduler,second"}
+			l.Annotations = map[string]string{"berth.dev/honours-holds": "self default-scheduler,second"}
 		}, ""},
 		"written by version 0.1.0 last": {func(l *coordinationv1.Lease) {
-			l.Annotations = map[string]string{HoldSupportAnnotation: "former default-scheduler", "berth.dev/honours-holds": "me default-scheduler,second"}
+			l.Annotations = map[string]string{HoldSupportAnnotation: "former default-scheduler", "berth.dev/honours-holds": "self default-scheduler,second"}
 		}, ""},
-		"its clock is ahead": {func(l *coordinationv1.Lease) { l.Spec.RenewTime.Time = now.Add(time.Hour) }, ""},
+		"clock of the holder is ahead": {func(l *coordinationv1.Lease) { l.Spec.RenewTime.Time = now.Add(time.Hour) }, ""},
 	} {
 		got, reason := HoldSupport(lease(tc.change), now)
-		if (tc.why == "") != slices.Equal(got, []string{"default-scheduler", "second"}) || !strings.Contains(reason, tc.why) || (reason == "") != (tc.why == "") {
-			t.Errorf("%s: %v, %q", name, got, reason)
+		if (tc.want == "") != slices.Equal(got, []string{"default-scheduler", "second"}) || !strings.Contains(reason, tc.want) || (reason == "") != (tc.want == "") {
+			t.Errorf("%s: got schedulers %v, reason %q, want reason %q", name, got, reason, tc.want)
 		}
 	}
 }

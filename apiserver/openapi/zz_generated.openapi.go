@@ -988,7 +988,7 @@ func schema_berthproject_berth_api_v1alpha1_Victim(ref common.ReferenceCallback)
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Victim is what a scheduler needs to know of a pod to reserve room for it.",
+				Description: "Victim has the fields of a pod that a scheduler needs to reserve room for its replacement.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {

@@ -133,11 +133,11 @@ func (f *agentFlags) validate(flags *pflag.FlagSet) error {
 	case f.kubeletOff && !f.guard:
 		return errors.New("--kubelet-eviction-off: has no effect without --guard")
 	}
-	not, reason := simulatedOnlyFlags, "applies to simulated nodes: add --simulated"
+	disallowed, reason := simulatedOnlyFlags, "applies to simulated nodes: add --simulated"
 	if f.simulated {
-		not, reason = slices.Concat(realOnlyFlags, kubeletRealFlags), "applies to a real node: remove it or --simulated"
+		disallowed, reason = slices.Concat(realOnlyFlags, kubeletRealFlags), "applies to a real node: remove it or --simulated"
 	}
-	for _, name := range not {
+	for _, name := range disallowed {
 		if flags.Changed(name) {
 			return fmt.Errorf("--%s %s", name, reason)
 		}
@@ -168,11 +168,11 @@ func (f *agentFlags) runSimulated(ctx context.Context, out io.Writer, config *re
 	if err := checkNodePermission(ctx, config, list[0].Name); err != nil {
 		return err
 	}
-	answer, err := localnodes.CredentialServingOptions(config)
+	servingOptions, err := localnodes.CredentialServingOptions(config)
 	if err != nil {
 		return err
 	}
-	nodes, err := localnodes.NewSimulated(config, list, settings, answer, podCIDRTimeout(config, settings))
+	nodes, err := localnodes.NewSimulated(config, list, settings, servingOptions, podCIDRTimeout(config, settings))
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func TestLocalNodeFlags(t *testing.T) {
 				_, err = f.local.options("n7")
 			}
 			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%v, want %q in it", err, want)
+				t.Errorf("got error %v, want one with %q", err, want)
 			}
 		})
 	}

@@ -25,7 +25,7 @@ import (
 	"github.com/berthproject/berth/internal/localcluster"
 )
 
-// certificateCluster is an API server with the controller of certificates.
+// certificateCluster is an API server with the certificate controller.
 type certificateCluster struct {
 	server *apiserver.Server
 	admin  kubernetes.Interface
@@ -62,7 +62,7 @@ func eventually(t *testing.T, condition string, done func() bool) {
 	}
 }
 
-// A node whose credential is near its end gets new certificates, and its client and server use them.
+// TestNodeRenewsCertificates checks that a node renews certificates that expire soon, and that its client and server use the new ones.
 func TestNodeRenewsCertificates(t *testing.T) {
 	c := newCertificateCluster(t)
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
@@ -75,11 +75,11 @@ func TestNodeRenewsCertificates(t *testing.T) {
 	if _, err := c.admin.CoreV1().Nodes().UpdateStatus(t.Context(), node, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	old, err := pki.Open(c.dir+"/pki", func() time.Time { return time.Now().AddDate(0, -11, 0) })
+	expiring, err := pki.Open(c.dir+"/pki", func() time.Time { return time.Now().AddDate(0, -11, 0) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	cert, key, err := old.ClientPEM(pki.Node("n1"))
+	cert, key, err := expiring.ClientPEM(pki.Node("n1"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,11 +99,11 @@ func TestNodeRenewsCertificates(t *testing.T) {
 		t.Error(err)
 	}
 	if got, err := kubernetes.NewForConfigOrDie(config).CoreV1().Nodes().Get(t.Context(), "n1", metav1.GetOptions{}); err != nil || got.Name != "n1" {
-		t.Errorf("the node with its new certificate: %v", err)
+		t.Errorf("getting the node with its new certificate: got %q, %v, want n1", got.Name, err)
 	}
 	restarted, _, err := renewal.New(t.Context(), renewal.Options{Config: credential, Node: "n1", Dir: dir})
 	if err != nil || !isRenewed(restarted.Client()) || !isRenewed(restarted.Serving()) {
-		t.Errorf("after a restart the old credential is used (%v)", err)
+		t.Errorf("after a restart the node uses the old certificates (%v), want the renewed ones", err)
 	}
 	asNode := cli.Impersonate(c.server.LoopbackConfig(), "system:node:n1")
 	asNode.Impersonate.Groups = []string{"system:nodes", "system:authenticated"}
@@ -111,7 +111,7 @@ func TestNodeRenewsCertificates(t *testing.T) {
 	for _, subject := range []pkix.Name{{CommonName: "system:node:n2", Organization: []string{"system:nodes"}}, {CommonName: "system:node:n1", Organization: []string{"system:masters"}}} {
 		_, err := nodeClient.CertificatesV1().CertificateSigningRequests().Create(t.Context(), newRequest(t, "other", certificatesv1.KubeAPIServerClientKubeletSignerName, subject), metav1.CreateOptions{})
 		if !apierrors.IsForbidden(err) {
-			t.Errorf("a node requests a certificate for %v: %v, want forbidden", subject, err)
+			t.Errorf("request of a node for %v: got error %v, want forbidden", subject, err)
 		}
 	}
 }
@@ -132,7 +132,7 @@ func newRequest(t *testing.T, name, signer string, subject pkix.Name) *certifica
 	}}
 }
 
-// A user's request is signed after its approval, and only users with the permission approve it.
+// TestUserCertificate checks that a user's request is signed after its approval, and that approval requires a permission.
 func TestUserCertificate(t *testing.T) {
 	c := newCertificateCluster(t)
 	requests := c.admin.CertificatesV1().CertificateSigningRequests()
@@ -141,7 +141,7 @@ func TestUserCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if created.Spec.Username == "forged" {
-		t.Error("a client chose the requester")
+		t.Errorf("spec.username %q: a client set it, want the authenticated user", created.Spec.Username)
 	}
 	approve := func(client kubernetes.Interface) error {
 		r := created.DeepCopy()
@@ -152,7 +152,7 @@ func TestUserCertificate(t *testing.T) {
 	}
 	controller := kubernetes.NewForConfigOrDie(cli.Impersonate(c.server.LoopbackConfig(), pki.Component("certificates").Name))
 	if err := approve(controller); !apierrors.IsForbidden(err) { // may approve requests of kubelet signers only
-		t.Errorf("approval without the permission on the signer: %v", err)
+		t.Errorf("approval without the permission on the signer: got error %v, want forbidden", err)
 	}
 	if err := approve(c.admin); err != nil {
 		t.Fatal(err)
@@ -163,6 +163,6 @@ func TestUserCertificate(t *testing.T) {
 	})
 	_, err = requests.Create(t.Context(), newRequest(t, "masters", certificatesv1.KubeAPIServerClientSignerName, pkix.Name{CommonName: "x", Organization: []string{"system:masters"}}), metav1.CreateOptions{})
 	if !apierrors.IsForbidden(err) {
-		t.Errorf("a certificate of system:masters: %v, want forbidden", err)
+		t.Errorf("certificate of system:masters: got error %v, want forbidden", err)
 	}
 }

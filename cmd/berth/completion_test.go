@@ -38,13 +38,13 @@ func completionServer(t *testing.T) string {
 		_ = json.NewEncoder(w).Encode(list)
 	}))
 	t.Cleanup(server.Close)
-	return write(t, "kubeconfig", strings.ReplaceAll(unreachable(1), "http://127.0.0.1:1", server.URL))
+	return writeFile(t, "kubeconfig", strings.ReplaceAll(unreachable(1), "http://127.0.0.1:1", server.URL))
 }
 
 // TestCompletion checks shell completion of names and flag values.
 func TestCompletion(t *testing.T) {
 	t.Setenv("KUBECONFIG", completionServer(t))
-	dump := write(t, "dump.yaml", drainDump)
+	dump := writeFile(t, "dump.yaml", drainDump)
 	for line, want := range map[string]string{
 		"drain |n":                 "n1 n2",
 		"drain n1 |":               "n2 m1",
@@ -62,9 +62,9 @@ func TestCompletion(t *testing.T) {
 		"image ls -o |":            "text wide json yaml",
 		"kubectl |cluster-i":       "cluster-info",
 	} {
-		before, prefix, _ := strings.Cut(line, "|")
-		args := append(append([]string{"__completeNoDesc"}, strings.Fields(before)...), prefix)
-		out, _, err := berth(args...)
+		complete, prefix, _ := strings.Cut(line, "|")
+		args := append(append([]string{"__completeNoDesc"}, strings.Fields(complete)...), prefix)
+		out, _, err := runBerth(args...)
 		var names []string
 		for l := range strings.Lines(out) {
 			if strings.HasPrefix(l, ":") {
@@ -73,18 +73,18 @@ func TestCompletion(t *testing.T) {
 			names = append(names, strings.TrimSpace(l))
 		}
 		if got := strings.Join(names, " "); err != nil || got != want {
-			t.Errorf("berth %s: %q, %v, want %q", line, got, err, want)
+			t.Errorf("berth %s: got %q and error %v, want %q", line, got, err, want)
 		}
 	}
 }
 
 // TestCompletionWithoutCluster checks that completion is empty if the server is unreachable.
 func TestCompletionWithoutCluster(t *testing.T) {
-	t.Setenv("KUBECONFIG", write(t, "kubeconfig", unreachable(1)))
+	t.Setenv("KUBECONFIG", writeFile(t, "kubeconfig", unreachable(1)))
 	for _, line := range []string{"drain", "explain pod", "explain displacement", "evictions -n"} {
-		out, _, err := berth(append(append([]string{"__complete"}, strings.Fields(line)...), "")...)
+		out, _, err := runBerth(append(append([]string{"__complete"}, strings.Fields(line)...), "")...)
 		if err != nil || !strings.HasPrefix(out, ":4\n") {
-			t.Errorf("berth %s: %q, %v", line, out, err)
+			t.Errorf("berth %s: got %q and error %v, want no names", line, out, err)
 		}
 	}
 }

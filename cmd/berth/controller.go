@@ -45,10 +45,10 @@ func controllerCommand() *cobra.Command {
 
 Against Berth's API server all controllers run, or only the named ones. Against
 another API server only the named ones run, and none next to the
-kube-controller-manager controller that does the same. If the Lease of
-kube-controller-manager is live, berth exits with code 2 and prints the flag to
-change there, unless --upstream-off names the controller. It also exits if
-kube-controller-manager starts later.
+kube-controller-manager controller that does the same. If
+kube-controller-manager holds its Lease, berth exits with code 2 and prints the
+flag to change there, unless --upstream-off names the controller. It also exits
+if kube-controller-manager starts later.
 
 Replicas elect a leader. A replica that may have lost its Lease stops sending
 requests and exits. --volume-directory also provisions volumes as directories on
@@ -186,9 +186,9 @@ func (f *controllerFlags) newGuard(config *rest.Config, out io.Writer, names []s
 
 // conflictExit sets the exit code of errors about a running upstream component.
 func conflictExit(err error) error {
-	var r *upstreamguard.ConflictError
+	var conflict *upstreamguard.ConflictError
 	var running *upstreamguard.AlreadyRunningError
-	if errors.As(err, &r) || errors.As(err, &running) {
+	if errors.As(err, &conflict) || errors.As(err, &running) {
 		return cli.WithExitCode(err, cli.ExitConflict)
 	}
 	return err

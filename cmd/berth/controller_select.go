@@ -90,7 +90,6 @@ func controllerNames() (out []string) {
 	return out
 }
 
-// isController reports whether a controller has that name.
 // deprecatedControllers maps former names of controllers to the current ones.
 var deprecatedControllers = map[string]string{"garbage": "garbagecollector"}
 
@@ -103,4 +102,5 @@ func currentControllerNames(names []string) []string {
 	return out
 }
 
+// isController reports whether a controller has that name.
 func isController(name string) bool { return slices.Contains(controllerNames(), name) }

@@ -9,16 +9,16 @@ import (
 )
 
 func TestDeprecatedControllerNames(t *testing.T) {
-	for old, name := range deprecatedControllers {
-		if got := currentControllerNames([]string{"podgc", old}); isController(old) || !isController(name) || got[0] != "podgc" || got[1] != name {
-			t.Errorf("%s: got %q, want podgc and %s", old, got, name)
+	for formerName, name := range deprecatedControllers {
+		if got := currentControllerNames([]string{"podgc", formerName}); isController(formerName) || !isController(name) || got[0] != "podgc" || got[1] != name {
+			t.Errorf("%s: got %q, want podgc and %s", formerName, got, name)
 		}
 	}
 }
 
-// TestEveryControllerIsAccountedFor checks that the upstream guard has an entry for each
+// TestUpstreamGuardListsEveryController checks that the upstream guard has an entry for each
 // controller.
-func TestEveryControllerIsAccountedFor(t *testing.T) {
+func TestUpstreamGuardListsEveryController(t *testing.T) {
 	seen := map[string]bool{}
 	for _, name := range controllerNames() {
 		if seen[name] || !upstreamguard.Known(name) {
@@ -28,7 +28,9 @@ func TestEveryControllerIsAccountedFor(t *testing.T) {
 	}
 }
 
-func TestControllersAreDocumented(t *testing.T) {
+// TestControllerFlagErrors checks the errors for names of controllers, --upstream-off (after =)
+// and --journal (after @).
+func TestControllerFlagErrors(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                    "",
 		"taints disruption":   "",
@@ -45,9 +47,9 @@ func TestControllersAreDocumented(t *testing.T) {
 	} {
 		f := controllerFlags{elect: true, election: leaderelection.Default("berth-controller")}
 		args, f.journal, _ = strings.Cut(args, "@")
-		names, off, _ := strings.Cut(args, "=")
-		if off != "" {
-			f.upstreamOff = []string{off}
+		names, upstreamOff, _ := strings.Cut(args, "=")
+		if upstreamOff != "" {
+			f.upstreamOff = []string{upstreamOff}
 		}
 		err := f.validate(strings.Fields(names))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

@@ -17,7 +17,7 @@ import (
 
 // credentialsCommand returns `berth credentials`.
 func credentialsCommand() *cobra.Command {
-	var dataDir, node, part string
+	var dataDir, node, component string
 	cmd := &cobra.Command{
 		Use:   "credentials",
 		Short: "Print a kubeconfig for a node or a component",
@@ -28,7 +28,7 @@ of its node or component.`,
   berth credentials --for scheduler > scheduler.kubeconfig`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			id, err := credentialIdentity(node, part)
+			id, err := credentialIdentity(node, component)
 			if err != nil {
 				return err
 			}
@@ -42,31 +42,31 @@ of its node or component.`,
 	}
 	cmd.Flags().StringVar(&dataDir, "data-dir", cli.DefaultDataDir(), "data directory of the cluster")
 	cmd.Flags().StringVar(&node, "node", "", "name of the node")
-	cmd.Flags().StringVar(&part, "for", "", "scheduler, controller, descheduler, simulated-nodes or admin")
+	cmd.Flags().StringVar(&component, "for", "", "scheduler, controller, descheduler, simulated-nodes or admin")
 	return cmd
 }
 
-func credentialIdentity(node, part string) (pki.Identity, error) {
+func credentialIdentity(node, component string) (pki.Identity, error) {
 	switch {
-	case (node == "") == (part == ""):
+	case (node == "") == (component == ""):
 		return pki.Identity{}, errors.New("exactly one of --node and --for must be set")
 	case node != "":
 		if problems := validation.IsDNS1123Subdomain(node); len(problems) > 0 {
 			return pki.Identity{}, fmt.Errorf("--node %q: %s", node, problems[0])
 		}
 		return pki.Node(node), nil
-	case part == "scheduler":
+	case component == "scheduler":
 		return pki.Scheduler(), nil
-	case part == "controller":
+	case component == "controller":
 		return pki.ControllerManager(), nil
-	case part == "descheduler":
-		return pki.Component(part), nil
-	case part == "simulated-nodes":
+	case component == "descheduler":
+		return pki.Component(component), nil
+	case component == "simulated-nodes":
 		return pki.SimulatedNodes(), nil
-	case part == "admin":
+	case component == "admin":
 		return pki.Admin(), nil
 	}
-	return pki.Identity{}, fmt.Errorf("--for %q: must be scheduler, controller, descheduler, simulated-nodes or admin", part)
+	return pki.Identity{}, fmt.Errorf("--for %q: must be scheduler, controller, descheduler, simulated-nodes or admin", component)
 }
 
 // newKubeconfig returns a kubeconfig for id with the server address of the admin

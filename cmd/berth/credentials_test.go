@@ -10,9 +10,9 @@ import (
 	"github.com/berthproject/berth/internal/cli"
 )
 
-// An ephemeral cluster keeps only its kubeconfig in the data directory.
+// TestCredentialsRequireClusterCA checks the error for an ephemeral cluster, which keeps only its kubeconfig in the data directory.
 func TestCredentialsRequireClusterCA(t *testing.T) {
-	open := func(dir string) *pki.Authority {
+	openAuthority := func(dir string) *pki.Authority {
 		t.Helper()
 		a, err := pki.Open(filepath.Join(dir, "pki"), nil)
 		if err != nil {
@@ -20,14 +20,14 @@ func TestCredentialsRequireClusterCA(t *testing.T) {
 		}
 		return a
 	}
-	cluster := open(t.TempDir())
+	cluster := openAuthority(t.TempDir())
 	for name, tc := range map[string]struct {
 		prepare func(dir string)
 		want    string // in the error; empty: none
 	}{
 		"ephemeral":             {func(string) {}, "--ephemeral"},
-		"of an earlier cluster": {func(dir string) { open(dir) }, "--ephemeral"},
-		"of this cluster":       {func(dir string) { cluster = open(dir) }, ""},
+		"of an earlier cluster": {func(dir string) { openAuthority(dir) }, "--ephemeral"},
+		"of this cluster":       {func(dir string) { cluster = openAuthority(dir) }, ""},
 	} {
 		dir := t.TempDir()
 		tc.prepare(dir)
@@ -37,7 +37,7 @@ func TestCredentialsRequireClusterCA(t *testing.T) {
 		_, hadCA := os.Stat(filepath.Join(dir, "pki"))
 		_, err := newKubeconfig(dir, pki.Node("n7"))
 		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
-			t.Errorf("%s: %v, want an error with %q", name, err, tc.want)
+			t.Errorf("%s: got error %v, want %q in it", name, err, tc.want)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "pki")); (err == nil) != (hadCA == nil) {
 			t.Errorf("%s: the command created a certificate authority", name)

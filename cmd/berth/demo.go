@@ -72,7 +72,7 @@ func (f *demoFlags) run(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	found, err := f.findCluster()
+	target, err := f.findCluster()
 	if err != nil {
 		return err
 	}
@@ -84,26 +84,26 @@ func (f *demoFlags) run(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return errors.Join(err, dir.close(true))
 	}
-	var played error
+	var actsErr error
 	// The control plane and the nodes must outlive Ctrl-C until the demo has removed its
 	// objects, so they do not use ctx.
 	err = rungroup.Run(context.WithoutCancel(ctx), func(p *rungroup.Group) error {
-		if found != nil {
-			fmt.Fprintf(out, "Using the cluster at %s, with separate nodes and a separate namespace.\n", found.config.Host)
+		if target != nil {
+			fmt.Fprintf(out, "Using the cluster at %s, with separate nodes and a separate namespace.\n", target.config.Host)
 		} else {
 			fmt.Fprintln(out, "No running cluster found; starting a temporary one.")
-			if found, err = startDemoCluster(p, dir.dataDir(), settings, log); err != nil {
+			if target, err = startDemoCluster(p, dir.dataDir(), settings, log); err != nil {
 				return err
 			}
 		}
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		defer context.AfterFunc(p.Ctx, func() { cancel(context.Cause(p.Ctx)) })()
-		played = f.runActs(ctx, p.Ctx, out, found, dir, settings)
+		actsErr = f.runActs(ctx, p.Ctx, out, target, dir, settings)
 		return rungroup.ErrStopped
 	})
 	closeLog()
-	err = errors.Join(played, err)
+	err = errors.Join(actsErr, err)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) { // interrupted during setup
 		err = demo.ErrStopped
 	}
@@ -114,15 +114,15 @@ func (f *demoFlags) run(cmd *cobra.Command) (err error) {
 	return errors.Join(err, dir.close(!keepLog))
 }
 
-// isOnly reports whether all errors that err joins or wraps are kind.
-func isOnly(err, kind error) bool {
+// isOnly reports whether all errors that err joins or wraps are target.
+func isOnly(err, target error) bool {
 	switch joined := err.(type) {
 	case interface{ Unwrap() []error }:
-		return !slices.ContainsFunc(joined.Unwrap(), func(e error) bool { return !isOnly(e, kind) })
+		return !slices.ContainsFunc(joined.Unwrap(), func(e error) bool { return !isOnly(e, target) })
 	case interface{ Unwrap() error }:
-		return isOnly(joined.Unwrap(), kind)
+		return isOnly(joined.Unwrap(), target)
 	}
-	return errors.Is(err, kind)
+	return errors.Is(err, target)
 }
 
 // runActs creates the demo's nodes, runs the acts and removes the nodes. The nodes run
@@ -137,7 +137,7 @@ func (f *demoFlags) runActs(ctx, nodesCtx context.Context, out io.Writer, target
 		return err
 	}
 	defer nodeSet.close()
-	var played error
+	var actsErr error
 	err = rungroup.Run(nodesCtx, func(p *rungroup.Group) error {
 		if err := nodeSet.start(ctx, p); err != nil {
 			return err
@@ -151,10 +151,10 @@ func (f *demoFlags) runActs(ctx, nodesCtx context.Context, out io.Writer, target
 		if f.pause {
 			o.Pause = waitForEnter(os.Stdin, out)
 		}
-		played = demo.Run(ctx, o)
+		actsErr = demo.Run(ctx, o)
 		return rungroup.ErrStopped
 	})
-	return errors.Join(played, err, nodeSet.remove(nodesCtx))
+	return errors.Join(actsErr, err, nodeSet.remove(nodesCtx))
 }
 
 // waitForEnter returns a function that waits for Enter on in.

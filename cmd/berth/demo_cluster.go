@@ -55,10 +55,10 @@ func (f *demoFlags) findCluster() (*demoCluster, error) {
 	case !strings.HasSuffix(info.GitVersion, "+berth"):
 		return nil, fmt.Errorf("the cluster at %s (%s) is not Berth's: the demo fills nodes and evicts pods, so it runs on Berth clusters only; without --kubeconfig it can start a temporary cluster", config.Host, info.GitVersion)
 	}
-	found := &demoCluster{config: config}
+	target := &demoCluster{config: config}
 	dir := cli.KubeconfigDir(f.kubeconfig)
 	if _, err := os.Stat(filepath.Join(dir, "pki", "ca.key")); err == nil {
-		found.credential = func(id pki.Identity) (*rest.Config, error) {
+		target.credential = func(id pki.Identity) (*rest.Config, error) {
 			text, err := newKubeconfig(dir, id)
 			if err != nil {
 				return nil, err
@@ -66,7 +66,7 @@ func (f *demoFlags) findCluster() (*demoCluster, error) {
 			return clientcmd.RESTConfigFromKubeConfig(text)
 		}
 	}
-	return found, nil
+	return target, nil
 }
 
 func clusterVersion(config *rest.Config) (*apimachineryversion.Info, error) {
@@ -136,14 +136,14 @@ func (d demoDir) dataDir() string  { return filepath.Join(d.path, "data") }
 func (d demoDir) nodesDir() string { return filepath.Join(d.path, "nodes") }
 func (d demoDir) logFile() string  { return filepath.Join(d.path, "berth.log") }
 
-// close removes the directory. If all is false it keeps the log.
-func (d demoDir) close(all bool) error {
+// close removes the directory. If removeLog is false, it keeps the log.
+func (d demoDir) close(removeLog bool) error {
 	errs := []error{os.RemoveAll(d.dataDir())}
-	if all {
+	if removeLog {
 		errs = append(errs, os.Remove(d.logFile()))
 	}
 	errs = append(errs, os.Remove(filepath.Join(d.path, "lock")))
-	if all {
+	if removeLog {
 		errs = append(errs, os.Remove(d.path))
 		_ = os.Remove(filepath.Dir(d.path)) // only if it is empty
 	}

@@ -47,10 +47,10 @@ type demoNodeSet struct {
 	settings        settings.Settings
 	client          kubernetes.Interface
 	names           []string
-	simulatedReason string // why the nodes are simulated; empty if they are not
-	virtualDir      *virtualnode.Pool
-	registry        string // HOST:PORT on loopback that serves largeImage over plain HTTP
-	largeImage      string // image reference, see demo.Options
+	simulatedReason string            // why the nodes are simulated; empty if they are not
+	pool            *virtualnode.Pool // of virtual nodes
+	registry        string            // HOST:PORT on loopback that serves largeImage over plain HTTP
+	largeImage      string            // image reference, see demo.Options
 	close           func()
 }
 

@@ -31,19 +31,19 @@ func TestIsOnly(t *testing.T) {
 func TestPrintRemainingPods(t *testing.T) {
 	var out bytes.Buffer
 	f := &upLocalNodes{}
-	f.setDefaults("/there", false)
+	f.setDefaults("/data", false)
 	printRemainingPods(&out, "m", 0, f.remainingPodsHint("m"))
 	if out.Len() > 0 {
-		t.Errorf("without pods: %q", out.String())
+		t.Errorf("without pods: got %q, want no output", out.String())
 	}
 	printRemainingPods(&out, "m", 2, f.remainingPodsHint("m"))
-	for _, want := range []string{"node m: 2 pods keep running; berth up --real-node --data-dir /there continues", "--kubeconfig /there/kubeconfig delete pods"} {
+	for _, want := range []string{"node m: 2 pods keep running; berth up --real-node --data-dir /data continues", "--kubeconfig /data/kubeconfig delete pods"} {
 		if text := out.String(); !strings.Contains(text, want) {
-			t.Errorf("with two nodes: %q, want %q in it", text, want)
+			t.Errorf("with two pods: got %q, want %q in it", text, want)
 		}
 	}
-	f.setDefaults("/there", true)
-	if text := f.remainingPodsHint("m"); !strings.Contains(text, "--data-dir /there removes them") {
-		t.Errorf("with --ephemeral: %q", text)
+	f.setDefaults("/data", true)
+	if text := f.remainingPodsHint("m"); !strings.Contains(text, "--data-dir /data removes them") {
+		t.Errorf("with --ephemeral: got %q, want that the next start removes the pods", text)
 	}
 }

@@ -38,16 +38,13 @@ const (
 	largeImageBytes = 192 << 20
 	// demoLowDisk is the disk reserve of the nodes in MiB, well below their eviction thresholds.
 	demoLowDisk = 32
-	// sweepTimeout bounds the removal of leftovers of an earlier demo.
-	sweepTimeout = time.Minute
+	// cleanupTimeout bounds the removal of leftovers of an earlier demo.
+	cleanupTimeout = time.Minute
 )
 
 // findSimulatedReason returns why the nodes must be simulated; empty if they need not be.
 func (c *demoNodeSet) findSimulatedReason() string {
-	var errs []error
-	if err := errors.Join(embedded.CheckRequirements(), virtualnode.CheckRequirements()); err != nil {
-		errs = append(errs, err)
-	}
+	errs := []error{embedded.CheckRequirements(), virtualnode.CheckRequirements()}
 	if c.cluster.credential == nil {
 		errs = append(errs, errors.New("the cluster's CA key is not on this machine"))
 	}
@@ -59,12 +56,12 @@ func (c *demoNodeSet) findSimulatedReason() string {
 
 // prepareVirtualNodes removes leftovers of an earlier demo and serves the large image.
 func (c *demoNodeSet) prepareVirtualNodes(ctx context.Context) (err error) {
-	if c.virtualDir, err = virtualnode.NewPool(c.dir.nodesDir()); err != nil {
+	if c.pool, err = virtualnode.NewPool(c.dir.nodesDir()); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
+	ctx, cancel := context.WithTimeout(ctx, cleanupTimeout)
 	defer cancel()
-	if err := c.virtualDir.Cleanup(ctx); err != nil {
+	if err := c.pool.Cleanup(ctx); err != nil {
 		return fmt.Errorf("removing leftovers of an earlier demo: %w", err)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -110,7 +107,7 @@ func (c *demoNodeSet) startVirtualNodes(p *rungroup.Group) error {
 		o := nodeagent.Options{Name: node, Config: config, LowDisk: demoLowDisk, PodCIDRTimeout: podCIDRTimeout(config, c.settings), Labels: map[string]string{demo.Label: "true"}, Taints: []corev1.Taint{demo.Taint}, InsecureRegistries: []string{c.registry},
 			Embedded: &nodeagent.Embedded{}, Nodes: c.settings.Berth.Nodes, Kubelet: c.settings.Kubelet, Pressure: c.settings.Berth.Pressure.Options(), Log: klog.Background()}
 		size := virtualnode.Options{Index: i, Memory: demoMemory, Disk: demoDisk}
-		p.Start("node "+node, func(ctx context.Context) error { return nodeagent.RunVirtual(ctx, c.virtualDir, size, o) })
+		p.Start("node "+node, func(ctx context.Context) error { return nodeagent.RunVirtual(ctx, c.pool, size, o) })
 	}
 	return nil
 }

@@ -121,24 +121,24 @@ func (f *deschedulerFlags) addFlags(cmd *cobra.Command) {
 // validate checks the flags.
 func (f *deschedulerFlags) validate() error {
 	var errs []error
-	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	addError := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if m := descheduler.Mode(f.mode); m != descheduler.Planned && m != descheduler.Compatible {
-		fault("--mode %q: must be %s or %s", f.mode, descheduler.Planned, descheduler.Compatible)
+		addError("--mode %q: must be %s or %s", f.mode, descheduler.Planned, descheduler.Compatible)
 	}
 	if f.interval < 0 || f.timeout < 0 {
-		fault("--interval %v, --timeout %v: must not be negative", f.interval, f.timeout)
+		addError("--interval %v, --timeout %v: must not be negative", f.interval, f.timeout)
 	}
 	if f.timeout > 0 && f.interval > 0 {
-		fault("--timeout %v, --interval %v: use only one of them: --timeout ends a single run", f.timeout, f.interval)
+		addError("--timeout %v, --interval %v: use only one of them: --timeout ends a single run", f.timeout, f.interval)
 	}
 	if f.dryRun && f.interval > 0 {
-		fault("--dry-run: previews a single run: remove --interval %v", f.interval)
+		addError("--dry-run: previews a single run: remove --interval %v", f.interval)
 	}
 	if f.port < 0 || f.port > 65535 {
-		fault("--secure-port %d: must be between 0 and 65535", f.port)
+		addError("--secure-port %d: must be between 0 and 65535", f.port)
 	}
 	if f.qps < 0 || f.burst < 0 {
-		fault("--client-connection-qps %v, --client-connection-burst %d: must not be negative", f.qps, f.burst)
+		addError("--client-connection-qps %v, --client-connection-burst %d: must not be negative", f.qps, f.burst)
 	}
 	if f.elect {
 		if err := f.election.Validate(); err != nil {
@@ -149,13 +149,13 @@ func (f *deschedulerFlags) validate() error {
 }
 
 // callbacks returns functions that print each report and each progress line.
-func (f *deschedulerFlags) callbacks(out, errs io.Writer) (planned func(*descheduler.Report), progress func(string)) {
-	planned = func(r *descheduler.Report) {
+func (f *deschedulerFlags) callbacks(out, errs io.Writer) (onReport func(*descheduler.Report), onProgress func(string)) {
+	onReport = func(r *descheduler.Report) {
 		if f.interval > 0 { // a single run prints its report at the end
 			_ = f.print(out, r)
 		}
 	}
-	return planned, func(line string) { fmt.Fprintln(errs, line) }
+	return onReport, func(line string) { fmt.Fprintln(errs, line) }
 }
 
 func (f *deschedulerFlags) print(w io.Writer, r *descheduler.Report) error {

@@ -57,12 +57,12 @@ func (f *deschedulerFlags) run(cmd *cobra.Command) error {
 		logToStderr()
 	}
 	registry := metrics.NewRegistry()
-	counts, err := descheduler.NewMetrics(registry)
+	deschedulerMetrics, err := descheduler.NewMetrics(registry)
 	if err != nil {
 		return err
 	}
 	o := descheduler.Options{Policy: policy.Policy, Mode: descheduler.Mode(f.mode), DryRun: f.dryRun, Interval: f.interval, Timeout: f.timeout,
-		Timeouts: execution.DefaultTimeouts(), Metrics: counts, Log: klog.Background()}
+		Timeouts: execution.DefaultTimeouts(), Metrics: deschedulerMetrics, Log: klog.Background()}
 	o.OnReport, o.OnProgress = f.callbacks(out, cmd.ErrOrStderr())
 	if f.interval == 0 {
 		r, err := f.runOnce(ctx, config, settings, o, cmd.Flags(), cmd.ErrOrStderr())
@@ -99,8 +99,9 @@ func (f *deschedulerFlags) checkPermissions(ctx context.Context, config *rest.Co
 	return cli.RequirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "create", Resource: "pods", Subresource: "eviction"}, advice)
 }
 
-// runDescheduler runs the descheduler until it is done or ctx ends.
-func runDescheduler(ctx context.Context, config *rest.Config, settings settings.Settings, o descheduler.Options, competes bool) (r *descheduler.Report, err error) {
+// runDescheduler runs the descheduler until it is done or ctx ends. Unless holdsLease is set,
+// it checks that no other descheduler runs.
+func runDescheduler(ctx context.Context, config *rest.Config, settings settings.Settings, o descheduler.Options, holdsLease bool) (r *descheduler.Report, err error) {
 	if o.Client, err = kubernetes.NewForConfig(config); err != nil {
 		return nil, err
 	}
@@ -123,7 +124,7 @@ func runDescheduler(ctx context.Context, config *rest.Config, settings settings.
 		o.Profiles[p.Name()] = p
 	}
 	e := deschedulerElection()
-	if !competes {
+	if !holdsLease {
 		o.CheckExclusive = func(ctx context.Context) error {
 			return upstreamguard.CheckNotRunning(ctx, o.Client, "descheduler", config.Host, e.Namespace, e.Name)
 		}
@@ -151,8 +152,8 @@ func readPolicy(file string) (config.Descheduler, error) {
 type deschedulerReadiness struct{ leading, synced atomic.Bool }
 
 // ready returns why the descheduler is not ready. A standby replica is ready.
-func (p *deschedulerReadiness) ready() error {
-	if p.leading.Load() && !p.synced.Load() {
+func (r *deschedulerReadiness) ready() error {
+	if r.leading.Load() && !r.synced.Load() {
 		return errors.New("not all kinds are listed yet")
 	}
 	return nil
@@ -181,6 +182,6 @@ func (f *deschedulerFlags) serveStatus(ctx context.Context, wg *sync.WaitGroup, 
 		gatherer = prometheus.NewRegistry()
 	}
 	fmt.Fprintf(out, "Health and metrics at https://%s\n", listener.Addr())
-	site := metricsserver.Server{Component: "descheduler", Client: client, Listener: listener, Readyz: status.ready, Protected: metricsserver.NewMux(gatherer, map[string]any{"descheduler": policy.Policy}, "leader_election_", "rest_client_")}
-	return site.Start(ctx, wg)
+	server := metricsserver.Server{Component: "descheduler", Client: client, Listener: listener, Readyz: status.ready, Protected: metricsserver.NewMux(gatherer, map[string]any{"descheduler": policy.Policy}, "leader_election_", "rest_client_")}
+	return server.Start(ctx, wg)
 }

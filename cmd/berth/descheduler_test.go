@@ -35,7 +35,7 @@ func TestDeschedulerOnceExitCodes(t *testing.T) {
 			code = cli.ExitCode(err)
 		}
 		if code != tc.code {
-			t.Errorf("%s: code %d, want %d: %v", name, code, tc.code, err)
+			t.Errorf("%s: got exit code %d and error %v, want %d", name, code, err, tc.code)
 		}
 	}
 }

@@ -33,8 +33,8 @@ spec: {nodeName: n1, schedulerName: default-scheduler, containers: [{name: main,
 status: {phase: Running, conditions: [{type: Ready, status: "True"}]}
 `
 
-// berth runs a command in process and returns its output and exit code.
-func berth(args ...string) (out string, code int, err error) {
+// runBerth runs a command in process and returns its output and exit code.
+func runBerth(args ...string) (out string, code int, err error) {
 	var b bytes.Buffer
 	cmd := rootCommand()
 	cmd.SetArgs(args)
@@ -47,28 +47,28 @@ func berth(args ...string) (out string, code int, err error) {
 }
 
 func TestDrainWhatIfFromDump(t *testing.T) {
-	file := write(t, "dump.yaml", drainDump)
-	out, code, err := berth("drain", "n1", "--what-if", "--force", "-f", file)
+	file := writeFile(t, "dump.yaml", drainDump)
+	out, code, err := runBerth("drain", "n1", "--what-if", "--force", "-f", file)
 	if err != nil || code != 0 || !strings.Contains(out, "default/web-1  ReplicaSet web  n1    n2") || !strings.Contains(out, "not replaced") {
-		t.Errorf("%d, %v\n%s", code, err, out)
+		t.Errorf("exit code %d, %v, want 0 and web-1 moved to n2:\n%s", code, err, out)
 	}
-	out, code, _ = berth("drain", "n1", "n2", "n1", "--what-if", "--force", "-f", file, "-o", "json")
+	out, code, _ = runBerth("drain", "n1", "n2", "n1", "--what-if", "--force", "-f", file, "-o", "json")
 	if code != 3 || !strings.Contains(out, `"exitCode": 3`) || !strings.Contains(out, `"pendingReason": "0/2 nodes are available: 2 node(s) were unschedulable.`) {
-		t.Errorf("%d\n%s", code, out)
+		t.Errorf("exit code %d, want 3 and two unschedulable nodes:\n%s", code, out)
 	}
 }
 
 // TestDrainYAML checks that -o yaml has the fields of -o json.
 func TestDrainYAML(t *testing.T) {
-	out, code, _ := berth("drain", "n1", "n2", "--what-if", "--force", "-f", write(t, "dump.yaml", drainDump), "-o", "yaml")
+	out, code, _ := runBerth("drain", "n1", "n2", "--what-if", "--force", "-f", writeFile(t, "dump.yaml", drainDump), "-o", "yaml")
 	if code != 3 || !strings.Contains(out, "\nexitCode: 3\n") && !strings.HasPrefix(out, "exitCode: 3\n") || strings.Contains(out, "{") {
-		t.Errorf("%d\n%s", code, out)
+		t.Errorf("exit code %d, want 3 and YAML:\n%s", code, out)
 	}
 }
 
 // TestYAMLOutput checks -o yaml of commands that read a dump.
 func TestYAMLOutput(t *testing.T) {
-	file := write(t, "dump.yaml", drainDump)
+	file := writeFile(t, "dump.yaml", drainDump)
 	for args, want := range map[string]string{
 		"explain pod web-1 -f " + file: "\npod: default/web-1\n",
 		"explain node n1 -f " + file:   "\nnode: n1\n",
@@ -76,7 +76,7 @@ func TestYAMLOutput(t *testing.T) {
 		"zones -f " + file:             "name: ",
 		"version":                      "\nversion: ",
 	} {
-		out, _, err := berth(append(strings.Fields(args), "-o", "yaml")...)
+		out, _, err := runBerth(append(strings.Fields(args), "-o", "yaml")...)
 		if err != nil || !strings.Contains("\n"+out, want) {
 			t.Errorf("%s -o yaml: %v, want %q in\n%s", args, err, want, out)
 		}
@@ -84,7 +84,7 @@ func TestYAMLOutput(t *testing.T) {
 }
 
 func TestDrainErrors(t *testing.T) {
-	file := write(t, "dump.yaml", drainDump)
+	file := writeFile(t, "dump.yaml", drainDump)
 	for args, want := range map[string]string{
 		"drain":                                        "no node given",
 		"drain n1 --what-if -f " + file:                "--force evicts them: default/lone",
@@ -98,9 +98,9 @@ func TestDrainErrors(t *testing.T) {
 		"drain n1 --grace-period 99999999999999999999": `--grace-period "99999999999999999999": must be a whole number, and this one is out of range`,
 		"drain n1 --timeout 5":                         `--timeout "5": must be a duration, such as 90s or 5m`,
 	} {
-		_, code, err := berth(strings.Fields(args)...)
+		_, code, err := runBerth(strings.Fields(args)...)
 		if err == nil || code != 1 || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: exit %d, %v, want %q", args, code, err, want)
+			t.Errorf("%s: got exit code %d and error %v, want 1 and %q", args, code, err, want)
 		}
 	}
 }

@@ -131,9 +131,10 @@ func (s *recordSource) read(ctx context.Context, warnings io.Writer, namespace, 
 		source.Client, err = kubernetes.NewForConfig(config)
 	}
 	if err == nil {
-		list, faults, rerr := source.Read(ctx)
-		if err = rerr; err == nil {
-			printErrors(warnings, faults...)
+		var list []*journal.Displacement
+		var problems []error
+		if list, problems, err = source.Read(ctx); err == nil {
+			printErrors(warnings, problems...)
 			return list, nil
 		}
 	}
@@ -141,17 +142,17 @@ func (s *recordSource) read(ctx context.Context, warnings io.Writer, namespace, 
 		return nil, err
 	}
 	journalOnly := history.Source{Journal: s.journal, Namespace: namespace, Pod: pod}
-	list, faults, jerr := journalOnly.Read(ctx)
-	if jerr != nil {
-		return nil, errors.Join(jerr, err)
+	list, problems, journalErr := journalOnly.Read(ctx)
+	if journalErr != nil {
+		return nil, errors.Join(journalErr, err)
 	}
-	printErrors(warnings, append(faults, fmt.Errorf("only the journal was read: %w", err))...)
+	printErrors(warnings, append(problems, fmt.Errorf("only the journal was read: %w", err))...)
 	return list, nil
 }
 
-func printErrors(w io.Writer, faults ...error) {
-	for _, f := range faults {
-		fmt.Fprintln(w, "warning:", f)
+func printErrors(w io.Writer, errs ...error) {
+	for _, err := range errs {
+		fmt.Fprintln(w, "warning:", err)
 	}
 }
 

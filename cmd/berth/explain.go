@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -76,23 +75,23 @@ Exits with 0 whatever it reports, with 1 if the pod is not found.`,
 			if err != nil {
 				return err
 			}
-			before, err := source.decisions(cmd.ErrOrStderr(), journalPath, namespace, name)
+			decisions, err := source.decisions(cmd.ErrOrStderr(), journalPath, namespace, name)
 			if err != nil {
 				return err
 			}
 			if findPod(objects, namespace, name) == nil && len(source.dumps) == 0 {
 				displaced, err := (&recordSource{journal: journalPath, kubeconfig: source.kubeconfig}).read(cmd.Context(), io.Discard, namespace, name) // decisions has printed the same warnings
-				if err != nil && len(before) == 0 {
+				if err != nil && len(decisions) == 0 {
 					return err
 				}
 				if err != nil {
 					printErrors(cmd.ErrOrStderr(), fmt.Errorf("reading displacement records: %w", err))
 				}
-				if len(before)+len(displaced) > 0 {
-					return explainDeletedPod(cmd.OutOrStdout(), explain.DeletedPod{Pod: namespace + "/" + name, Decisions: before, Displacements: displaced}, &output)
+				if len(decisions)+len(displaced) > 0 {
+					return explainDeletedPod(cmd.OutOrStdout(), explain.DeletedPod{Pod: namespace + "/" + name, Decisions: decisions, Displacements: displaced}, &output)
 				}
 			}
-			return explainPod(cmd.OutOrStdout(), settings, objects, namespace+"/"+name, before, &output, nodes)
+			return explainPod(cmd.OutOrStdout(), settings, objects, namespace+"/"+name, decisions, &output, nodes)
 		},
 	}
 	source.addFlags(cmd.Flags())
@@ -162,8 +161,8 @@ func (s *objectSource) decisions(warnings io.Writer, journalPath, namespace, nam
 	if err != nil || dir == "" {
 		return nil, err
 	}
-	list, faults, err := journal.ReadDecisions(dir, namespace, name)
-	printErrors(warnings, faults...)
+	list, problems, err := journal.ReadDecisions(dir, namespace, name)
+	printErrors(warnings, problems...)
 	return list, err
 }
 
@@ -223,5 +222,5 @@ func profileFor(settings settings.Settings, p *model.Pod) (*framework.Profile, e
 			return framework.NewProfile(c)
 		}
 	}
-	return nil, errors.New("pod " + p.Key() + ": spec.schedulerName: " + p.Spec.SchedulerName + ": no profile of that name: pass its KubeSchedulerConfiguration with --config")
+	return nil, fmt.Errorf("pod %s: spec.schedulerName: %s: no profile of that name: pass its KubeSchedulerConfiguration with --config", p.Key(), p.Spec.SchedulerName)
 }

@@ -16,7 +16,7 @@ func TestPodProblems(t *testing.T) {
 		status corev1.PodStatus
 		want   []string
 	}{
-		"starts":    {status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: waiting("ContainerCreating", "")}}}},
+		"starting":  {status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: waiting("ContainerCreating", "")}}}},
 		"no volume": {status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: waiting("ContainerCreating", `configmap "x" not found`)}}}, want: []string{`container c is waiting: ContainerCreating: configmap "x" not found`}},
 		"refused":   {status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: waiting("RefusedByRuntime", "privileged: no")}}}, want: []string{"container c is waiting: RefusedByRuntime: privileged: no"}},
 		"crashes": {
@@ -31,11 +31,11 @@ func TestPodProblems(t *testing.T) {
 	} {
 		pod := &corev1.Pod{Spec: corev1.PodSpec{NodeName: "n1"}, Status: tc.status}
 		if got := podProblems(pod); !slices.Equal(got, tc.want) {
-			t.Errorf("%s: %q, want %q", name, got, tc.want)
+			t.Errorf("%s: got %q, want %q", name, got, tc.want)
 		}
 		pod.Spec.NodeName = ""
 		if got := podProblems(pod); got != nil {
-			t.Errorf("%s, not bound: %q", name, got)
+			t.Errorf("%s, not bound: got %q, want none", name, got)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestFlagErrors checks that an error names the valid values.
+// TestFlagErrors checks that an error names the flag or command and what is valid.
 func TestFlagErrors(t *testing.T) {
 	missingFile := filepath.Join(t.TempDir(), "nofile.yaml")
 	for _, tc := range []struct{ command, want string }{
@@ -38,12 +38,12 @@ func TestFlagErrors(t *testing.T) {
 		cmd.SetArgs(strings.Fields(tc.command))
 		cmd.SetOut(io.Discard)
 		if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.HasPrefix(err.Error(), tc.want) && !strings.HasSuffix(err.Error(), tc.want) {
-			t.Errorf("berth %s: %v, want %q", tc.command, err, tc.want)
+			t.Errorf("berth %s: got error %v, want %q in it", tc.command, err, tc.want)
 		}
 	}
 }
 
-// Commands with subcommands have examples, too.
+// TestParentCommandsHaveExamples checks that commands with subcommands have examples.
 func TestParentCommandsHaveExamples(t *testing.T) {
 	for _, cmd := range rootCommand().Commands() {
 		if cmd.Name() == "explain" || cmd.Name() == "image" {

@@ -19,9 +19,9 @@ import (
 
 // imageFlags holds the common flags of `berth image`.
 type imageFlags struct {
-	rootDir, storeDir string
-	output            cli.Output
-	insecure          []string // registries
+	rootDir, storeDir  string
+	output             cli.Output
+	insecureRegistries []string
 }
 
 // imageCommand returns `berth image`.
@@ -68,7 +68,7 @@ used only for registries of --insecure-registry.`,
 			if err != nil {
 				return err
 			}
-			var all []store.Image
+			var pulled []store.Image
 			for _, name := range names {
 				p := newPullProgress(cmd.ErrOrStderr())
 				image, err := s.Pull(cmd.Context(), name, auth, p.update)
@@ -76,14 +76,14 @@ used only for registries of --insecure-registry.`,
 				if err != nil {
 					return errors.New(err.Error()) // drops the wrapped ECONNREFUSED, whose hint is about the cluster
 				}
-				all = append(all, image)
+				pulled = append(pulled, image)
 			}
-			return f.printImages(cmd.OutOrStdout(), all)
+			return f.printImages(cmd.OutOrStdout(), pulled)
 		},
 	}
 	cmd.Flags().StringVar(&user, "username", "", "registry user")
 	cmd.Flags().BoolVar(&password, "password-stdin", false, "read the password from standard input")
-	insecureRegistryFlag(cmd.Flags(), &f.insecure)
+	insecureRegistryFlag(cmd.Flags(), &f.insecureRegistries)
 	return cmd
 }
 
@@ -197,7 +197,7 @@ removed with the container.`,
 
 // openStore opens the image store. If create is set, it creates a missing one.
 func (f *imageFlags) openStore(notes io.Writer, create bool) (*store.Store, error) {
-	if err := validateInsecureRegistries(f.insecure); err != nil {
+	if err := validateInsecureRegistries(f.insecureRegistries); err != nil {
 		return nil, err
 	}
 	if os.Geteuid() != 0 {
@@ -214,7 +214,7 @@ func (f *imageFlags) openStore(notes io.Writer, create bool) (*store.Store, erro
 	if !hasImages(dir) && !create {
 		return nil, fmt.Errorf("%s: no images found: --root-dir must be the directory of an agent that uses the embedded runtime", dir)
 	}
-	return store.Open(dir, store.Options{InsecureRegistries: f.insecure})
+	return store.Open(dir, store.Options{InsecureRegistries: f.insecureRegistries})
 }
 
 // defaultImagesDir returns the image directory of `berth agent` or of `berth up

@@ -17,8 +17,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// image runs `berth image` and returns its output.
-func image(t *testing.T, args ...string) (string, error) {
+// runImage runs `berth image` and returns its output.
+func runImage(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
 	cmd := imageCommand()
@@ -54,7 +54,7 @@ func TestImageCommands(t *testing.T) {
 	}
 	defer registry.Close()
 	registry.RequireLogin("ann", "pw")
-	pulled, err := registry.Add("team/app", "2", app)
+	ref, err := registry.Add("team/app", "2", app)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,35 +64,35 @@ func TestImageCommands(t *testing.T) {
 		want string
 	}{
 		{[]string{"load", root, file}, "docker.io/team/app:1"},
-		{[]string{"pull", root, "--username=ann", "--password-stdin", "--insecure-registry=" + registry.Host(), pulled}, pulled},
+		{[]string{"pull", root, "--username=ann", "--password-stdin", "--insecure-registry=" + registry.Host(), ref}, ref},
 		{[]string{"ls", root}, "1 image(s) use 8.0 KiB in 2 files"},
-		{[]string{"rm", root, pulled}, pulled + " removed"},
+		{[]string{"rm", root, ref}, ref + " removed"},
 		{[]string{"ls", "--store=" + filepath.Join(dir, "images"), "-o", "json"}, `"docker.io/team/app:1"`},
 		{[]string{"rm", root, "team/app:1"}, "team/app:1 removed"},
 		{[]string{"ls", root, "-o", "json"}, "[]"},
 	} {
-		out, err := image(t, step.args...)
+		out, err := runImage(t, step.args...)
 		if err != nil || !strings.Contains(out, step.want) {
-			t.Errorf("%q: %v, %s; want %q", step.args, err, out, step.want)
+			t.Errorf("%q: got error %v and output %s, want %q in it", step.args, err, out, step.want)
 		}
 		if out, ok := strings.CutPrefix(out, "["); ok && !json.Valid([]byte("["+out)) {
-			t.Errorf("%q: no JSON: [%s", step.args, out)
+			t.Errorf("%q: got [%s, want JSON", step.args, out)
 		}
 	}
-	for words, args := range map[string][]string{
+	for want, args := range map[string][]string{
 		"image is not in the store":                 {"rm", root, "team/app:1"},
 		"no images found: --root-dir must be":       {"ls", "--root-dir=" + t.TempDir()},
-		"--username and --password-stdin: use both": {"pull", root, "--username=ann", pulled},
-		"UNAUTHORIZED":                     {"pull", root, "--insecure-registry=127.0.0.1", pulled},
-		"plain HTTP is allowed only":       {"pull", root, pulled},
-		`--insecure-registry "http://a"`:   {"pull", root, "--insecure-registry=http://a", pulled},
+		"--username and --password-stdin: use both": {"pull", root, "--username=ann", ref},
+		"UNAUTHORIZED":                     {"pull", root, "--insecure-registry=127.0.0.1", ref},
+		"plain HTTP is allowed only":       {"pull", root, ref},
+		`--insecure-registry "http://a"`:   {"pull", root, "--insecure-registry=http://a", ref},
 		`must be text, wide, json or yaml`: {"ls", root, "-o", "xml"},
 		"no such file or directory":        {"load", root, filepath.Join(dir, "none.tar")},
 		"invalid reference format":         {"pull", root, "Team App"},
 		"not a tar archive: unexpected E":  {"load", root, "-"},
 	} {
-		if out, err := image(t, args...); err == nil || !strings.Contains(err.Error(), words) {
-			t.Errorf("%q: %v, %s; want an error with %q", args, err, out, words)
+		if out, err := runImage(t, args...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, %s; want an error with %q", args, err, out, want)
 		}
 	}
 }
@@ -100,14 +100,14 @@ func TestImageCommands(t *testing.T) {
 // TestDefaultImagesDir checks which image directory is the default.
 func TestDefaultImagesDir(t *testing.T) {
 	for name, tc := range map[string]struct {
-		agent, up  bool
-		want       string
-		notesOther bool
+		agent, up     bool
+		want          string
+		mentionsOther bool
 	}{
 		"only the directory of berth agent": {agent: true, want: "agent"},
 		"only the directory of berth up":    {up: true, want: "up"},
-		"both":                              {agent: true, up: true, want: "agent", notesOther: true},
-		"none":                              {want: "agent", notesOther: true},
+		"both":                              {agent: true, up: true, want: "agent", mentionsOther: true},
+		"none":                              {want: "agent", mentionsOther: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -124,10 +124,10 @@ func TestDefaultImagesDir(t *testing.T) {
 			}
 			var notes bytes.Buffer
 			if got := defaultImagesDir(&notes, agent, up); got != filepath.Join(dir, tc.want, "images") {
-				t.Errorf("%s, want those of %s", got, tc.want)
+				t.Errorf("got %s, want the images of %s", got, tc.want)
 			}
-			if notesOther := strings.Contains(notes.String(), "--root-dir "+up); notesOther != tc.notesOther {
-				t.Errorf("notes %q, want the other directory: %v", notes.String(), tc.notesOther)
+			if mentionsOther := strings.Contains(notes.String(), "--root-dir "+up); mentionsOther != tc.mentionsOther {
+				t.Errorf("notes %q: mention the other directory: %t, want %t", notes.String(), mentionsOther, tc.mentionsOther)
 			}
 		})
 	}

@@ -15,7 +15,7 @@ func journalFlag(f *pflag.FlagSet, dir *string, fallback string) {
 	f.StringVar(dir, "journal", "", "`directory` for displacement records and scheduling decisions, at most 64 MiB each per process (default: "+fallback+")")
 }
 
-// openJournal opens a directory for records; nil for "".
+// openJournal opens a directory for displacement records. It returns nil if dir is empty.
 func openJournal(dir, writer string) (*journal.Journal, error) {
 	if dir == "" {
 		return nil, nil
@@ -27,7 +27,7 @@ func openJournal(dir, writer string) (*journal.Journal, error) {
 	return j, nil
 }
 
-// openDecisions opens a directory for scheduling decisions; nil for "".
+// openDecisions opens a directory for scheduling decisions. It returns nil if dir is empty.
 func openDecisions(dir, writer string) (*journal.Decisions, error) {
 	if dir == "" {
 		return nil, nil
@@ -41,12 +41,12 @@ func openDecisions(dir, writer string) (*journal.Decisions, error) {
 
 // journalDir returns the directory to read a journal from: the given one, else the one
 // next to the kubeconfig that the command uses; empty if there is none.
-func journalDir(given, kubeconfig string) (string, error) {
-	if given != "" && !isDir(given) {
-		return "", fmt.Errorf("--journal %s: not a directory: must be the --journal directory of berth up, controller or scheduler", given)
+func journalDir(path, kubeconfig string) (string, error) {
+	if path != "" && !isDir(path) {
+		return "", fmt.Errorf("--journal %s: not a directory: must be the --journal directory of berth up, controller or scheduler", path)
 	}
-	if given != "" {
-		return given, nil
+	if path != "" {
+		return path, nil
 	}
 	dir := filepath.Join(cli.KubeconfigDir(kubeconfig), "journal") // in a data directory the journal is next to the kubeconfig
 	if !isDir(dir) {

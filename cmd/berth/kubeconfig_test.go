@@ -31,7 +31,7 @@ func TestClientCommandsUseKubeconfig(t *testing.T) {
 	if err := os.WriteFile(cli.KubeconfigPath(cli.DefaultDataDir()), []byte(unreachable(1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	env, flag := write(t, "env", unreachable(2)), write(t, "flag", unreachable(3))
+	env, flag := writeFile(t, "env", unreachable(2)), writeFile(t, "flag", unreachable(3))
 	for _, command := range []string{"explain pod p", "explain node n", "explain node n --disk", "explain displacement p", "evictions", "queue", "zones",
 		"drain n", "drain n --what-if"} {
 		for _, tc := range []struct{ env, flag, want string }{
@@ -45,8 +45,8 @@ func TestClientCommandsUseKubeconfig(t *testing.T) {
 			if tc.flag != "" {
 				args = append(args, "--kubeconfig", tc.flag)
 			}
-			if out, _, err := berth(args...); err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("KUBECONFIG=%s berth %s: %v, want %s\n%s", tc.env, strings.Join(args, " "), err, tc.want, out)
+			if out, _, err := runBerth(args...); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("KUBECONFIG=%s berth %s: got error %v, want %s in it\n%s", tc.env, strings.Join(args, " "), err, tc.want, out)
 			}
 		}
 	}
@@ -57,7 +57,7 @@ func TestKubectlUsesKubeconfig(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("KUBECONFIG", "")
 	if _, err := kubectlConfigFlags([]string{"get", "pods"}); err == nil || !strings.Contains(err.Error(), "berth up") {
-		t.Errorf("no cluster: %v", err)
+		t.Errorf("no cluster: got error %v, want berth up in it", err)
 	}
 	if err := os.MkdirAll(cli.DefaultDataDir(), 0o700); err != nil {
 		t.Fatal(err)
@@ -66,14 +66,14 @@ func TestKubectlUsesKubeconfig(t *testing.T) {
 	if err := os.WriteFile(file, []byte(unreachable(1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for env, want := range map[string]string{"": "http://127.0.0.1:1", write(t, "env", unreachable(2)): "http://127.0.0.1:2"} {
+	for env, want := range map[string]string{"": "http://127.0.0.1:1", writeFile(t, "env", unreachable(2)): "http://127.0.0.1:2"} {
 		t.Setenv("KUBECONFIG", env)
 		flags, err := kubectlConfigFlags([]string{"get", "pods"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if config, err := flags.ToRESTConfig(); err != nil || config.Host != want {
-			t.Errorf("KUBECONFIG=%s: %+v, %v, want %s", env, config, err, want)
+			t.Errorf("KUBECONFIG=%s: got %+v and error %v, want host %s", env, config, err, want)
 		}
 	}
 }
@@ -103,7 +103,7 @@ func TestJournalNextToKubeconfig(t *testing.T) {
 		}
 		t.Setenv("KUBECONFIG", env)
 		if got, err := journalDir("", flag); err != nil || got != filepath.Join(dirs[tc.want], "journal") {
-			t.Errorf("KUBECONFIG=%s --kubeconfig %s: %s, %v, want that of %s", env, flag, got, err, tc.want)
+			t.Errorf("KUBECONFIG=%s --kubeconfig %s: got %s and error %v, want that of %s", env, flag, got, err, tc.want)
 		}
 	}
 }

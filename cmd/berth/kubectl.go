@@ -72,7 +72,7 @@ func hasKubeconfigFlag(args []string) bool {
 	return slices.ContainsFunc(args, func(a string) bool { return a == "--kubeconfig" || strings.HasPrefix(a, "--kubeconfig=") })
 }
 
-// needsCluster reports whether a kubectl command line talks to a cluster.
+// needsCluster reports whether a kubectl command sends requests to a cluster.
 func needsCluster(args []string) bool {
 	if len(args) == 0 || slices.Contains(args, "--help") || slices.Contains(args, "-h") {
 		return false

@@ -29,14 +29,14 @@ func overrideVersionCommand(root *cobra.Command, flags *genericclioptions.Config
 		v.KustomizeVersion, _ = kubectlversion.GetKustomizeModVersion()
 		clientOnly, _ := cmd.Flags().GetBool("client")
 		output, _ := cmd.Flags().GetString("output")
-		var unreachable error
+		var serverErr error
 		if !clientOnly {
-			v.ServerVersion, unreachable = serverVersion(flags)
+			v.ServerVersion, serverErr = serverVersion(flags)
 		}
 		if err := printVersion(out, v, output); err != nil {
 			return err
 		}
-		return unreachable
+		return serverErr
 	}
 }
 

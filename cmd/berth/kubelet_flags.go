@@ -84,17 +84,17 @@ func (f *kubeletFlags) addFlags(flags *pflag.FlagSet) {
 // fields returns the fields of the KubeletConfiguration that flags set.
 func (f *kubeletFlags) fields() (map[string]any, error) {
 	out := map[string]any{}
-	var fault error
+	var firstErr error
 	f.flags.Visit(func(flag *pflag.Flag) {
 		if field := kubeletFields[flag.Name]; field != "" {
 			value, err := f.value(flag.Name)
-			if err != nil && fault == nil {
-				fault = err
+			if err != nil && firstErr == nil {
+				firstErr = err
 			}
 			out[field] = value
 		}
 	})
-	return out, fault
+	return out, firstErr
 }
 
 // value returns the value of a flag as in the file.

@@ -64,22 +64,22 @@ func TestKubeletFlags(t *testing.T) {
 	}
 	hard, soft, disk := findThreshold(&k, nodepressure.MemoryAvailable, true), findThreshold(&k, nodepressure.MemoryAvailable, false), findThreshold(&k, nodepressure.NodeFsAvailable, true)
 	if hard == nil || hard.Value.Of(1<<40).Amount != 300<<20 || hard.MinReclaim == nil || disk == nil || disk.Value.Of(1000).Amount != 70 {
-		t.Errorf("hard thresholds %+v and %+v", hard, disk)
+		t.Errorf("hard thresholds %+v and %+v, want 300Mi of memory and 7%% of nodefs", hard, disk)
 	}
 	if soft == nil || soft.Value.Of(1<<40).Amount != 500<<20 || soft.Grace != 90*time.Second {
-		t.Errorf("soft threshold %+v", soft)
+		t.Errorf("soft threshold %+v, want 500Mi of memory for 90s", soft)
 	}
 	if p := &k.Pressure; p.MaxPodGrace != 45 || p.TransitionPeriod != 30*time.Second {
-		t.Errorf("grace %d, transition %s", p.MaxPodGrace, p.TransitionPeriod)
+		t.Errorf("grace period %d, transition period %s, want 45 and 30s", p.MaxPodGrace, p.TransitionPeriod)
 	}
 	if q := k.KubeReserved[corev1.ResourceMemory]; q.String() != "500Mi" || k.SystemReserved.Memory().String() != "1Gi" {
-		t.Errorf("reserved %v and %v", k.KubeReserved, k.SystemReserved)
+		t.Errorf("reserved %v and %v, want memory 500Mi and 1Gi", k.KubeReserved, k.SystemReserved)
 	}
 	if i := k.Images; i.HighPercent != 70 || i.LowPercent != 60 || i.MinimumAge != 5*time.Minute {
-		t.Errorf("images %+v", i)
+		t.Errorf("image garbage collection %+v, want 70%%, 60%% and 5m", i)
 	}
 	if k.MaxPods != 42 || len(k.RegisterWithTaints) != 2 || len(k.ClusterDNS) != 2 || k.ClusterDomain != "example.org" || len(k.EnforceNodeAllocatable) != 1 {
-		t.Errorf("%+v", k)
+		t.Errorf("kubelet configuration %+v, want 42 pods, 2 taints, 2 DNS servers and domain example.org", k)
 	}
 }
 
@@ -91,10 +91,10 @@ func TestKubeletFlagsOverrideFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if k.MaxPods != 7 || k.PodPidsLimit != 9007199254740993 || findThreshold(&k, nodepressure.NodeFsAvailable, true) != nil || findThreshold(&k, nodepressure.MemoryAvailable, true).Value.Of(1<<40).Amount != 2<<30 {
-		t.Errorf("%+v", k)
+		t.Errorf("kubelet configuration %+v, want evictionHard of the flag and all other fields of the file", k)
 	}
 	if k, err = loadKubelet(t, file); err != nil || findThreshold(&k, nodepressure.NodeFsAvailable, true) == nil {
-		t.Errorf("without flags: %+v, %v", k, err)
+		t.Errorf("without flags: %+v, %v, want the nodefs threshold of the file", k, err)
 	}
 	for flag, want := range map[string]string{
 		"--eviction-hard=memory.available>2Gi":             "must be SIGNAL<VALUE",
@@ -108,7 +108,7 @@ func TestKubeletFlagsOverrideFile(t *testing.T) {
 		"--eviction-minimum-reclaim=memory.available=-1Mi": "evictionMinimumReclaim.memory.available",
 	} {
 		if _, err := loadKubelet(t, "", flag); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", flag, err, want)
+			t.Errorf("%s: got error %v, want %q in it", flag, err, want)
 		}
 	}
 }
@@ -120,9 +120,9 @@ func TestSimulatedKubeletFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := agent.NewNode("n1", resource.MustParse("2"), resource.MustParse("4Gi"))
-	n.Labels = map[string]string{"kept": "1"}
-	localnodes.ApplyKubelet([]*corev1.Node{n}, &k, map[string]string{"kept": "2", "added": "3"})
-	if n.Labels["kept"] != "1" || n.Labels["added"] != "3" || len(n.Spec.Taints) != 1 || n.Status.Capacity.Pods().Value() != 5 || n.Status.Allocatable.Cpu().MilliValue() != 1500 {
-		t.Errorf("%+v", n)
+	n.Labels = map[string]string{"existing": "1"}
+	localnodes.ApplyKubelet([]*corev1.Node{n}, &k, map[string]string{"existing": "2", "added": "3"})
+	if n.Labels["existing"] != "1" || n.Labels["added"] != "3" || len(n.Spec.Taints) != 1 || n.Status.Capacity.Pods().Value() != 5 || n.Status.Allocatable.Cpu().MilliValue() != 1500 {
+		t.Errorf("node %+v, want existing=1, added=3, a taint, 5 pods and 1500m of CPU", n)
 	}
 }

@@ -37,10 +37,10 @@ func gatedClients(e *leaderelection.Election, config *rest.Config) (lease kubern
 }
 
 // printLeader returns a callback that prints the current holder of the Lease.
-func printLeader(e *leaderelection.Election, out io.Writer) func(leader string, me bool) {
+func printLeader(e *leaderelection.Election, out io.Writer) func(leader string, isSelf bool) {
 	namespace, name := e.Namespace, e.Name
-	return func(leader string, me bool) {
-		if !me && leader != "" {
+	return func(leader string, isSelf bool) {
+		if !isSelf && leader != "" {
 			fmt.Fprintf(out, "Waiting for the Lease %s/%s, held by %s\n", namespace, name, leader)
 		}
 	}

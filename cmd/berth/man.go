@@ -35,8 +35,8 @@ directory is created if it does not exist.`,
 func writeManualPages(root *cobra.Command, dir string) error {
 	v := currentVersion()
 	header := &doc.GenManHeader{Section: "1", Source: "Berth " + v.Version, Manual: "Berth"}
-	if committed, err := time.Parse(time.RFC3339, v.Date); err == nil {
-		header.Date = &committed
+	if commitDate, err := time.Parse(time.RFC3339, v.Date); err == nil {
+		header.Date = &commitDate
 	}
 	root.DisableAutoGenTag = true // the tag has the current date
 	if err := doc.GenManTree(root, header, dir); err != nil {

@@ -22,7 +22,7 @@ type nodeIPAMFlags struct {
 func (f *nodeIPAMFlags) addFlags(flags *pflag.FlagSet, services string) {
 	f.flags = flags
 	defaults := config.Default().NodeIPAM
-	flags.BoolVar(&f.AllocateNodeCIDRs, "allocate-node-cidrs", defaults.AllocateNodeCIDRs, "set spec.podCIDR of nodes that have none (overrides nodeIPAM of --config, as the next flags)")
+	flags.BoolVar(&f.AllocateNodeCIDRs, "allocate-node-cidrs", defaults.AllocateNodeCIDRs, "set spec.podCIDR of nodes that have none (overrides nodeIPAM of --config, as do the next flags)")
 	flags.StringVar(&f.ClusterCIDR, "cluster-cidr", defaults.ClusterCIDR, "IPv4 CIDR of the pod ranges of nodes")
 	flags.IntVar(&f.NodeCIDRMaskSize, "node-cidr-mask-size", defaults.NodeCIDRMaskSize, "prefix length of a node's pod range")
 	if services != "" {

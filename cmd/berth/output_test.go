@@ -20,7 +20,7 @@ spec: {schedulerName: gpu-scheduler, containers: [{name: main, image: web, resou
 
 // TestOutputFormats checks the formats of commands that read a dump.
 func TestOutputFormats(t *testing.T) {
-	file := write(t, "dump.yaml", pendingDump)
+	file := writeFile(t, "dump.yaml", pendingDump)
 	for args, want := range map[string]string{
 		"queue -f FILE -o name":                           "pod/big\n",
 		"queue -f FILE -o wide":                           "gpu-scheduler",
@@ -44,7 +44,7 @@ func TestOutputFormats(t *testing.T) {
 		"descheduler --dry-run -o xml":                    `--output "xml": must be text, wide, name, json or yaml`,
 		"evictions -o jsonpath={.displacements[0].cause}": `must be text, wide, name, json or yaml`,
 	} {
-		out, _, err := berth(strings.Fields(strings.ReplaceAll(args, "FILE", file))...)
+		out, _, err := runBerth(strings.Fields(strings.ReplaceAll(args, "FILE", file))...)
 		if err != nil {
 			out += err.Error()
 		}

@@ -29,7 +29,7 @@ func programCommand(path string, args []string) *cobra.Command {
 	}
 	useKubectlConfig()
 	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: pluginCommand}
-	nameExamples(root)
+	rewriteExamples(root)
 	// The script that `completion` prints is for a program, not for a plugin.
 	root.CompletionOptions.DisableDefaultCmd = true
 	if completion, _, err := root.Find([]string{"completion"}); err == nil && completion != root {
@@ -51,16 +51,16 @@ func useKubectlConfig() {
 	}
 }
 
-// nameExamples writes the examples of a command and its subcommands for the plugin.
-func nameExamples(cmd *cobra.Command) {
+// rewriteExamples makes the examples of a command and its subcommands start with the plugin's command.
+func rewriteExamples(cmd *cobra.Command) {
 	lines := strings.Split(cmd.Example, "\n")
 	for i, line := range lines {
-		if arguments, ok := strings.CutPrefix(line, "  berth "); ok {
+		if arguments, found := strings.CutPrefix(line, "  berth "); found {
 			lines[i] = "  " + pluginCommand + " " + arguments
 		}
 	}
 	cmd.Example = strings.Join(lines, "\n")
 	for _, c := range cmd.Commands() {
-		nameExamples(c)
+		rewriteExamples(c)
 	}
 }

@@ -29,9 +29,9 @@ func runAs(t *testing.T, binary string, args ...string) (string, error) {
 func TestPluginUsage(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/none")
 	for _, tc := range []struct {
-		binary     string
-		args       []string
-		want, none string
+		binary         string
+		args           []string
+		want, unwanted string
 	}{
 		{"kubectl-berth", []string{"--help"}, "kubectl berth [command]", "  berth "},
 		{"kubectl-berth", []string{"explain", "pod", "--help"}, "kubectl berth explain pod", "  berth "},
@@ -42,8 +42,8 @@ func TestPluginUsage(t *testing.T) {
 		{"kubectl_complete-berth", []string{"explain", ""}, "pod\t", ""},
 	} {
 		got, err := runAs(t, tc.binary, tc.args...)
-		if err != nil || !strings.Contains(got, tc.want) || tc.none != "" && strings.Contains(got, tc.none) {
-			t.Errorf("%s %v: error %v, want %q and no %q in:\n%s", tc.binary, tc.args, err, tc.want, tc.none, got)
+		if err != nil || !strings.Contains(got, tc.want) || tc.unwanted != "" && strings.Contains(got, tc.unwanted) {
+			t.Errorf("%s %v: error %v, want %q and no %q in:\n%s", tc.binary, tc.args, err, tc.want, tc.unwanted, got)
 		}
 	}
 }
@@ -52,16 +52,16 @@ func TestPluginErrorNamesCommand(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/none")
 	_, err := runAs(t, "kubectl-berth", "explan")
 	if err == nil || !strings.Contains(err.Error(), `unknown command "explan"`) || !strings.Contains(err.Error(), `"kubectl berth"`) {
-		t.Errorf("error %v", err)
+		t.Errorf("got error %v, want an unknown command for \"kubectl berth\"", err)
 	}
 }
 
 // TestPluginKubeconfig checks that the plugin uses the same kubeconfig as kubectl.
 func TestPluginKubeconfig(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config")
-	before := clientcmd.RecommendedHomeFile
+	previous := clientcmd.RecommendedHomeFile
 	clientcmd.RecommendedHomeFile = file
-	t.Cleanup(func() { clientcmd.RecommendedHomeFile = before })
+	t.Cleanup(func() { clientcmd.RecommendedHomeFile = previous })
 	t.Setenv("KUBECONFIG", "")
 	programCommand("kubectl-berth", nil)
 	if cli.HasKubeconfigEnv() {
@@ -76,6 +76,6 @@ func TestPluginKubeconfig(t *testing.T) {
 	}
 	programCommand("kubectl-berth", nil)
 	if got := os.Getenv("KUBECONFIG"); got != file {
-		t.Errorf("KUBECONFIG is %q, not %q", got, file)
+		t.Errorf("got KUBECONFIG %q, want %q", got, file)
 	}
 }

@@ -135,28 +135,28 @@ func queueEntries(pods []*corev1.Pod) []explain.PendingPod {
 
 // queueEntry describes a pending pod from its spec and its PodScheduled condition.
 func queueEntry(p *corev1.Pod) explain.PendingPod {
-	w := explain.PendingPod{Pod: p.Namespace + "/" + p.Name, Scheduler: p.Spec.SchedulerName, State: explain.PendingNew,
+	pending := explain.PendingPod{Pod: p.Namespace + "/" + p.Name, Scheduler: p.Spec.SchedulerName, State: explain.PendingNew,
 		Created: p.CreationTimestamp.Time, Since: p.CreationTimestamp.Time, Nominated: p.Status.NominatedNodeName}
 	if p.Spec.Priority != nil {
-		w.Priority = *p.Spec.Priority
+		pending.Priority = *p.Spec.Priority
 	}
 	for _, c := range p.Status.Conditions {
 		if c.Type != corev1.PodScheduled || c.Status != corev1.ConditionFalse {
 			continue
 		}
-		w.Message, w.Since, w.State = c.Message, c.LastTransitionTime.Time, explain.PendingUnschedulable
+		pending.Message, pending.Since, pending.State = c.Message, c.LastTransitionTime.Time, explain.PendingUnschedulable
 		if c.Reason == corev1.PodReasonSchedulerError {
-			w.State = explain.PendingError
+			pending.State = explain.PendingError
 		}
 	}
 	for _, g := range p.Spec.SchedulingGates {
-		w.Gates = append(w.Gates, g.Name)
+		pending.Gates = append(pending.Gates, g.Name)
 	}
 	switch {
-	case len(w.Gates) > 0:
-		w.State = explain.PendingGated
-	case w.Nominated != "":
-		w.State = explain.PendingNominated
+	case len(pending.Gates) > 0:
+		pending.State = explain.PendingGated
+	case pending.Nominated != "":
+		pending.State = explain.PendingNominated
 	}
-	return w
+	return pending
 }

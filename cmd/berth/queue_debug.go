@@ -34,7 +34,7 @@ func (d *debugEndpoint) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&d.insecure, "insecure-skip-tls-verify", false, "do not verify the scheduler's certificate")
 }
 
-// printQueue prints the scheduler's own view of the queue.
+// printQueue prints the queue as the scheduler's debug endpoint returns it.
 func (d *debugEndpoint) printQueue(ctx context.Context, w io.Writer, output *cli.Output) error {
 	if err := output.Only("--scheduler", cli.OutputText, cli.OutputName, cli.OutputJSON, cli.OutputYAML); err != nil {
 		return err

@@ -45,7 +45,7 @@ creates in each namespace.`,
 				case <-server.Ready():
 					fmt.Fprintf(cmd.OutOrStdout(), "API server ready at https://%s, kubeconfig %s. Run `berth controller` with it.\n", server.Address(), server.KubeconfigPath())
 					if err := localcluster.RunCertificates(cmd.Context(), server); err != nil {
-						klog.ErrorS(err, "Failed to start the controller of certificates")
+						klog.ErrorS(err, "Failed to start the certificate controller")
 					}
 				case <-cmd.Context().Done():
 				}
@@ -80,10 +80,10 @@ func addAuditFlags(flags *pflag.FlagSet, o *apiserver.Options) {
 // second.
 func newServer(ctx context.Context, o apiserver.Options, w io.Writer) (*apiserver.Server, error) {
 	if len(o.EtcdServers) > 0 {
-		patience := time.AfterFunc(time.Second, func() {
+		notice := time.AfterFunc(time.Second, func() {
 			fmt.Fprintf(w, "Waiting for etcd at %s\n", strings.Join(o.EtcdServers, ", "))
 		})
-		defer patience.Stop()
+		defer notice.Stop()
 	}
 	return apiserver.New(ctx, o)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
@@ -40,7 +39,7 @@ Exits with 1 if a part is damaged.`,
 				return nil
 			}})
 			if err == nil && !result.Intact {
-				err = errors.New("the store in " + args[0] + " is damaged: move " + args[0] + "/etcd away and restore a snapshot with `berth snapshot restore FILE --data-dir " + args[0] + "`")
+				err = fmt.Errorf("the store in %[1]s is damaged: move %[1]s/etcd away and restore a snapshot with `berth snapshot restore FILE --data-dir %[1]s`", args[0])
 			}
 			return err
 		},

@@ -40,7 +40,7 @@ func TestMetricsServerTrust(t *testing.T) {
 
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(authority.CAPEM())
-	other, err := pki.Open(t.TempDir(), nil)
+	otherAuthority, err := pki.Open(t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestMetricsServerTrust(t *testing.T) {
 		{"administrator", authority, pki.Admin(), "/configz", 200},
 		{"authorized user", authority, pki.Scheduler(), "/metrics", 200},
 		{"unauthorized user", authority, pki.Scheduler(), "/configz", 403},
-		{"another CA", other, pki.Admin(), "/metrics", 401},
+		{"another CA", otherAuthority, pki.Admin(), "/metrics", 401},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			certPEM, keyPEM, err := tc.authority.ClientPEM(tc.identity)
@@ -72,7 +72,7 @@ func TestMetricsServerTrust(t *testing.T) {
 					return
 				}
 				if time.Since(start) > 30*time.Second {
-					t.Fatalf("%s: %d %s, want %d", tc.path, code, body, tc.code)
+					t.Fatalf("%s: got status %d and body %s, want status %d", tc.path, code, body, tc.code)
 				}
 			}
 		})

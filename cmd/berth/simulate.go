@@ -62,7 +62,7 @@ violated.`,
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.files, "file", "f", nil, "dump `file` of kubectl get -o yaml or -o json: the cluster at the start; may be repeated")
-	flags.StringVar(&f.scenario, "scenario", "", "text scenario of what happens (docs/guides/simulate.md)")
+	flags.StringVar(&f.scenario, "scenario", "", "file with the scenario (docs/guides/simulate.md)")
 	flags.DurationVar(&f.until, "until", 0, "virtual duration (default: the end of the scenario, else 24h)")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed for faults and for the choice between nodes of equal score (overrides scheduler.seed of --config)")
 	flags.DurationVar(&f.lag, "lag", 2*time.Millisecond, "delay of watch events")
@@ -96,11 +96,11 @@ func (f *simulateFlags) run(cmd *cobra.Command) error {
 	return f.runSimulation(cmd.OutOrStdout(), s)
 }
 
-func (f *simulateFlags) validate(timed bool) error {
+func (f *simulateFlags) validate(untilSet bool) error {
 	switch {
 	case f.timeline != "auto" && f.timeline != "all" && f.timeline != "none":
 		return fmt.Errorf("--timeline %q: must be auto, all or none", f.timeline)
-	case timed && (f.until <= 0 || f.until > 10*365*24*time.Hour):
+	case untilSet && (f.until <= 0 || f.until > 10*365*24*time.Hour):
 		return fmt.Errorf("--until %v: must be above 0 and at most ten years", f.until)
 	case f.lag < 0 || f.latency < 0:
 		return fmt.Errorf("--lag %v, --latency %v: must not be negative", f.lag, f.latency)
@@ -114,7 +114,7 @@ func (f *simulateFlags) validate(timed bool) error {
 
 // options returns the simulator's options, with the scheduler's from the configuration
 // files.
-func (f *simulateFlags) options(seeded bool) (cluster.Options, error) {
+func (f *simulateFlags) options(seedSet bool) (cluster.Options, error) {
 	o, err := cluster.Defaults()
 	if err != nil {
 		return o, err
@@ -124,7 +124,7 @@ func (f *simulateFlags) options(seeded bool) (cluster.Options, error) {
 		return o, err
 	}
 	c := scheduler.FromSettings(settings)
-	if seeded {
+	if seedSet {
 		c.Seed = f.seed
 	}
 	o.Seed, o.TieBreakSeed, o.ScoreCacheMemory, o.Preemption = f.seed, c.Seed, c.ScoreCacheMemory, c.Preemption

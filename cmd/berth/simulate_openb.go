@@ -51,7 +51,7 @@ func (f *openbFlags) validate() error {
 }
 
 // addTo adds the trace's nodes and pods to the simulation.
-func (f *openbFlags) addTo(s *simtrace.Simulation, timed bool) error {
+func (f *openbFlags) addTo(s *simtrace.Simulation, untilSet bool) error {
 	if f.nodes == "" {
 		return nil
 	}
@@ -67,30 +67,30 @@ func (f *openbFlags) addTo(s *simtrace.Simulation, timed bool) error {
 	if f.pods == "" {
 		return nil
 	}
-	traced, err := load.ReadTrace(f.pods)
+	tracePods, err := load.ReadTrace(f.pods)
 	if err != nil {
 		return err
 	}
-	trace := make([]simtrace.Arrival, 0, len(traced))
-	if len(traced) == 0 {
+	arrivals := make([]simtrace.Arrival, 0, len(tracePods))
+	if len(tracePods) == 0 {
 		return fmt.Errorf("%s: no pods: must have a line per pod below the header", f.pods)
 	}
-	for _, t := range traced {
+	for _, t := range tracePods {
 		t.Pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 		store.ApplyDefaults(t.Pod)
-		trace = append(trace, simtrace.Arrival{Pod: t.Pod, Arrives: t.Created, Departs: t.Deleted})
+		arrivals = append(arrivals, simtrace.Arrival{Pod: t.Pod, Arrives: t.Created, Departs: t.Deleted})
 	}
 	switch day := f.day; {
 	case f.fillUp:
-		s.Arrivals = simtrace.FixedRate(trace, f.rate)
-		if last := s.Arrivals[len(s.Arrivals)-1].Arrives; !timed {
+		s.Arrivals = simtrace.FixedRate(arrivals, f.rate)
+		if last := s.Arrivals[len(s.Arrivals)-1].Arrives; !untilSet {
 			s.Until = (last + last/4 + 2*time.Minute).Truncate(time.Second)
 		}
 	default:
 		if day < 0 {
-			day = simtrace.BusiestDay(trace, s.Until*time.Duration(f.speed))
+			day = simtrace.BusiestDay(arrivals, s.Until*time.Duration(f.speed))
 		}
-		s.Arrivals = simtrace.Window(trace, time.Duration(day)*24*time.Hour, s.Until, f.speed)
+		s.Arrivals = simtrace.Window(arrivals, time.Duration(day)*24*time.Hour, s.Until, f.speed)
 	}
 	if f.priorities {
 		simtrace.SetPriorities(s.Arrivals, load.QOSLabel, map[string]int32{"LS": 1000, "Burstable": 500, "Guaranteed": 500})

@@ -23,7 +23,7 @@ func openbLists(t *testing.T) []string {
 
 func summaryOf(t *testing.T, args ...string) trace.Summary {
 	t.Helper()
-	out, err := simulate(t, args...)
+	out, err := runSimulate(t, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func summaryOf(t *testing.T, args ...string) trace.Summary {
 	return got.Summary
 }
 
-// TestSimulateOpenBDay replays the day with most arrivals. Every pod is placed at once.
+// TestSimulateOpenBDay checks that every pod of the day with most arrivals is placed at once.
 func TestSimulateOpenBDay(t *testing.T) {
 	s := summaryOf(t, openbLists(t)...)
 	if s.Created < 678 || s.Placed != s.Created || s.Pending != 0 || s.LatencyP99 > 1 {
@@ -42,8 +42,8 @@ func TestSimulateOpenBDay(t *testing.T) {
 	}
 }
 
-// TestSimulateOpenBOverload requests 7,433 GPUs of 6,212. LS pods are placed first, and
-// the cluster settles.
+// TestSimulateOpenBOverload requests 7,433 GPUs of 6,212, and checks that LS pods are placed first and
+// that the cluster settles.
 func TestSimulateOpenBOverload(t *testing.T) {
 	s := summaryOf(t, append(openbLists(t), "--openb-fill", "--openb-priorities")...)
 	if len(s.Priorities) != 3 || s.Priorities[0].Priority != 1000 || s.Priorities[0].Pending > 10 || s.Priorities[2].Pending < 900 {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// simulate runs `berth simulate` in process.
-func simulate(t *testing.T, args ...string) (string, error) {
+// runSimulate runs `berth simulate` in process.
+func runSimulate(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
 	cmd := simulateCommand()
@@ -20,7 +20,7 @@ func simulate(t *testing.T, args ...string) (string, error) {
 	return out.String(), err
 }
 
-func write(t *testing.T, name, text string) string {
+func writeFile(t *testing.T, name, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -30,14 +30,14 @@ func write(t *testing.T, name, text string) string {
 }
 
 const (
-	someNodes = "sn,cpu_milli,memory_mib,gpu,model\nn0,8000,16384,2,T4\nn1,8000,16384,0,\n"
-	podsHead  = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
-	somePods  = podsHead + "a,4000,1024,1,1000,,BE,Running,0,90000,0\nb,4000,1024,1,1000,,BE,Running,10,600,12\nc,4000,1024,1,1000,T4,LS,Running,20,700,20\n"
-	aCluster  = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: '2', memory: 4Gi, pods: '10'}, capacity: {cpu: '2', memory: 4Gi, pods: '10'}}\n"
+	nodesCSV    = "sn,cpu_milli,memory_mib,gpu,model\nn0,8000,16384,2,T4\nn1,8000,16384,0,\n"
+	podsHeader  = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
+	podsCSV     = podsHeader + "a,4000,1024,1,1000,,BE,Running,0,90000,0\nb,4000,1024,1,1000,,BE,Running,10,600,12\nc,4000,1024,1,1000,T4,LS,Running,20,700,20\n"
+	clusterYAML = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: '2', memory: 4Gi, pods: '10'}, capacity: {cpu: '2', memory: 4Gi, pods: '10'}}\n"
 )
 
 func TestSimulateErrors(t *testing.T) {
-	nodes, pods, dump := write(t, "nodes.csv", someNodes), write(t, "pods.csv", somePods), write(t, "dump.yaml", aCluster)
+	nodes, pods, dump := writeFile(t, "nodes.csv", nodesCSV), writeFile(t, "pods.csv", podsCSV), writeFile(t, "dump.yaml", clusterYAML)
 	for name, tc := range map[string]struct {
 		args []string
 		want string
@@ -49,56 +49,56 @@ func TestSimulateErrors(t *testing.T) {
 		"lag":                {[]string{"-f", dump, "--lag", "-1s"}, "must not be negative"},
 		"no dump":            {[]string{"-f", "nothing.yaml"}, "nothing.yaml"},
 		"given twice":        {[]string{"-f", dump, "-f", dump}, "nodes n1: given twice"},
-		"no name":            {[]string{"-f", write(t, "x.yaml", "apiVersion: v1\nkind: Node\n")}, "metadata.name: empty"},
+		"no name":            {[]string{"-f", writeFile(t, "x.yaml", "apiVersion: v1\nkind: Node\n")}, "metadata.name: empty"},
 		"no scenario":        {[]string{"--scenario", "nothing.txt"}, "nothing.txt"},
-		"bad scenario":       {[]string{"--scenario", write(t, "s.txt", "node n1\npod\n")}, "s.txt:2: pod: the name of the pod is missing"},
-		"scenario too long":  {[]string{"--scenario", write(t, "l.txt", "until 1h\n"), "--until", "1m"}, "ends at 1h"},
+		"bad scenario":       {[]string{"--scenario", writeFile(t, "s.txt", "node n1\npod\n")}, "s.txt:2: pod: the name of the pod is missing"},
+		"scenario too long":  {[]string{"--scenario", writeFile(t, "l.txt", "until 1h\n"), "--until", "1m"}, "ends at 1h"},
 		"pods without nodes": {[]string{"--openb-pods", pods}, "requires --openb-nodes"},
 		"fill without pods":  {[]string{"--openb-nodes", nodes, "--openb-fill"}, "require --openb-pods"},
 		"speed":              {[]string{"--openb-nodes", nodes, "--openb-pods", pods, "--openb-speed", "0"}, "--openb-speed 0"},
 		"rate":               {[]string{"--openb-nodes", nodes, "--openb-pods", pods, "--openb-rate", "0"}, "--openb-rate 0"},
 		"day":                {[]string{"--openb-nodes", nodes, "--openb-day", "-2"}, "--openb-day -2"},
-		"bad time":           {[]string{"--openb-nodes", nodes, "--openb-pods", write(t, "p.csv", podsHead+"a,1,1,0,0,,BE,Running,x,9,\n")}, `p.csv:2: creation_time: "x"`},
-		"times swapped":      {[]string{"--openb-nodes", nodes, "--openb-pods", write(t, "q.csv", podsHead+"a,1,1,0,0,,BE,Running,9,3,\n")}, "q.csv:2: creation_time 9, deletion_time 3"},
-		"no pods":            {[]string{"--openb-nodes", nodes, "--openb-pods", write(t, "e.csv", podsHead)}, "e.csv: no pods"},
+		"bad time":           {[]string{"--openb-nodes", nodes, "--openb-pods", writeFile(t, "p.csv", podsHeader+"a,1,1,0,0,,BE,Running,x,9,\n")}, `p.csv:2: creation_time: "x"`},
+		"times swapped":      {[]string{"--openb-nodes", nodes, "--openb-pods", writeFile(t, "q.csv", podsHeader+"a,1,1,0,0,,BE,Running,9,3,\n")}, "q.csv:2: creation_time 9, deletion_time 3"},
+		"no pods":            {[]string{"--openb-nodes", nodes, "--openb-pods", writeFile(t, "e.csv", podsHeader)}, "e.csv: no pods"},
 		"replay and file":    {[]string{"--replay", "x", "-f", dump}, "remove -f"},
 		"no journal":         {[]string{"--replay", "nothing.jsonl"}, "nothing.jsonl"},
 		"bad journal":        {[]string{"--replay", dump}, "dump.yaml:1: journal"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := simulate(t, tc.args...); err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("%v, want an error with %q", err, tc.want)
+			if _, err := runSimulate(t, tc.args...); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got error %v, want one with %q", err, tc.want)
 			}
 		})
 	}
 }
 
 func TestSimulateTrace(t *testing.T) {
-	nodes, pods := write(t, "nodes.csv", someNodes), write(t, "pods.csv", somePods)
-	out, err := simulate(t, "--openb-nodes", nodes, "--openb-pods", pods, "--openb-priorities", "--timeline", "all", "--check")
+	nodes, pods := writeFile(t, "nodes.csv", nodesCSV), writeFile(t, "pods.csv", podsCSV)
+	out, err := runSimulate(t, "--openb-nodes", nodes, "--openb-pods", pods, "--openb-priorities", "--timeline", "all", "--check")
 	for _, want := range []string{"default/c is bound to n0", "is preempted by default/c", "1 victims of 1 preemptors", "default/a is bound to n0"} {
 		if err != nil || !strings.Contains(out, want) {
-			t.Errorf("the output lacks %q (%v):\n%s", want, err, out)
+			t.Errorf("error %v, want %q in:\n%s", err, want, out)
 		}
 	}
 }
 
 func TestSimulateDumpAndReplay(t *testing.T) {
-	dump, scenario := write(t, "dump.yaml", aCluster), write(t, "s.txt", "pod a cpu=1\nat 5s pod b cpu=2\nexpect at 9s pod b pending \"Insufficient cpu\"\nuntil 1m\n")
+	dump, scenario := writeFile(t, "dump.yaml", clusterYAML), writeFile(t, "s.txt", "pod a cpu=1\nat 5s pod b cpu=2\nexpect at 9s pod b pending \"Insufficient cpu\"\nuntil 1m\n")
 	journal := filepath.Join(t.TempDir(), "j.jsonl")
-	out, err := simulate(t, "-f", dump, "--scenario", scenario, "--journal", journal, "-o", "json", "--seed", "7")
+	out, err := runSimulate(t, "-f", dump, "--scenario", scenario, "--journal", journal, "-o", "json", "--seed", "7")
 	if err != nil || !strings.Contains(out, `"placed": 1`) {
-		t.Fatalf("%v:\n%s", err, out)
+		t.Fatalf("error %v, want 1 pod placed in:\n%s", err, out)
 	}
-	if out, err = simulate(t, "--replay", journal, "--seed", "7"); err != nil || !strings.HasPrefix(out, "Identical: ") {
-		t.Errorf("%v: %s", err, out)
+	if out, err = runSimulate(t, "--replay", journal, "--seed", "7"); err != nil || !strings.HasPrefix(out, "Identical: ") {
+		t.Errorf("replay: error %v, want identical effects: %s", err, out)
 	}
-	if _, err = simulate(t, "--replay", journal, "--seed", "8"); err == nil || !strings.Contains(err.Error(), "options other than") {
-		t.Errorf("with another seed: %v", err)
+	if _, err = runSimulate(t, "--replay", journal, "--seed", "8"); err == nil || !strings.Contains(err.Error(), "options other than") {
+		t.Errorf("with another seed: got error %v, want one about the options", err)
 	}
-	bad := write(t, "bad.txt", "expect at 1s bound 5\nuntil 1m\n")
-	if _, err := simulate(t, "-f", dump, "--scenario", bad); err == nil || !strings.Contains(err.Error(), "simulation: 1 expectation failed") {
-		t.Errorf("an expectation that fails: %v", err)
+	failing := writeFile(t, "bad.txt", "expect at 1s bound 5\nuntil 1m\n")
+	if _, err := runSimulate(t, "-f", dump, "--scenario", failing); err == nil || !strings.Contains(err.Error(), "simulation: 1 expectation failed") {
+		t.Errorf("with an expectation that fails: got error %v, want 1 failed expectation", err)
 	}
 }
 
@@ -117,9 +117,9 @@ func TestDocsExample(t *testing.T) {
 		}
 	}
 	if len(example) < 5 {
-		t.Fatalf("docs/guides/simulate.md begins with this example: %q", example)
+		t.Fatalf("the first example of docs/guides/simulate.md has %d lines, want at least 5: %q", len(example), example)
 	}
-	if out, err := simulate(t, "--scenario", write(t, "drain.txt", strings.Join(example, "")), "--timeline", "all", "--check"); err != nil {
-		t.Errorf("%v\n%s", err, out)
+	if out, err := runSimulate(t, "--scenario", writeFile(t, "drain.txt", strings.Join(example, "")), "--timeline", "all", "--check"); err != nil {
+		t.Errorf("got error %v and output\n%s", err, out)
 	}
 }

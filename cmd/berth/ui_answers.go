@@ -15,8 +15,8 @@ import (
 	"github.com/berthproject/berth/ui"
 )
 
-// uiAnswers computes what the web page shows with the code of the commands, as their -o json.
-// A journal is read only after the API server let the user list the objects it is about.
+// uiAnswers computes the data of the web page in the format of the commands' -o json.
+// It reads a journal only after the API server has authorized the user to list the objects.
 type uiAnswers struct {
 	settings settings.Settings
 	journal  string // directory; empty: none
@@ -26,7 +26,7 @@ func (a uiAnswers) answers() ui.Answers {
 	return ui.Answers{Pod: a.explainPod, Queue: a.queue, Displacements: a.displacements}
 }
 
-// explainPod is `berth explain pod -o json`.
+// explainPod returns the output of `berth explain pod -o json`.
 func (a uiAnswers) explainPod(ctx context.Context, config *rest.Config, namespace, name string) ([]byte, error) {
 	objects, err := readCluster(ctx, config, namespace, name)
 	if err != nil {
@@ -39,25 +39,25 @@ func (a uiAnswers) explainPod(ctx context.Context, config *rest.Config, namespac
 		}
 	}
 	if findPod(objects, namespace, name) != nil {
-		answer, err := newPodExplanation(a.settings, objects, namespace+"/"+name, decisions)
+		explanation, err := newPodExplanation(a.settings, objects, namespace+"/"+name, decisions)
 		if err != nil {
 			return nil, err
 		}
-		if answer != nil {
-			return answer.JSON()
+		if explanation != nil {
+			return explanation.JSON()
 		}
 	}
-	displaced, err := a.records(ctx, config, namespace, name)
+	displacements, err := a.records(ctx, config, namespace, name)
 	if err != nil {
 		return nil, err
 	}
-	if len(decisions)+len(displaced) == 0 {
+	if len(decisions)+len(displacements) == 0 {
 		return nil, apierrors.NewNotFound(corev1.Resource("pods"), namespace+"/"+name)
 	}
-	return explain.DeletedPod{Pod: namespace + "/" + name, Decisions: decisions, Displacements: displaced}.JSON()
+	return explain.DeletedPod{Pod: namespace + "/" + name, Decisions: decisions, Displacements: displacements}.JSON()
 }
 
-// queue is `berth queue -o json`.
+// queue returns the output of `berth queue -o json`.
 func (a uiAnswers) queue(ctx context.Context, config *rest.Config, namespace string) ([]byte, error) {
 	pods, err := listPendingPods(ctx, config, namespace)
 	if err != nil {
@@ -66,7 +66,7 @@ func (a uiAnswers) queue(ctx context.Context, config *rest.Config, namespace str
 	return explain.QueueJSON(queueEntries(pods))
 }
 
-// displacements is `berth evictions --all -o json`.
+// displacements returns the output of `berth evictions --all -o json`.
 func (a uiAnswers) displacements(ctx context.Context, config *rest.Config, namespace string) ([]byte, error) {
 	list, err := a.records(ctx, config, namespace, "")
 	if err != nil {

@@ -25,13 +25,13 @@ import (
 // uiPaths are the data of the page, in all namespaces and in namespace shop.
 var uiPaths = map[string][]string{
 	"": {"/ui/cluster/api/v1/nodes", "/ui/cluster/api/v1/pods", "/ui/cluster/apis/policy/v1/poddisruptionbudgets", "/ui/api/queue", "/ui/api/displacements",
-		"/ui/api/pod?namespace=shop&name=web", "/ui/api/pod?namespace=shop&name=gone"},
+		"/ui/api/pod?namespace=shop&name=web", "/ui/api/pod?namespace=shop&name=deleted"},
 	"shop": {"/ui/cluster/api/v1/namespaces/shop/pods", "/ui/cluster/apis/policy/v1/namespaces/shop/poddisruptionbudgets", "/ui/api/queue?namespace=shop", "/ui/api/displacements?namespace=shop"},
 	"bank": {"/ui/cluster/api/v1/namespaces/bank/pods", "/ui/cluster/apis/policy/v1/namespaces/bank/poddisruptionbudgets", "/ui/api/queue?namespace=bank", "/ui/api/displacements?namespace=bank"},
 }
 
-// A user without permissions sees nothing, a user of a namespace sees that namespace, and an
-// administrator sees all, also of the journal.
+// TestPageShowsOnlyWhatItsUserMayRead checks that users get the data, also of the journal, of
+// the namespaces that they may read only.
 func TestPageShowsOnlyWhatItsUserMayRead(t *testing.T) {
 	c := berthtest.Start(t)
 	for _, ns := range []string{"shop", "bank"} {
@@ -50,16 +50,16 @@ func TestPageShowsOnlyWhatItsUserMayRead(t *testing.T) {
 	server := httptest.NewServer(page)
 	defer server.Close()
 	grant(t, c, "shop", "reader", "view")
-	for user, may := range map[string]map[string]bool{"nothing": {}, "reader": {"shop": true}} {
+	for user, readable := range map[string]map[string]bool{"nothing": {}, "reader": {"shop": true}} {
 		token := tokenOf(t, c, "shop", user)
 		for ns, paths := range uiPaths {
 			for _, path := range paths {
 				code, body := getPage(t, server.URL+path, token)
-				if want := statusFor(may[ns]); code != want {
+				if want := statusFor(readable[ns]); code != want {
 					t.Errorf("user %s: %s: status %d, want %d: %s", user, path, code, want, body)
 				}
-				if strings.Contains(body, "secret-of-bank") || !may["shop"] && strings.Contains(body, "secret-of-shop") {
-					t.Errorf("user %s: %s shows data of a namespace that the user may not read: %s", user, path, body)
+				if strings.Contains(body, "secret-of-bank") || !readable["shop"] && strings.Contains(body, "secret-of-shop") {
+					t.Errorf("user %s: %s shows data of a namespace that the user cannot read: %s", user, path, body)
 				}
 			}
 		}
@@ -72,15 +72,15 @@ func TestPageShowsOnlyWhatItsUserMayRead(t *testing.T) {
 	}
 }
 
-// The page's answer about a pod is that of `berth explain pod -o json`.
-func TestPageExplainsLikeTheCommand(t *testing.T) {
+// TestPageMatchesExplainPod checks that the page has the output of `berth explain pod -o json`.
+func TestPageMatchesExplainPod(t *testing.T) {
 	c := berthtest.Start(t)
 	createNamespaceWithPod(t, c, "shop")
 	s, err := settings.Load(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := uiAnswers{s, ""}.explainPod(t.Context(), c.Config, "shop", "web")
+	explanation, err := uiAnswers{s, ""}.explainPod(t.Context(), c.Config, "shop", "web")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,20 +92,20 @@ func TestPageExplainsLikeTheCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got, want map[string]any
-	if err := json.Unmarshal(answer, &got); err != nil {
+	if err := json.Unmarshal(explanation, &got); err != nil {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal([]byte(out.String()), &want); err != nil {
 		t.Fatal(err)
 	}
 	if got["outcome"] != "unschedulable" || got["suggestions"] == nil {
-		t.Errorf("the answer has no reason: %s", answer)
+		t.Errorf("got %s, want an unschedulable pod with suggestions", explanation)
 	}
 	delete(got, "decisions") // the command also reads the journal next to the kubeconfig
 	delete(want, "decisions")
 	g, _ := json.Marshal(got)
 	if w, _ := json.Marshal(want); string(g) != string(w) {
-		t.Errorf("the page has\n%s\nthe command has\n%s", g, w)
+		t.Errorf("the page has\n%s\nwant the command's\n%s", g, w)
 	}
 }
 
@@ -162,7 +162,7 @@ func writeRecords(t *testing.T, dir string, namespaces ...string) {
 		t.Fatal(err)
 	}
 	for _, ns := range namespaces {
-		victim := &model.Pod{Namespace: ns, Name: "gone", UID: ns, Spec: &model.PodSpec{}}
+		victim := &model.Pod{Namespace: ns, Name: "deleted", UID: ns, Spec: &model.PodSpec{}}
 		if err := j.Append(journal.NewDisplacement(&displacement.Record{Victim: victim, Node: "n1", Rule: "secret-of-" + ns}, metav1.Now().Time, "test")); err != nil {
 			t.Fatal(err)
 		}

@@ -50,10 +50,10 @@ it. Press Ctrl-C to stop.
 With --virtual-nodes or --real-node pods run in containers: in containerd if it
 is installed, else in the embedded runtime, which needs no installed software
 (--runtime). If neither works, the command fails; with --allow-simulated it
-prints a warning and uses simulated nodes. Otherwise simulated nodes are then
-added only with --nodes, and with the taint berth.dev/simulated:NoSchedule.
-Virtual nodes and their pods are removed when the command ends; leftovers of a
-killed process are removed at the next start.`,
+prints a warning and uses simulated nodes. Next to real or virtual nodes,
+simulated nodes are added only with --nodes, and with the taint
+berth.dev/simulated:NoSchedule. Virtual nodes and their pods are removed when
+the command ends; leftovers of a killed process are removed at the next start.`,
 		Example: `  berth up
   berth up --nodes 1000 --ephemeral
   berth up --descheduler-policy policy.yaml
@@ -157,11 +157,11 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings.Se
 		}
 	}
 	output := upOutput{w: out}
-	dir, clean, err := prepareDataDir(&o)
+	dir, cleanup, err := prepareDataDir(&o)
 	if err != nil {
 		return err
 	}
-	defer clean()
+	defer cleanup()
 	log, closeLog, err := logToFile(filepath.Join(dir, "berth.log"))
 	if err != nil {
 		return err
@@ -207,7 +207,7 @@ func (o *upOptions) startComponents(p *rungroup.Group, server *apiserver.Server,
 		return 0, err
 	}
 	plane := localcluster.ControlPlane{Settings: settings, SchedulerListener: output.schedulerListener, ControllersListener: output.controllersListener, Log: log.slog,
-		Export: func(status *controllermanager.StatusServer) error {
+		OnStatusServer: func(status *controllermanager.StatusServer) error {
 			return o.descheduler.start(p, config, settings, status)
 		}}
 	if err := plane.Start(p, server); err != nil {
@@ -248,14 +248,14 @@ func (o *upOptions) startSimulatedNodes(p *rungroup.Group, server *apiserver.Ser
 // prepareDataDir creates the data directory. With --ephemeral it creates a temporary one
 // and keeps only the kubeconfig in the data directory, which it locks because another
 // cluster may use it.
-func prepareDataDir(o *upOptions) (dir string, clean func(), err error) {
+func prepareDataDir(o *upOptions) (dir string, cleanup func(), err error) {
 	if err := os.MkdirAll(o.server.DataDir, 0o700); err != nil {
 		return "", nil, fmt.Errorf("--data-dir: %w", err)
 	}
 	if !o.ephemeral {
 		return o.server.DataDir, func() { unmountVolumes(o.server.DataDir, false) }, nil
 	}
-	before, _ := os.ReadDir(o.server.DataDir)
+	existing, _ := os.ReadDir(o.server.DataDir)
 	lock, err := store.Lock(o.server.DataDir)
 	if err != nil {
 		return "", nil, err
@@ -270,7 +270,7 @@ func prepareDataDir(o *upOptions) (dir string, clean func(), err error) {
 		_ = os.Remove(o.server.Kubeconfig)
 		unmountVolumes(dir, true)
 		_ = os.RemoveAll(dir)
-		if len(before) == 0 { // the directory was created for the lock
+		if len(existing) == 0 { // the directory was created for the lock
 			_ = os.Remove(lock.Name())
 		}
 		_ = lock.Close()

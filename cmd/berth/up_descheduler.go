@@ -60,14 +60,14 @@ func (d *upDescheduler) start(p *rungroup.Group, c *rest.Config, settings settin
 	if d.policyFile == "" {
 		return nil
 	}
-	counts, err := descheduler.NewMetrics(status.Registry)
+	deschedulerMetrics, err := descheduler.NewMetrics(status.Registry)
 	if err != nil {
 		return err
 	}
 	c = cli.Impersonate(c, pki.Component(descheduler.Component).Name)
 	c.QPS = -1
 	log := klog.Background()
-	o := descheduler.Options{Policy: d.policy.Policy, Mode: descheduler.Planned, Interval: d.interval, Timeouts: execution.DefaultTimeouts(), Metrics: counts, Log: log,
+	o := descheduler.Options{Policy: d.policy.Policy, Mode: descheduler.Planned, Interval: d.interval, Timeouts: execution.DefaultTimeouts(), Metrics: deschedulerMetrics, Log: log,
 		OnProgress: func(line string) { log.Info("Descheduler: " + line) },
 		OnReport: func(r *descheduler.Report) {
 			log.Info("Descheduler run finished", "moves", len(r.Moves), "refusals", r.RefusalCounts, "took", r.Took, "skippedReason", r.SkippedReason, "holdSupport", r.HoldSupport)

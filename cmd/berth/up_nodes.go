@@ -30,19 +30,19 @@ import (
 
 // upLocalNodes holds the flags of `berth up` for nodes that run containers.
 type upLocalNodes struct {
-	realNode          bool
-	runtime           string
-	endpoint, rootDir string
-	virtualNodes      int
-	allowSimulated    bool
-	memory, disk      string
-	inodes            int64
-	lowDisk           int64
-	insecure          []string // registries
-	virtualDir        string   // of the virtual nodes
-	dataDir           string   // as given by --data-dir
-	ephemeral         bool
-	nodeName          string // of the real node
+	realNode           bool
+	runtime            string
+	endpoint, rootDir  string
+	virtualNodes       int
+	allowSimulated     bool
+	memory, disk       string
+	inodes             int64
+	lowDisk            int64
+	insecureRegistries []string
+	virtualDir         string // of the virtual nodes
+	dataDir            string // as given by --data-dir
+	ephemeral          bool
+	nodeName           string // of the real node
 
 	size     virtualnode.Options // from memory and disk
 	embedded embeddedNodes
@@ -68,7 +68,7 @@ func (f *upLocalNodes) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.memory, "virtual-memory", "2Gi", "memory of each virtual node")
 	flags.StringVar(&f.disk, "virtual-disk", "2Gi", "disk of each virtual node (a sparse file)")
 	flags.Int64Var(&f.lowDisk, lowDiskFlag, localnodes.DefaultLowDisk, "a real or virtual node accepts no new pods if its disk has fewer MiB available")
-	insecureRegistryFlag(flags, &f.insecure)
+	insecureRegistryFlag(flags, &f.insecureRegistries)
 	f.kubelet.addFlags(flags)
 	flags.Int64Var(&f.inodes, "virtual-inodes", 0, "inodes of each virtual node's disk; 0 for ext4's default")
 }
@@ -92,7 +92,7 @@ func (f *upLocalNodes) validate() error {
 	if err := f.checkFlagDependencies(); err != nil {
 		return err
 	}
-	if err := errors.Join(validateLowDisk(f.lowDisk), validateInsecureRegistries(f.insecure), f.kubelet.validateLabels()); err != nil {
+	if err := errors.Join(validateLowDisk(f.lowDisk), validateInsecureRegistries(f.insecureRegistries), f.kubelet.validateLabels()); err != nil {
 		return err
 	}
 	if err := f.checkSizes(memory.Value(), disk.Value()); err != nil {
@@ -114,33 +114,33 @@ type unavailableError struct {
 
 // fallBackToSimulated prints an unavailableError as a warning and clears the nodes. It
 // returns any other error, and all errors without --allow-simulated.
-func (f *upLocalNodes) fallBackToSimulated(w io.Writer, fault error) error {
-	var c unavailableError
-	if !errors.As(fault, &c) {
-		return fault
+func (f *upLocalNodes) fallBackToSimulated(w io.Writer, cause error) error {
+	var unavailable unavailableError
+	if !errors.As(cause, &unavailable) {
+		return cause
 	}
 	if !f.allowSimulated {
-		return fmt.Errorf("%w; with --allow-simulated berth up uses simulated nodes instead", fault)
+		return fmt.Errorf("%w; with --allow-simulated berth up uses simulated nodes instead", cause)
 	}
 	alternative := "Using simulated nodes instead"
 	f.virtualNodes, f.embedded.virtualNodes = 0, false
-	if c.flag == "real-node" {
+	if unavailable.flag == "real-node" {
 		f.realNode = false
 	} else if f.realNode {
 		alternative = "Using the machine as one node without virtual nodes"
 	}
-	fmt.Fprintf(w, "warning: %s. %s.\n", strings.ReplaceAll(c.Error(), "\n", "; "), alternative)
+	fmt.Fprintf(w, "warning: %s. %s.\n", strings.ReplaceAll(unavailable.Error(), "\n", "; "), alternative)
 	return nil
 }
 
 // chooseRuntimes selects the container runtime of each kind of node.
 func (f *upLocalNodes) chooseRuntimes() error {
-	named := f.flags != nil && f.flags.Changed("runtime-endpoint")
+	endpointSet := f.flags != nil && f.flags.Changed("runtime-endpoint")
 	orUnavailable := func(flag string, err error) error {
 		if err == nil {
 			return nil
 		}
-		if err = fmt.Errorf("--%s: %w", flag, err); f.runtime == localnodes.RuntimeAuto && !named {
+		if err = fmt.Errorf("--%s: %w", flag, err); f.runtime == localnodes.RuntimeAuto && !endpointSet {
 			return unavailableError{err, flag}
 		}
 		return err
@@ -154,7 +154,7 @@ func (f *upLocalNodes) chooseRuntimes() error {
 			return orUnavailable("real-node", err)
 		}
 		cri := f.checkRuntime()
-		if f.embedded.realNode, err = localnodes.UseEmbedded(f.runtime, named, cri, f.rootDir); err != nil {
+		if f.embedded.realNode, err = localnodes.UseEmbedded(f.runtime, endpointSet, cri, f.rootDir); err != nil {
 			return orUnavailable("real-node", err)
 		}
 		if f.embedded.realNode && f.runtime == localnodes.RuntimeAuto && socketExists(f.endpoint) {
@@ -279,7 +279,7 @@ func (f *upLocalNodes) removeStaleNodes(ctx context.Context) error {
 func (f *upLocalNodes) start(p *rungroup.Group, server *apiserver.Server, settings settings.Settings) error {
 	options := func(name string) (nodeagent.Options, error) {
 		config, err := nodeClientConfig(server, name)
-		return nodeagent.Options{Name: name, Config: config, LowDisk: f.lowDisk, InsecureRegistries: f.insecure, AwaitEndpoints: f.awaitEndpoints, Labels: f.kubelet.labels, Taints: settings.Kubelet.RegisterWithTaints, PodCIDRTimeout: localnodes.PodCIDRTimeout(&settings, true),
+		return nodeagent.Options{Name: name, Config: config, LowDisk: f.lowDisk, InsecureRegistries: f.insecureRegistries, AwaitEndpoints: f.awaitEndpoints, Labels: f.kubelet.labels, Taints: settings.Kubelet.RegisterWithTaints, PodCIDRTimeout: localnodes.PodCIDRTimeout(&settings, true),
 			Nodes: settings.Berth.Nodes, Kubelet: settings.Kubelet, Pressure: settings.Berth.Pressure.Options(), Log: klog.Background()}, err
 	}
 	if f.realNode {

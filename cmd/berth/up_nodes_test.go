@@ -42,7 +42,7 @@ func TestVirtualNodeFlags(t *testing.T) {
 			}
 			f.setDefaults(t.TempDir(), false)
 			if err := f.validate(); err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%v, want %q in it", err, want)
+				t.Errorf("got error %v, want one with %q", err, want)
 			}
 		})
 	}
@@ -56,15 +56,15 @@ func TestRealNodeKeepsItsName(t *testing.T) {
 	if f.setDefaults(home, false); f.nodeName != hostNodeName() {
 		t.Errorf("first node name %q, want %q", f.nodeName, hostNodeName())
 	}
-	if err := errors.Join(os.Mkdir(filepath.Join(home, "agent"), 0o755), os.WriteFile(filepath.Join(home, "agent", "node-name"), []byte("as-it-was\n"), 0o600)); err != nil {
+	if err := errors.Join(os.Mkdir(filepath.Join(home, "agent"), 0o755), os.WriteFile(filepath.Join(home, "agent", "node-name"), []byte("former-name\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if f.setDefaults(home, false); !slices.Equal(f.nodeNames(), []string{"as-it-was"}) {
-		t.Errorf("after a change of the host name: %v", f.nodeNames())
+	if f.setDefaults(home, false); !slices.Equal(f.nodeNames(), []string{"former-name"}) {
+		t.Errorf("after a change of the host name: got nodes %v, want former-name", f.nodeNames())
 	}
 	f.nodeName = "my_laptop"
 	if err := f.chooseRuntimes(); err == nil || !strings.Contains(err.Error(), `--real-node: the host name "my_laptop" is not a valid node name`) {
-		t.Errorf("with an invalid host name: %v", err)
+		t.Errorf("with an invalid host name: got error %v, want one with the name", err)
 	}
 }
 
@@ -93,23 +93,23 @@ func TestNetworkNotes(t *testing.T) {
 // TestFallBackToSimulated checks that nodes are simulated only with --allow-simulated, and
 // that the fallback clears everything about virtual nodes.
 func TestFallBackToSimulated(t *testing.T) {
-	fault := unavailableError{errors.New("--virtual-nodes: no loop devices"), "virtual-nodes"}
+	cause := unavailableError{errors.New("--virtual-nodes: no loop devices"), "virtual-nodes"}
 	f := upLocalNodes{realNode: true, virtualNodes: 2, embedded: embeddedNodes{virtualNodes: true}}
 	var out strings.Builder
-	if err := f.fallBackToSimulated(&out, fault); err == nil || err.Error() != "--virtual-nodes: no loop devices; with --allow-simulated berth up uses simulated nodes instead" {
-		t.Errorf("without --allow-simulated: %v", err)
+	if err := f.fallBackToSimulated(&out, cause); err == nil || err.Error() != "--virtual-nodes: no loop devices; with --allow-simulated berth up uses simulated nodes instead" {
+		t.Errorf("without --allow-simulated: got error %v, want one that names the flag", err)
 	}
 	f.allowSimulated = true
 	if err := f.fallBackToSimulated(&out, errors.New("--virtual-memory 1Mi: too small")); err == nil || f.virtualNodes != 2 {
-		t.Errorf("an invalid flag: %v, %d virtual nodes", err, f.virtualNodes)
+		t.Errorf("with an invalid flag: error %v, %d virtual nodes, want the error and 2", err, f.virtualNodes)
 	}
-	if err := f.fallBackToSimulated(&out, fault); err != nil {
+	if err := f.fallBackToSimulated(&out, cause); err != nil {
 		t.Fatal(err)
 	}
 	if f.virtualNodes != 0 || f.embedded.virtualNodes || !f.realNode || !strings.Contains(out.String(), "warning: --virtual-nodes: no loop devices. Using the machine as one node") {
-		t.Errorf("%d virtual nodes, embedded: %v, real: %v; output: %s", f.virtualNodes, f.embedded.virtualNodes, f.realNode, out.String())
+		t.Errorf("%d virtual nodes, embedded: %t, real: %t; want only a real node and a warning; output: %s", f.virtualNodes, f.embedded.virtualNodes, f.realNode, out.String())
 	}
 	if err := f.fallBackToSimulated(&out, unavailableError{errors.New("--real-node: requires root"), "real-node"}); err != nil || f.enabled() || !strings.Contains(out.String(), "Using simulated nodes instead") {
-		t.Errorf("%v, nodes that run containers: %v; output: %s", err, f.enabled(), out.String())
+		t.Errorf("error %v, nodes that run containers: %t, want no error and none; output: %s", err, f.enabled(), out.String())
 	}
 }

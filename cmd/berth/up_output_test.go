@@ -11,7 +11,7 @@ func TestNextCommand(t *testing.T) {
 		"run web --image berth.dev/workload:1 -- -listen=:80": {realNode: true, embedded: embeddedNodes{realNode: true}},
 	} {
 		if got := f.nextCommand(); got != want {
-			t.Errorf("%+v: %q, want %q", f, got, want)
+			t.Errorf("%+v: got %q, want %q", f, got, want)
 		}
 	}
 }
@@ -24,7 +24,7 @@ func TestShellQuote(t *testing.T) {
 		"/tmp/ann's":                              `'/tmp/ann'\''s'`,
 	} {
 		if got := shellQuote(path); got != want {
-			t.Errorf("%s: %s, want %s", path, got, want)
+			t.Errorf("%s: got %s, want %s", path, got, want)
 		}
 	}
 }

@@ -23,7 +23,7 @@ import (
 // pageShutdownTimeout bounds how long requests of the page may take after a stop.
 const pageShutdownTimeout = time.Second
 
-// upPage holds the flag of the web page. Without the flag, any free port will do if 8444 is taken.
+// upPage holds the flag of the web page. Without the flag, a free port is used if 8444 is taken.
 type upPage struct {
 	address string
 	flags   *pflag.FlagSet
@@ -36,7 +36,7 @@ func (o *upPage) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.address, pageListenFlag, "127.0.0.1:8444", "loopback `ADDRESS:PORT` of the web page; empty: no page (default: a free port if 8444 is taken)")
 }
 
-// validate reports an error if other machines could reach the address.
+// validate returns an error if other machines could reach the address.
 func (o *upPage) validate() error {
 	if o.address == "" {
 		return nil

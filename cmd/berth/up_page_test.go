@@ -7,23 +7,23 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The page takes an address that a flag names, or fails; without the flag it takes another port than a taken one.
+// TestPageAddress checks that the page uses another port if the default is taken, and fails if the flag's is.
 func TestPageAddress(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	occupied, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = taken.Close() }()
+	defer func() { _ = occupied.Close() }()
 	var page upPage
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	page.addFlags(f)
-	page.address = taken.Addr().String() // the default
-	other, err := page.listen()
+	page.address = occupied.Addr().String() // the default
+	fallback, err := page.listen()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = other.Close() }()
-	if err := f.Set(pageListenFlag, taken.Addr().String()); err != nil {
+	defer func() { _ = fallback.Close() }()
+	if err := f.Set(pageListenFlag, occupied.Addr().String()); err != nil {
 		t.Fatal(err)
 	}
 	if l, err := page.listen(); err == nil {

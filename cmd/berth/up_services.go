@@ -171,7 +171,7 @@ func (u *upServices) start(p *rungroup.Group, c *rest.Config, local *upLocalNode
 		return dns.Unregister(p.Ctx, admin)
 	}
 	if err := dns.Register(p.Ctx, admin, u.dnsIP); err != nil {
-		return u.withoutDNS(err, local, k)
+		return u.disableDNS(err, local, k)
 	}
 	c = cli.Impersonate(c, pki.Component("cluster-dns").Name)
 	c.QPS = -1
@@ -189,9 +189,9 @@ func serviceSync(n config.Nodes) time.Duration {
 	return time.Duration(n.ServiceSyncMilliseconds) * time.Millisecond
 }
 
-// withoutDNS continues without cluster DNS, unless a flag requires it. Pods use the cluster's
+// disableDNS continues without cluster DNS, unless a flag requires it. Pods use the cluster's
 // other DNS server, if there is one.
-func (u *upServices) withoutDNS(reason error, local *upLocalNodes, k *config.Kubelet) error {
+func (u *upServices) disableDNS(reason error, local *upLocalNodes, k *config.Kubelet) error {
 	if u.dns == switchOn {
 		return fmt.Errorf("--dns on: %w", reason)
 	}
@@ -201,8 +201,8 @@ func (u *upServices) withoutDNS(reason error, local *upLocalNodes, k *config.Kub
 		return nil
 	}
 	k.ClusterDNS = nil
-	if other := (*dns.OtherServerError)(nil); errors.As(reason, &other) && other.ClusterIP != "" {
-		k.ClusterDNS = []string{other.ClusterIP}
+	if otherDNS := (*dns.OtherServerError)(nil); errors.As(reason, &otherDNS) && otherDNS.ClusterIP != "" {
+		k.ClusterDNS = []string{otherDNS.ClusterIP}
 	}
 	return nil
 }

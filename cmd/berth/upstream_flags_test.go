@@ -24,8 +24,8 @@ func TestUpstreamFlags(t *testing.T) {
 	if err := config.Print(&options, config.Default()); err != nil {
 		t.Fatal(err)
 	}
-	path := regexp.MustCompile(`set ([a-zA-Z]+)\.([a-zA-Z]+) in a BerthConfiguration`)
-	kubelet := regexp.MustCompile(`set ([a-zA-Z]+)[^ ]* (?:.*)in a KubeletConfiguration`)
+	berthField := regexp.MustCompile(`set ([a-zA-Z]+)\.([a-zA-Z]+) in a BerthConfiguration`)
+	kubeletField := regexp.MustCompile(`set ([a-zA-Z]+)[^ ]* (?:.*)in a KubeletConfiguration`)
 	for section := range strings.SplitSeq(strings.TrimPrefix(string(text), "# "), "\n# ") {
 		title, names, _ := strings.Cut(section, "\n")
 		command, _, _ := strings.Cut(title, ":")
@@ -35,7 +35,7 @@ func TestUpstreamFlags(t *testing.T) {
 		}
 		flags := strings.Fields(names)
 		if len(flags) < 30 {
-			t.Errorf("%s: only %d flags", command, len(flags))
+			t.Errorf("%s: %d flags in testdata, want at least 30", command, len(flags))
 		}
 		for _, name := range flags {
 			if cmd.Flags().Lookup(name) != nil || cmd.InheritedFlags().Lookup(name) != nil {
@@ -43,12 +43,12 @@ func TestUpstreamFlags(t *testing.T) {
 			}
 			hint := cli.FlagError(cmd, cmd.Flags().Parse([]string{"--" + name + "=x"})).Error()
 			if !strings.HasPrefix(hint, "--"+name+" is a flag of ") {
-				t.Errorf("berth %s --%s: %s", command, name, hint)
+				t.Errorf("berth %s --%s: got %q, want what replaces the flag", command, name, hint)
 			}
-			if m := path.FindStringSubmatch(hint); m != nil && !regexp.MustCompile(`(?ms)^`+m[1]+`:$.*^  `+m[2]+`:`).MatchString(options.String()) {
+			if m := berthField.FindStringSubmatch(hint); m != nil && !regexp.MustCompile(`(?ms)^`+m[1]+`:$.*^  `+m[2]+`:`).MatchString(options.String()) {
 				t.Errorf("berth %s --%s: BerthConfiguration has no field %s.%s", command, name, m[1], m[2])
 			}
-			if m := kubelet.FindStringSubmatch(hint); m != nil && !config.HasKubeletEffect(m[1]) {
+			if m := kubeletField.FindStringSubmatch(hint); m != nil && !config.HasKubeletEffect(m[1]) {
 				t.Errorf("berth %s --%s: the field %s of KubeletConfiguration has no effect", command, name, m[1])
 			}
 		}
@@ -70,7 +70,7 @@ func TestUpstreamFlagHint(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := cli.FlagError(cmd, cmd.Flags().Parse(arguments)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", args, err, want)
+			t.Errorf("%s: got error %v, want %q in it", args, err, want)
 		}
 	}
 }

@@ -12,18 +12,18 @@ import (
 func TestVersion(t *testing.T) {
 	version, commit, date = "v1.2.3", "0123abcd", "2026-01-02T03:04:05Z"
 	defer func() { version, commit, date = "", "", "" }()
-	out, code, err := berth("version")
+	out, code, err := runBerth("version")
 	want := "berth version v1.2.3, Kubernetes API " + apiserver.KubernetesVersion + "\ncommit: 0123abcd\ndate: 2026-01-02T03:04:05Z\n"
 	if err != nil || code != 0 || out != want {
-		t.Errorf("%d, %v: %q, want %q", code, err, out, want)
+		t.Errorf("exit code %d, %v, output %q, want %q", code, err, out, want)
 	}
-	if out, _, err = berth("--version"); err != nil || !strings.HasPrefix(want, out) {
+	if out, _, err = runBerth("--version"); err != nil || !strings.HasPrefix(want, out) {
 		t.Errorf("--version: %v: %q, want the first line of %q", err, out, want)
 	}
-	out, _, err = berth("version", "-o", "json")
+	out, _, err = runBerth("version", "-o", "json")
 	var got buildVersion
 	if err != nil || json.Unmarshal([]byte(out), &got) != nil || got != (buildVersion{"v1.2.3", "0123abcd", "2026-01-02T03:04:05Z", apiserver.KubernetesVersion}) {
-		t.Errorf("%v: %q", err, out)
+		t.Errorf("-o json: error %v, got %q", err, out)
 	}
 }
 

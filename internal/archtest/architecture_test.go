@@ -35,7 +35,7 @@ func TestArchitectureTable(t *testing.T) {
 	root := filepath.Join("..", "..")
 	for _, c := range components {
 		if info, err := os.Stat(filepath.Join(root, c.path)); err != nil || !info.IsDir() {
-			t.Errorf("components.go lists %s, which is not a folder", c.path)
+			t.Errorf("components.go lists %s, which is not a directory", c.path)
 		}
 	}
 	name := filepath.Join(root, "ARCHITECTURE.md")
@@ -43,9 +43,9 @@ func TestArchitectureTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, rest, ok1 := strings.Cut(string(text), tableStart)
-	table, after, ok2 := strings.Cut(rest, tableEnd)
-	if !ok1 || !ok2 {
+	prefix, remainder, hasStart := strings.Cut(string(text), tableStart)
+	table, suffix, hasEnd := strings.Cut(remainder, tableEnd)
+	if !hasStart || !hasEnd {
 		t.Fatalf("ARCHITECTURE.md lacks the markers %q and %q", tableStart, tableEnd)
 	}
 	if table == componentTable() {
@@ -54,7 +54,7 @@ func TestArchitectureTable(t *testing.T) {
 	if !*update {
 		t.Fatalf("the table of components in ARCHITECTURE.md is out of date: run go test ./internal/archtest -update")
 	}
-	if err := os.WriteFile(name, []byte(before+tableStart+componentTable()+tableEnd+after), 0o644); err != nil {
+	if err := os.WriteFile(name, []byte(prefix+tableStart+componentTable()+tableEnd+suffix), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -24,7 +24,7 @@ func TestOneWriterOfDisruptedPods(t *testing.T) {
 			}
 			used[f.pkg] = true
 			if disruptedPodsWriters[f.pkg] == "" {
-				t.Errorf("%s changes disruptedPods: use internal/budgetstatus", f.at(n.Pos()))
+				t.Errorf("%s changes disruptedPods: use internal/budgetstatus", f.position(n.Pos()))
 			}
 			return true
 		})

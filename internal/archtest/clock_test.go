@@ -14,7 +14,7 @@ var controllerFolders = []string{"controllers", "drain", "executor"}
 var clockReaders = map[string]string{
 	"controllers/runner":                "it provides the clock and random names of a process",
 	"controllers/leaderelection":        "a lease is renewed in real time, under a unique name",
-	"controllers/upstreamguard":         "it watches foreign leases before controllers start",
+	"controllers/upstreamguard":         "it watches the leases of other components before controllers start",
 	"controllers/workload/workloadtest": "test support",
 }
 
@@ -55,14 +55,14 @@ func TestControllersUseTheInjectedClock(t *testing.T) {
 				return true
 			}
 			name := x.Name + "." + sel.Sel.Name
-			clock := slices.Contains(wallClock, name) && !(name == "clock.RealClock" && slices.Contains(optionalClock, f.pkg+"/"+f.name))
-			random := x.Name == "rand" && !slices.Contains(pureRandom, name)
+			readsClock := slices.Contains(wallClock, name) && !(name == "clock.RealClock" && slices.Contains(optionalClock, f.pkg+"/"+f.name))
+			isRandom := x.Name == "rand" && !slices.Contains(pureRandom, name)
 			switch {
-			case !clock && !random:
+			case !readsClock && !isRandom:
 			case clockReaders[f.pkg] != "":
 				used[f.pkg] = true
 			default:
-				t.Errorf("%s: %s: use runner.Environment, or the clock of the options", f.at(n.Pos()), name)
+				t.Errorf("%s: %s: use runner.Environment, or the clock of the options", f.position(n.Pos()), name)
 			}
 			return true
 		})
@@ -75,21 +75,21 @@ func TestControllersStartNoGoroutines(t *testing.T) {
 	used := map[string]bool{}
 	for _, f := range controllerFiles(t) {
 		ast.Inspect(f.ast, func(n ast.Node) bool {
-			what := ""
+			construct := ""
 			switch n := n.(type) {
 			case *ast.GoStmt:
-				what = "go"
+				construct = "go"
 			case *ast.CallExpr:
 				if sel, ok := n.Fun.(*ast.SelectorExpr); ok && sel.Sel.Name == "Go" || strings.HasPrefix(callee(n), "wait.Until") {
-					what = "a call of " + callee(n)
+					construct = "a call of " + callee(n)
 				}
 			}
 			switch {
-			case what == "":
+			case construct == "":
 			case goroutineStarters[f.pkg] != "":
 				used[f.pkg] = true
 			default:
-				t.Errorf("%s: %s: use runner.Concurrently, ForEach, Every or StartInformer", f.at(n.Pos()), what)
+				t.Errorf("%s: %s: use runner.Concurrently, ForEach, Every or StartInformer", f.position(n.Pos()), construct)
 			}
 			return true
 		})
@@ -101,11 +101,11 @@ func controllerFiles(t *testing.T) []*file {
 	return slices.DeleteFunc(parseModule(t), func(f *file) bool { return f.test || !inComponents(f.pkg, controllerFolders) })
 }
 
-// checkUsed reports exceptions that are not needed any more.
-func checkUsed(t *testing.T, exceptions map[string]string, used map[string]bool, what string) {
+// checkUsed reports exceptions that are no longer needed.
+func checkUsed(t *testing.T, exceptions map[string]string, used map[string]bool, action string) {
 	for pkg, reason := range exceptions {
 		if !used[pkg] {
-			t.Errorf("%s no longer %s (%s): take it out of the list", pkg, what, reason)
+			t.Errorf("%s no longer %s (%s): remove it from the list", pkg, action, reason)
 		}
 	}
 }

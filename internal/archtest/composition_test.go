@@ -25,9 +25,9 @@ func TestCompositionNamesExist(t *testing.T) {
 			}
 		}
 	}
-	named := 0
+	references := 0
 	for _, m := range regexp.MustCompile("`(Test[A-Za-z]+|[a-z0-9-]+\\.txt)`").FindAllStringSubmatch(string(text), -1) {
-		named++
+		references++
 		if name := m[1]; strings.HasPrefix(name, "Test") {
 			if !tests[name] {
 				t.Errorf("there is no test %s", name)
@@ -36,7 +36,7 @@ func TestCompositionNamesExist(t *testing.T) {
 			t.Errorf("there is no scenario %s", name)
 		}
 	}
-	if named < 30 {
-		t.Errorf("only %d names were found: the pattern is broken", named)
+	if references < 30 {
+		t.Errorf("only %d names were found: the pattern is broken", references)
 	}
 }

@@ -10,9 +10,9 @@ import (
 // calls, with the packages that may make them and the reasons. All other code uses
 // executor.Displacer, so that each displacement respects the budgets and is recorded.
 var displacementCalls = []struct {
-	what    string
+	action  string
 	methods []string
-	may     map[string]string
+	allowed map[string]string
 }{
 	{"deletes pods", []string{"Pods", "Delete"}, map[string]string{
 		"executor": "the displacement path", "controllers/workload": "scaling down is not a displacement",
@@ -39,22 +39,22 @@ func TestOnlyExecutorDisplacesPods(t *testing.T) {
 			for _, call := range displacementCalls {
 				if !slices.ContainsFunc(call.methods, func(m string) bool { return !called[m] }) {
 					allowed := false
-					for component := range call.may {
+					for component := range call.allowed {
 						if inComponents(f.pkg, []string{component}) {
-							allowed, used[call.what+component] = true, true
+							allowed, used[call.action+component] = true, true
 						}
 					}
 					if !allowed {
-						t.Errorf("%s: %s %s: use executor.Displacer", f.at(fn.Pos()), fn.Name.Name, call.what)
+						t.Errorf("%s: %s %s: use executor.Displacer", f.position(fn.Pos()), fn.Name.Name, call.action)
 					}
 				}
 			}
 		}
 	}
 	for _, call := range displacementCalls {
-		for component, reason := range call.may {
-			if !used[call.what+component] {
-				t.Errorf("%s no longer %s (%s): remove it from the list", component, call.what, reason)
+		for component, reason := range call.allowed {
+			if !used[call.action+component] {
+				t.Errorf("%s no longer %s (%s): remove it from the list", component, call.action, reason)
 			}
 		}
 	}

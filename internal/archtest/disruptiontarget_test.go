@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestOneBuilderOfDisruptionTarget checks that only internal/conversion names the condition DisruptionTarget. All other
+// TestOnlyConversionNamesDisruptionTarget checks that only internal/conversion names the condition DisruptionTarget. All other
 // code builds and reads it with the functions of that package.
-func TestOneBuilderOfDisruptionTarget(t *testing.T) {
+func TestOnlyConversionNamesDisruptionTarget(t *testing.T) {
 	found := false
 	for _, f := range parseModule(t) {
 		if f.test || f.generated || layers[componentOf(f.pkg)] == unlayered {
@@ -27,7 +27,7 @@ func TestOneBuilderOfDisruptionTarget(t *testing.T) {
 			case f.pkg == "internal/conversion":
 				found = true
 			default:
-				t.Errorf("%s names the condition DisruptionTarget: use internal/conversion", f.at(n.Pos()))
+				t.Errorf("%s names the condition DisruptionTarget: use internal/conversion", f.position(n.Pos()))
 			}
 			return true
 		})

@@ -33,7 +33,7 @@ func (f *file) imports() []string {
 	return out
 }
 
-func (f *file) at(p token.Pos) string {
+func (f *file) position(p token.Pos) string {
 	return f.pkg + "/" + f.name + ":" + strconv.Itoa(f.fset.Position(p).Line)
 }
 
@@ -99,7 +99,7 @@ func parse(root, p string) (*file, error) {
 func TestEveryPackageHasALayer(t *testing.T) {
 	for _, f := range parseModule(t) {
 		if componentOf(f.pkg) == "" {
-			t.Errorf("%s/%s belongs to no component: add its folder to components.go", f.pkg, f.name)
+			t.Errorf("%s/%s belongs to no component: add its directory to components.go", f.pkg, f.name)
 		}
 	}
 }
@@ -142,7 +142,7 @@ func importViolation(f *file, from, imp string) string {
 
 func TestOnlyCommandLinksTheServer(t *testing.T) {
 	servers := []string{"k8s.io/apiserver", "k8s.io/kubectl", Module + "/apiserver"}
-	may := []string{"cmd", "e2e", "apiserver", "internal/cli", "internal/localnodes", "internal/localcluster", "berthtest"}
+	linking := []string{"cmd", "e2e", "apiserver", "internal/cli", "internal/localnodes", "internal/localcluster", "berthtest"}
 	// The agent authenticates and authorizes its callers with the library that the kubelet
 	// uses. The library does not contain a server.
 	allowed := map[string][]string{"agent/server": {"k8s.io/apiserver/pkg/authentication", "k8s.io/apiserver/pkg/server/dynamiccertificates"},
@@ -152,13 +152,13 @@ func TestOnlyCommandLinksTheServer(t *testing.T) {
 		"internal/quota":            {"k8s.io/apiserver/pkg/quota", "k8s.io/apiserver/pkg/admission", "k8s.io/kubectl/pkg/util/qos"},
 		"controllers/resourcequota": {"k8s.io/apiserver/pkg/quota"}}
 	for _, f := range parseModule(t) {
-		if inComponents(f.pkg, may) {
+		if inComponents(f.pkg, linking) {
 			continue
 		}
 		for _, imp := range f.imports() {
-			for _, h := range servers {
-				if (imp == h || strings.HasPrefix(imp, h+"/")) && !inComponents(imp, allowed[f.pkg]) {
-					t.Errorf("%s/%s imports %s: only %s link the API server or kubectl", f.pkg, f.name, imp, strings.Join(may, ", "))
+			for _, server := range servers {
+				if (imp == server || strings.HasPrefix(imp, server+"/")) && !inComponents(imp, allowed[f.pkg]) {
+					t.Errorf("%s/%s imports %s: only %s link the API server or kubectl", f.pkg, f.name, imp, strings.Join(linking, ", "))
 				}
 			}
 		}
@@ -198,7 +198,7 @@ func TestNoGenericNames(t *testing.T) {
 	for _, f := range parseModule(t) {
 		stem := strings.TrimSuffix(strings.TrimSuffix(f.name, ".go"), "_test")
 		if banned[path.Base(f.pkg)] || banned[stem] {
-			t.Errorf("%s/%s: a name without meaning; name the file after its content", f.pkg, f.name)
+			t.Errorf("%s/%s: the name is generic: name the file after its content", f.pkg, f.name)
 		}
 	}
 }

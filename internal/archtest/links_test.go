@@ -85,15 +85,15 @@ func TestLinksResolve(t *testing.T) {
 				continue
 			}
 			checked++
-			to := file
+			path := file
 			if u.Path != "" {
-				to = filepath.Join(filepath.Dir(file), filepath.FromSlash(u.Path))
+				path = filepath.Join(filepath.Dir(file), filepath.FromSlash(u.Path))
 			}
-			if _, err := os.Stat(to); err != nil {
+			if _, err := os.Stat(path); err != nil {
 				t.Errorf("%s: link %q: the file does not exist", file, target)
 				continue
 			}
-			if dest, ok := files[to]; ok && u.Fragment != "" && !hasAnchor(dest, u.Fragment) {
+			if content, ok := files[path]; ok && u.Fragment != "" && !hasAnchor(content, u.Fragment) {
 				t.Errorf("%s: link %q: the file has no such heading", file, target)
 			}
 		}

@@ -50,12 +50,12 @@ func TestEngineIsPure(t *testing.T) {
 		ast.Inspect(f.ast, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.GoStmt:
-				t.Errorf("%s: a goroutine; concurrency belongs to a shell", f.at(n.Pos()))
+				t.Errorf("%s: a goroutine; concurrency belongs to a shell", f.position(n.Pos()))
 			case *ast.SelectStmt, *ast.SendStmt, *ast.ChanType:
-				t.Errorf("%s: a channel; concurrency belongs to a shell", f.at(n.Pos()))
+				t.Errorf("%s: a channel; concurrency belongs to a shell", f.position(n.Pos()))
 			case *ast.CallExpr:
 				if reason := impureCalls[callee(n)]; reason != "" {
-					t.Errorf("%s: %s: %s", f.at(n.Pos()), callee(n), reason)
+					t.Errorf("%s: %s: %s", f.position(n.Pos()), callee(n), reason)
 				}
 			}
 			return true
@@ -108,13 +108,13 @@ func TestEngineHasNoGlobalState(t *testing.T) {
 	}
 	for _, f := range engineFiles(t) {
 		ast.Inspect(f.ast, func(n ast.Node) bool {
-			a, ok := n.(*ast.AssignStmt)
-			if !ok || a.Tok == token.DEFINE {
+			assignment, ok := n.(*ast.AssignStmt)
+			if !ok || assignment.Tok == token.DEFINE {
 				return true
 			}
-			for _, l := range a.Lhs {
+			for _, l := range assignment.Lhs {
 				if name := rootIdent(l); global(f, name) {
-					t.Errorf("%s: package variable %s changes", f.at(a.Pos()), name.Name)
+					t.Errorf("%s: package variable %s changes", f.position(assignment.Pos()), name.Name)
 				}
 			}
 			return true

@@ -23,7 +23,7 @@ func TestFilesAreShort(t *testing.T) {
 			lines = append(lines, f.lines)
 		}
 		if f.lines > maxFileLines {
-			t.Errorf("%s/%s has %d lines, more than %d: is it one idea?", f.pkg, f.name, f.lines, maxFileLines)
+			t.Errorf("%s/%s has %d lines, more than %d: split it by topic", f.pkg, f.name, f.lines, maxFileLines)
 		}
 	}
 	slices.Sort(lines)
@@ -48,7 +48,7 @@ func TestFunctionsAreShort(t *testing.T) {
 			}
 			n := f.fset.Position(fn.End()).Line - f.fset.Position(fn.Pos()).Line + 1
 			if n > limit {
-				t.Errorf("%s: %s has %d lines, more than %d", f.at(fn.Pos()), fn.Name.Name, n, limit)
+				t.Errorf("%s: %s has %d lines, more than %d", f.position(fn.Pos()), fn.Name.Name, n, limit)
 			}
 		}
 	}

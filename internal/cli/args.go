@@ -8,20 +8,20 @@ import (
 )
 
 // ExactlyOneArg requires one argument.
-func ExactlyOneArg(command, what, example string) cobra.PositionalArgs {
+func ExactlyOneArg(command, argument, example string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return fmt.Errorf("%s: %d arguments given: requires exactly one %s, for example `berth %s %s`", command, len(args), what, command, example)
+			return fmt.Errorf("%s: %d arguments given: requires exactly one %s, for example `berth %s %s`", command, len(args), argument, command, example)
 		}
 		return nil
 	}
 }
 
 // AtLeastOneArg requires one or more arguments.
-func AtLeastOneArg(command, what, example string) cobra.PositionalArgs {
+func AtLeastOneArg(command, argument, example string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return fmt.Errorf("%s: no %s given: requires one or more, for example `berth %s %s`", command, what, command, example)
+			return fmt.Errorf("%s: no %s given: requires one or more, for example `berth %s %s`", command, argument, command, example)
 		}
 		return nil
 	}
@@ -42,7 +42,7 @@ func OnePodArg(command string) cobra.PositionalArgs {
 
 // SplitPodName splits NAMESPACE/NAME. The namespace defaults to "default".
 func SplitPodName(arg string) (namespace, name string) {
-	if namespace, name, both := strings.Cut(arg, "/"); both {
+	if namespace, name, qualified := strings.Cut(arg, "/"); qualified {
 		return namespace, name
 	}
 	return "default", arg

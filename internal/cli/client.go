@@ -15,12 +15,12 @@ import (
 // ClientConfig returns the client configuration of a kubeconfig. Without one it uses
 // KUBECONFIG, then the cluster of the default data directory, then, in a pod, the pod's
 // service account.
-func ClientConfig(kubeconfig, agentName string) (*rest.Config, error) {
+func ClientConfig(kubeconfig, userAgent string) (*rest.Config, error) {
 	config, err := loadClientConfig(kubeconfig)
 	if err != nil {
 		return nil, err
 	}
-	config.UserAgent = agentName
+	config.UserAgent = userAgent
 	config.ContentType = runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	return config, nil
@@ -41,14 +41,14 @@ func loadClientConfig(kubeconfig string) (*rest.Config, error) {
 		}
 		return config, nil
 	}
-	file, missing := DefaultKubeconfig()
-	if missing == nil {
+	file, missingErr := DefaultKubeconfig()
+	if missingErr == nil {
 		return clientcmd.BuildConfigFromFlags("", file)
 	}
 	if config, err := rest.InClusterConfig(); err == nil {
 		return config, nil
 	}
-	return nil, missing
+	return nil, missingErr
 }
 
 // KubeconfigDir returns the directory of the kubeconfig that [ClientConfig] uses. If berth

@@ -17,17 +17,17 @@ current-context: c
 
 // TestClientConfigPrecedence checks that the flag is preferred to KUBECONFIG.
 func TestClientConfigPrecedence(t *testing.T) {
-	write := func(host string) string {
+	writeKubeconfig := func(host string) string {
 		file := filepath.Join(t.TempDir(), host)
 		if err := os.WriteFile(file, []byte(strings.ReplaceAll(kubeconfigFormat, "HOST", host)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return file
 	}
-	t.Setenv("KUBECONFIG", write("from-env"))
-	for flag, want := range map[string]string{"": "from-env", write("from-flag"): "from-flag"} {
+	t.Setenv("KUBECONFIG", writeKubeconfig("from-env"))
+	for flag, want := range map[string]string{"": "from-env", writeKubeconfig("from-flag"): "from-flag"} {
 		if config, err := ClientConfig(flag, "test"); err != nil || config.Host != "https://"+want+":6443" {
-			t.Errorf("--kubeconfig %q: %+v %v", flag, config, err)
+			t.Errorf("--kubeconfig %q: got %+v, %v, want host %s", flag, config, err, want)
 		}
 	}
 }
@@ -36,6 +36,6 @@ func TestClientConfigPrecedence(t *testing.T) {
 func TestClientConfigMissingFile(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/does/not/exist")
 	if _, err := ClientConfig("", "test"); err == nil || !strings.Contains(err.Error(), "KUBECONFIG /does/not/exist: ") {
-		t.Error(err)
+		t.Errorf("got error %v, want one with KUBECONFIG and the file", err)
 	}
 }

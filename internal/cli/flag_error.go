@@ -31,18 +31,18 @@ func FlagError(cmd *cobra.Command, err error) error {
 		return err
 	}
 	f := invalid.GetFlag()
-	if want, known := flagTypeText[f.Value.Type()]; known {
+	if accepted, found := flagTypeText[f.Value.Type()]; found {
 		if errors.Is(err, strconv.ErrRange) {
-			want += ", and this one is out of range"
+			accepted += ", and this one is out of range"
 		}
-		return fmt.Errorf("--%s %s: must be %s", f.Name, strconv.Quote(invalid.GetValue()), want)
+		return fmt.Errorf("--%s %s: must be %s", f.Name, strconv.Quote(invalid.GetValue()), accepted)
 	}
 	return fmt.Errorf("--%s %s: %w", f.Name, strconv.Quote(invalid.GetValue()), errors.Unwrap(invalid))
 }
 
-// suggestFlags returns a suggestion of flags with a name similar to the given one.
-func suggestFlags(flags *pflag.FlagSet, given *pflag.NotExistError) string {
-	if given.GetSpecifiedShortnames() != "" {
+// suggestFlags returns a suggestion of flags with a name similar to the unknown one.
+func suggestFlags(flags *pflag.FlagSet, unknown *pflag.NotExistError) string {
+	if unknown.GetSpecifiedShortnames() != "" {
 		return ""
 	}
 	var names []string
@@ -51,7 +51,7 @@ func suggestFlags(flags *pflag.FlagSet, given *pflag.NotExistError) string {
 			names = append(names, f.Name)
 		}
 	})
-	flagNames := similar(given.GetSpecifiedName(), names)
+	flagNames := similar(unknown.GetSpecifiedName(), names)
 	for i := range flagNames {
 		flagNames[i] = "--" + flagNames[i]
 	}

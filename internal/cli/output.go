@@ -67,7 +67,7 @@ func (o *Output) Set(format string) error {
 	return nil
 }
 
-// Only returns an error if the format is none of those that a command has with another flag.
+// Only returns an error unless the format is one of those that the command accepts together with flag.
 func (o *Output) Only(flag string, formats ...string) error {
 	if slices.Contains(formats, o.format) {
 		return nil

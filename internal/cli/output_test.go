@@ -66,7 +66,7 @@ func TestOutputSeparatesDocuments(t *testing.T) {
 		}
 	}
 	if want := "0\n---\n1\n"; b.String() != want {
-		t.Errorf("%q, want %q", b.String(), want)
+		t.Errorf("got %q, want %q", b.String(), want)
 	}
 }
 
@@ -80,7 +80,7 @@ func TestOutputErrors(t *testing.T) {
 		cmd, _ := outputCommand(formats...)
 		cmd.SetArgs([]string{"-o", "xml"})
 		if err := cmd.Execute(); err == nil || err.Error() != want {
-			t.Errorf("%v, want %s", err, want)
+			t.Errorf("got error %v, want %s", err, want)
 		}
 	}
 	_, o := outputCommand(allFormats...)
@@ -89,6 +89,6 @@ func TestOutputErrors(t *testing.T) {
 	}
 	_ = o.Set(OutputWide)
 	if err := o.Only("--disk", OutputText, OutputJSON); err == nil || err.Error() != `--output "wide": must be text or json with --disk` {
-		t.Error(err)
+		t.Errorf("got error %v, want one with the accepted formats", err)
 	}
 }

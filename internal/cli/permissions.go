@@ -22,23 +22,23 @@ const reviewTimeout = 10 * time.Second
 // RequirePermission returns an error if the credential lacks a permission that the component
 // needs. Otherwise the component would log each rejected request. It returns nil if the API
 // server does not respond yet.
-func RequirePermission(ctx context.Context, config *rest.Config, what authorizationv1.ResourceAttributes, advice string) error {
+func RequirePermission(ctx context.Context, config *rest.Config, attributes authorizationv1.ResourceAttributes, advice string) error {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
 	}
-	may, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
-		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &what}}, metav1.CreateOptions{})
-	if err != nil || may.Status.Allowed {
+	review, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
+		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &attributes}}, metav1.CreateOptions{})
+	if err != nil || review.Status.Allowed {
 		return nil
 	}
-	resource := strings.TrimRight(what.Resource+"/"+what.Subresource, "/")
-	if what.Name != "" {
-		resource += " " + what.Name
+	resource := strings.TrimRight(attributes.Resource+"/"+attributes.Subresource, "/")
+	if attributes.Name != "" {
+		resource += " " + attributes.Name
 	}
-	return fmt.Errorf("user %q is not allowed to %s %s at %s: %s", currentUser(ctx, client), what.Verb, resource, config.Host, advice)
+	return fmt.Errorf("user %q is not allowed to %s %s at %s: %s", currentUser(ctx, client), attributes.Verb, resource, config.Host, advice)
 }
 
 // currentUser returns the user name of the credential, or "" if the server does not return

@@ -21,11 +21,11 @@ func (b *ProgressBar) Show(n, total int, text string) {
 		return
 	}
 	const width = 30
-	full := 0
+	filled := 0
 	if total > 0 {
-		full = width * n / total
+		filled = width * n / total
 	}
-	fmt.Fprintf(b.W, "\r\x1b[K[%s%s] %d/%d %s", strings.Repeat("=", full), strings.Repeat(" ", width-full), n, total, text)
+	fmt.Fprintf(b.W, "\r\x1b[K[%s%s] %d/%d %s", strings.Repeat("=", filled), strings.Repeat(" ", width-filled), n, total, text)
 	b.shown = true
 }
 

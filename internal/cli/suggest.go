@@ -10,8 +10,10 @@ import (
 )
 
 // DidYouMean returns a suggestion to append to an error about an unknown name, or "" if no
-// known name is similar.
-func DidYouMean(given string, known []string) string { return suggestion(similar(given, known)) }
+// candidate is similar.
+func DidYouMean(name string, candidates []string) string {
+	return suggestion(similar(name, candidates))
+}
 
 func suggestion(names []string) string {
 	if len(names) == 0 {
@@ -23,15 +25,15 @@ func suggestion(names []string) string {
 // maxSuggestions is the maximum number of suggested names with a common prefix.
 const maxSuggestions = 3
 
-// similar returns the shortest known names that start with the given one, else those with the
+// similar returns the shortest candidates that start with name, else those with the
 // fewest typing errors: one, or two in names of more than three letters.
-func similar(given string, known []string) []string {
-	if given == "" {
+func similar(name string, candidates []string) []string {
+	if name == "" {
 		return nil
 	}
 	var names []string
-	for _, k := range known {
-		if strings.HasPrefix(k, given) {
+	for _, k := range candidates {
+		if strings.HasPrefix(k, name) {
 			names = append(names, k)
 		}
 	}
@@ -39,15 +41,15 @@ func similar(given string, known []string) []string {
 		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
 		return names[:min(len(names), maxSuggestions)]
 	}
-	least := 1
-	if len(given) > 3 {
-		least = 2
+	limit := 1
+	if len(name) > 3 {
+		limit = 2
 	}
-	for _, k := range known {
-		switch d := distance(given, k); {
-		case d < least:
-			least, names = d, []string{k}
-		case d == least:
+	for _, k := range candidates {
+		switch d := distance(name, k); {
+		case d < limit:
+			limit, names = d, []string{k}
+		case d == limit:
 			names = append(names, k)
 		}
 	}
@@ -55,7 +57,7 @@ func similar(given string, known []string) []string {
 }
 
 // distance returns how many letters must be inserted, deleted, replaced or swapped with
-// their neighbour to turn a into b.
+// their neighbor to turn a into b.
 func distance(a, b string) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {
@@ -87,7 +89,7 @@ func RejectUnknownSubcommands(root *cobra.Command) {
 		if !cmd.HasSubCommands() {
 			continue
 		}
-		cmd.Args = knownSubcommand
+		cmd.Args = rejectUnknownSubcommand
 		if !cmd.Runnable() {
 			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		}
@@ -95,7 +97,7 @@ func RejectUnknownSubcommands(root *cobra.Command) {
 	}
 }
 
-func knownSubcommand(cmd *cobra.Command, args []string) error {
+func rejectUnknownSubcommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}

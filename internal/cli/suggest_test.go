@@ -3,8 +3,8 @@ package cli
 import "testing"
 
 func TestDidYouMean(t *testing.T) {
-	known := []string{"pod", "node-labels", "node-memory", "node", "displacement", "nodes-file"}
-	for given, want := range map[string]string{
+	candidates := []string{"pod", "node-labels", "node-memory", "node", "displacement", "nodes-file"}
+	for name, want := range map[string]string{
 		"pdo":          ": did you mean pod?",
 		"pods":         ": did you mean pod?",
 		"nod":          ": did you mean node or nodes-file or node-labels?",
@@ -14,8 +14,8 @@ func TestDidYouMean(t *testing.T) {
 		"up":           "",
 		"":             "",
 	} {
-		if got := DidYouMean(given, known); got != want {
-			t.Errorf("%q: %q, want %q", given, got, want)
+		if got := DidYouMean(name, candidates); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
 		}
 	}
 }

@@ -5,7 +5,7 @@ var schedulerFlags = map[string]string{
 	"bind-address": useMetrics, "secure-port": useMetrics, "address": useMetrics, "port": useMetrics, "master": useKubeconfig,
 	"kube-api-burst": schedulerField + "clientConnection.burst", "kube-api-qps": schedulerField + "clientConnection.qps", "kube-api-content-type": schedulerField + "clientConnection.contentType",
 	"profiling": schedulerField + "enableProfiling", "contention-profiling": schedulerField + "enableContentionProfiling", "leader-elect-resource-lock": schedulerField + "leaderElection.resourceLock",
-	"pod-max-in-unschedulable-pods-duration": "pods are retried when a change may make them schedulable; " + "scheduler.auditEverySeconds of a BerthConfiguration is the interval of checks",
+	"pod-max-in-unschedulable-pods-duration": "pods are retried when a change may make them schedulable; scheduler.auditEverySeconds of a BerthConfiguration is the interval of checks",
 	"write-config-to":                        "/configz of --metrics-bind-address shows the effective configuration",
 	"policy-config-file":                     "scheduler policies were removed in Kubernetes 1.23; use a KubeSchedulerConfiguration",
 	"algorithm-provider":                     "algorithm providers were removed in Kubernetes 1.23; use a KubeSchedulerConfiguration", "scheduler-name": schedulerField + "profiles[].schedulerName",
@@ -46,7 +46,7 @@ var controllerManagerFlags = map[string]string{
 	"pv-recycler-increment-timeout-nfs": noRecycler, "pv-recycler-minimum-timeout-hostpath": noRecycler, "pv-recycler-minimum-timeout-nfs": noRecycler,
 	"pv-recycler-pod-template-filepath-hostpath": noRecycler, "pv-recycler-pod-template-filepath-nfs": noRecycler, "pv-recycler-timeout-increment-hostpath": noRecycler,
 
-	"enable-garbage-collector": "leave out the argument garbagecollector to run without garbage collection", "endpoint-updates-batch-period": noOption, "endpointslice-updates-batch-period": noOption,
+	"enable-garbage-collector": "omit the argument garbagecollector to run without garbage collection", "endpoint-updates-batch-period": noOption, "endpointslice-updates-batch-period": noOption,
 	"mirroring-endpointslice-updates-batch-period": noOption, "max-endpoints-per-slice": noOption, "mirroring-max-endpoints-per-subset": noOption, "namespace-sync-period": noOption, "resource-quota-sync-period": noOption,
 	"horizontal-pod-autoscaler-cpu-initialization-period": noOption, "horizontal-pod-autoscaler-downscale-stabilization": noOption, "horizontal-pod-autoscaler-initial-readiness-delay": noOption,
 	"horizontal-pod-autoscaler-sync-period": noOption, "horizontal-pod-autoscaler-tolerance": noOption,

@@ -20,7 +20,7 @@ var upstreamComponents = map[string][]upstreamComponent{
 	"up":          {{"the kubelet", kubeletFlags}, {"kube-scheduler", schedulerFlags}, {"kube-controller-manager", controllerManagerFlags}},
 }
 
-// Prefixes of the hints in the tables. The rest is the path of a field.
+// Prefixes of the hints in the tables. The remainder of such a hint is the path of a field.
 const (
 	kubeletField   = "KubeletConfiguration "
 	schedulerField = "KubeSchedulerConfiguration "
@@ -31,11 +31,11 @@ const (
 // flag is unknown.
 func upstreamHint(command, flag string) string {
 	for _, c := range upstreamComponents[command] {
-		hint, known := c.flags[flag]
-		if !known {
-			hint, known = sharedFlags[flag]
+		hint, found := c.flags[flag]
+		if !found {
+			hint, found = sharedFlags[flag]
 		}
-		if !known {
+		if !found {
 			continue
 		}
 		for _, kind := range []string{kubeletField, schedulerField, berthField} {

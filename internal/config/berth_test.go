@@ -32,7 +32,7 @@ func TestPrintedDefaultsReadBack(t *testing.T) {
 	}
 	got, err := ReadBerth(berthFile(t, b.String())[0])
 	if err != nil || !reflect.DeepEqual(got, c) {
-		t.Errorf("%v\nread %+v\nof\n%s", err, got, b.String())
+		t.Errorf("error %v\ngot %+v\nwant %+v\nfrom\n%s", err, got, c, b.String())
 	}
 }
 
@@ -54,29 +54,29 @@ func TestEveryOptionIsDocumented(t *testing.T) {
 }
 
 func TestInvalidBerthFiles(t *testing.T) {
-	head := "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n"
+	header := "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n"
 	for name, tc := range map[string]struct{ text, want string }{
-		"unknown field":                          {head + "scheduler: {sed: 1}", `unknown field "scheduler.sed"`},
-		"wrong type":                             {head + "scheduler: {seed: word}", `scheduler.seed: "word": must be a whole number`},
-		"below 0":                                {head + "scheduler: {seed: -4}", "c.yaml: scheduler.seed: -4: must be 0 or more"},
-		"above all":                              {head + "scheduler: {seed: 1e30}", "scheduler.seed: 1e+30: must be a whole number from 0 to 18446744073709551615"},
-		"a large value next to an invalid one":   {head + "scheduler: {seed: 18446744073709551615, bindWorkers: many}", `scheduler.bindWorkers: "many": must be a whole number`},
-		"two invalid values":                     {head + "scheduler: {seed: word, bindWorkers: 0}", "scheduler.bindWorkers: 0: must be between 1 and 1000"},
-		"below the range":                        {head + "scheduler: {bindWorkers: 0}", "scheduler.bindWorkers: 0: must be between 1 and 1000"},
-		"all faults at once":                     {head + "nodes: {statusWriters: -1, x: 1}", "nodes.statusWriters: -1"},
-		"plugin twice":                           {head + "apiServer: {disableAdmissionPlugins: [A, A]}", "apiServer.disableAdmissionPlugins[1]"},
-		"a rate below 0":                         {head + "nodeLifecycle: {evictionRate: -0.1}", "nodeLifecycle.evictionRate: -0.1: must be between 0 and 1000"},
-		"a ratio above 1":                        {head + "nodeLifecycle: {unhealthyZoneThreshold: 55}", "nodeLifecycle.unhealthyZoneThreshold: 55: must be between 0 and 1"},
-		"a lease renewal above the grace period": {head + "nodes: {leaseRenewalSeconds: 51}", "nodes.leaseRenewalSeconds: 51: must be at most nodeLifecycle.gracePeriodSeconds, 50"},
-		"no grace":                               {head + "nodeLifecycle: {gracePeriodSeconds: 0}", "nodeLifecycle.gracePeriodSeconds: 0: must be between 2 and 86400"},
-		"a word instead of a boolean":            {head + "taints: {frozenDeadline: never}", "taints"},
-		"not an accepted word":                   {head + "budgets: {severalMatch: or}", `budgets.severalMatch: "or": must be and or refuse`},
-		"negative toleration":                    {head + "apiServer: {defaultUnreachableTolerationSeconds: -5}", "apiServer.defaultUnreachableTolerationSeconds: -5: must be between 0 and 31536000"},
-		"a limit below 0":                        {head + "podGC: {evictedCap: -1}", "podGC.evictedCap: -1: must be between 0 and 1000000"},
-		"maximum below the initial value":        {head + "holds: {initialSeconds: 60, maxSeconds: 10}", "holds.maxSeconds: 10: must be between 60 and 86400"},
-		"a word instead of a boolean, pressure":  {head + "pressure: {confirm: sometimes}", `pressure.confirm: "sometimes": must be true or false`},
-		"an unknown field of pressure":           {head + "pressure: {confirmed: true}", `unknown field "pressure.confirmed"`},
-		"another version":                        {strings.Replace(head, "v1alpha1", "v1", 1), "must be berth.dev/v1alpha1"},
+		"unknown field":                          {header + "scheduler: {sed: 1}", `unknown field "scheduler.sed"`},
+		"wrong type":                             {header + "scheduler: {seed: word}", `scheduler.seed: "word": must be a whole number`},
+		"below 0":                                {header + "scheduler: {seed: -4}", "c.yaml: scheduler.seed: -4: must be 0 or more"},
+		"above all":                              {header + "scheduler: {seed: 1e30}", "scheduler.seed: 1e+30: must be a whole number from 0 to 18446744073709551615"},
+		"a large value next to an invalid one":   {header + "scheduler: {seed: 18446744073709551615, bindWorkers: many}", `scheduler.bindWorkers: "many": must be a whole number`},
+		"two invalid values":                     {header + "scheduler: {seed: word, bindWorkers: 0}", "scheduler.bindWorkers: 0: must be between 1 and 1000"},
+		"below the range":                        {header + "scheduler: {bindWorkers: 0}", "scheduler.bindWorkers: 0: must be between 1 and 1000"},
+		"all errors at once":                     {header + "nodes: {statusWriters: -1, x: 1}", "nodes.statusWriters: -1"},
+		"plugin twice":                           {header + "apiServer: {disableAdmissionPlugins: [A, A]}", "apiServer.disableAdmissionPlugins[1]"},
+		"a rate below 0":                         {header + "nodeLifecycle: {evictionRate: -0.1}", "nodeLifecycle.evictionRate: -0.1: must be between 0 and 1000"},
+		"a ratio above 1":                        {header + "nodeLifecycle: {unhealthyZoneThreshold: 55}", "nodeLifecycle.unhealthyZoneThreshold: 55: must be between 0 and 1"},
+		"a lease renewal above the grace period": {header + "nodes: {leaseRenewalSeconds: 51}", "nodes.leaseRenewalSeconds: 51: must be at most nodeLifecycle.gracePeriodSeconds, 50"},
+		"no grace":                               {header + "nodeLifecycle: {gracePeriodSeconds: 0}", "nodeLifecycle.gracePeriodSeconds: 0: must be between 2 and 86400"},
+		"a word instead of a boolean":            {header + "taints: {frozenDeadline: never}", "taints"},
+		"not an accepted word":                   {header + "budgets: {severalMatch: or}", `budgets.severalMatch: "or": must be and or refuse`},
+		"negative toleration":                    {header + "apiServer: {defaultUnreachableTolerationSeconds: -5}", "apiServer.defaultUnreachableTolerationSeconds: -5: must be between 0 and 31536000"},
+		"a limit below 0":                        {header + "podGC: {evictedCap: -1}", "podGC.evictedCap: -1: must be between 0 and 1000000"},
+		"maximum below the initial value":        {header + "holds: {initialSeconds: 60, maxSeconds: 10}", "holds.maxSeconds: 10: must be between 60 and 86400"},
+		"a word instead of a boolean, pressure":  {header + "pressure: {confirm: sometimes}", `pressure.confirm: "sometimes": must be true or false`},
+		"an unknown field of pressure":           {header + "pressure: {confirmed: true}", `unknown field "pressure.confirmed"`},
+		"another version":                        {strings.Replace(header, "v1alpha1", "v1", 1), "must be berth.dev/v1alpha1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := ReadBerth(berthFile(t, tc.text)[0])
@@ -97,7 +97,7 @@ func TestInvalidDocuments(t *testing.T) {
 				t.Fatal(err)
 			}
 			if docs, err := Documents([]string{file}); err == nil {
-				t.Errorf("read as %+v", docs)
+				t.Errorf("got documents %+v, want an error", docs)
 			}
 		})
 	}
@@ -106,6 +106,6 @@ func TestInvalidDocuments(t *testing.T) {
 func TestSeveralKindsInOneFile(t *testing.T) {
 	docs := berthFile(t, "apiVersion: a\nkind: A\n---\n---\napiVersion: b\nkind: B\n")
 	if len(docs) != 2 || docs[1].Kind != "B" {
-		t.Errorf("documents %+v", docs)
+		t.Errorf("got documents %+v, want kinds A and B", docs)
 	}
 }

@@ -21,7 +21,7 @@ type Descheduler struct {
 	Warnings []string
 }
 
-// DeschedulerReadOptions selects behaviour of the Kubernetes descheduler 0.36.
+// DeschedulerReadOptions selects behavior of the Kubernetes descheduler 0.36.
 type DeschedulerReadOptions struct {
 	// IgnoreUnknown turns unknown fields outside plugin arguments into warnings.
 	IgnoreUnknown bool
@@ -32,32 +32,32 @@ type DeschedulerReadOptions struct {
 // ReadDescheduler compiles a policy of either version. It returns all errors at once, each
 // with path, value and accepted values.
 func ReadDescheduler(d Document, o DeschedulerReadOptions) (Descheduler, error) {
-	f := &policyReader{diagnostics: &diagnostics{}}
-	form, err := f.decodePolicy(d, o)
+	r := &policyReader{diagnostics: &diagnostics{}}
+	policy, err := r.decodePolicy(d, o)
 	if err != nil {
 		return Descheduler{}, err
 	}
-	out := Descheduler{Policy: f.compilePolicy(form)}
-	if err := f.finish(d.File); err != nil {
+	out := Descheduler{Policy: r.compilePolicy(policy)}
+	if err := r.finish(d.File); err != nil {
 		return Descheduler{}, err
 	}
-	out.Warnings = f.warnings
+	out.Warnings = r.warnings
 	return out, nil
 }
 
 // ConvertDescheduler returns a policy of either version as v1alpha2 YAML, with a warning
 // for each converted field.
 func ConvertDescheduler(d Document) (yaml []byte, warnings []string, err error) {
-	f := &policyReader{diagnostics: &diagnostics{}}
-	form, err := f.decodePolicy(d, DeschedulerReadOptions{})
+	r := &policyReader{diagnostics: &diagnostics{}}
+	policy, err := r.decodePolicy(d, DeschedulerReadOptions{})
 	if err != nil {
 		return nil, nil, err
 	}
-	f.compilePolicy(form)
-	if err := f.finish(d.File); err != nil {
+	r.compilePolicy(policy)
+	if err := r.finish(d.File); err != nil {
 		return nil, nil, err
 	}
-	form.APIVersion, form.Kind = DeschedulerAPIVersion, DeschedulerKind
-	yaml, err = sigsyaml.Marshal(form)
-	return yaml, f.warnings, err
+	policy.APIVersion, policy.Kind = DeschedulerAPIVersion, DeschedulerKind
+	yaml, err = sigsyaml.Marshal(policy)
+	return yaml, r.warnings, err
 }

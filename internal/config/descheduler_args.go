@@ -35,17 +35,17 @@ func (r *pluginReader) read(into any) {
 	if len(r.raw) == 0 {
 		return
 	}
-	if head := r.typeMeta(r.path, r.raw); head.APIVersion != "" && head.APIVersion != DeschedulerAPIVersion {
-		r.argErrorf("apiVersion: %q: must be %s", head.APIVersion, DeschedulerAPIVersion)
-	} else if want := r.plugin + "Args"; head.Kind != "" && head.Kind != want {
-		r.argErrorf("kind: %q: must be %s", head.Kind, want)
+	if typeMeta := r.typeMeta(r.path, r.raw); typeMeta.APIVersion != "" && typeMeta.APIVersion != DeschedulerAPIVersion {
+		r.argErrorf("apiVersion: %q: must be %s", typeMeta.APIVersion, DeschedulerAPIVersion)
+	} else if want := r.plugin + "Args"; typeMeta.Kind != "" && typeMeta.Kind != want {
+		r.argErrorf("kind: %q: must be %s", typeMeta.Kind, want)
 	}
-	before := len(r.errs)
+	numErrs := len(r.errs)
 	r.decode(r.path, r.raw, into)
-	for i, err := range r.errs[before:] {
+	for i, err := range r.errs[numErrs:] {
 		path, _, _ := strings.Cut(err.Error(), ": unknown field; ")
-		if now := renamedArgs[strings.TrimPrefix(path, r.path+".")]; now != "" && path != err.Error() {
-			r.errs[before+i] = fmt.Errorf("%s: unknown field; it is now %s", path, now)
+		if newName := renamedArgs[strings.TrimPrefix(path, r.path+".")]; newName != "" && path != err.Error() {
+			r.errs[numErrs+i] = fmt.Errorf("%s: unknown field; it is now %s", path, newName)
 		}
 	}
 }

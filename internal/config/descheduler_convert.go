@@ -36,51 +36,51 @@ func convertedParam(strategy, field string) (string, bool) {
 	return replacement, ok
 }
 
-// pluginArgs converts a strategy's parameters to plugin arguments. at and argsPath are their
+// pluginArgs converts a strategy's parameters to plugin arguments. oldPath and argsPath are their
 // old and new paths.
-func (c *v1alpha1Converter) pluginArgs(name, at, argsPath string, p *paramsV1Alpha1) any {
-	for _, same := range []string{"namespaces", "labelSelector", "nodeAffinityType", "excludedTaints", "includedTaints"} {
-		c.v1alpha1Paths[argsPath+"."+same] = at + "." + same
+func (c *v1alpha1Converter) pluginArgs(name, oldPath, argsPath string, p *paramsV1Alpha1) any {
+	for _, field := range []string{"namespaces", "labelSelector", "nodeAffinityType", "excludedTaints", "includedTaints"} {
+		c.v1alpha1Paths[argsPath+"."+field] = oldPath + "." + field
 	}
-	chosen := podFilterArgs{Namespaces: p.Namespaces, LabelSelector: p.LabelSelector}
+	filter := podFilterArgs{Namespaces: p.Namespaces, LabelSelector: p.LabelSelector}
 	switch name {
 	case "RemoveDuplicates":
-		c.v1alpha1Paths[argsPath] = at + ".removeDuplicates"
+		c.v1alpha1Paths[argsPath] = oldPath + ".removeDuplicates"
 		out := removeDuplicatesArgs{Namespaces: p.Namespaces}
 		if d := p.RemoveDuplicates; d != nil {
 			out.ExcludeOwnerKinds = d.ExcludeOwnerKinds
 		}
 		return out
 	case "LowNodeUtilization", "HighNodeUtilization":
-		return c.utilization(name, at, argsPath, p)
+		return c.utilization(name, oldPath, argsPath, p)
 	case "RemovePodsViolatingInterPodAntiAffinity":
-		return violatingAntiAffinityArgs{podFilterArgs: chosen}
+		return violatingAntiAffinityArgs{podFilterArgs: filter}
 	case "RemovePodsViolatingNodeAffinity":
-		return violatingNodeAffinityArgs{podFilterArgs: chosen, NodeAffinityType: p.NodeAffinityType}
+		return violatingNodeAffinityArgs{podFilterArgs: filter, NodeAffinityType: p.NodeAffinityType}
 	case "RemovePodsViolatingNodeTaints":
-		return violatingNodeTaintsArgs{podFilterArgs: chosen, IncludePreferNoSchedule: p.IncludePreferNoSchedule, ExcludedTaints: p.ExcludedTaints, IncludedTaints: p.IncludedTaints}
+		return violatingNodeTaintsArgs{podFilterArgs: filter, IncludePreferNoSchedule: p.IncludePreferNoSchedule, ExcludedTaints: p.ExcludedTaints, IncludedTaints: p.IncludedTaints}
 	case "RemovePodsViolatingTopologySpreadConstraint":
-		out := violatingTopologySpreadArgs{podFilterArgs: chosen}
+		out := violatingTopologySpreadArgs{podFilterArgs: filter}
 		if p.IncludeSoftConstraints {
 			out.Constraints = []string{"DoNotSchedule", "ScheduleAnyway"}
 		}
 		return out
 	case "RemovePodsHavingTooManyRestarts":
-		c.v1alpha1Paths[argsPath] = at + ".podsHavingTooManyRestarts"
-		out := tooManyRestartsArgs{podFilterArgs: chosen}
+		c.v1alpha1Paths[argsPath] = oldPath + ".podsHavingTooManyRestarts"
+		out := tooManyRestartsArgs{podFilterArgs: filter}
 		if r := p.PodsHavingTooManyRestarts; r != nil {
 			out.PodRestartThreshold, out.IncludingInitContainers = r.PodRestartThreshold, r.IncludingInitContainers
 		}
 		return out
 	case "PodLifeTime":
-		return c.podLifeTimeArgs(at, argsPath, chosen, p)
+		return c.podLifeTimeArgs(oldPath, argsPath, filter, p)
 	}
-	return c.failedPodsArgs(at, argsPath, chosen, p)
+	return c.failedPodsArgs(oldPath, argsPath, filter, p)
 }
 
-func (c *v1alpha1Converter) utilization(name, at, argsPath string, p *paramsV1Alpha1) any {
-	c.v1alpha1Paths[argsPath] = at + ".nodeResourceUtilizationThresholds"
-	c.v1alpha1Paths[argsPath+".evictableNamespaces"] = at + ".namespaces"
+func (c *v1alpha1Converter) utilization(name, oldPath, argsPath string, p *paramsV1Alpha1) any {
+	c.v1alpha1Paths[argsPath] = oldPath + ".nodeResourceUtilizationThresholds"
+	c.v1alpha1Paths[argsPath+".evictableNamespaces"] = oldPath + ".namespaces"
 	low := lowNodeUtilizationArgs{EvictableNamespaces: p.Namespaces}
 	if t := p.NodeResourceUtilizationThresholds; t != nil {
 		low.UseDeviationThresholds, low.Thresholds, low.TargetThresholds, low.NumberOfNodes = t.UseDeviationThresholds, t.Thresholds, t.TargetThresholds, t.NumberOfNodes
@@ -89,14 +89,14 @@ func (c *v1alpha1Converter) utilization(name, at, argsPath string, p *paramsV1Al
 		return low
 	}
 	if low.UseDeviationThresholds || len(low.TargetThresholds) > 0 {
-		c.warnf("%s.nodeResourceUtilizationThresholds: useDeviationThresholds and targetThresholds have no effect with %s and were dropped", at, name)
+		c.warnf("%s.nodeResourceUtilizationThresholds: useDeviationThresholds and targetThresholds have no effect with %s and were dropped", oldPath, name)
 	}
 	return highNodeUtilizationArgs{Thresholds: low.Thresholds, NumberOfNodes: low.NumberOfNodes, EvictableNamespaces: p.Namespaces}
 }
 
-func (c *v1alpha1Converter) podLifeTimeArgs(at, argsPath string, chosen podFilterArgs, p *paramsV1Alpha1) any {
-	c.v1alpha1Paths[argsPath] = at + ".podLifeTime"
-	out := podLifeTimeArgs{podFilterArgs: chosen}
+func (c *v1alpha1Converter) podLifeTimeArgs(oldPath, argsPath string, filter podFilterArgs, p *paramsV1Alpha1) any {
+	c.v1alpha1Paths[argsPath] = oldPath + ".podLifeTime"
+	out := podLifeTimeArgs{podFilterArgs: filter}
 	l := p.PodLifeTime
 	if l == nil {
 		return out
@@ -108,15 +108,15 @@ func (c *v1alpha1Converter) podLifeTimeArgs(at, argsPath string, chosen podFilte
 		}
 	}
 	if len(l.PodStatusPhases) > 0 {
-		c.warnf("%s.podLifeTime.podStatusPhases: is now states", at)
+		c.warnf("%s.podLifeTime.podStatusPhases: is now states", oldPath)
 	}
 	return out
 }
 
-func (c *v1alpha1Converter) failedPodsArgs(at, argsPath string, chosen podFilterArgs, p *paramsV1Alpha1) any {
-	c.v1alpha1Paths[argsPath] = at + ".failedPods"
+func (c *v1alpha1Converter) failedPodsArgs(oldPath, argsPath string, filter podFilterArgs, p *paramsV1Alpha1) any {
+	c.v1alpha1Paths[argsPath] = oldPath + ".failedPods"
 	minAge := int64(0)
-	out := removeFailedPodsArgs{podFilterArgs: chosen, MinPodLifetimeSeconds: &minAge}
+	out := removeFailedPodsArgs{podFilterArgs: filter, MinPodLifetimeSeconds: &minAge}
 	if l := p.FailedPods; l != nil {
 		out.ExcludeOwnerKinds, out.Reasons, out.IncludingInitContainers = l.ExcludeOwnerKinds, l.Reasons, l.IncludingInitContainers
 		if l.MinPodLifetimeSeconds != nil {
@@ -124,6 +124,6 @@ func (c *v1alpha1Converter) failedPodsArgs(at, argsPath string, chosen podFilter
 			return out
 		}
 	}
-	c.warnf("%s.failedPods.minPodLifetimeSeconds: the former default 0 is set explicitly, because the default is now %d", at, defaultMinPodLifetimeSeconds)
+	c.warnf("%s.failedPods.minPodLifetimeSeconds: the former default 0 is set explicitly, because the default is now %d", oldPath, defaultMinPodLifetimeSeconds)
 	return out
 }

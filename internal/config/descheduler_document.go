@@ -18,58 +18,58 @@ func DeschedulerDocument(file string) (Document, error) {
 	if err != nil {
 		return Document{}, err
 	}
-	var found, plain []Document
-	others := 0
+	var policies, documents []Document
+	numOthers := 0
 	err = SplitDocuments(file, data, func(doc []byte) error {
 		js, err := yaml.YAMLToJSONStrict(doc)
 		if err != nil {
 			return err
 		}
 		var wrapper struct {
-			Object     string                     `json:"apiVersion"`
-			Kind       string                     `json:"kind"`
-			Data       map[string]string          `json:"data"`
-			Policy     map[string]json.RawMessage `json:"deschedulerPolicy"`
-			APIVersion string                     `json:"deschedulerPolicyAPIVersion"`
+			APIVersion    string                     `json:"apiVersion"`
+			Kind          string                     `json:"kind"`
+			Data          map[string]string          `json:"data"`
+			Policy        map[string]json.RawMessage `json:"deschedulerPolicy"`
+			PolicyVersion string                     `json:"deschedulerPolicyAPIVersion"`
 		}
 		decodeErr := json.Unmarshal(js, &wrapper)
-		switch text, has := wrapper.Data[policyKey]; {
-		case decodeErr == nil && wrapper.Kind == "ConfigMap" && has:
+		switch text, ok := wrapper.Data[policyKey]; {
+		case decodeErr == nil && wrapper.Kind == "ConfigMap" && ok:
 			return SplitDocuments(file+": ConfigMap data["+policyKey+"]", []byte(text), func(doc []byte) error {
 				d, err := parseDocument(file+": ConfigMap data["+policyKey+"]", doc)
-				found = append(found, d)
+				policies = append(policies, d)
 				return err
 			})
-		case decodeErr == nil && wrapper.Object == "" && wrapper.Policy != nil: // kind is CronJob or Deployment
-			d, err := policyOfValues(file, wrapper.Policy, wrapper.APIVersion)
-			found = append(found, d)
+		case decodeErr == nil && wrapper.APIVersion == "" && wrapper.Policy != nil: // kind is CronJob or Deployment
+			d, err := policyOfValues(file, wrapper.Policy, wrapper.PolicyVersion)
+			policies = append(policies, d)
 			return err
 		}
 		d, err := parseDocument(file, doc)
 		if err == nil && d.Kind != DeschedulerKind {
-			others++
+			numOthers++
 		}
-		plain = append(plain, d)
+		documents = append(documents, d)
 		return err
 	})
 	if err != nil {
 		return Document{}, err
 	}
-	if len(found) == 0 {
-		found, others = plain, others*len(plain)
+	if len(policies) == 0 {
+		policies, numOthers = documents, numOthers*len(documents)
 	} else {
-		others = 0 // the other objects of the chart
+		numOthers = 0 // the other objects of the chart
 	}
-	if len(found) != 1 || others > 0 || found[0].Kind != DeschedulerKind {
-		return Document{}, fmt.Errorf("%s: has %d documents, must have one %s, a ConfigMap with the key %s, or the chart's values with the key deschedulerPolicy", file, len(found), DeschedulerKind, policyKey)
+	if len(policies) != 1 || numOthers > 0 || policies[0].Kind != DeschedulerKind {
+		return Document{}, fmt.Errorf("%s: has %d documents, must have one %s, a ConfigMap with the key %s, or the chart's values with the key deschedulerPolicy", file, len(policies), DeschedulerKind, policyKey)
 	}
-	return found[0], nil
+	return policies[0], nil
 }
 
 // policyOfValues returns the policy in the values of the chart, which adds its apiVersion and
 // kind.
 func policyOfValues(file string, policy map[string]json.RawMessage, version string) (Document, error) {
-	if _, old := policy["strategies"]; old && version == "" {
+	if _, hasStrategies := policy["strategies"]; hasStrategies && version == "" {
 		version = DeschedulerV1Alpha1 // of charts before deschedulerPolicyAPIVersion
 	}
 	d := Document{File: file + ": deschedulerPolicy", APIVersion: valueOr(version, DeschedulerAPIVersion), Kind: DeschedulerKind}

@@ -19,20 +19,20 @@ profiles:
 `
 
 // indent indents each line of a text.
-func indent(text string, by int) string {
-	return strings.ReplaceAll("\n"+strings.TrimSuffix(text, "\n"), "\n", "\n"+strings.Repeat(" ", by)) + "\n"
+func indent(text string, width int) string {
+	return strings.ReplaceAll("\n"+strings.TrimSuffix(text, "\n"), "\n", "\n"+strings.Repeat(" ", width)) + "\n"
 }
 
 func TestDeschedulerDocument(t *testing.T) {
-	_, withoutHead, _ := strings.Cut(policyText, "\"DeschedulerPolicy\"\n")
+	_, withoutHeader, _ := strings.Cut(policyText, "\"DeschedulerPolicy\"\n")
 	configMap := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: descheduler}\ndata:\n  policy.yaml: |" + indent(policyText, 4)
 	for name, tc := range map[string]struct{ text, want, version string }{
 		"a policy":                              {text: policyText},
 		"a ConfigMap":                           {text: configMap},
 		"the chart's objects":                   {text: "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: descheduler}\n---\n" + configMap + "---\napiVersion: batch/v1\nkind: CronJob\n"},
-		"the chart's values":                    {text: "kind: CronJob\nimage: {tag: v0.34.0}\ndeschedulerPolicy:" + indent(withoutHead, 2)},
+		"the chart's values":                    {text: "kind: CronJob\nimage: {tag: v0.34.0}\ndeschedulerPolicy:" + indent(withoutHeader, 2)},
 		"other values":                          {text: "image: {tag: v0.34.0}\n", want: "apiVersion and kind must be set"},
-		"values":                                {text: "image: {tag: v0.34.0}\ndeschedulerPolicyAPIVersion: descheduler/v1alpha2\ndeschedulerPolicy:" + indent(withoutHead, 2)},
+		"values":                                {text: "image: {tag: v0.34.0}\ndeschedulerPolicyAPIVersion: descheduler/v1alpha2\ndeschedulerPolicy:" + indent(withoutHeader, 2)},
 		"values of v1alpha1":                    {text: "deschedulerPolicyAPIVersion: descheduler/v1alpha1\ndeschedulerPolicy: {strategies: {RemoveFailedPods: {enabled: true}}}\n", version: "descheduler/v1alpha1"},
 		"values of a chart without API version": {text: "deschedulerPolicy: {strategies: {RemoveFailedPods: {enabled: true}}}\n", version: "descheduler/v1alpha1"},
 		"a ConfigMap without the key":           {text: strings.Replace(configMap, "policy.yaml", "other", 1), want: "a ConfigMap with the key policy.yaml"},
@@ -48,7 +48,7 @@ func TestDeschedulerDocument(t *testing.T) {
 			d, err := config.DeschedulerDocument(file)
 			if tc.want != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.want) {
-					t.Errorf("%v, want %q", err, tc.want)
+					t.Errorf("got error %v, want one with %q", err, tc.want)
 				}
 				return
 			}
@@ -56,7 +56,7 @@ func TestDeschedulerDocument(t *testing.T) {
 				t.Fatal(err)
 			}
 			if tc.version != "" && d.APIVersion != tc.version || tc.version == "" && !strings.Contains(string(d.JSON), "9007199254740993") {
-				t.Errorf("%s: %s", d.APIVersion, d.JSON)
+				t.Errorf("got version %s, want %q, of %s", d.APIVersion, tc.version, d.JSON)
 			}
 			if _, err := config.ReadDescheduler(d, config.DeschedulerReadOptions{}); err != nil && !strings.Contains(err.Error(), "9007199254740993: must be at most") {
 				t.Error(err)

@@ -123,16 +123,16 @@ func (r *pluginReader) protectedStorageClasses(p *podProtections, out *deschedul
 
 // protectionSet validates a list of protections and returns a function that reports
 // whether a name is in it.
-func (r *pluginReader) protectionSet(field string, list, names, others []string, other string) func(string) bool {
+func (r *pluginReader) protectionSet(field string, list, allowed, otherNames []string, otherField string) func(string) bool {
 	for i, name := range list {
-		at := fmt.Sprintf("podProtections.%s[%d]", field, i)
+		path := fmt.Sprintf("podProtections.%s[%d]", field, i)
 		switch {
 		case slices.Index(list, name) < i:
-			r.argErrorf("%s: %q: duplicate value", at, name)
-		case slices.Contains(others, name):
-			r.argErrorf("%s: %q: belongs in podProtections.%s; allowed here: %s", at, name, other, strings.Join(names, ", "))
-		case !slices.Contains(names, name):
-			r.argErrorf("%s: %q: no such protection; %s", at, name, suggest(name, names))
+			r.argErrorf("%s: %q: duplicate value", path, name)
+		case slices.Contains(otherNames, name):
+			r.argErrorf("%s: %q: belongs in podProtections.%s; allowed here: %s", path, name, otherField, strings.Join(allowed, ", "))
+		case !slices.Contains(allowed, name):
+			r.argErrorf("%s: %q: no such protection; %s", path, name, suggest(name, allowed))
 		}
 	}
 	return func(name string) bool { return slices.Contains(list, name) }
@@ -148,13 +148,13 @@ func (r *pluginReader) selector(field string, s *metav1.LabelSelector) *model.Se
 }
 
 // parseSelector parses a selector in its string form; "" returns nil.
-func (f *policyReader) parseSelector(path, s string) *model.Selector {
+func (r *policyReader) parseSelector(path, s string) *model.Selector {
 	if s == "" {
 		return nil
 	}
 	out, err := conversion.ParseSelector(s)
 	if err != nil {
-		f.errorf("%s: %q: must be a label selector such as pool=web,tier in (a, b): %w", path, s, err)
+		r.errorf("%s: %q: must be a label selector such as pool=web,tier in (a, b): %w", path, s, err)
 	}
 	return out
 }

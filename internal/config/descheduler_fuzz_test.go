@@ -46,11 +46,11 @@ func TestMangledPolicies(t *testing.T) {
 	for range 3000 {
 		text := texts[r.Intn(len(texts))]
 		for range 1 + r.Intn(3) {
-			own := strings.Fields(text)
-			text = strings.Replace(text, own[r.Intn(len(own))], words[r.Intn(len(words))], 1+r.Intn(2))
+			tokens := strings.Fields(text)
+			text = strings.Replace(text, tokens[r.Intn(len(tokens))], words[r.Intn(len(words))], 1+r.Intn(2))
 		}
 		if checkRoundTrip(t, text); t.Failed() {
-			t.Fatalf("in\n%s", text)
+			t.Fatalf("the policy was\n%s", text)
 		}
 	}
 }
@@ -72,13 +72,13 @@ func checkRoundTrip(t *testing.T, text string) {
 			t.Errorf("the policy is valid, but its conversion failed: %v", err)
 			return
 		}
-		again, err := yaml.YAMLToJSON(out)
+		reconverted, err := yaml.YAMLToJSON(out)
 		if err != nil {
 			t.Fatal(err)
 		}
-		second, err := ReadDescheduler(Document{File: "fuzz", APIVersion: DeschedulerAPIVersion, Kind: DeschedulerKind, JSON: again}, DeschedulerReadOptions{})
+		second, err := ReadDescheduler(Document{File: "fuzz", APIVersion: DeschedulerAPIVersion, Kind: DeschedulerKind, JSON: reconverted}, DeschedulerReadOptions{})
 		if err != nil || marshalPolicy(t, first.Policy) != marshalPolicy(t, second.Policy) {
-			t.Errorf("%v: the conversion changed the meaning of the policy:\n%s", err, out)
+			t.Errorf("error %v, want the same policy after conversion to\n%s", err, out)
 		}
 	}
 }

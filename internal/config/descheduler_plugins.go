@@ -51,72 +51,72 @@ func pluginsOfPoint(point string) (names []string) {
 	return names
 }
 
-func (f *policyReader) compileProfile(path string, in *policyProfile) descheduling.Profile {
-	args := map[string]*pluginReader{evictorName: {policyReader: f, path: path + ".pluginConfig[" + evictorName + "].args", plugin: evictorName}}
+func (r *policyReader) compileProfile(path string, in *policyProfile) descheduling.Profile {
+	args := map[string]*pluginReader{evictorName: {policyReader: r, path: path + ".pluginConfig[" + evictorName + "].args", plugin: evictorName}}
 	seen := map[string]bool{}
 	for i, c := range in.PluginConfig {
-		at := fmt.Sprintf("%s.pluginConfig[%d]", path, i)
+		entryPath := fmt.Sprintf("%s.pluginConfig[%d]", path, i)
 		switch {
 		case c.Name != evictorName && extensionPoint(c.Name) == "":
-			f.errorf("%s.name: %q: no such plugin; %s", at, c.Name, suggest(c.Name, pluginsOfPoint("")))
+			r.errorf("%s.name: %q: no such plugin; %s", entryPath, c.Name, suggest(c.Name, pluginsOfPoint("")))
 			continue
 		case seen[c.Name]:
-			f.errorf("%s.name: %q: duplicate value", at, c.Name)
+			r.errorf("%s.name: %q: duplicate value", entryPath, c.Name)
 			continue
 		}
 		seen[c.Name] = true
-		args[c.Name] = &pluginReader{policyReader: f, path: at + ".args", plugin: c.Name, raw: c.Args.Raw}
+		args[c.Name] = &pluginReader{policyReader: r, path: entryPath + ".args", plugin: c.Name, raw: c.Args.Raw}
 	}
-	built := map[string]descheduling.Strategy{}
+	byName := map[string]descheduling.Strategy{}
 	for _, s := range strategies {
-		if r := args[s.name]; r != nil { // disabled plugins are validated, too
-			built[s.name] = s.build(r)
+		if reader := args[s.name]; reader != nil { // disabled plugins are validated, too
+			byName[s.name] = s.build(reader)
 		}
 	}
 	out := descheduling.Profile{Name: in.Name, Evictor: args[evictorName].evictor()}
 	points := path + ".plugins"
-	f.validatePluginSet(points, "presort", in.Plugins.PreSort)
-	f.validatePluginSet(points, "sort", in.Plugins.Sort)
-	f.validatePluginSet(points, "filter", in.Plugins.Filter)
-	f.validatePluginSet(points, "preevictionfilter", in.Plugins.PreEvictionFilter)
-	out.Deschedule = f.enabledStrategies(points, "deschedule", in.Plugins.Deschedule, built)
-	out.Balance = f.enabledStrategies(points, "balance", in.Plugins.Balance, built)
+	r.validatePluginSet(points, "presort", in.Plugins.PreSort)
+	r.validatePluginSet(points, "sort", in.Plugins.Sort)
+	r.validatePluginSet(points, "filter", in.Plugins.Filter)
+	r.validatePluginSet(points, "preevictionfilter", in.Plugins.PreEvictionFilter)
+	out.Deschedule = r.enabledStrategies(points, "deschedule", in.Plugins.Deschedule, byName)
+	out.Balance = r.enabledStrategies(points, "balance", in.Plugins.Balance, byName)
 	return out
 }
 
 // validatePluginSet validates the plugins of an extension point and returns the enabled
 // ones.
-func (f *policyReader) validatePluginSet(path, point string, in policyPluginSet) (names []string) {
+func (r *policyReader) validatePluginSet(path, point string, in policyPluginSet) (names []string) {
 	for i, name := range in.Enabled {
-		at := fmt.Sprintf("%s.%s.enabled[%d]", path, point, i)
-		may := pluginsOfPoint(point)
-		switch belongsTo := extensionPoint(name); {
+		entryPath := fmt.Sprintf("%s.%s.enabled[%d]", path, point, i)
+		allowed := pluginsOfPoint(point)
+		switch otherPoint := extensionPoint(name); {
 		case slices.Index(in.Enabled, name) < i:
-			f.errorf("%s: %q: duplicate value", at, name)
-		case slices.Contains(may, name):
+			r.errorf("%s: %q: duplicate value", entryPath, name)
+		case slices.Contains(allowed, name):
 			names = append(names, name)
-		case belongsTo != "":
-			f.errorf("%s: %q: belongs in plugins.%s.enabled", at, name, belongsTo)
+		case otherPoint != "":
+			r.errorf("%s: %q: belongs in plugins.%s.enabled", entryPath, name, otherPoint)
 		case name == evictorName:
-			f.errorf("%s: %q: belongs in plugins.filter.enabled and plugins.preevictionfilter.enabled, where it is always enabled", at, name)
-		case len(may) == 0:
-			f.errorf("%s: %q: no plugin extends %s", at, name, point)
+			r.errorf("%s: %q: belongs in plugins.filter.enabled and plugins.preevictionfilter.enabled, where it is always enabled", entryPath, name)
+		case len(allowed) == 0:
+			r.errorf("%s: %q: no plugin extends %s", entryPath, name, point)
 		default:
-			f.errorf("%s: %q: no such plugin; %s", at, name, suggest(name, may))
+			r.errorf("%s: %q: no such plugin; %s", entryPath, name, suggest(name, allowed))
 		}
 	}
 	if len(in.Disabled) > 0 {
-		f.warnf("%s.%s.disabled: has no effect: what is not in enabled does not run, and %s always does", path, point, evictorName)
+		r.warnf("%s.%s.disabled: has no effect: what is not in enabled does not run, and %s always does", path, point, evictorName)
 	}
 	return names
 }
 
 // enabledStrategies returns the enabled strategies of an extension point.
-func (f *policyReader) enabledStrategies(path, point string, in policyPluginSet, built map[string]descheduling.Strategy) (out []descheduling.Strategy) {
-	for _, name := range f.validatePluginSet(path, point, in) {
-		s, ok := built[name]
+func (r *policyReader) enabledStrategies(path, point string, in policyPluginSet, byName map[string]descheduling.Strategy) (out []descheduling.Strategy) {
+	for _, name := range r.validatePluginSet(path, point, in) {
+		s, ok := byName[name]
 		if !ok {
-			f.errorf("%s.%s.enabled[%d]: %q: must have an entry in pluginConfig, even if it has no args", path, point, slices.Index(in.Enabled, name), name)
+			r.errorf("%s.%s.enabled[%d]: %q: must have an entry in pluginConfig, even if it has no args", path, point, slices.Index(in.Enabled, name), name)
 			continue
 		}
 		out = append(out, s)

@@ -28,11 +28,11 @@ func (r *pluginReader) podLifeTime() descheduling.Strategy {
 	out := &plugins.PodLifeTime{Scope: r.scope(&a.podFilterArgs), MaxAge: r.seconds("maxPodLifeTimeSeconds", a.MaxPodLifeTimeSeconds), States: a.States, ExitCodes: a.ExitCodes,
 		OwnerKinds: kinds.Include, ExcludeOwnerKinds: kinds.Exclude, Init: a.IncludingInitContainers, Ephemeral: a.IncludingEphemeralContainers}
 	for i, c := range a.Conditions {
-		at := fmt.Sprintf("conditions[%d]", i)
+		field := fmt.Sprintf("conditions[%d]", i)
 		if c.Type == "" && c.Status == "" && c.Reason == "" && c.MinTimeSinceLastTransitionSeconds == nil {
-			r.argErrorf("%s: must have one of type, status, reason and minTimeSinceLastTransitionSeconds", at)
+			r.argErrorf("%s: must have one of type, status, reason and minTimeSinceLastTransitionSeconds", field)
 		}
-		age := r.seconds(at+".minTimeSinceLastTransitionSeconds", c.MinTimeSinceLastTransitionSeconds)
+		age := r.seconds(field+".minTimeSinceLastTransitionSeconds", c.MinTimeSinceLastTransitionSeconds)
 		out.Conditions = append(out.Conditions, plugins.ConditionFilter{Type: c.Type, Status: c.Status, Reason: c.Reason, MinAge: derefOr(age, 0)})
 	}
 	return out

@@ -19,117 +19,117 @@ type policyReader struct {
 }
 
 // decodePolicy decodes a document of either version as v1alpha2.
-func (f *policyReader) decodePolicy(d Document, o DeschedulerReadOptions) (*policyV1Alpha2, error) {
-	must := fmt.Sprintf("must be %s %s", DeschedulerAPIVersion, DeschedulerKind)
+func (r *policyReader) decodePolicy(d Document, o DeschedulerReadOptions) (*policyV1Alpha2, error) {
+	problem := fmt.Sprintf("must be %s %s", DeschedulerAPIVersion, DeschedulerKind)
 	switch {
 	case d.Kind == DeschedulerKind && d.APIVersion == DeschedulerAPIVersion:
-		form := &policyV1Alpha2{}
+		policy := &policyV1Alpha2{}
 		js := d.JSON
 		if o.IgnoreUnknown {
-			js = f.dropUnknownFields(js)
+			js = r.dropUnknownFields(js)
 		}
-		f.decode("", js, form)
-		return form, nil
+		r.decode("", js, policy)
+		return policy, nil
 	case d.Kind == DeschedulerKind && d.APIVersion == DeschedulerV1Alpha1 && !o.RejectV1Alpha1:
-		old := &policyV1Alpha1{}
-		f.decode("", d.JSON, old)
-		return f.convertV1Alpha1(old), nil
+		source := &policyV1Alpha1{}
+		r.decode("", d.JSON, source)
+		return r.convertV1Alpha1(source), nil
 	case d.Kind == DeschedulerKind && d.APIVersion == DeschedulerV1Alpha1:
-		must = "is no longer supported: `berth descheduler convert` converts it to " + DeschedulerAPIVersion
+		problem = "is no longer supported: `berth descheduler convert` converts it to " + DeschedulerAPIVersion
 	}
-	return nil, fmt.Errorf("%s: %s %s: %s", d.File, d.APIVersion, d.Kind, must)
+	return nil, fmt.Errorf("%s: %s %s: %s", d.File, d.APIVersion, d.Kind, problem)
 }
 
 // dropUnknownFields turns errors about unknown fields outside plugin arguments into
 // warnings.
-func (f *policyReader) dropUnknownFields(js []byte) []byte {
-	var seen diagnostics
-	var form policyV1Alpha2
-	seen.decode("", js, &form)
-	for _, err := range seen.errs {
+func (r *policyReader) dropUnknownFields(js []byte) []byte {
+	var strict diagnostics
+	var policy policyV1Alpha2
+	strict.decode("", js, &policy)
+	for _, err := range strict.errs {
 		if path, _, unknown := strings.Cut(err.Error(), ": unknown field; "); unknown {
-			f.warnf("%s: unknown field, ignored as the Kubernetes descheduler does", path)
+			r.warnf("%s: unknown field, ignored as the Kubernetes descheduler does", path)
 			continue
 		}
 		return js // it has other errors
 	}
-	if clean, err := json.Marshal(&form); err == nil {
-		return clean
+	if cleaned, err := json.Marshal(&policy); err == nil {
+		return cleaned
 	}
 	return js
 }
 
-func (f *policyReader) compilePolicy(in *policyV1Alpha2) descheduling.Policy {
+func (r *policyReader) compilePolicy(in *policyV1Alpha2) descheduling.Policy {
 	out := descheduling.Policy{
-		NodeSelector: f.parseSelector("nodeSelector", derefOr(in.NodeSelector, "")),
-		Limits: descheduling.Limits{PerNode: f.compileLimit("maxNoOfPodsToEvictPerNode", in.MaxNoOfPodsToEvictPerNode),
-			PerNamespace: f.compileLimit("maxNoOfPodsToEvictPerNamespace", in.MaxNoOfPodsToEvictPerNamespace), Total: f.compileLimit("maxNoOfPodsToEvictTotal", in.MaxNoOfPodsToEvictTotal)},
+		NodeSelector: r.parseSelector("nodeSelector", derefOr(in.NodeSelector, "")),
+		Limits: descheduling.Limits{PerNode: r.compileLimit("maxNoOfPodsToEvictPerNode", in.MaxNoOfPodsToEvictPerNode),
+			PerNamespace: r.compileLimit("maxNoOfPodsToEvictPerNamespace", in.MaxNoOfPodsToEvictPerNamespace), Total: r.compileLimit("maxNoOfPodsToEvictTotal", in.MaxNoOfPodsToEvictTotal)},
 		Grace:                 in.GracePeriodSeconds,
 		EvictionFailureEvents: derefOr(in.EvictionFailureEventNotification, false),
 	}
-	f.requireAtLeast("gracePeriodSeconds", derefOr(in.GracePeriodSeconds, 0), 0)
-	f.checkMetricsProviders(in)
-	if len(in.Profiles) == 0 && len(f.errs) == 0 {
-		f.warnf("profiles: none: nothing is moved")
+	r.requireAtLeast("gracePeriodSeconds", derefOr(in.GracePeriodSeconds, 0), 0)
+	r.checkMetricsProviders(in)
+	if len(in.Profiles) == 0 && len(r.errs) == 0 {
+		r.warnf("profiles: none: nothing is moved")
 	}
 	for i := range in.Profiles {
-		out.Profiles = append(out.Profiles, f.compileProfile(fmt.Sprintf("profiles[%d]", i), &in.Profiles[i]))
+		out.Profiles = append(out.Profiles, r.compileProfile(fmt.Sprintf("profiles[%d]", i), &in.Profiles[i]))
 	}
 	return out
 }
 
 // compileLimit validates a limit; nil means no limit.
-func (f *policyReader) compileLimit(path string, v *int64) *int {
+func (r *policyReader) compileLimit(path string, v *int64) *int {
 	if v == nil {
 		return nil
 	}
-	f.requireAtLeast(path, *v, 0)
-	f.requireAtMost(path, *v, maxSeconds)
+	r.requireAtLeast(path, *v, 0)
+	r.requireAtMost(path, *v, maxSeconds)
 	n := int(*v)
 	return &n
 }
 
 // checkMetricsProviders validates the metrics providers.
-func (f *policyReader) checkMetricsProviders(in *policyV1Alpha2) {
+func (r *policyReader) checkMetricsProviders(in *policyV1Alpha2) {
 	var sources []string
 	for i, p := range in.MetricsProviders {
-		at := fmt.Sprintf("metricsProviders[%d].source", i)
+		path := fmt.Sprintf("metricsProviders[%d].source", i)
 		switch {
 		case slices.Contains(sources, p.Source):
-			f.errorf("%s: %q: duplicate value", at, p.Source)
+			r.errorf("%s: %q: duplicate value", path, p.Source)
 		case p.Source == "Prometheus":
-			f.errorf("%s: Prometheus: is not supported; must be %s", at, kubernetesMetrics)
+			r.errorf("%s: Prometheus: is not supported; must be %s", path, kubernetesMetrics)
 		case p.Source != kubernetesMetrics:
-			f.errorf("%s: %q: must be %s", at, p.Source, kubernetesMetrics)
+			r.errorf("%s: %q: must be %s", path, p.Source, kubernetesMetrics)
 		}
 		sources = append(sources, p.Source)
 	}
-	f.hasMetrics = len(sources) > 0
+	r.hasMetrics = len(sources) > 0
 	if c := in.MetricsCollector; c != nil {
 		if len(sources) > 0 && c.Enabled {
-			f.errorf("metricsCollector.enabled: true: cannot be given together with metricsProviders")
+			r.errorf("metricsCollector.enabled: true: cannot be given together with metricsProviders")
 		}
-		f.hasMetrics = f.hasMetrics || c.Enabled
+		r.hasMetrics = r.hasMetrics || c.Enabled
 	}
 }
 
 // finish returns all errors, with the paths of the original file.
-func (f *policyReader) finish(file string) error {
+func (r *policyReader) finish(file string) error {
 	var out []error
-	for _, err := range f.errs {
-		out = append(out, fmt.Errorf("%s: %s", file, f.translatePath(err.Error())))
+	for _, err := range r.errs {
+		out = append(out, fmt.Errorf("%s: %s", file, r.translatePath(err.Error())))
 	}
-	for i := range f.warnings {
-		f.warnings[i] = file + ": " + f.translatePath(f.warnings[i])
+	for i := range r.warnings {
+		r.warnings[i] = file + ": " + r.translatePath(r.warnings[i])
 	}
 	return errors.Join(out...)
 }
 
 // translatePath replaces a leading v1alpha2 path by the v1alpha1 path it was converted
 // from.
-func (f *policyReader) translatePath(s string) string {
+func (r *policyReader) translatePath(s string) string {
 	longest := ""
-	for path := range f.v1alpha1Paths {
+	for path := range r.v1alpha1Paths {
 		if len(path) > len(longest) && strings.HasPrefix(s, path) && (len(s) == len(path) || strings.ContainsRune(".:[", rune(s[len(path)]))) {
 			longest = path
 		}
@@ -137,5 +137,5 @@ func (f *policyReader) translatePath(s string) string {
 	if longest == "" {
 		return s
 	}
-	return f.v1alpha1Paths[longest] + s[len(longest):]
+	return r.v1alpha1Paths[longest] + s[len(longest):]
 }

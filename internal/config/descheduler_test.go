@@ -17,14 +17,14 @@ func policyDocument(t *testing.T, file string) Document {
 	t.Helper()
 	docs, err := Documents([]string{file})
 	if err != nil || len(docs) != 1 {
-		t.Fatalf("%d documents, %v", len(docs), err)
+		t.Fatalf("got %d documents, %v, want 1", len(docs), err)
 	}
 	docs[0].File = filepath.Base(file)
 	return docs[0]
 }
 
-// golden compares got with a file, or writes the file if BERTH_REWRITE is set.
-func golden(t *testing.T, file, got string) {
+// compareGolden compares got with a file, or writes the file if BERTH_REWRITE is set.
+func compareGolden(t *testing.T, file, got string) {
 	t.Helper()
 	if os.Getenv("BERTH_REWRITE") != "" {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
@@ -45,7 +45,7 @@ func golden(t *testing.T, file, got string) {
 func TestInvalidPolicies(t *testing.T) {
 	files, err := filepath.Glob("testdata/policies/faulty/*.yaml")
 	if err != nil || len(files) < 30 {
-		t.Fatalf("%d files, %v: there must be 30", len(files), err)
+		t.Fatalf("got %d files, %v, want at least 30", len(files), err)
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
@@ -53,14 +53,14 @@ func TestInvalidPolicies(t *testing.T) {
 			if err == nil {
 				docs[0].File = filepath.Base(file)
 				_, err = ReadDescheduler(docs[0], DeschedulerReadOptions{})
-				if _, _, other := ConvertDescheduler(docs[0]); fmt.Sprint(other) != fmt.Sprint(err) {
-					t.Errorf("conversion returned %v", other)
+				if _, _, convertErr := ConvertDescheduler(docs[0]); fmt.Sprint(convertErr) != fmt.Sprint(err) {
+					t.Errorf("conversion returned error %v, want %v", convertErr, err)
 				}
 			}
 			if err == nil {
-				t.Fatal("is read")
+				t.Fatal("ReadDescheduler returned no error")
 			}
-			golden(t, strings.TrimSuffix(file, ".yaml")+".txt", strings.ReplaceAll(err.Error(), file, filepath.Base(file))+"\n")
+			compareGolden(t, strings.TrimSuffix(file, ".yaml")+".txt", strings.ReplaceAll(err.Error(), file, filepath.Base(file))+"\n")
 		})
 	}
 }
@@ -71,7 +71,7 @@ func TestInvalidPolicies(t *testing.T) {
 func TestConvertPolicies(t *testing.T) {
 	files, err := filepath.Glob("testdata/policies/good/*.yaml")
 	if err != nil || len(files) == 0 {
-		t.Fatalf("%d files, %v", len(files), err)
+		t.Fatalf("got %d files, %v, want some", len(files), err)
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
@@ -80,14 +80,14 @@ func TestConvertPolicies(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, strings.TrimSuffix(file, ".yaml")+".txt", strings.Join(append(warnings, string(out)), "\n"))
+			compareGolden(t, strings.TrimSuffix(file, ".yaml")+".txt", strings.Join(append(warnings, string(out)), "\n"))
 			js, err := yaml.YAMLToJSON(out)
 			if err != nil {
 				t.Fatal(err)
 			}
 			converted := Document{File: d.File, APIVersion: DeschedulerAPIVersion, Kind: DeschedulerKind, JSON: js}
 			if reconverted, _, err := ConvertDescheduler(converted); err != nil || string(reconverted) != string(out) {
-				t.Errorf("converted twice: %v\n%s", err, reconverted)
+				t.Errorf("converted twice: error %v, got\n%s\nwant\n%s", err, reconverted, out)
 			}
 			first, err := ReadDescheduler(d, DeschedulerReadOptions{})
 			if err != nil {
@@ -95,7 +95,7 @@ func TestConvertPolicies(t *testing.T) {
 			}
 			second, err := ReadDescheduler(converted, DeschedulerReadOptions{RejectV1Alpha1: true})
 			if err != nil || marshalPolicy(t, first.Policy) != marshalPolicy(t, second.Policy) {
-				t.Errorf("%v: means\n%s\nand converted\n%s", err, marshalPolicy(t, first.Policy), marshalPolicy(t, second.Policy))
+				t.Errorf("error %v, the converted policy is\n%s\nwant\n%s", err, marshalPolicy(t, second.Policy), marshalPolicy(t, first.Policy))
 			}
 		})
 	}
@@ -118,7 +118,7 @@ func TestCompiledPolicies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden(t, "testdata/policies/good/"+name+".json", marshalPolicy(t, d.Policy)+"\n")
+		compareGolden(t, "testdata/policies/good/"+name+".json", marshalPolicy(t, d.Policy)+"\n")
 	}
 }
 
@@ -127,29 +127,29 @@ func TestCompiledPolicies(t *testing.T) {
 func TestDefaultDescheduler(t *testing.T) {
 	d := DefaultDescheduler()
 	if len(d.Policy.Profiles) != 1 || len(d.Warnings) != 0 {
-		t.Fatalf("%+v", d)
+		t.Fatalf("got %+v, want 1 profile and no warnings", d)
 	}
 	p := d.Policy.Profiles[0]
 	if n := len(p.Deschedule) + len(p.Balance); n != 8 {
-		t.Errorf("%d strategies, want 8", n)
+		t.Errorf("got %d strategies, want 8", n)
 	}
 	if e := p.Evictor; !e.ProtectLocalStorage || !e.ProtectDaemonSets || !e.ProtectSystemCritical || !e.ProtectFailedBare || e.ProtectPVC {
-		t.Errorf("evictor: %+v", e)
+		t.Errorf("evictor %+v, want the four default protections only", e)
 	}
 }
 
 // TestUpstreamReadOptions checks IgnoreUnknown and RejectV1Alpha1.
 func TestUpstreamReadOptions(t *testing.T) {
-	how := DeschedulerReadOptions{IgnoreUnknown: true, RejectV1Alpha1: true}
-	d, err := ReadDescheduler(policyDocument(t, "testdata/policies/faulty/top-field.yaml"), how)
+	options := DeschedulerReadOptions{IgnoreUnknown: true, RejectV1Alpha1: true}
+	d, err := ReadDescheduler(policyDocument(t, "testdata/policies/faulty/top-field.yaml"), options)
 	if want := "top-field.yaml: strategies: unknown field, ignored as the Kubernetes descheduler does"; err != nil || len(d.Warnings) == 0 || d.Warnings[0] != want {
-		t.Errorf("%v, %q", err, d.Warnings)
+		t.Errorf("error %v, warnings %q, want %q", err, d.Warnings, want)
 	}
-	if _, err := ReadDescheduler(policyDocument(t, "testdata/policies/faulty/args-unknown.yaml"), how); err == nil {
-		t.Error("an unknown argument is read")
+	if _, err := ReadDescheduler(policyDocument(t, "testdata/policies/faulty/args-unknown.yaml"), options); err == nil {
+		t.Error("an unknown argument returned no error")
 	}
-	_, err = ReadDescheduler(policyDocument(t, "testdata/policies/good/old.yaml"), how)
+	_, err = ReadDescheduler(policyDocument(t, "testdata/policies/good/old.yaml"), options)
 	if err == nil || !strings.Contains(err.Error(), "berth descheduler convert") {
-		t.Errorf("the old version: %v", err)
+		t.Errorf("v1alpha1: got error %v, want one that names the conversion", err)
 	}
 }

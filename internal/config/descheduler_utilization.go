@@ -44,12 +44,12 @@ func (r *pluginReader) lowNodeUtilization() descheduling.Strategy {
 }
 
 func (r *pluginReader) highNodeUtilization() descheduling.Strategy {
-	const only = "OnlyThresholdingResources"
+	const mode = "OnlyThresholdingResources"
 	var a highNodeUtilizationArgs
 	r.read(&a)
-	r.requireOneOf("evictionModes", a.EvictionModes, only)
+	r.requireOneOf("evictionModes", a.EvictionModes, mode)
 	return &plugins.HighNodeUtilization{Thresholds: r.thresholds("thresholds", a.Thresholds), NumberOfNodes: int(r.requireCount("numberOfNodes", a.NumberOfNodes)),
-		OnlyThresholdingResources: slices.Contains(a.EvictionModes, only), ExcludeNamespaces: r.excludedNamespaces(a.EvictableNamespaces)}
+		OnlyThresholdingResources: slices.Contains(a.EvictionModes, mode), ExcludeNamespaces: r.excludedNamespaces(a.EvictableNamespaces)}
 }
 
 // thresholds compiles percentages for at least one resource.
@@ -59,8 +59,8 @@ func (r *pluginReader) thresholds(field string, in map[string]float64) (out plug
 	}
 	for _, resource := range sortedKeys(in) {
 		percent := in[resource]
-		if bad := validation.IsQualifiedName(resource); len(bad) > 0 {
-			r.argErrorf("%s: %q: must be a resource such as cpu, memory, pods or example.com/gpu: %s", field, resource, strings.Join(bad, "; "))
+		if problems := validation.IsQualifiedName(resource); len(problems) > 0 {
+			r.argErrorf("%s: %q: must be a resource such as cpu, memory, pods or example.com/gpu: %s", field, resource, strings.Join(problems, "; "))
 		}
 		if percent < 0 || percent > 100 {
 			r.argErrorf("%s.%s: %v: must be between 0 and 100", field, resource, percent)

@@ -74,36 +74,36 @@ type v1alpha1Converter struct {
 	*policyReader
 	source      *policyV1Alpha1
 	policy      *policyV1Alpha2
-	evictorKeys []string // of the evictors of form.Profiles
+	evictorKeys []string // of the evictors of policy.Profiles
 }
 
 // convertV1Alpha1 converts a policy to v1alpha2. Strategies with the same evictor share a
 // profile.
-func (f *policyReader) convertV1Alpha1(old *policyV1Alpha1) *policyV1Alpha2 {
-	c := &v1alpha1Converter{policyReader: f, source: old, policy: &policyV1Alpha2{
-		NodeSelector: old.NodeSelector, MaxNoOfPodsToEvictPerNode: old.MaxNoOfPodsToEvictPerNode, MaxNoOfPodsToEvictPerNamespace: old.MaxNoOfPodsToEvictPerNamespace,
+func (r *policyReader) convertV1Alpha1(source *policyV1Alpha1) *policyV1Alpha2 {
+	c := &v1alpha1Converter{policyReader: r, source: source, policy: &policyV1Alpha2{
+		NodeSelector: source.NodeSelector, MaxNoOfPodsToEvictPerNode: source.MaxNoOfPodsToEvictPerNode, MaxNoOfPodsToEvictPerNamespace: source.MaxNoOfPodsToEvictPerNamespace,
 	}}
-	f.v1alpha1Paths = map[string]string{}
-	f.warnf("apiVersion: %s: read as %s; `berth descheduler convert` prints that", DeschedulerV1Alpha1, DeschedulerAPIVersion)
-	for _, name := range sortedKeys(old.Strategies) {
+	r.v1alpha1Paths = map[string]string{}
+	r.warnf("apiVersion: %s: read as %s; `berth descheduler convert` prints that", DeschedulerV1Alpha1, DeschedulerAPIVersion)
+	for _, name := range sortedKeys(source.Strategies) {
 		if extensionPoint(name) == "" {
-			f.errorf("strategies.%s: no such strategy; %s", name, suggest(name, pluginsOfPoint("")[1:]))
+			r.errorf("strategies.%s: no such strategy; %s", name, suggest(name, pluginsOfPoint("")[1:]))
 		}
 	}
 	protections := c.protections()
 	for _, s := range strategies {
-		in, ok := old.Strategies[s.name]
-		at := "strategies." + s.name
+		in, ok := source.Strategies[s.name]
+		path := "strategies." + s.name
 		switch {
 		case !ok:
 			continue
 		case !in.Enabled:
-			f.warnf("%s: is not enabled and was dropped", at)
+			r.warnf("%s: is not enabled and was dropped", path)
 			continue
 		}
-		f.warnf("%s: is now %s in plugins.%s.enabled, with an entry in pluginConfig", at, s.name, s.point)
+		r.warnf("%s: is now %s in plugins.%s.enabled, with an entry in pluginConfig", path, s.name, s.point)
 		if in.Weight != nil {
-			f.warnf("%s.weight: %d: has no effect and was dropped", at, *in.Weight)
+			r.warnf("%s.weight: %d: has no effect and was dropped", path, *in.Weight)
 		}
 		if in.Params == nil {
 			in.Params = &paramsV1Alpha1{}
@@ -129,9 +129,9 @@ func (c *v1alpha1Converter) protections() (out podProtections) {
 		case !*s.set:
 			c.warnf("%s: false: is the default and was dropped", s.name)
 		default:
-			word := podProtectionFor(s.name)
-			c.warnf("%s: true: is now podProtections.%s of %s", s.name, word, evictorName)
-			_, name, _ := strings.Cut(word, "[")
+			replacement := podProtectionFor(s.name)
+			c.warnf("%s: true: is now podProtections.%s of %s", s.name, replacement, evictorName)
+			_, name, _ := strings.Cut(replacement, "[")
 			*s.list = append(*s.list, strings.TrimSuffix(name, "]"))
 		}
 	}
@@ -140,7 +140,7 @@ func (c *v1alpha1Converter) protections() (out podProtections) {
 
 // addStrategy adds a strategy to the profile of its evictor.
 func (c *v1alpha1Converter) addStrategy(name, point string, in *strategyV1Alpha1, protections podProtections) {
-	at := "strategies." + name + ".params"
+	path := "strategies." + name + ".params"
 	evictor := defaultEvictorArgs{PodProtections: protections, NodeFit: in.Params.NodeFit}
 	if p := in.Params; p.ThresholdPriority != nil || p.ThresholdPriorityClassName != "" {
 		evictor.PriorityThreshold = &priorityThresholdArg{Value: p.ThresholdPriority, Name: p.ThresholdPriorityClassName}
@@ -157,24 +157,24 @@ func (c *v1alpha1Converter) addStrategy(name, point string, in *strategyV1Alpha1
 		profile.PluginConfig = []policyPluginConfig{{Name: evictorName, Args: raw}}
 		c.policy.Profiles = append(c.policy.Profiles, profile)
 		argsPath := fmt.Sprintf("profiles[%d].pluginConfig[0].args", i)
-		c.v1alpha1Paths[argsPath+".priorityThreshold"] = at + ".thresholdPriority"
-		c.v1alpha1Paths[argsPath+".priorityThreshold.value"] = at + ".thresholdPriority"
+		c.v1alpha1Paths[argsPath+".priorityThreshold"] = path + ".thresholdPriority"
+		c.v1alpha1Paths[argsPath+".priorityThreshold.value"] = path + ".thresholdPriority"
 	}
 	profile := &c.policy.Profiles[i]
 	argsPath := fmt.Sprintf("profiles[%d].pluginConfig[%d].args", i, len(profile.PluginConfig))
-	_, args := rawArgs(c.pluginArgs(name, at, argsPath, in.Params))
+	_, args := rawArgs(c.pluginArgs(name, path, argsPath, in.Params))
 	profile.PluginConfig = append(profile.PluginConfig, policyPluginConfig{Name: name, Args: args})
 	set := &profile.Plugins.Deschedule
 	if point == "balance" {
 		set = &profile.Plugins.Balance
 	}
 	set.Enabled = append(set.Enabled, name)
-	c.warnUnusedParams(name, at, in.Params)
+	c.warnUnusedParams(name, path, in.Params)
 }
 
 // rawArgs encodes arguments as in a file; empty if they are the defaults.
-func rawArgs(form any) (string, runtime.RawExtension) {
-	js, err := json.Marshal(form)
+func rawArgs(args any) (string, runtime.RawExtension) {
+	js, err := json.Marshal(args)
 	if err != nil || string(js) == "{}" { // encoding cannot fail
 		return "", runtime.RawExtension{}
 	}
@@ -183,7 +183,7 @@ func rawArgs(form any) (string, runtime.RawExtension) {
 
 // warnUnusedParams warns about parameters that the strategy does not use, and names
 // the replacements of the others.
-func (c *v1alpha1Converter) warnUnusedParams(name, at string, p *paramsV1Alpha1) {
+func (c *v1alpha1Converter) warnUnusedParams(name, path string, p *paramsV1Alpha1) {
 	v := reflect.ValueOf(p).Elem()
 	for i := range v.NumField() {
 		if v.Field(i).IsZero() {
@@ -192,9 +192,9 @@ func (c *v1alpha1Converter) warnUnusedParams(name, at string, p *paramsV1Alpha1)
 		field, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
 		replacement, ok := convertedParam(name, field)
 		if !ok {
-			c.warnf("%s.%s: has no effect with %s and was dropped", at, field, name)
+			c.warnf("%s.%s: has no effect with %s and was dropped", path, field, name)
 			continue
 		}
-		c.warnf("%s.%s: is now %s", at, field, replacement)
+		c.warnf("%s.%s: is now %s", path, field, replacement)
 	}
 }

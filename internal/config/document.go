@@ -60,20 +60,20 @@ func parseDocument(file string, doc []byte) (Document, error) {
 	if err != nil {
 		return Document{}, err
 	}
-	var head struct {
+	var typeMeta struct {
 		APIVersion string `json:"apiVersion"`
 		Kind       string `json:"kind"`
 	}
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(js, &head); err != nil {
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(js, &typeMeta); err != nil {
 		return Document{}, err
 	}
-	if head.APIVersion == "" && head.Kind == DeschedulerKind { // as the Kubernetes descheduler
-		head.APIVersion = DeschedulerAPIVersion
+	if typeMeta.APIVersion == "" && typeMeta.Kind == DeschedulerKind { // as the Kubernetes descheduler
+		typeMeta.APIVersion = DeschedulerAPIVersion
 	}
-	if head.APIVersion == "" || head.Kind == "" {
+	if typeMeta.APIVersion == "" || typeMeta.Kind == "" {
 		return Document{}, fmt.Errorf("apiVersion and kind must be set, for example %s and %s", APIVersion, Kind)
 	}
-	return Document{File: file, APIVersion: head.APIVersion, Kind: head.Kind, JSON: js}, nil
+	return Document{File: file, APIVersion: typeMeta.APIVersion, Kind: typeMeta.Kind, JSON: js}, nil
 }
 
 // ReadBerth decodes a BerthConfiguration over the defaults. Errors name unknown fields,
@@ -90,9 +90,9 @@ func ReadBerth(d Document) (Berth, error) {
 	strict, err := kjson.UnmarshalStrict(document, &c)
 	if err != nil { // UnmarshalStrict stops at a wrong type; decode reports the rest, too
 		c = Default()
-		var f diagnostics
-		f.decode("", document, &c)
-		if strict = f.errs; len(strict) == 0 {
+		var diags diagnostics
+		diags.decode("", document, &c)
+		if strict = diags.errs; len(strict) == 0 {
 			strict = []error{err}
 		}
 	}

@@ -110,23 +110,23 @@ func ReadKubelet(d Document) (Kubelet, error) {
 	if d.APIVersion != KubeletAPIVersion || d.Kind != KubeletKind {
 		return Kubelet{}, fmt.Errorf("%s: %s %s: must be %s %s", d.File, d.APIVersion, d.Kind, KubeletAPIVersion, KubeletKind)
 	}
-	f := &diagnostics{}
+	diags := &diagnostics{}
 	var c kubeletv1beta1.KubeletConfiguration
-	remaining, diskSpace := f.extractDiskSpace(d.JSON)
-	f.decode("", remaining, &c)
-	k := compileKubelet(f, &c)
-	f.compileDiskSpace(&k, diskSpace)
-	k.Warnings = f.warnings
-	if idle := ignoredKubeletFields(remaining); len(idle) > 0 {
-		k.Warnings = append(k.Warnings, "no effect here: "+strings.Join(idle, ", "))
+	remaining, diskSpace := diags.extractDiskSpace(d.JSON)
+	diags.decode("", remaining, &c)
+	k := compileKubelet(diags, &c)
+	diags.compileDiskSpace(&k, diskSpace)
+	k.Warnings = diags.warnings
+	if ignored := ignoredKubeletFields(remaining); len(ignored) > 0 {
+		k.Warnings = append(k.Warnings, "fields without effect: "+strings.Join(ignored, ", "))
 	}
-	for i := range f.errs {
-		f.errs[i] = fmt.Errorf("%s: %w", d.File, f.errs[i])
+	for i := range diags.errs {
+		diags.errs[i] = fmt.Errorf("%s: %w", d.File, diags.errs[i])
 	}
 	for i := range k.Warnings {
 		k.Warnings[i] = d.File + ": " + k.Warnings[i]
 	}
-	return k, errors.Join(f.errs...)
+	return k, errors.Join(diags.errs...)
 }
 
 // supportedKubeletFields lists the fields that compileKubelet uses, and fields whose
@@ -149,8 +149,8 @@ func ignoredKubeletFields(js []byte) []string {
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(js, &values); err != nil {
 		return nil // reported by decode
 	}
-	known := fieldsOf(reflect.TypeFor[kubeletv1beta1.KubeletConfiguration]())
+	allFields := fieldsOf(reflect.TypeFor[kubeletv1beta1.KubeletConfiguration]())
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(values)), func(name string) bool {
-		return known[name] == nil || HasKubeletEffect(name)
+		return allFields[name] == nil || HasKubeletEffect(name)
 	})
 }

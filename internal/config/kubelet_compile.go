@@ -31,9 +31,9 @@ func valueOr[T comparable](v, fallback T) T {
 }
 
 // compileKubelet sets defaults and validates the configuration.
-func compileKubelet(f *diagnostics, c *kubeletv1beta1.KubeletConfiguration) Kubelet {
+func compileKubelet(d *diagnostics, c *kubeletv1beta1.KubeletConfiguration) Kubelet {
 	k := Kubelet{
-		KubeReserved: f.parseReserved("kubeReserved", c.KubeReserved), SystemReserved: f.parseReserved("systemReserved", c.SystemReserved),
+		KubeReserved: d.parseReserved("kubeReserved", c.KubeReserved), SystemReserved: d.parseReserved("systemReserved", c.SystemReserved),
 		KubeReservedCgroup: c.KubeReservedCgroup, SystemReservedCgroup: c.SystemReservedCgroup,
 		EnforceNodeAllocatable: c.EnforceNodeAllocatable, CgroupRoot: c.CgroupRoot,
 		MaxPods: valueOr(c.MaxPods, 110), PodsPerCore: c.PodsPerCore, PodPidsLimit: derefOr(c.PodPidsLimit, -1), CPUCFSQuota: derefOr(c.CPUCFSQuota, true),
@@ -52,13 +52,13 @@ func compileKubelet(f *diagnostics, c *kubeletv1beta1.KubeletConfiguration) Kube
 	if c.EnforceNodeAllocatable == nil {
 		k.EnforceNodeAllocatable = []string{enforcePods}
 	}
-	if d := c.CrashLoopBackOff.MaxContainerRestartPeriod; d != nil {
-		k.MaxRestartDelay = d.Duration
+	if period := c.CrashLoopBackOff.MaxContainerRestartPeriod; period != nil {
+		k.MaxRestartDelay = period.Duration
 	}
-	f.compileLogs(&k, c.ContainerLogMaxSize)
-	f.compileShutdown(&k, c)
-	f.compileEviction(&k, c)
-	f.validateKubelet(&k, c)
+	d.compileLogs(&k, c.ContainerLogMaxSize)
+	d.compileShutdown(&k, c)
+	d.compileEviction(&k, c)
+	d.validateKubelet(&k, c)
 	return k
 }
 
@@ -66,7 +66,7 @@ func compileKubelet(f *diagnostics, c *kubeletv1beta1.KubeletConfiguration) Kube
 const defaultClusterDomain = "cluster.local"
 
 // compileEviction compiles the eviction thresholds.
-func (f *diagnostics) compileEviction(k *Kubelet, c *kubeletv1beta1.KubeletConfiguration) {
+func (d *diagnostics) compileEviction(k *Kubelet, c *kubeletv1beta1.KubeletConfiguration) {
 	e := Eviction{Hard: c.EvictionHard, Soft: c.EvictionSoft, SoftGracePeriod: c.EvictionSoftGracePeriod, MinimumReclaim: c.EvictionMinimumReclaim}
 	switch defaults := DefaultEvictionHard(); {
 	case e.Hard == nil:
@@ -75,20 +75,20 @@ func (f *diagnostics) compileEviction(k *Kubelet, c *kubeletv1beta1.KubeletConfi
 		maps.Copy(defaults, e.Hard)
 		e.Hard = defaults
 	default:
-		f.warnMissingDefaults(e.Hard, defaults)
+		d.warnMissingDefaults(e.Hard, defaults)
 	}
 	thresholds, invalid := e.read(k.EnforceNodeAllocatable)
 	for _, t := range invalid {
-		f.errorf("%s.%s: %q: %w%s", t.field, t.signal, t.value, t.message(), suggestSignal(t.signal))
+		d.errorf("%s.%s: %q: %w%s", t.field, t.signal, t.value, t.message(), suggestSignal(t.signal))
 	}
 	for _, name := range sortedKeys(e.Hard) {
 		if strings.HasPrefix(name, "containerfs.") {
-			f.warnf("evictionHard.%s: has no effect: containerfs has the thresholds of the file system that contains it", name)
+			d.warnf("evictionHard.%s: has no effect: containerfs has the thresholds of the file system that contains it", name)
 		}
 	}
 	k.Pressure = nodepressure.Config{Thresholds: thresholds, TransitionPeriod: valueOr(c.EvictionPressureTransitionPeriod.Duration, 5*time.Minute),
 		MaxPodGrace: int64(c.EvictionMaxPodGracePeriod), LocalStorage: derefOr(c.LocalStorageCapacityIsolation, true)}
-	f.requireNonNegative("evictionPressureTransitionPeriod", k.Pressure.TransitionPeriod)
+	d.requireNonNegative("evictionPressureTransitionPeriod", k.Pressure.TransitionPeriod)
 }
 
 // message returns the error, with examples if the parser's message has none.
@@ -101,19 +101,19 @@ func (s *thresholdError) message() error {
 	return s.err
 }
 
-// warnMissingDefaults warns about default thresholds that are off because others are set
+// warnMissingDefaults warns about default thresholds that are disabled because other thresholds are set
 // (kubernetes#121809).
-func (f *diagnostics) warnMissingDefaults(values, defaults map[string]string) {
+func (d *diagnostics) warnMissingDefaults(values, defaults map[string]string) {
 	for _, name := range sortedKeys(defaults) {
 		if values[name] == "" {
-			f.warnf("evictionHard: the default threshold %s is disabled because evictionHard is set without it: add it, or set mergeDefaultEvictionSettings", name)
+			d.warnf("evictionHard: the default threshold %s is disabled because evictionHard is set without it: add it, or set mergeDefaultEvictionSettings", name)
 		}
 	}
 }
 
 // suggestSignal suggests a signal similar to an unknown one.
 func suggestSignal(name string) string {
-	if _, known := nodepressure.ParseSignal(name); known {
+	if _, ok := nodepressure.ParseSignal(name); ok {
 		return ""
 	}
 	var names []string
@@ -124,18 +124,18 @@ func suggestSignal(name string) string {
 }
 
 // parseReserved parses reserved resources.
-func (f *diagnostics) parseReserved(path string, in map[string]string) corev1.ResourceList {
+func (d *diagnostics) parseReserved(path string, in map[string]string) corev1.ResourceList {
 	out := corev1.ResourceList{}
 	allowed := []string{"cpu", "memory", "ephemeral-storage", "pid"}
 	for _, name := range sortedKeys(in) {
 		q, err := resource.ParseQuantity(in[name])
 		switch {
 		case !slices.Contains(allowed, name):
-			f.errorf("%s.%s: unknown resource; %s", path, name, suggest(name, allowed))
+			d.errorf("%s.%s: unknown resource; %s", path, name, suggest(name, allowed))
 		case err != nil:
-			f.errorf("%s.%s: %q: must be a quantity such as 200m or 512Mi: %w", path, name, in[name], err)
+			d.errorf("%s.%s: %q: must be a quantity such as 200m or 512Mi: %w", path, name, in[name], err)
 		case q.Sign() < 0:
-			f.errorf("%s.%s: %s: must be 0 or more", path, name, in[name])
+			d.errorf("%s.%s: %s: must be 0 or more", path, name, in[name])
 		default:
 			out[corev1.ResourceName(name)] = q
 		}
@@ -143,35 +143,35 @@ func (f *diagnostics) parseReserved(path string, in map[string]string) corev1.Re
 	return out
 }
 
-func (f *diagnostics) compileLogs(k *Kubelet, size string) {
-	f.requireAtLeast("containerLogMaxFiles", int64(k.Logs.MaxFiles), 2)
+func (d *diagnostics) compileLogs(k *Kubelet, size string) {
+	d.requireAtLeast("containerLogMaxFiles", int64(k.Logs.MaxFiles), 2)
 	if size == "" {
 		return
 	}
 	q, err := resource.ParseQuantity(size)
 	if err != nil || q.Sign() <= 0 {
-		f.errorf("containerLogMaxSize: %q: must be a quantity above 0, such as 10Mi", size)
+		d.errorf("containerLogMaxSize: %q: must be a quantity above 0, such as 10Mi", size)
 		return
 	}
 	k.Logs.MaxSize = q.Value()
 }
 
 // compileShutdown compiles the graceful shutdown periods.
-func (f *diagnostics) compileShutdown(k *Kubelet, c *kubeletv1beta1.KubeletConfiguration) {
+func (d *diagnostics) compileShutdown(k *Kubelet, c *kubeletv1beta1.KubeletConfiguration) {
 	s := Shutdown{Total: c.ShutdownGracePeriod.Duration, Critical: c.ShutdownGracePeriodCriticalPods.Duration}
-	f.requireZeroOrSecond("shutdownGracePeriod", s.Total)
-	f.requireZeroOrSecond("shutdownGracePeriodCriticalPods", s.Critical)
+	d.requireZeroOrSecond("shutdownGracePeriod", s.Total)
+	d.requireZeroOrSecond("shutdownGracePeriodCriticalPods", s.Critical)
 	if s.Critical > s.Total {
-		f.errorf("shutdownGracePeriodCriticalPods: %s: must be at most shutdownGracePeriod, %s", s.Critical, s.Total)
+		d.errorf("shutdownGracePeriodCriticalPods: %s: must be at most shutdownGracePeriod, %s", s.Critical, s.Total)
 	}
 	if len(c.ShutdownGracePeriodByPodPriority) > 0 && (s.Total > 0 || s.Critical > 0) {
-		f.errorf("shutdownGracePeriodByPodPriority: must not be set together with shutdownGracePeriod and shutdownGracePeriodCriticalPods")
+		d.errorf("shutdownGracePeriodByPodPriority: must not be set together with shutdownGracePeriod and shutdownGracePeriodCriticalPods")
 	}
 	for i, p := range c.ShutdownGracePeriodByPodPriority {
 		path := fmt.Sprintf("shutdownGracePeriodByPodPriority[%d]", i)
-		f.requireAtLeast(path+".shutdownGracePeriodSeconds", p.ShutdownGracePeriodSeconds, 0)
+		d.requireAtLeast(path+".shutdownGracePeriodSeconds", p.ShutdownGracePeriodSeconds, 0)
 		if slices.ContainsFunc(s.ByPriority, func(o ShutdownPriority) bool { return o.Priority == p.Priority }) {
-			f.errorf("%s.priority: %d: must be given once", path, p.Priority)
+			d.errorf("%s.priority: %d: must be given once", path, p.Priority)
 		}
 		s.ByPriority = append(s.ByPriority, ShutdownPriority{p.Priority, time.Duration(p.ShutdownGracePeriodSeconds) * time.Second})
 	}
@@ -179,62 +179,62 @@ func (f *diagnostics) compileShutdown(k *Kubelet, c *kubeletv1beta1.KubeletConfi
 	k.Shutdown = s
 }
 
-func (f *diagnostics) requireZeroOrSecond(path string, d time.Duration) {
-	if d != 0 && d < time.Second {
-		f.errorf("%s: %s: must be 0, or 1s or more", path, d)
+func (d *diagnostics) requireZeroOrSecond(path string, v time.Duration) {
+	if v != 0 && v < time.Second {
+		d.errorf("%s: %s: must be 0, or 1s or more", path, v)
 	}
 }
 
-func (f *diagnostics) requireNonNegative(path string, d time.Duration) {
-	if d < 0 {
-		f.errorf("%s: %s: must be 0 or more", path, d)
+func (d *diagnostics) requireNonNegative(path string, v time.Duration) {
+	if v < 0 {
+		d.errorf("%s: %s: must be 0 or more", path, v)
 	}
 }
 
 // validateKubelet validates the remaining fields.
-func (f *diagnostics) validateKubelet(k *Kubelet, c *kubeletv1beta1.KubeletConfiguration) {
-	f.requireAtLeast("maxPods", int64(k.MaxPods), 0)
-	f.requireAtLeast("podsPerCore", int64(k.PodsPerCore), 0)
+func (d *diagnostics) validateKubelet(k *Kubelet, c *kubeletv1beta1.KubeletConfiguration) {
+	d.requireAtLeast("maxPods", int64(k.MaxPods), 0)
+	d.requireAtLeast("podsPerCore", int64(k.PodsPerCore), 0)
 	if k.PodPidsLimit == 0 {
-		f.errorf("podPidsLimit: 0: must be above 0, or -1 for no limit")
+		d.errorf("podPidsLimit: 0: must be above 0, or -1 for no limit")
 	}
-	f.requirePercentage("imageGCHighThresholdPercent", &k.Images.HighPercent)
-	f.requirePercentage("imageGCLowThresholdPercent", &k.Images.LowPercent)
+	d.requirePercentage("imageGCHighThresholdPercent", &k.Images.HighPercent)
+	d.requirePercentage("imageGCLowThresholdPercent", &k.Images.LowPercent)
 	if k.Images.LowPercent >= k.Images.HighPercent {
-		f.errorf("imageGCLowThresholdPercent: %d: must be below imageGCHighThresholdPercent, %d", k.Images.LowPercent, k.Images.HighPercent)
+		d.errorf("imageGCLowThresholdPercent: %d: must be below imageGCHighThresholdPercent, %d", k.Images.LowPercent, k.Images.HighPercent)
 	}
-	f.requireNonNegative("imageMinimumGCAge", k.Images.MinimumAge)
-	f.requireNonNegative("imageMaximumGCAge", k.Images.MaximumAge)
+	d.requireNonNegative("imageMinimumGCAge", k.Images.MinimumAge)
+	d.requireNonNegative("imageMaximumGCAge", k.Images.MaximumAge)
 	if k.Images.MaximumAge > 0 && k.Images.MaximumAge <= k.Images.MinimumAge {
-		f.errorf("imageMaximumGCAge: %s: must be 0, or above imageMinimumGCAge, %s", k.Images.MaximumAge, k.Images.MinimumAge)
+		d.errorf("imageMaximumGCAge: %s: must be 0, or above imageMinimumGCAge, %s", k.Images.MaximumAge, k.Images.MinimumAge)
 	}
 	if c.NodeLeaseDurationSeconds < 0 {
-		f.errorf("nodeLeaseDurationSeconds: %d: must be above 0", c.NodeLeaseDurationSeconds)
+		d.errorf("nodeLeaseDurationSeconds: %d: must be above 0", c.NodeLeaseDurationSeconds)
 	}
-	f.requireAtLeast("nodeStatusMaxImages", int64(k.NodeStatusImages), -1)
-	f.requireAtLeast("port", int64(k.Port), 1)
-	f.requireAtMost("port", int64(k.Port), 65535)
+	d.requireAtLeast("nodeStatusMaxImages", int64(k.NodeStatusImages), -1)
+	d.requireAtLeast("port", int64(k.Port), 1)
+	d.requireAtMost("port", int64(k.Port), 65535)
 	if n := c.MaxParallelImagePulls; n != nil && (*n < 1 || *n > 1 && derefOr(c.SerializeImagePulls, false)) {
-		f.errorf("maxParallelImagePulls: %d: must be 1 or more, and 1 if serializeImagePulls is true", *n)
+		d.errorf("maxParallelImagePulls: %d: must be 1 or more, and 1 if serializeImagePulls is true", *n)
 	}
-	if d := k.MaxRestartDelay; d < time.Second || d > 5*time.Minute {
-		f.errorf("crashLoopBackOff.maxContainerRestartPeriod: %s: must be between 1s and 5m0s", d)
+	if delay := k.MaxRestartDelay; delay < time.Second || delay > 5*time.Minute {
+		d.errorf("crashLoopBackOff.maxContainerRestartPeriod: %s: must be between 1s and 5m0s", delay)
 	}
-	f.validateEnforcement(k)
+	d.validateEnforcement(k)
 }
 
 // validateEnforcement validates enforceNodeAllocatable.
-func (f *diagnostics) validateEnforcement(k *Kubelet) {
+func (d *diagnostics) validateEnforcement(k *Kubelet) {
 	accepted := []string{"none", enforcePods, "system-reserved", "system-reserved-compressible", "kube-reserved", "kube-reserved-compressible"}
 	for i, v := range k.EnforceNodeAllocatable {
 		path := fmt.Sprintf("enforceNodeAllocatable[%d]", i)
 		switch {
 		case !slices.Contains(accepted, v):
-			f.errorf("%s: %q: %s", path, v, suggest(v, accepted))
+			d.errorf("%s: %q: %s", path, v, suggest(v, accepted))
 		case v == "none" && len(k.EnforceNodeAllocatable) > 1:
-			f.errorf("%s: none: must be the only entry", path)
+			d.errorf("%s: none: must be the only entry", path)
 		case v != "none" && v != enforcePods:
-			f.warnf("%s: %s: has no effect: only pods are limited", path, v)
+			d.warnf("%s: %s: has no effect: only pods are limited", path, v)
 		}
 	}
 }

@@ -17,16 +17,16 @@ type diskSpaceFields struct {
 var diskSpaceFieldNames = []string{"lowDiskSpaceThresholdMB", "outOfDiskTransitionFrequency"}
 
 // extractDiskSpace decodes diskSpaceFields and returns the file without them.
-func (f *diagnostics) extractDiskSpace(js []byte) (remaining []byte, out diskSpaceFields) {
-	var all map[string]json.RawMessage
-	if json.Unmarshal(js, &all) != nil {
-		return js, out // decoding the rest reports the error
+func (d *diagnostics) extractDiskSpace(js []byte) (remaining []byte, out diskSpaceFields) {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(js, &fields) != nil {
+		return js, out // decoding the file reports the error
 	}
 	diskSpace := map[string]json.RawMessage{}
 	for _, name := range diskSpaceFieldNames {
-		if v, ok := all[name]; ok {
+		if v, ok := fields[name]; ok {
 			diskSpace[name] = v
-			delete(all, name)
+			delete(fields, name)
 		}
 	}
 	if len(diskSpace) == 0 {
@@ -36,8 +36,8 @@ func (f *diagnostics) extractDiskSpace(js []byte) (remaining []byte, out diskSpa
 	if err != nil {
 		return js, out
 	}
-	f.decode("", text, &out)
-	if text, err = json.Marshal(all); err != nil {
+	d.decode("", text, &out)
+	if text, err = json.Marshal(fields); err != nil {
 		return js, out
 	}
 	return text, out
@@ -45,13 +45,13 @@ func (f *diagnostics) extractDiskSpace(js []byte) (remaining []byte, out diskSpa
 
 // compileDiskSpace sets the disk reserve. Its condition lasts as long as those of node pressure
 // unless the file sets outOfDiskTransitionFrequency.
-func (f *diagnostics) compileDiskSpace(k *Kubelet, c diskSpaceFields) {
+func (d *diagnostics) compileDiskSpace(k *Kubelet, c diskSpaceFields) {
 	k.LowDiskSpaceThresholdMB, k.OutOfDiskTransition = c.LowDiskSpaceThresholdMB, k.Pressure.TransitionPeriod
 	if n := c.LowDiskSpaceThresholdMB; n != nil && (*n < 0 || *n > 1<<40) {
-		f.errorf("lowDiskSpaceThresholdMB: %d: must be a number of MiB of 0 or more; 0 keeps no reserve", *n)
+		d.errorf("lowDiskSpaceThresholdMB: %d: must be a number of MiB of 0 or more; 0 keeps no reserve", *n)
 	}
-	if d := c.OutOfDiskTransitionFrequency; d != nil {
-		k.OutOfDiskTransition = d.Duration
-		f.requireNonNegative("outOfDiskTransitionFrequency", d.Duration)
+	if period := c.OutOfDiskTransitionFrequency; period != nil {
+		k.OutOfDiskTransition = period.Duration
+		d.requireNonNegative("outOfDiskTransitionFrequency", period.Duration)
 	}
 }

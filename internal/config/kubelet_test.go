@@ -10,11 +10,11 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure"
 )
 
-const kubeletHead = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+const kubeletHeader = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 
 func readKubelet(t *testing.T, text string) (Kubelet, error) {
 	t.Helper()
-	return ReadKubelet(berthFile(t, kubeletHead+text)[0])
+	return ReadKubelet(berthFile(t, kubeletHeader+text)[0])
 }
 
 func signals(k Kubelet) (out []string) {
@@ -28,30 +28,30 @@ func TestDefaultKubelet(t *testing.T) {
 	k := DefaultKubelet()
 	want := []string{"memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree", "allocatableMemory.available"}
 	if got := signals(k); !slices.Equal(got, want) {
-		t.Errorf("thresholds for %v, want %v", got, want)
+		t.Errorf("got thresholds for %v, want %v", got, want)
 	}
 	if k.Pressure.TransitionPeriod != 5*time.Minute || !k.Pressure.LocalStorage || k.MaxPods != 110 || k.Images.HighPercent != 85 || k.PodPidsLimit != -1 || !k.SerializeImagePulls || k.ClusterDomain != "cluster.local" {
-		t.Errorf("defaults %+v", k)
+		t.Errorf("got defaults %+v, want those of the kubelet", k)
 	}
 	if k.Warnings != nil {
-		t.Errorf("warnings %q without a file", k.Warnings)
+		t.Errorf("got warnings %q without a file, want none", k.Warnings)
 	}
 }
 
 func TestKubeletThresholdDefaults(t *testing.T) {
 	k, err := readKubelet(t, `evictionHard: {memory.available: 1Gi}`)
 	if err != nil || len(k.Pressure.Thresholds) != 2 {
-		t.Errorf("%v, thresholds for %v", err, signals(k))
+		t.Errorf("error %v, thresholds for %v, want 2", err, signals(k))
 	}
 	if !strings.Contains(strings.Join(k.Warnings, "\n"), "the default threshold imagefs.available is disabled") {
-		t.Errorf("warnings %q do not name the disabled defaults", k.Warnings)
+		t.Errorf("got warnings %q, want one for each disabled default", k.Warnings)
 	}
 	k, err = readKubelet(t, "evictionHard: {memory.available: 1Gi}\nmergeDefaultEvictionSettings: true")
 	if err != nil || len(k.Pressure.Thresholds) != 6 || k.Warnings != nil {
-		t.Errorf("merged: %v, thresholds for %v, warnings %q", err, signals(k), k.Warnings)
+		t.Errorf("merged: error %v, thresholds for %v, warnings %q, want 6 thresholds and no warnings", err, signals(k), k.Warnings)
 	}
 	if v := k.Pressure.Thresholds[0].Value.Quantity; v != nodepressure.Bytes(1<<30) {
-		t.Errorf("merged: memory %v", v)
+		t.Errorf("merged: memory threshold %v, want 1Gi", v)
 	}
 }
 
@@ -76,17 +76,17 @@ lowDiskSpaceThresholdMB: 512
 	}
 	if k.KubeReserved.Memory().String() != "1Gi" || k.PodPidsLimit != 4096 || k.RegisterWithTaints[0].Key != "a" || k.Logs.MaxSize != 5<<20 ||
 		k.Images.MaximumAge != 48*time.Hour || k.SerializeImagePulls || k.Pressure.TransitionPeriod != 5*time.Minute || *k.LowDiskSpaceThresholdMB != 512 || k.OutOfDiskTransition != 5*time.Minute {
-		t.Errorf("read %+v", k)
+		t.Errorf("got %+v, want the fields of the file", k)
 	}
 	want := []ShutdownPriority{{0, 30 * time.Second}, {2000000000, 10 * time.Second}}
 	if !reflect.DeepEqual(k.Shutdown.ByPriority, want) {
 		t.Errorf("shutdown %+v, want %+v", k.Shutdown.ByPriority, want)
 	}
 	if slices.Contains(signals(k), "allocatableMemory.available") {
-		t.Error("a threshold for allocatable memory that is not enforced")
+		t.Error("got a threshold for allocatable memory, which is not enforced")
 	}
-	if len(k.Warnings) != 1 || !strings.HasSuffix(k.Warnings[0], "c.yaml: no effect here: authentication, logging, memorySwap") {
-		t.Errorf("warnings %q", k.Warnings)
+	if len(k.Warnings) != 1 || !strings.HasSuffix(k.Warnings[0], "c.yaml: fields without effect:  authentication, logging, memorySwap") {
+		t.Errorf("got warnings %q, want one about authentication, logging and memorySwap", k.Warnings)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestOutOfDiskTransition(t *testing.T) {
 		"evictionPressureTransitionPeriod: 30s\noutOfDiskTransitionFrequency: 10s": 10 * time.Second,
 	} {
 		if k, err := readKubelet(t, text); err != nil || k.OutOfDiskTransition != want || len(k.Warnings) > 0 {
-			t.Errorf("%s: %v, %v, %q; want %v", text, k.OutOfDiskTransition, err, k.Warnings, want)
+			t.Errorf("%s: got %v, error %v, warnings %q, want %v", text, k.OutOfDiskTransition, err, k.Warnings, want)
 		}
 	}
 }

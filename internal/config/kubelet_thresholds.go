@@ -25,11 +25,11 @@ const enforcePods = "pods"
 // "pods", hard memory thresholds also apply to the memory of all pods. Errors have the
 // kubelet's text.
 func (e *Eviction) Thresholds(enforce []string) ([]nodepressure.Threshold, error) {
-	all, thresholdErrs := e.read(enforce)
+	thresholds, thresholdErrs := e.read(enforce)
 	if len(thresholdErrs) > 0 {
 		return nil, thresholdErrs[0].err
 	}
-	return all, nil
+	return thresholds, nil
 }
 
 // thresholdError is an invalid entry of an Eviction field.
@@ -53,29 +53,29 @@ func (e *Eviction) read(enforce []string) (_ []nodepressure.Threshold, threshold
 	if len(thresholdErrs) > 0 {
 		return nil, thresholdErrs
 	}
-	all := slices.Concat(hard, soft)
-	for i := range all {
-		if v, set := reclaims[all[i].Signal]; set {
-			all[i].MinReclaim = &v
+	thresholds := slices.Concat(hard, soft)
+	for i := range thresholds {
+		if v, set := reclaims[thresholds[i].Signal]; set {
+			thresholds[i].MinReclaim = &v
 		}
 	}
 	if slices.Contains(enforce, enforcePods) {
-		for _, t := range all {
+		for _, t := range thresholds {
 			if t.Hard() && t.Signal == nodepressure.MemoryAvailable {
 				t.Signal = nodepressure.AllocatableMemoryAvailable
-				all = append(all, t)
+				thresholds = append(thresholds, t)
 			}
 		}
 	}
-	return all, nil
+	return thresholds, nil
 }
 
 // parseBySignal parses the entries of a field.
 func parseBySignal[V any](field string, in map[string]string, read func(nodepressure.Signal, string) (V, error), thresholdErrs *[]*thresholdError) map[nodepressure.Signal]V {
 	out := map[nodepressure.Signal]V{}
 	for _, name := range sortedKeys(in) {
-		s, known := nodepressure.ParseSignal(name)
-		if !known {
+		s, ok := nodepressure.ParseSignal(name)
+		if !ok {
 			*thresholdErrs = append(*thresholdErrs, &thresholdError{field, name, in[name], fmt.Errorf("unsupported eviction signal %s", name)})
 			continue
 		}

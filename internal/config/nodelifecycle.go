@@ -38,7 +38,7 @@ func defaultLifecycle() NodeLifecycle {
 
 // Options returns the options for engine/nodelifecycle.
 func (n *NodeLifecycle) Options() nodelifecycle.Options {
-	every := func(rate float64) time.Duration {
+	interval := func(rate float64) time.Duration {
 		if rate <= 0 {
 			return 0
 		}
@@ -46,7 +46,7 @@ func (n *NodeLifecycle) Options() nodelifecycle.Options {
 	}
 	return nodelifecycle.Options{
 		GracePeriod: time.Duration(n.GracePeriodSeconds) * time.Second, StartupGrace: time.Duration(n.StartupGraceSeconds) * time.Second,
-		MonitorPeriod: time.Duration(n.MonitorPeriodSeconds) * time.Second, TaintInterval: every(n.EvictionRate), SecondaryTaintInterval: every(n.SecondaryEvictionRate),
+		MonitorPeriod: time.Duration(n.MonitorPeriodSeconds) * time.Second, TaintInterval: interval(n.EvictionRate), SecondaryTaintInterval: interval(n.SecondaryEvictionRate),
 		LargeZone: n.LargeZoneNodes, UnhealthyFactor: n.UnhealthyZoneThreshold,
 	}
 }

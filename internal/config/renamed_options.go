@@ -23,16 +23,16 @@ func replaceRenamedOptions(document []byte) ([]byte, error) {
 		if json.Unmarshal(sections[section], &options) != nil {
 			continue
 		}
-		for old, name := range names {
-			value, found := options[old]
+		for formerName, name := range names {
+			value, found := options[formerName]
 			if !found {
 				continue
 			}
-			if _, both := options[name]; both {
-				return nil, fmt.Errorf("%[1]s.%[2]s: deprecated name of %[1]s.%[3]s, which is also set: use only %[1]s.%[3]s", section, old, name)
+			if _, isSet := options[name]; isSet {
+				return nil, fmt.Errorf("%[1]s.%[2]s: deprecated name of %[1]s.%[3]s, which is also set: use only %[1]s.%[3]s", section, formerName, name)
 			}
 			options[name] = value
-			delete(options, old)
+			delete(options, formerName)
 			changed = true
 		}
 		raw, err := json.Marshal(options)

@@ -11,10 +11,10 @@ func TestRenamedOptions(t *testing.T) {
 	}
 	c, err := read(`{"scheduler": {"viewMemoryMiB": 7, "seed": 18446744073709551615}, "holds": {"firstSeconds": 3, "mostSeconds": 40}}`)
 	if err != nil || c.Scheduler.ScoreCacheMemoryMiB != 7 || c.Scheduler.Seed != 1<<64-1 || c.Holds.InitialSeconds != 3 || c.Holds.MaxSeconds != 40 {
-		t.Errorf("read as %+v, %+v, %v", c.Scheduler, c.Holds, err)
+		t.Errorf("got %+v, %+v and error %v, want the values of the former names", c.Scheduler, c.Holds, err)
 	}
 	const want = "c.yaml: holds.mostSeconds: deprecated name of holds.maxSeconds, which is also set"
 	if _, err := read(`{"holds": {"mostSeconds": 40, "maxSeconds": 50}}`); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("error %v, want %q", err, want)
+		t.Errorf("got error %v, want %q in it", err, want)
 	}
 }

@@ -69,15 +69,15 @@ func ReadKubeScheduler(d Document) (KubeScheduler, error) {
 	if d.APIVersion != SchedulerAPIVersion || d.Kind != SchedulerKind {
 		return KubeScheduler{}, UnsupportedKindError(d)
 	}
-	f := &diagnostics{}
+	diags := &diagnostics{}
 	var c schedulerv1.KubeSchedulerConfiguration
-	f.decode("", d.JSON, &c)
-	k := compileScheduler(f, &c)
-	if len(f.errs) > 0 {
-		for i := range f.errs {
-			f.errs[i] = fmt.Errorf("%s: %w", d.File, f.errs[i])
+	diags.decode("", d.JSON, &c)
+	k := compileScheduler(diags, &c)
+	if len(diags.errs) > 0 {
+		for i := range diags.errs {
+			diags.errs[i] = fmt.Errorf("%s: %w", d.File, diags.errs[i])
 		}
-		return KubeScheduler{}, errors.Join(f.errs...)
+		return KubeScheduler{}, errors.Join(diags.errs...)
 	}
 	for i := range k.Warnings {
 		k.Warnings[i] = d.File + ": " + k.Warnings[i]
@@ -85,54 +85,54 @@ func ReadKubeScheduler(d Document) (KubeScheduler, error) {
 	return k, nil
 }
 
-// UnsupportedKindError describes why a document's kind is not supported and what to do.
+// UnsupportedKindError returns an error that describes why a document's kind is not supported, and what to do.
 func UnsupportedKindError(d Document) error {
-	must := fmt.Sprintf("must be %s %s, %s %s or %s %s", SchedulerAPIVersion, SchedulerKind, KubeletAPIVersion, KubeletKind, APIVersion, Kind)
+	problem := fmt.Sprintf("must be %s %s, %s %s or %s %s", SchedulerAPIVersion, SchedulerKind, KubeletAPIVersion, KubeletKind, APIVersion, Kind)
 	switch group, version, _ := strings.Cut(d.APIVersion, "/"); {
 	case d.Kind == SchedulerKind && group == schedulerv1.GroupName && strings.HasPrefix(version, "v1beta3"):
-		must = "was removed in Kubernetes 1.29: set apiVersion to " + SchedulerAPIVersion + "; the fields are the same"
+		problem = "was removed in Kubernetes 1.29: set apiVersion to " + SchedulerAPIVersion + "; the fields are the same"
 	case d.Kind == SchedulerKind && group == schedulerv1.GroupName && (strings.HasPrefix(version, "v1beta") || strings.HasPrefix(version, "v1alpha")):
-		must = "was removed in Kubernetes 1.28 or before: set apiVersion to " + SchedulerAPIVersion +
+		problem = "was removed in Kubernetes 1.28 or before: set apiVersion to " + SchedulerAPIVersion +
 			", remove healthzBindAddress and metricsBindAddress (there is the flag --metrics-bind-address), and give NodeResourcesFit a scoringStrategy in place of NodeResourcesLeastAllocated, NodeResourcesMostAllocated or RequestedToCapacityRatio"
 	case d.Kind == "Policy":
-		must = "Policy was removed in Kubernetes 1.23: use a " + SchedulerKind + " of " + SchedulerAPIVersion + " with profiles and extenders instead"
+		problem = "Policy was removed in Kubernetes 1.23: use a " + SchedulerKind + " of " + SchedulerAPIVersion + " with profiles and extenders instead"
 	}
-	return fmt.Errorf("%s: %s %s: %s", d.File, d.APIVersion, d.Kind, must)
+	return fmt.Errorf("%s: %s %s: %s", d.File, d.APIVersion, d.Kind, problem)
 }
 
-func compileScheduler(f *diagnostics, c *schedulerv1.KubeSchedulerConfiguration) KubeScheduler {
+func compileScheduler(diags *diagnostics, c *schedulerv1.KubeSchedulerConfiguration) KubeScheduler {
 	initial, maximum := derefOr(c.PodInitialBackoffSeconds, 1), derefOr(c.PodMaxBackoffSeconds, 10)
 	k := KubeScheduler{
 		InitialBackoff: time.Duration(initial) * time.Second, MaxBackoff: time.Duration(maximum) * time.Second,
 		Profiling:             derefOr(c.EnableProfiling, true),
 		ContentionProfiling:   derefOr(c.EnableProfiling, true) && derefOr(c.EnableContentionProfiling, false),
 		DelayCacheUntilActive: c.DelayCacheUntilActive,
-		LeaderElection:        compileLeaderElection(f, &c.LeaderElection),
-		Client:                compileClientConnection(f, &c.ClientConnection),
+		LeaderElection:        compileLeaderElection(diags, &c.LeaderElection),
+		Client:                compileClientConnection(diags, &c.ClientConnection),
 	}
-	f.requireAtLeast("parallelism", int64(derefOr(c.Parallelism, 16)), 1)
+	diags.requireAtLeast("parallelism", int64(derefOr(c.Parallelism, 16)), 1)
 	if c.Parallelism != nil {
-		f.warnf("parallelism: %d: has no effect: one goroutine makes all decisions", *c.Parallelism)
+		diags.warnf("parallelism: %d: has no effect: one goroutine makes all decisions", *c.Parallelism)
 	}
-	f.requireAtLeast("podInitialBackoffSeconds", initial, 1)
-	f.requireAtMost("podInitialBackoffSeconds", initial, maxSeconds)
-	f.requireAtMost("podMaxBackoffSeconds", maximum, maxSeconds)
+	diags.requireAtLeast("podInitialBackoffSeconds", initial, 1)
+	diags.requireAtMost("podInitialBackoffSeconds", initial, maxSeconds)
+	diags.requireAtMost("podMaxBackoffSeconds", maximum, maxSeconds)
 	if maximum < initial {
-		f.errorf("podMaxBackoffSeconds: %d: must be at least podInitialBackoffSeconds, %d", maximum, initial)
+		diags.errorf("podMaxBackoffSeconds: %d: must be at least podInitialBackoffSeconds, %d", maximum, initial)
 	}
-	f.warnNodeSampling("percentageOfNodesToScore", c.PercentageOfNodesToScore)
+	diags.warnNodeSampling("percentageOfNodesToScore", c.PercentageOfNodesToScore)
 	if c.DelayCacheUntilActive && !k.LeaderElection.Enabled {
-		f.warnf("delayCacheUntilActive: true: has no effect without leader election")
+		diags.warnf("delayCacheUntilActive: true: has no effect without leader election")
 	}
 	if derefOr(c.EnableContentionProfiling, false) && !k.Profiling {
-		f.warnf("enableContentionProfiling: true: has no effect without enableProfiling")
+		diags.warnf("enableContentionProfiling: true: has no effect without enableProfiling")
 	}
 	var ignored []string
-	k.Extenders, ignored = compileExtenders(f, c.Extenders)
-	k.Profiles = compileProfiles(f, c.Profiles)
+	k.Extenders, ignored = compileExtenders(diags, c.Extenders)
+	k.Profiles = compileProfiles(diags, c.Profiles)
 	k.addedAffinity = addedAffinityArgs(k.Profiles, c.Profiles)
 	ignoreManagedResources(k.Profiles, ignored)
-	k.Warnings = f.warnings
+	k.Warnings = diags.warnings
 	return k
 }
 
@@ -151,17 +151,17 @@ func addedAffinityArgs(profiles []framework.Config, in []schedulerv1.KubeSchedul
 }
 
 // warnNodeSampling validates percentageOfNodesToScore and warns that it has no effect.
-func (f *diagnostics) warnNodeSampling(path string, v *int32) {
-	f.requirePercentage(path, v)
+func (d *diagnostics) warnNodeSampling(path string, v *int32) {
+	d.requirePercentage(path, v)
 	if v != nil {
-		f.warnf("%s: %d: has no effect: all nodes are scored", path, *v)
+		d.warnf("%s: %d: has no effect: all nodes are scored", path, *v)
 	}
 }
 
 // maxSeconds keeps a number of seconds within a time.Duration.
 const maxSeconds = 1 << 32
 
-func compileLeaderElection(f *diagnostics, c *componentconfig.LeaderElectionConfiguration) LeaderElection {
+func compileLeaderElection(diags *diagnostics, c *componentconfig.LeaderElectionConfiguration) LeaderElection {
 	l := LeaderElection{
 		Enabled:       derefOr(c.LeaderElect, true),
 		LeaseDuration: durationOr(c.LeaseDuration, 15*time.Second),
@@ -175,21 +175,21 @@ func compileLeaderElection(f *diagnostics, c *componentconfig.LeaderElectionConf
 	}
 	const p = "leaderElection."
 	if c.ResourceLock != "" && c.ResourceLock != "leases" {
-		f.errorf(p+"resourceLock: %q: must be leases", c.ResourceLock)
+		diags.errorf(p+"resourceLock: %q: must be leases", c.ResourceLock)
 	}
 	if l.RetryPeriod <= 0 {
-		f.errorf(p+"retryPeriod: %v: must be above 0", l.RetryPeriod)
+		diags.errorf(p+"retryPeriod: %v: must be above 0", l.RetryPeriod)
 	}
 	if l.LeaseDuration <= l.RenewDeadline {
-		f.errorf(p+"leaseDuration: %v: must be above renewDeadline, %v", l.LeaseDuration, l.RenewDeadline)
+		diags.errorf(p+"leaseDuration: %v: must be above renewDeadline, %v", l.LeaseDuration, l.RenewDeadline)
 	}
 	if l.RenewDeadline <= l.RetryPeriod+l.RetryPeriod/5 {
-		f.errorf(p+"renewDeadline: %v: must be above 1.2 times retryPeriod, %v", l.RenewDeadline, l.RetryPeriod)
+		diags.errorf(p+"renewDeadline: %v: must be above 1.2 times retryPeriod, %v", l.RenewDeadline, l.RetryPeriod)
 	}
 	return l
 }
 
-func compileClientConnection(f *diagnostics, c *componentconfig.ClientConnectionConfiguration) ClientConnection {
+func compileClientConnection(diags *diagnostics, c *componentconfig.ClientConnectionConfiguration) ClientConnection {
 	const protobuf = "application/vnd.kubernetes.protobuf"
 	out := ClientConnection{
 		Kubeconfig: c.Kubeconfig, AcceptContentTypes: c.AcceptContentTypes,
@@ -201,12 +201,12 @@ func compileClientConnection(f *diagnostics, c *componentconfig.ClientConnection
 	if out.Burst == 0 {
 		out.Burst = 100
 	}
-	f.requireAtLeast("clientConnection.burst", int64(out.Burst), 1)
+	diags.requireAtLeast("clientConnection.burst", int64(out.Burst), 1)
 	if c.AcceptContentTypes != "" {
-		f.warnf("clientConnection.acceptContentTypes: %q: has no effect: protobuf is preferred to JSON", c.AcceptContentTypes)
+		diags.warnf("clientConnection.acceptContentTypes: %q: has no effect: protobuf is preferred to JSON", c.AcceptContentTypes)
 	}
 	if out.ContentType != protobuf && out.ContentType != "application/json" {
-		f.errorf("clientConnection.contentType: %q: must be %s or application/json", c.ContentType, protobuf)
+		diags.errorf("clientConnection.contentType: %q: must be %s or application/json", c.ContentType, protobuf)
 	}
 	return out
 }

@@ -14,7 +14,7 @@ import (
 
 // compilePluginConfig compiles pluginConfig into a profile. Plugins without arguments get
 // kube-scheduler's defaults.
-func compilePluginConfig(f *diagnostics, path string, in []schedulerv1.PluginConfig, c *framework.Config) {
+func compilePluginConfig(diags *diagnostics, path string, in []schedulerv1.PluginConfig, c *framework.Config) {
 	raw := map[string][]byte{}
 	paths := map[string]string{}
 	compilers := map[string]func(*argReader, *framework.Config){
@@ -28,21 +28,21 @@ func compilePluginConfig(f *diagnostics, path string, in []schedulerv1.PluginCon
 		"VolumeBinding":                   volumeArgs,
 	}
 	for i := range in {
-		at, name := fmt.Sprintf("%s[%d]", path, i), in[i].Name
+		entryPath, name := fmt.Sprintf("%s[%d]", path, i), in[i].Name
 		_, duplicate := raw[name]
 		switch {
 		case !isSchedulerPlugin(name):
-			f.errorf("%s.name: %q: no such plugin; %s", at, name, suggest(name, strings.Split(pluginsAt("multiPoint"), ", ")))
+			diags.errorf("%s.name: %q: no such plugin; %s", entryPath, name, suggest(name, strings.Split(pluginsAt("multiPoint"), ", ")))
 		case duplicate:
-			f.errorf("%s.name: %q: duplicate value", at, name)
+			diags.errorf("%s.name: %q: duplicate value", entryPath, name)
 		case compilers[name] == nil && len(in[i].Args.Raw) > 0:
-			f.errorf("%s.args: %s takes no arguments", at, name)
+			diags.errorf("%s.args: %s takes no arguments", entryPath, name)
 		}
-		raw[name], paths[name] = in[i].Args.Raw, at+".args"
+		raw[name], paths[name] = in[i].Args.Raw, entryPath+".args"
 	}
 	for _, k := range schedulerPlugins {
 		if compile := compilers[k.name]; compile != nil {
-			compile(&argReader{f, paths[k.name], k.name, raw[k.name]}, c)
+			compile(&argReader{diags, paths[k.name], k.name, raw[k.name]}, c)
 		}
 	}
 }
@@ -63,10 +63,10 @@ func (r *argReader) read(into any) {
 	if len(r.raw) == 0 {
 		return
 	}
-	if head := r.diagnostics.typeMeta(r.path, r.raw); head.APIVersion != "" && head.APIVersion != SchedulerAPIVersion {
-		r.argErrorf("apiVersion: %q: must be %s", head.APIVersion, SchedulerAPIVersion)
-	} else if want := r.plugin + "Args"; head.Kind != "" && head.Kind != want {
-		r.argErrorf("kind: %q: must be %s", head.Kind, want)
+	if typeMeta := r.diagnostics.typeMeta(r.path, r.raw); typeMeta.APIVersion != "" && typeMeta.APIVersion != SchedulerAPIVersion {
+		r.argErrorf("apiVersion: %q: must be %s", typeMeta.APIVersion, SchedulerAPIVersion)
+	} else if want := r.plugin + "Args"; typeMeta.Kind != "" && typeMeta.Kind != want {
+		r.argErrorf("kind: %q: must be %s", typeMeta.Kind, want)
 	}
 	r.diagnostics.decode(r.path, r.raw, into)
 }
@@ -113,14 +113,14 @@ func nodeAffinityArgs(r *argReader, c *framework.Config) {
 	if a.AddedAffinity == nil {
 		return
 	}
-	required, preferred, bad := conversion.NodeAffinity(a.AddedAffinity)
-	for _, b := range bad {
-		at := strings.TrimPrefix(b.Path, "spec.affinity.nodeAffinity.")
-		if dot := strings.LastIndexByte(at, '.'); strings.HasPrefix(b.Message, at[dot+1:]+".") { // the message starts with the field name
-			r.argErrorf("addedAffinity.%s%s", at[:dot+1], b.Message)
+	required, preferred, parseErrs := conversion.NodeAffinity(a.AddedAffinity)
+	for _, e := range parseErrs {
+		path := strings.TrimPrefix(e.Path, "spec.affinity.nodeAffinity.")
+		if dot := strings.LastIndexByte(path, '.'); strings.HasPrefix(e.Message, path[dot+1:]+".") { // the message starts with the field name
+			r.argErrorf("addedAffinity.%s%s", path[:dot+1], e.Message)
 			continue
 		}
-		r.argErrorf("addedAffinity.%s: %s", at, b.Message)
+		r.argErrorf("addedAffinity.%s: %s", path, e.Message)
 	}
 	for i, p := range a.AddedAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
 		if p.Weight < 1 || p.Weight > 100 {
@@ -162,20 +162,20 @@ func spreadArgs(r *argReader, c *framework.Config) {
 	seen := map[[2]string]bool{}
 	for i := range a.DefaultConstraints {
 		d := &a.DefaultConstraints[i]
-		at := fmt.Sprintf("%s.defaultConstraints[%d]", r.path, i)
-		r.requireAtLeast(at+".maxSkew", int64(d.MaxSkew), 1)
+		path := fmt.Sprintf("%s.defaultConstraints[%d]", r.path, i)
+		r.requireAtLeast(path+".maxSkew", int64(d.MaxSkew), 1)
 		if d.TopologyKey == "" {
-			r.errorf("%s.topologyKey: must be given", at)
+			r.errorf("%s.topologyKey: must be given", path)
 		}
 		if d.WhenUnsatisfiable != corev1.DoNotSchedule && d.WhenUnsatisfiable != corev1.ScheduleAnyway {
-			r.errorf("%s.whenUnsatisfiable: %q: must be DoNotSchedule or ScheduleAnyway", at, d.WhenUnsatisfiable)
+			r.errorf("%s.whenUnsatisfiable: %q: must be DoNotSchedule or ScheduleAnyway", path, d.WhenUnsatisfiable)
 		}
 		if d.LabelSelector != nil {
-			r.errorf("%s.labelSelector: must not be given; it is derived from Services and owners", at)
+			r.errorf("%s.labelSelector: must not be given; it is derived from Services and owners", path)
 		}
 		key := [2]string{d.TopologyKey, string(d.WhenUnsatisfiable)}
 		if seen[key] {
-			r.errorf("%s: topologyKey %q with %s is a duplicate", at, d.TopologyKey, d.WhenUnsatisfiable)
+			r.errorf("%s: topologyKey %q with %s is a duplicate", path, d.TopologyKey, d.WhenUnsatisfiable)
 		}
 		seen[key] = true
 		c.Spread.DefaultConstraints = append(c.Spread.DefaultConstraints, conversion.SpreadConstraint(d))

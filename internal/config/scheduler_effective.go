@@ -25,10 +25,10 @@ func (k *KubeScheduler) Effective() *schedulerv1.KubeSchedulerConfiguration {
 		DelayCacheUntilActive:    k.DelayCacheUntilActive,
 	}
 	c.EnableProfiling, c.EnableContentionProfiling = new(k.Profiling), new(k.ContentionProfiling)
-	e, d := k.LeaderElection, func(d time.Duration) metav1.Duration { return metav1.Duration{Duration: d} }
+	e, duration := k.LeaderElection, func(duration time.Duration) metav1.Duration { return metav1.Duration{Duration: duration} }
 	c.LeaderElection.LeaderElect, c.LeaderElection.ResourceLock = new(e.Enabled), "leases"
 	c.LeaderElection.ResourceName, c.LeaderElection.ResourceNamespace = e.Name, e.Namespace
-	c.LeaderElection.LeaseDuration, c.LeaderElection.RenewDeadline, c.LeaderElection.RetryPeriod = d(e.LeaseDuration), d(e.RenewDeadline), d(e.RetryPeriod)
+	c.LeaderElection.LeaseDuration, c.LeaderElection.RenewDeadline, c.LeaderElection.RetryPeriod = duration(e.LeaseDuration), duration(e.RenewDeadline), duration(e.RetryPeriod)
 	c.ClientConnection.Kubeconfig = k.Client.Kubeconfig
 	c.ClientConnection.AcceptContentTypes, c.ClientConnection.ContentType = k.Client.AcceptContentTypes, k.Client.ContentType
 	c.ClientConnection.QPS, c.ClientConnection.Burst = k.Client.QPS, int32(k.Client.Burst)
@@ -56,21 +56,21 @@ func (e *Extender) effective() schedulerv1.Extender {
 	return out
 }
 
-// effectivePlugins lists the plugins of each extension point and disables the rest.
+// effectivePlugins lists the plugins of each extension point and disables all others.
 func effectivePlugins(c *framework.Config) *schedulerv1.Plugins {
-	set := func(enabled []decision.Plugin) schedulerv1.PluginSet {
+	pluginSet := func(enabled []decision.Plugin) schedulerv1.PluginSet {
 		s := schedulerv1.PluginSet{Disabled: []schedulerv1.Plugin{{Name: "*"}}}
 		for _, r := range enabled {
 			s.Enabled = append(s.Enabled, schedulerv1.Plugin{Name: r.String()})
 		}
 		return s
 	}
-	p := &schedulerv1.Plugins{PreEnqueue: set(c.PreEnqueue), PreFilter: set(c.PreFilter), Filter: set(c.Filter), PreScore: set(c.PreScore), Score: set(nil), PostFilter: set(nil)}
+	p := &schedulerv1.Plugins{PreEnqueue: pluginSet(c.PreEnqueue), PreFilter: pluginSet(c.PreFilter), Filter: pluginSet(c.Filter), PreScore: pluginSet(c.PreScore), Score: pluginSet(nil), PostFilter: pluginSet(nil)}
 	for _, w := range c.Score {
 		p.Score.Enabled = append(p.Score.Enabled, schedulerv1.Plugin{Name: w.Plugin.String(), Weight: new(int32(w.Weight))})
 	}
 	if c.Preemption {
-		p.PostFilter = set([]decision.Plugin{decision.DefaultPreemption})
+		p.PostFilter = pluginSet([]decision.Plugin{decision.DefaultPreemption})
 	}
 	return p
 }

@@ -11,6 +11,7 @@ import (
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/order"
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
@@ -70,45 +71,37 @@ func (x Extenders) AnySupportsPreemption(pod *model.Pod) bool {
 
 // compileExtenders returns the extenders in calling order: ignorable ones last, as in
 // kube-scheduler. ignored lists the resources that NodeResourcesFit must ignore.
-func compileExtenders(f *diagnostics, in []schedulerv1.Extender) (out Extenders, ignored []string) {
+func compileExtenders(diags *diagnostics, in []schedulerv1.Extender) (out Extenders, ignored []string) {
 	if len(in) > maxExtenders {
-		f.errorf("extenders: %d given: must be at most %d", len(in), maxExtenders)
+		diags.errorf("extenders: %d given: must be at most %d", len(in), maxExtenders)
 	}
 	binder, managed := -1, map[string]string{}
 	for i := range in {
 		path := fmt.Sprintf("extenders[%d]", i)
-		e := compileExtender(f, path, &in[i])
+		e := compileExtender(diags, path, &in[i])
 		if e.Bind != "" && binder >= 0 {
-			f.errorf("%s.bindVerb: %q: extenders[%d] binds already; only one extender can", path, e.Bind, binder)
+			diags.errorf("%s.bindVerb: %q: extenders[%d] binds already; only one extender can", path, e.Bind, binder)
 		} else if e.Bind != "" {
 			binder = i
 		}
 		for j, r := range in[i].ManagedResources {
-			at := fmt.Sprintf("%s.managedResources[%d].name", path, j)
-			validateManagedResource(f, at, r.Name)
-			if before, duplicate := managed[r.Name]; duplicate {
-				f.errorf("%s: %q: duplicate value, first at %s", at, r.Name, before)
+			namePath := fmt.Sprintf("%s.managedResources[%d].name", path, j)
+			validateManagedResource(diags, namePath, r.Name)
+			if firstPath, duplicate := managed[r.Name]; duplicate {
+				diags.errorf("%s: %q: duplicate value, first at %s", namePath, r.Name, firstPath)
 			}
-			managed[r.Name] = at
+			managed[r.Name] = namePath
 			if r.IgnoredByScheduler {
 				ignored = append(ignored, r.Name)
 			}
 		}
 		out = append(out, e)
 	}
-	slices.SortStableFunc(out, func(a, b Extender) int {
-		switch {
-		case a.Ignorable == b.Ignorable:
-			return 0
-		case b.Ignorable:
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(out, func(a, b Extender) int { return order.TrueFirst(!a.Ignorable, !b.Ignorable) })
 	return out, ignored
 }
 
-func compileExtender(f *diagnostics, path string, in *schedulerv1.Extender) Extender {
+func compileExtender(diags *diagnostics, path string, in *schedulerv1.Extender) Extender {
 	e := Extender{
 		URL: strings.TrimRight(in.URLPrefix, "/"), Filter: in.FilterVerb, Prioritize: in.PrioritizeVerb,
 		Preempt: in.PreemptVerb, Bind: in.BindVerb, Weight: in.Weight, Timeout: durationOr(in.HTTPTimeout, extenderTimeout),
@@ -116,53 +109,53 @@ func compileExtender(f *diagnostics, path string, in *schedulerv1.Extender) Exte
 	}
 	u, err := url.Parse(in.URLPrefix)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-		f.errorf("%s.urlPrefix: %q: must be http:// or https:// with a host and perhaps a path, e.g. http://127.0.0.1:8888/scheduler", path, in.URLPrefix)
+		diags.errorf("%s.urlPrefix: %q: must be http:// or https:// with a host and perhaps a path, e.g. http://127.0.0.1:8888/scheduler", path, in.URLPrefix)
 	}
 	if e.Prioritize != "" && (e.Weight < 1 || e.Weight > maxWeight) {
-		f.errorf("%s.weight: %d: must be between 1 and %d with a prioritizeVerb", path, in.Weight, maxWeight)
+		diags.errorf("%s.weight: %d: must be between 1 and %d with a prioritizeVerb", path, in.Weight, maxWeight)
 	}
 	if e.Timeout < 0 {
-		f.errorf("%s.httpTimeout: %v: must not be negative; leave it out for %v", path, e.Timeout, extenderTimeout)
+		diags.errorf("%s.httpTimeout: %v: must not be negative; leave it out for %v", path, e.Timeout, extenderTimeout)
 	}
 	for _, r := range in.ManagedResources {
 		e.Managed = append(e.Managed, r.Name)
 	}
 	slices.Sort(e.Managed)
 	if e.Filter == "" && e.Prioritize == "" && e.Preempt == "" && e.Bind == "" {
-		f.warnf("%s: %s has no verb and is never called", path, in.URLPrefix)
+		diags.warnf("%s: %s has no verb and is never called", path, in.URLPrefix)
 	}
-	compileExtenderTLS(f, path, in, &e)
+	compileExtenderTLS(diags, path, in, &e)
 	return e
 }
 
 // compileExtenderTLS compiles the TLS configuration. As in kube-scheduler, enableHTTPS
 // without a CA disables certificate verification.
-func compileExtenderTLS(f *diagnostics, path string, in *schedulerv1.Extender, e *Extender) {
+func compileExtenderTLS(diags *diagnostics, path string, in *schedulerv1.Extender, e *Extender) {
 	if in.TLSConfig != nil {
 		e.TLS = *in.TLSConfig
 	}
 	hasCA := e.TLS.CAFile != "" || len(e.TLS.CAData) > 0
 	if hasCA && e.TLS.Insecure {
-		f.errorf("%s.tlsConfig.insecure: true: must be false with a caFile or caData", path)
+		diags.errorf("%s.tlsConfig.insecure: true: must be false with a caFile or caData", path)
 	}
 	if cert, key := e.TLS.CertFile != "" || len(e.TLS.CertData) > 0, e.TLS.KeyFile != "" || len(e.TLS.KeyData) > 0; cert != key {
-		f.errorf("%s.tlsConfig: a client certificate needs both certFile or certData and keyFile or keyData; only one is given", path)
+		diags.errorf("%s.tlsConfig: a client certificate needs both certFile or certData and keyFile or keyData; only one is given", path)
 	}
 	switch https := strings.HasPrefix(in.URLPrefix, "https:"); {
 	case in.EnableHTTPS && !hasCA && !e.TLS.Insecure:
 		e.TLS.Insecure = true
-		f.warnf("%s.enableHTTPS: true without tlsConfig.caFile or caData: the certificate of %s is not checked, as in kube-scheduler", path, in.URLPrefix)
+		diags.warnf("%s.enableHTTPS: true without tlsConfig.caFile or caData: the certificate of %s is not checked, as in kube-scheduler", path, in.URLPrefix)
 	case (in.EnableHTTPS || in.TLSConfig != nil) && !https:
-		f.warnf("%s.urlPrefix: %s is reached without TLS; enableHTTPS and tlsConfig have no effect", path, in.URLPrefix)
+		diags.warnf("%s.urlPrefix: %s is reached without TLS; enableHTTPS and tlsConfig have no effect", path, in.URLPrefix)
 	}
 }
 
 // validateManagedResource validates the name of a managed resource.
-func validateManagedResource(f *diagnostics, path, name string) {
-	if bad := validation.IsQualifiedName(name); len(bad) > 0 {
-		f.errorf("%s: %q: %s", path, name, strings.Join(bad, "; "))
+func validateManagedResource(diags *diagnostics, path, name string) {
+	if problems := validation.IsQualifiedName(name); len(problems) > 0 {
+		diags.errorf("%s: %q: %s", path, name, strings.Join(problems, "; "))
 	} else if !model.IsExtendedResource(name) {
-		f.errorf("%s: %q: must be an extended resource, e.g. example.com/gpu", path, name)
+		diags.errorf("%s: %q: must be an extended resource, e.g. example.com/gpu", path, name)
 	}
 }
 

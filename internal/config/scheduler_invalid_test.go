@@ -22,7 +22,7 @@ func read(file string) (KubeScheduler, error) {
 func TestInvalidSchedulerFiles(t *testing.T) {
 	files, err := filepath.Glob("testdata/faulty/*.yaml")
 	if err != nil || len(files) < 30 {
-		t.Fatalf("%d files, %v: there must be 30", len(files), err)
+		t.Fatalf("got %d files, %v, want at least 30", len(files), err)
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
@@ -32,11 +32,11 @@ func TestInvalidSchedulerFiles(t *testing.T) {
 			}
 			k, err := read(file)
 			if err == nil {
-				t.Fatalf("read as %+v", k)
+				t.Fatalf("got %+v, want an error", k)
 			}
 			got := strings.ReplaceAll(err.Error(), file, filepath.Base(file)) + "\n"
 			if !slices.EqualFunc(strings.Split(got, "\n"), strings.Split(string(want), "\n"), matchesLine) {
-				t.Errorf("refused with\n%swant\n%s", got, want)
+				t.Errorf("got\n%swant\n%s", got, want)
 			}
 		})
 	}

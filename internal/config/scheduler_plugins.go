@@ -151,27 +151,27 @@ func (r *pluginResolver) mergeMultiPoint(set *schedulerv1.PluginSet) {
 }
 
 // point returns the plugins of an extension point in order: those in both its own list and
-// multiPoint, then the rest of multiPoint, then the rest of its own list.
+// multiPoint, then the others of multiPoint, then the others of its own list.
 func (r *pluginResolver) point(name string, set *schedulerv1.PluginSet) []plugin {
 	enabled, disabled := r.readPluginSet(name, set)
-	var override, multi, rest []plugin
+	var both, multiPointOnly, ownOnly []plugin
 	for _, p := range r.multiPoint {
 		if disabled["*"] || disabled[p.name] || !extends(p.name, name) {
 			continue
 		}
 		if i := indexOf(enabled, p.name); i >= 0 {
-			override = append(override, enabled[i])
+			both = append(both, enabled[i])
 			continue
 		}
-		multi = append(multi, p)
+		multiPointOnly = append(multiPointOnly, p)
 	}
-	slices.SortStableFunc(override, func(a, b plugin) int { return indexOf(enabled, a.name) - indexOf(enabled, b.name) })
+	slices.SortStableFunc(both, func(a, b plugin) int { return indexOf(enabled, a.name) - indexOf(enabled, b.name) })
 	for _, p := range enabled {
-		if indexOf(override, p.name) < 0 {
-			rest = append(rest, p)
+		if indexOf(both, p.name) < 0 {
+			ownOnly = append(ownOnly, p)
 		}
 	}
-	return slices.Concat(override, multi, rest)
+	return slices.Concat(both, multiPointOnly, ownOnly)
 }
 
 // weight returns a plugin's score weight: from the score list, else from multiPoint, else
@@ -193,29 +193,29 @@ func (r *pluginResolver) readPluginSet(point string, set *schedulerv1.PluginSet)
 	disabled = map[string]bool{}
 	for i, p := range set.Disabled {
 		disabled[p.Name] = true
-		at := fmt.Sprintf("%s.%s.disabled[%d]", r.path, point, i)
+		path := fmt.Sprintf("%s.%s.disabled[%d]", r.path, point, i)
 		switch {
 		case slices.Contains(removedPlugins, p.Name):
-			r.warnf("%s: %q: has no effect: this plugin was removed from kube-scheduler", at, p.Name)
+			r.warnf("%s: %q: has no effect: this plugin was removed from kube-scheduler", path, p.Name)
 		case p.Name != "*" && !isSchedulerPlugin(p.Name):
-			r.errorf("%s: %q: no such plugin; must be one of *, %s", at, p.Name, pluginsAt(point))
+			r.errorf("%s: %q: no such plugin; must be one of *, %s", path, p.Name, pluginsAt(point))
 		case p.Name != "*" && point != "multiPoint" && !isImplemented(point, p.Name):
-			r.warnf("%s: %q: has no effect at %s", at, p.Name, point)
+			r.warnf("%s: %q: has no effect at %s", path, p.Name, point)
 		}
 	}
 	for i, p := range set.Enabled {
-		at := func(format string, args ...any) {
+		entryErrorf := func(format string, args ...any) {
 			r.errorf("%s.%s.enabled[%d]: "+format, append([]any{r.path, point, i}, args...)...)
 		}
 		switch {
 		case !isSchedulerPlugin(p.Name):
-			at("%q: no such plugin; must be one of %s (use an extender for a custom plugin)", p.Name, pluginsAt(point))
+			entryErrorf("%q: no such plugin; must be one of %s (use an extender for a custom plugin)", p.Name, pluginsAt(point))
 		case point != "multiPoint" && !extends(p.Name, point):
-			at("%q: does not extend %s; what does: %s", p.Name, point, pluginsAt(point))
+			entryErrorf("%q: does not extend %s; what does: %s", p.Name, point, pluginsAt(point))
 		case indexOf(enabled, p.Name) >= 0:
-			at("%q: duplicate value", p.Name)
+			entryErrorf("%q: duplicate value", p.Name)
 		case derefOr(p.Weight, 0) < 0:
-			at("weight of %s: %d: must be at least 1", p.Name, *p.Weight)
+			entryErrorf("weight of %s: %d: must be at least 1", p.Name, *p.Weight)
 		default:
 			enabled = append(enabled, plugin{p.Name, derefOr(p.Weight, 0)})
 			if gatedPlugins[p.Name] != "" {

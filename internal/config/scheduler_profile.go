@@ -14,7 +14,7 @@ import (
 const defaultSchedulerName = "default-scheduler"
 
 // compileProfiles compiles the profiles. Without any it returns the default profile.
-func compileProfiles(f *diagnostics, in []schedulerv1.KubeSchedulerProfile) []framework.Config {
+func compileProfiles(diags *diagnostics, in []schedulerv1.KubeSchedulerProfile) []framework.Config {
 	if len(in) == 0 {
 		in = []schedulerv1.KubeSchedulerProfile{{}}
 	}
@@ -26,22 +26,22 @@ func compileProfiles(f *diagnostics, in []schedulerv1.KubeSchedulerProfile) []fr
 		case in[i].SchedulerName == nil && len(in) == 1:
 			name = defaultSchedulerName
 		case name == "":
-			f.errorf("%s.schedulerName: must be given", path)
+			diags.errorf("%s.schedulerName: must be given", path)
 		case slices.ContainsFunc(out, func(c framework.Config) bool { return c.Name == name }):
-			f.errorf("%s.schedulerName: %q: another profile has that name", path, name)
+			diags.errorf("%s.schedulerName: %q: another profile has that name", path, name)
 		}
-		f.warnNodeSampling(path+".percentageOfNodesToScore", in[i].PercentageOfNodesToScore)
-		out = append(out, compileProfile(f, path, name, &in[i]))
+		diags.warnNodeSampling(path+".percentageOfNodesToScore", in[i].PercentageOfNodesToScore)
+		out = append(out, compileProfile(diags, path, name, &in[i]))
 	}
 	return out
 }
 
-func compileProfile(f *diagnostics, path, name string, in *schedulerv1.KubeSchedulerProfile) framework.Config {
+func compileProfile(diags *diagnostics, path, name string, in *schedulerv1.KubeSchedulerProfile) framework.Config {
 	plugins := in.Plugins
 	if plugins == nil {
 		plugins = &schedulerv1.Plugins{}
 	}
-	r := pluginResolver{diagnostics: f, path: path + ".plugins", multiPoint: defaultMultiPoint()}
+	r := pluginResolver{diagnostics: diags, path: path + ".plugins", multiPoint: defaultMultiPoint()}
 	r.mergeMultiPoint(&plugins.MultiPoint)
 	c := framework.Config{
 		Name:              name,
@@ -52,26 +52,26 @@ func compileProfile(f *diagnostics, path, name string, in *schedulerv1.KubeSched
 		VolumeBindTimeout: 600 * time.Second,
 	}
 	for _, p := range r.point("score", &plugins.Score) {
-		if known, ok := decision.PluginByName(p.name); ok && isImplemented("score", p.name) {
-			c.Score = append(c.Score, framework.WeightedPlugin{Plugin: known, Weight: int64(r.weight(&plugins.Score, p.name))})
+		if id, ok := decision.PluginByName(p.name); ok && isImplemented("score", p.name) {
+			c.Score = append(c.Score, framework.WeightedPlugin{Plugin: id, Weight: int64(r.weight(&plugins.Score, p.name))})
 		}
 	}
 	c.Preemption = slices.ContainsFunc(r.point("postFilter", &plugins.PostFilter), func(p plugin) bool { return p.name == "DefaultPreemption" })
 	if s := r.point("queueSort", &plugins.QueueSort); len(s) != 1 {
-		f.errorf("%s.plugins.queueSort: %d plugins: exactly PrioritySort must be enabled", path, len(s))
+		diags.errorf("%s.plugins.queueSort: %d plugins: exactly PrioritySort must be enabled", path, len(s))
 	}
 	if len(r.point("bind", &plugins.Bind)) == 0 {
-		f.errorf("%s.plugins.bind: no plugin: DefaultBinder must be enabled", path)
+		diags.errorf("%s.plugins.bind: no plugin: DefaultBinder must be enabled", path)
 	}
 	r.checkUnimplementedPoints(plugins)
-	compilePluginConfig(f, path+".pluginConfig", in.PluginConfig, &c)
+	compilePluginConfig(diags, path+".pluginConfig", in.PluginConfig, &c)
 	if len(c.StorageCapacityShape) == 0 { // as upstream with the gate StorageCapacityScoring off
 		c.PreScore = slices.DeleteFunc(c.PreScore, func(r decision.Plugin) bool { return r == decision.VolumeBinding })
 		c.Score = slices.DeleteFunc(c.Score, func(w framework.WeightedPlugin) bool { return w.Plugin == decision.VolumeBinding })
 	}
-	if name != "" && len(f.errs) == 0 {
+	if name != "" && len(diags.errs) == 0 {
 		if _, err := framework.NewProfile(c); err != nil {
-			f.errorf("%s: %w", path, err)
+			diags.errorf("%s: %w", path, err)
 		}
 	}
 	return c
@@ -92,16 +92,15 @@ func (r *pluginResolver) checkUnimplementedPoints(p *schedulerv1.Plugins) {
 func implementedPlugins(point string, plugins []plugin) []decision.Plugin {
 	var out []decision.Plugin
 	for _, p := range plugins {
-		if known, ok := decision.PluginByName(p.name); ok && isImplemented(point, p.name) {
-			out = append(out, known)
+		if id, ok := decision.PluginByName(p.name); ok && isImplemented(point, p.name) {
+			out = append(out, id)
 		}
 	}
 	return out
 }
 
 // isImplemented reports whether Berth implements a plugin at an extension point. Pods with
-// device claims or pod groups are held back before the queue. Sorting and binding are not
-// optional.
+// device claims or pod groups do not enter the queue. Sorting and binding are not optional.
 func isImplemented(point, name string) bool {
 	switch point {
 	case "preEnqueue":

@@ -56,21 +56,21 @@ func (r *argReader) resources(field string, in []schedulerv1.ResourceSpec, limit
 	var out []framework.ResourceWeight
 	seen := map[string]bool{}
 	for i, s := range in {
-		at := fmt.Sprintf("%s[%d]", field, i)
+		path := fmt.Sprintf("%s[%d]", field, i)
 		if s.Name == "" {
-			r.argErrorf("%s.name: must be given", at)
+			r.argErrorf("%s.name: must be given", path)
 		}
 		if seen[s.Name] {
-			r.argErrorf("%s.name: %q: duplicate value", at, s.Name)
+			r.argErrorf("%s.name: %q: duplicate value", path, s.Name)
 		}
 		seen[s.Name] = true
 		if s.Weight == 0 {
 			s.Weight = 1
 		}
 		if limit == 1 && s.Weight != 1 {
-			r.argErrorf("%s.weight: %d: must be 1", at, s.Weight)
+			r.argErrorf("%s.weight: %d: must be 1", path, s.Weight)
 		} else if s.Weight < 1 || s.Weight > limit {
-			r.argErrorf("%s.weight: %d: must be between 1 and %d", at, s.Weight, limit)
+			r.argErrorf("%s.weight: %d: must be between 1 and %d", path, s.Weight, limit)
 		}
 		out = append(out, framework.ResourceWeight{Name: s.Name, Weight: s.Weight})
 	}
@@ -81,15 +81,15 @@ func (r *argReader) resources(field string, in []schedulerv1.ResourceSpec, limit
 func (r *argReader) shape(field string, in []schedulerv1.UtilizationShapePoint) []framework.ShapePoint {
 	var out []framework.ShapePoint
 	for i, p := range in {
-		at := fmt.Sprintf("%s[%d]", field, i)
+		path := fmt.Sprintf("%s[%d]", field, i)
 		if p.Utilization < 0 || p.Utilization > 100 {
-			r.argErrorf("%s.utilization: %d: must be between 0 and 100", at, p.Utilization)
+			r.argErrorf("%s.utilization: %d: must be between 0 and 100", path, p.Utilization)
 		}
 		if i > 0 && p.Utilization <= in[i-1].Utilization {
-			r.argErrorf("%s.utilization: %d: must be above that of the point before, %d", at, p.Utilization, in[i-1].Utilization)
+			r.argErrorf("%s.utilization: %d: must be above that of the point before, %d", path, p.Utilization, in[i-1].Utilization)
 		}
 		if p.Score < 0 || p.Score > 10 {
-			r.argErrorf("%s.score: %d: must be between 0 and 10", at, p.Score)
+			r.argErrorf("%s.score: %d: must be between 0 and 10", path, p.Score)
 		}
 		out = append(out, framework.ShapePoint{Utilization: int64(p.Utilization), Score: int64(p.Score)})
 	}

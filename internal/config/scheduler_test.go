@@ -12,30 +12,30 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-const schedulerHead = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+const schedulerHeader = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
 func TestDefaultProfileMatchesEngine(t *testing.T) {
 	k := DefaultKubeScheduler()
-	f := &diagnostics{}
-	if compileScheduler(f, &schedulerv1.KubeSchedulerConfiguration{}); len(f.errs) > 0 || len(f.warnings) > 0 {
-		t.Fatal(f.errs, f.warnings)
+	diags := &diagnostics{}
+	if compileScheduler(diags, &schedulerv1.KubeSchedulerConfiguration{}); len(diags.errs) > 0 || len(diags.warnings) > 0 {
+		t.Fatalf("got errors %v and warnings %q, want none", diags.errs, diags.warnings)
 	}
 	if len(k.Profiles) != 1 || !reflect.DeepEqual(k.Profiles[0], framework.DefaultConfig()) {
 		t.Errorf("got  %+v\nwant %+v", k.Profiles, framework.DefaultConfig())
 	}
 	if k.InitialBackoff != time.Second || k.MaxBackoff != 10*time.Second ||
 		k.LeaderElection != (LeaderElection{true, 15 * time.Second, 10 * time.Second, 2 * time.Second, "kube-system", "kube-scheduler"}) {
-		t.Errorf("defaults are %+v", k)
+		t.Errorf("got defaults %+v, want kube-scheduler's", k)
 	}
 }
 
 func readScheduler(t *testing.T, text string) (KubeScheduler, error) {
 	t.Helper()
-	return ReadKubeScheduler(berthFile(t, schedulerHead+text)[0])
+	return ReadKubeScheduler(berthFile(t, schedulerHeader+text)[0])
 }
 
 func TestPluginPrecedence(t *testing.T) {
-	f := func(plugins string, want func(*framework.Config)) {
+	check := func(plugins string, want func(*framework.Config)) {
 		t.Helper()
 		k, err := readScheduler(t, "profiles: [{plugins: "+plugins+"}]")
 		if err != nil {
@@ -48,24 +48,24 @@ func TestPluginPrecedence(t *testing.T) {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", plugins, k.Profiles[0], c)
 		}
 	}
-	without := func(rs []decision.Plugin, r decision.Plugin) []decision.Plugin {
-		return slices.DeleteFunc(slices.Clone(rs), func(x decision.Plugin) bool { return x == r })
+	without := func(list []decision.Plugin, r decision.Plugin) []decision.Plugin {
+		return slices.DeleteFunc(slices.Clone(list), func(x decision.Plugin) bool { return x == r })
 	}
-	f(`{filter: {disabled: [{name: TaintToleration}]}, postFilter: {disabled: [{name: DefaultPreemption}]}}`, func(c *framework.Config) {
+	check(`{filter: {disabled: [{name: TaintToleration}]}, postFilter: {disabled: [{name: DefaultPreemption}]}}`, func(c *framework.Config) {
 		c.Filter, c.Preemption = without(c.Filter, decision.TaintToleration), false
 	})
-	f(`{multiPoint: {disabled: [{name: ImageLocality}]}}`, func(c *framework.Config) { c.Score = c.Score[:len(c.Score)-1] })
-	f(`{score: {disabled: [{name: "*"}], enabled: [{name: NodeResourcesFit, weight: 3}]}}`, func(c *framework.Config) {
+	check(`{multiPoint: {disabled: [{name: ImageLocality}]}}`, func(c *framework.Config) { c.Score = c.Score[:len(c.Score)-1] })
+	check(`{score: {disabled: [{name: "*"}], enabled: [{name: NodeResourcesFit, weight: 3}]}}`, func(c *framework.Config) {
 		c.Score = []framework.WeightedPlugin{{Plugin: decision.NodeResourcesFit, Weight: 3}}
 	})
 	// A plugin listed again at multiPoint keeps its position.
-	f(`{multiPoint: {enabled: [{name: NodeAffinity, weight: 9}]}}`, func(c *framework.Config) { c.Score[1].Weight = 9 })
+	check(`{multiPoint: {enabled: [{name: NodeAffinity, weight: 9}]}}`, func(c *framework.Config) { c.Score[1].Weight = 9 })
 	// The point's own list comes before multiPoint and overrides it.
-	f(`{multiPoint: {enabled: [{name: ImageLocality, weight: 9}]}, score: {enabled: [{name: ImageLocality, weight: 5}]}}`, func(c *framework.Config) {
+	check(`{multiPoint: {enabled: [{name: ImageLocality, weight: 9}]}, score: {enabled: [{name: ImageLocality, weight: 5}]}}`, func(c *framework.Config) {
 		last := len(c.Score) - 1
 		c.Score = append([]framework.WeightedPlugin{{Plugin: decision.ImageLocality, Weight: 5}}, c.Score[:last]...)
 	})
-	f(`{filter: {enabled: [{name: NodeDeclaredFeatures}]}}`, func(c *framework.Config) {
+	check(`{filter: {enabled: [{name: NodeDeclaredFeatures}]}}`, func(c *framework.Config) {
 		c.Filter = append([]decision.Plugin{decision.NodeDeclaredFeatures}, c.Filter[:len(c.Filter)-1]...)
 	})
 }

@@ -24,7 +24,7 @@ import (
 func TestValidSchedulerFiles(t *testing.T) {
 	files, err := filepath.Glob("testdata/good/*.yaml")
 	if err != nil || len(files) < 12 {
-		t.Fatalf("%d files, %v: there must be 12", len(files), err)
+		t.Fatalf("got %d files, %v, want at least 12", len(files), err)
 	}
 	for _, file := range files {
 		k, err := read(file)
@@ -62,7 +62,7 @@ func checkEffectiveRoundTrip(t *testing.T, file string, k KubeScheduler) {
 	}
 	got, want := fmt.Sprintf("%+v", reread), fmt.Sprintf("%+v", k)
 	if got != want {
-		t.Errorf("%s: read again\n%s\nnot\n%s", file, got, want)
+		t.Errorf("%s: reread\n%s\nwant\n%s", file, got, want)
 	}
 }
 
@@ -79,19 +79,19 @@ func readValid(t *testing.T, name string) KubeScheduler {
 func TestCompiledProfiles(t *testing.T) {
 	k := readValid(t, "no-scoring")
 	if len(k.Profiles) != 2 || len(k.Profiles[0].Score) == 0 || len(k.Profiles[1].Score)+len(k.Profiles[1].PreScore) != 0 || k.Profiles[1].Name != "no-scoring-scheduler" {
-		t.Errorf("no-scoring: %+v", k.Profiles)
+		t.Errorf("no-scoring: profiles %+v, want a second one without scores", k.Profiles)
 	}
 	if k := readValid(t, "no-preemption"); k.Profiles[0].Preemption {
 		t.Error("preemption is enabled although DefaultPreemption is disabled")
 	}
 	if fit := readValid(t, "capacity-ratio").Profiles[0].Fit; fit.Strategy != framework.RequestedToCapacityRatio || len(fit.Shape) != 2 || len(fit.Resources) != 2 {
-		t.Errorf("capacity-ratio: %+v", fit)
+		t.Errorf("capacity-ratio: %+v, want the strategy RequestedToCapacityRatio with 2 points and 2 resources", fit)
 	}
 	k = readValid(t, "everything")
 	c := k.Profiles[0]
 	if c.VolumeBindTimeout != 30*time.Second || c.InterPod != (framework.InterPodArgs{HardPodAffinityWeight: 2, IgnorePreferredTermsOfExistingPods: true}) ||
 		!slices.Equal(c.Fit.IgnoredResources, []string{"example.com/foo"}) || len(c.Balanced) != 2 {
-		t.Errorf("everything: %+v", c)
+		t.Errorf("everything: profile %+v, want the arguments of the file", c)
 	}
 	want := KubeScheduler{InitialBackoff: 2 * time.Second, MaxBackoff: 20 * time.Second, DelayCacheUntilActive: true,
 		LeaderElection: LeaderElection{false, 30 * time.Second, 20 * time.Second, 5 * time.Second, "scheduling", "my-scheduler"},
@@ -105,11 +105,11 @@ func TestCompiledProfiles(t *testing.T) {
 func TestCompiledExtenders(t *testing.T) {
 	k := readValid(t, "topolvm")
 	if !slices.Equal(k.Profiles[0].Fit.IgnoredResources, []string{"topolvm.io/capacity"}) {
-		t.Errorf("NodeResourcesFit ignores %v", k.Profiles[0].Fit.IgnoredResources)
+		t.Errorf("NodeResourcesFit ignores %v, want topolvm.io/capacity", k.Profiles[0].Fit.IgnoredResources)
 	}
 	e := k.Extenders[0]
 	if e.Timeout != 5*time.Second || e.URL != "http://127.0.0.1:9251" || e.Filter != "predicate" || e.Weight != 1 {
-		t.Errorf("the extender is %+v", e)
+		t.Errorf("extender %+v, want the defaults and the fields of the file", e)
 	}
 	pod := func(resources ...model.Scalar) *model.Pod {
 		return &model.Pod{Spec: &model.PodSpec{Requests: model.Resources{Scalars: resources}}}
@@ -133,15 +133,15 @@ func TestCompiledExtenders(t *testing.T) {
 	}
 }
 
-// A plugin of the engine that kube-scheduler does not have needs no entry in this package.
+// TestRegisteredPluginsExcept checks that a plugin of the engine that kube-scheduler does not have is found.
 func TestRegisteredPluginsExcept(t *testing.T) {
-	known := slices.DeleteFunc(slices.Clone(schedulerPlugins), func(p schedulerPlugin) bool {
+	listed := slices.DeleteFunc(slices.Clone(schedulerPlugins), func(p schedulerPlugin) bool {
 		return p.name == "ImageLocality" || p.name == "NodePorts"
 	})
-	got := registeredPluginsExcept(known)
+	got := registeredPluginsExcept(listed)
 	for _, want := range []schedulerPlugin{{"NodePorts", "preFilter filter", 1}, {"ImageLocality", "preScore score", 1}} {
 		if !slices.Contains(got, want) {
-			t.Errorf("got %v, want %v among them", got, want)
+			t.Errorf("got %v, want %v in the list", got, want)
 		}
 	}
 }

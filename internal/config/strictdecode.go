@@ -16,32 +16,32 @@ import (
 )
 
 // decode decodes JSON into a pointer to a struct. It reports unknown fields and values of
-// the wrong type and skips them, so that the rest can be validated at the same time.
-func (f *diagnostics) decode(path string, js []byte, into any) {
+// the wrong type and skips them, so that all other values can be validated at the same time.
+func (d *diagnostics) decode(path string, js []byte, into any) {
 	var tree any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(js, &tree); err != nil {
-		f.errorf("%s%w", prefix(path, ": "), err)
+		d.errorf("%s%w", prefix(path, ": "), err)
 		return
 	}
-	tree, ok := f.prune(path, tree, reflect.TypeOf(into).Elem())
+	tree, ok := d.prune(path, tree, reflect.TypeOf(into).Elem())
 	if !ok {
 		return
 	}
-	clean, err := json.Marshal(tree)
+	pruned, err := json.Marshal(tree)
 	if err == nil {
-		err = kjson.UnmarshalCaseSensitivePreserveInts(clean, into)
+		err = kjson.UnmarshalCaseSensitivePreserveInts(pruned, into)
 	}
 	if err != nil {
-		f.errorf("%s%w", prefix(path, ": "), err)
+		d.errorf("%s%w", prefix(path, ": "), err)
 	}
 }
 
 // typeMeta reads apiVersion and kind.
-func (f *diagnostics) typeMeta(path string, js []byte) (head metav1.TypeMeta) {
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(js, &head); err != nil {
-		f.errorf("%s: %w", path, err)
+func (d *diagnostics) typeMeta(path string, js []byte) (meta metav1.TypeMeta) {
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(js, &meta); err != nil {
+		d.errorf("%s: %w", path, err)
 	}
-	return head
+	return meta
 }
 
 func prefix(path, separator string) string {
@@ -53,92 +53,92 @@ func prefix(path, separator string) string {
 
 // prune removes and reports what cannot be decoded into t. It returns false if the value
 // itself has the wrong type.
-func (f *diagnostics) prune(path string, v any, t reflect.Type) (any, bool) {
+func (d *diagnostics) prune(path string, v any, t reflect.Type) (any, bool) {
 	if v == nil {
 		return nil, true
 	}
 	if t.Kind() == reflect.Pointer {
-		return f.prune(path, v, t.Elem())
+		return d.prune(path, v, t.Elem())
 	}
 	switch t {
 	case reflect.TypeFor[metav1.Duration]():
-		return f.checkScalar(path, v, isDuration(v), "a duration such as 15s or 2m")
+		return d.checkScalar(path, v, isDuration(v), "a duration such as 15s or 2m")
 	case reflect.TypeFor[runtime.RawExtension]():
 		_, ok := v.(map[string]any)
-		return f.checkScalar(path, v, ok, "an object")
+		return d.checkScalar(path, v, ok, "an object")
 	case reflect.TypeFor[[]byte]():
 		s, ok := v.(string)
 		_, err := base64.StdEncoding.DecodeString(s)
-		return f.checkScalar(path, v, ok && err == nil, "base64")
+		return d.checkScalar(path, v, ok && err == nil, "base64")
 	}
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
-		return f.pruneUnmarshaler(path, v, t)
+		return d.pruneUnmarshaler(path, v, t)
 	}
 	switch t.Kind() {
 	case reflect.Struct:
-		return f.pruneObject(path, v, t)
+		return d.pruneObject(path, v, t)
 	case reflect.Slice:
-		return f.pruneList(path, v, t)
+		return d.pruneList(path, v, t)
 	case reflect.Map:
-		return f.pruneMap(path, v, t)
+		return d.pruneMap(path, v, t)
 	case reflect.String:
 		_, ok := v.(string)
-		return f.checkScalar(path, v, ok, "a string")
+		return d.checkScalar(path, v, ok, "a string")
 	case reflect.Bool:
 		_, ok := v.(bool)
-		return f.checkScalar(path, v, ok, "true or false")
+		return d.checkScalar(path, v, ok, "true or false")
 	case reflect.Float32, reflect.Float64:
-		return f.checkScalar(path, v, isNumber(v), "a number")
+		return d.checkScalar(path, v, isNumber(v), "a number")
 	}
 	n, ok := v.(int64)
 	if t.Kind() >= reflect.Uint && t.Kind() <= reflect.Uint64 {
-		return f.pruneUnsigned(path, v, t)
+		return d.pruneUnsigned(path, v, t)
 	}
-	return f.checkScalar(path, v, ok && (t.Kind() != reflect.Int32 || n == int64(int32(n))),
+	return d.checkScalar(path, v, ok && (t.Kind() != reflect.Int32 || n == int64(int32(n))),
 		fmt.Sprintf("a whole number of at most %d", map[bool]int64{true: math.MaxInt32, false: math.MaxInt64}[t.Kind() == reflect.Int32]))
 }
 
 // pruneUnsigned handles unsigned integers. A value above the range of int64 is skipped
 // without an error, because UnmarshalStrict decodes it.
-func (f *diagnostics) pruneUnsigned(path string, v any, t reflect.Type) (any, bool) {
+func (d *diagnostics) pruneUnsigned(path string, v any, t reflect.Type) (any, bool) {
 	switch n := v.(type) {
 	case int64:
 		if n < 0 {
-			return f.checkScalar(path, v, false, "0 or more")
+			return d.checkScalar(path, v, false, "0 or more")
 		}
 		maximum := uint64(math.MaxUint64) >> (64 - t.Bits())
-		return f.checkScalar(path, v, uint64(n) <= maximum, fmt.Sprintf("a whole number of at most %d", maximum))
+		return d.checkScalar(path, v, uint64(n) <= maximum, fmt.Sprintf("a whole number of at most %d", maximum))
 	case float64:
 		if t.Bits() == 64 && n >= 1<<63 && n < 1<<64 {
 			return nil, false
 		}
 	}
-	return f.checkScalar(path, v, false, fmt.Sprintf("a whole number from 0 to %d", uint64(math.MaxUint64)>>(64-t.Bits())))
+	return d.checkScalar(path, v, false, fmt.Sprintf("a whole number from 0 to %d", uint64(math.MaxUint64)>>(64-t.Bits())))
 }
 
 // pruneUnmarshaler handles types that implement json.Unmarshaler.
-func (f *diagnostics) pruneUnmarshaler(path string, v any, t reflect.Type) (any, bool) {
+func (d *diagnostics) pruneUnmarshaler(path string, v any, t reflect.Type) (any, bool) {
 	js, err := json.Marshal(v)
 	if err == nil {
 		err = json.Unmarshal(js, reflect.New(t).Interface())
 	}
-	return f.checkScalar(path, v, err == nil, fmt.Sprintf("a %s (%v)", t.Name(), err))
+	return d.checkScalar(path, v, err == nil, fmt.Sprintf("a %s (%v)", t.Name(), err))
 }
 
 // checkScalar returns v and reports an error if ok is false.
-func (f *diagnostics) checkScalar(path string, v any, ok bool, must string) (any, bool) {
+func (d *diagnostics) checkScalar(path string, v any, ok bool, requirement string) (any, bool) {
 	if !ok {
 		text, _ := json.Marshal(v)
-		f.errorf("%s: %s: must be %s", path, truncate(string(text)), must)
-		f.skipped = append(f.skipped, path)
+		d.errorf("%s: %s: must be %s", path, truncate(string(text)), requirement)
+		d.skipped = append(d.skipped, path)
 	}
 	return v, ok
 }
 
 func truncate(s string) string {
-	const most = 80
-	if len(s) > most {
-		return strings.ToValidUTF8(s[:most], "") + "..."
+	const limit = 80
+	if len(s) > limit {
+		return strings.ToValidUTF8(s[:limit], "") + "..."
 	}
 	return s
 }
@@ -157,21 +157,21 @@ func isNumber(v any) bool {
 	return false
 }
 
-func (f *diagnostics) pruneObject(path string, v any, t reflect.Type) (any, bool) {
+func (d *diagnostics) pruneObject(path string, v any, t reflect.Type) (any, bool) {
 	object, ok := v.(map[string]any)
 	if !ok {
-		return f.checkScalar(pathOrDocument(path), v, false, "an object")
+		return d.checkScalar(pathOrDocument(path), v, false, "an object")
 	}
 	fields := fieldsOf(t)
 	for _, name := range sortedKeys(object) {
-		at := prefix(path, ".") + name
-		field, known := fields[name]
-		if !known {
-			f.errorf("%s: unknown field; %s", at, suggest(name, sortedKeys(fields)))
+		fieldPath := prefix(path, ".") + name
+		field, found := fields[name]
+		if !found {
+			d.errorf("%s: unknown field; %s", fieldPath, suggest(name, sortedKeys(fields)))
 			delete(object, name)
 			continue
 		}
-		if object[name], ok = f.prune(at, object[name], field); !ok {
+		if object[name], ok = d.prune(fieldPath, object[name], field); !ok {
 			delete(object, name)
 		}
 	}
@@ -187,26 +187,26 @@ func pathOrDocument(path string) string {
 
 // pruneList replaces invalid elements by nil, so that the paths of the others stay
 // correct.
-func (f *diagnostics) pruneList(path string, v any, t reflect.Type) (any, bool) {
+func (d *diagnostics) pruneList(path string, v any, t reflect.Type) (any, bool) {
 	list, ok := v.([]any)
 	if !ok {
-		return f.checkScalar(path, v, false, "a list")
+		return d.checkScalar(path, v, false, "a list")
 	}
 	for i := range list {
-		if list[i], ok = f.prune(fmt.Sprintf("%s[%d]", path, i), list[i], t.Elem()); !ok {
+		if list[i], ok = d.prune(fmt.Sprintf("%s[%d]", path, i), list[i], t.Elem()); !ok {
 			list[i] = nil
 		}
 	}
 	return list, true
 }
 
-func (f *diagnostics) pruneMap(path string, v any, t reflect.Type) (any, bool) {
+func (d *diagnostics) pruneMap(path string, v any, t reflect.Type) (any, bool) {
 	object, ok := v.(map[string]any)
 	if !ok {
-		return f.checkScalar(path, v, false, "an object")
+		return d.checkScalar(path, v, false, "an object")
 	}
 	for _, name := range sortedKeys(object) {
-		if object[name], ok = f.prune(path+"."+name, object[name], t.Elem()); !ok {
+		if object[name], ok = d.prune(path+"."+name, object[name], t.Elem()); !ok {
 			delete(object, name)
 		}
 	}
@@ -270,14 +270,14 @@ func editDistance(a, b string) int {
 		row[j] = j
 	}
 	for i := range len(a) {
-		left := row[0]
+		diagonal := row[0]
 		row[0]++
 		for j := range len(b) {
-			cost := left
+			cost := diagonal
 			if a[i] != b[j] {
 				cost++
 			}
-			left, row[j+1] = row[j+1], min(cost, row[j]+1, row[j+1]+1)
+			diagonal, row[j+1] = row[j+1], min(cost, row[j]+1, row[j+1]+1)
 		}
 	}
 	return row[len(b)]

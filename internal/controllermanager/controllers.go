@@ -54,7 +54,7 @@ type controllerContext struct {
 	metadata    metadata.Interface
 	informers   informers.SharedInformerFactory // each controller starts it
 	ca          []byte                          // CA of the API server, for pods
-	avoid       *workload.AvoidHolds
+	avoidHolds  *workload.AvoidHolds
 	settings    settings.Settings
 	status      *StatusServer // exports metrics
 	env         runner.Environment
@@ -80,22 +80,22 @@ var Controllers = []controller{
 		return serviceaccount.Run(ctx, c.client, c.informers, c.ca, c.env, c.log)
 	}},
 	{"replicaset", func(ctx context.Context, c controllerContext) error {
-		return replicaset.Run(ctx, c.client, c.informers, c.avoid, c.env, c.log)
+		return replicaset.Run(ctx, c.client, c.informers, c.avoidHolds, c.env, c.log)
 	}},
 	{"replicationcontroller", func(ctx context.Context, c controllerContext) error {
-		return replicaset.RunControllers(ctx, c.client, c.informers, c.avoid, c.env, c.log)
+		return replicaset.RunControllers(ctx, c.client, c.informers, c.avoidHolds, c.env, c.log)
 	}},
 	{"deployment", func(ctx context.Context, c controllerContext) error {
 		return deployment.Run(ctx, c.client, c.informers, c.env, c.log)
 	}},
 	{"daemonset", func(ctx context.Context, c controllerContext) error {
-		return daemonset.Run(ctx, c.client, c.informers, c.avoid, c.env, c.log)
+		return daemonset.Run(ctx, c.client, c.informers, c.avoidHolds, c.env, c.log)
 	}},
 	{"statefulset", func(ctx context.Context, c controllerContext) error {
-		return statefulset.Run(ctx, c.client, c.informers, c.avoid, c.env, c.log)
+		return statefulset.Run(ctx, c.client, c.informers, c.avoidHolds, c.env, c.log)
 	}},
 	{"job", func(ctx context.Context, c controllerContext) error {
-		return job.Run(ctx, c.client, c.informers, c.avoid, c.status.Registry, c.env, c.log)
+		return job.Run(ctx, c.client, c.informers, c.avoidHolds, c.status.Registry, c.env, c.log)
 	}},
 	{"cronjob", func(ctx context.Context, c controllerContext) error {
 		return cronjob.Run(ctx, c.client, c.informers, c.status.Registry, c.env, c.log)
@@ -131,7 +131,7 @@ var Controllers = []controller{
 
 // Start starts the controllers, or only the named ones. ca is the CA that pods use to
 // verify the API server. status exports their metrics.
-func Start(p *rungroup.Group, config *rest.Config, ca []byte, set settings.Settings, status *StatusServer, names ...string) error {
+func Start(p *rungroup.Group, config *rest.Config, ca []byte, s settings.Settings, status *StatusServer, names ...string) error {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // the server limits requests
 	client, err := kubernetes.NewForConfig(config)
@@ -140,7 +140,7 @@ func Start(p *rungroup.Group, config *rest.Config, ca []byte, set settings.Setti
 	}
 	quietConfig := rest.CopyConfig(config) // namespace deletion lists deprecated kinds, too
 	quietConfig.WarningHandlerWithContext = rest.NoWarnings{}
-	objects, err := metadata.NewForConfig(quietConfig)
+	metadataClient, err := metadata.NewForConfig(quietConfig)
 	if err != nil {
 		return err
 	}
@@ -148,14 +148,14 @@ func Start(p *rungroup.Group, config *rest.Config, ca []byte, set settings.Setti
 	if err != nil {
 		return err
 	}
-	shared := controllerContext{config: config, client: client, quietClient: quietClient, metadata: objects, informers: informers.NewSharedInformerFactory(client, 0), ca: ca, avoid: workload.NewAvoidHolds(), settings: set, status: status, env: runner.Production(), log: klog.Background()}
+	shared := controllerContext{config: config, client: client, quietClient: quietClient, metadata: metadataClient, informers: informers.NewSharedInformerFactory(client, 0), ca: ca, avoidHolds: workload.NewAvoidHolds(), settings: s, status: status, env: runner.Production(), log: klog.Background()}
 	status.informers.Store(&shared.informers)
 	holds, err := v1alpha1.NewClient(config)
 	if err != nil {
 		return err
 	}
 	p.Start("holds", func(ctx context.Context) error {
-		return shared.avoid.Run(ctx, holds, client.Discovery(), shared.env, shared.log)
+		return shared.avoidHolds.Run(ctx, holds, client.Discovery(), shared.env, shared.log)
 	})
 	for _, c := range Controllers {
 		if len(names) == 0 || slices.Contains(names, c.Name) {
@@ -203,8 +203,8 @@ func (c *controllerContext) displacer(component string) *executor.Displacer {
 	return &executor.Displacer{
 		OnDisplaced: c.status.displacements.Count,
 		Client:      c.client, Now: c.env.Now, Component: component, Instance: component + "-" + host,
-		OnRecordLost: func(what string, err error) {
-			log.Error(err, "Failed to record a displacement", "what", what, "by", component)
+		OnRecordLost: func(kind string, err error) {
+			log.Error(err, "Failed to record a displacement", "kind", kind, "component", component)
 		},
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // convertAffinity converts the inter-pod affinity terms. A list with a malformed term is
-// dropped as a whole, as in kube-scheduler, and recorded as a fault.
+// dropped as a whole, as in kube-scheduler, and recorded as a parse error.
 func convertAffinity(s *model.PodSpec, pod *corev1.Pod) {
 	a := pod.Spec.Affinity
 	if a == nil {
@@ -48,7 +48,7 @@ func (c *affinityConverter) required(in []corev1.PodAffinityTerm) []model.PodAff
 	for i := range in {
 		t, err := podTerm(c.pod, &in[i])
 		if err != nil {
-			c.fault(i, err)
+			c.addParseError(i, err)
 			return nil
 		}
 		out = append(out, t)
@@ -61,7 +61,7 @@ func (c *affinityConverter) preferred(in []corev1.WeightedPodAffinityTerm) []mod
 	for i := range in {
 		t, err := podTerm(c.pod, &in[i].PodAffinityTerm)
 		if err != nil {
-			c.fault(i, err)
+			c.addParseError(i, err)
 			return nil
 		}
 		out = append(out, model.WeightedPodAffinityTerm{Weight: in[i].Weight, Term: t})
@@ -69,7 +69,7 @@ func (c *affinityConverter) preferred(in []corev1.WeightedPodAffinityTerm) []mod
 	return out
 }
 
-func (c *affinityConverter) fault(i int, err error) {
+func (c *affinityConverter) addParseError(i int, err error) {
 	c.spec.ParseErrors = append(c.spec.ParseErrors, model.ParseError{
 		Kind:    model.ParseErrorPodAffinity,
 		Path:    fmt.Sprintf("spec.affinity.%s[%d]", c.field, i),

@@ -13,50 +13,50 @@ import (
 )
 
 // Convert returns a pointer to the engine/model value of an object, or nil if scheduling does not read the kind.
-func (in *Converter) Convert(o runtime.Object) any {
+func (conv *Converter) Convert(o runtime.Object) any {
 	switch o := o.(type) {
 	case *corev1.Pod:
-		return in.Pod(o)
+		return conv.Pod(o)
 	case *corev1.Node:
-		return in.Node(o)
+		return conv.Node(o)
 	case *corev1.Namespace:
-		return in.Namespace(o)
+		return conv.Namespace(o)
 	case *corev1.Service:
-		return in.Service(o)
+		return conv.Service(o)
 	case *corev1.ReplicationController:
-		return in.ReplicationController(o)
+		return conv.ReplicationController(o)
 	case *appsv1.ReplicaSet:
-		return in.ReplicaSet(o)
+		return conv.ReplicaSet(o)
 	case *appsv1.StatefulSet:
-		return in.StatefulSet(o)
+		return conv.StatefulSet(o)
 	case *policyv1.PodDisruptionBudget:
-		return in.Budget(o)
+		return conv.Budget(o)
 	case *schedulingv1.PriorityClass:
-		return in.PriorityClass(o)
+		return conv.PriorityClass(o)
 	case *resourcev1.ResourceClaim:
-		return in.ResourceClaim(o)
+		return conv.ResourceClaim(o)
 	case *v1alpha1.Hold:
-		return in.Hold(o)
+		return conv.Hold(o)
 	}
-	return in.convertVolumeObject(o)
+	return conv.convertVolumeObject(o)
 }
 
-func (in *Converter) convertVolumeObject(o runtime.Object) any {
+func (conv *Converter) convertVolumeObject(o runtime.Object) any {
 	switch o := o.(type) {
 	case *corev1.PersistentVolume:
-		return in.PersistentVolume(o)
+		return conv.PersistentVolume(o)
 	case *corev1.PersistentVolumeClaim:
-		return in.PersistentVolumeClaim(o)
+		return conv.PersistentVolumeClaim(o)
 	case *storagev1.StorageClass:
-		return in.StorageClass(o)
+		return conv.StorageClass(o)
 	case *storagev1.CSINode:
-		return in.CSINode(o)
+		return conv.CSINode(o)
 	case *storagev1.CSIDriver:
-		return in.CSIDriver(o)
+		return conv.CSIDriver(o)
 	case *storagev1.CSIStorageCapacity:
-		return in.CSIStorageCapacity(o)
+		return conv.CSIStorageCapacity(o)
 	case *storagev1.VolumeAttachment:
-		return in.VolumeAttachment(o)
+		return conv.VolumeAttachment(o)
 	}
 	return nil
 }

@@ -26,18 +26,18 @@ func New() *Converter {
 }
 
 // Usage returns the number of shared specifications and labels, and their approximate memory.
-func (in *Converter) Usage() (entries, bytes int) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	specs, specBytes := in.specs.usage()
-	labels, labelBytes := in.labels.usage()
+func (conv *Converter) Usage() (entries, bytes int) {
+	conv.mu.Lock()
+	defer conv.mu.Unlock()
+	specs, specBytes := conv.specs.usage()
+	labels, labelBytes := conv.labels.usage()
 	return specs + labels, specBytes + labelBytes
 }
 
 // Pod converts a pod. Pods that are equal to placement, apart from labels, identity and state, share one Spec.
 // Equal labels are shared too. Callers must not change either.
-func (in *Converter) Pod(pod *corev1.Pod) *model.Pod {
-	spec, labels := in.intern(pod)
+func (conv *Converter) Pod(pod *corev1.Pod) *model.Pod {
+	spec, labels := conv.intern(pod)
 	p := &model.Pod{
 		Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID),
 		Labels:            labels,
@@ -76,17 +76,17 @@ func (in *Converter) Pod(pod *corev1.Pod) *model.Pod {
 }
 
 // intern returns the shared Spec and Labels of a pod.
-func (in *Converter) intern(pod *corev1.Pod) (*model.PodSpec, model.Labels) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.info.Spec = &pod.Spec
-	features := inferFeatures(&in.info)
-	in.info.Spec = nil
-	spec := in.specs.get(in.key.forPod(pod, features), func() *model.PodSpec { return convertPodSpec(pod, features) })
+func (conv *Converter) intern(pod *corev1.Pod) (*model.PodSpec, model.Labels) {
+	conv.mu.Lock()
+	defer conv.mu.Unlock()
+	conv.info.Spec = &pod.Spec
+	features := inferFeatures(&conv.info)
+	conv.info.Spec = nil
+	spec := conv.specs.get(conv.key.forPod(pod, features), func() *model.PodSpec { return convertPodSpec(pod, features) })
 	if len(pod.Labels) == 0 {
 		return spec, nil
 	}
-	return spec, in.labels.get(in.key.forLabels(pod.Labels), func() model.Labels { return model.LabelsOf(pod.Labels) })
+	return spec, conv.labels.get(conv.key.forLabels(pod.Labels), func() model.Labels { return model.LabelsOf(pod.Labels) })
 }
 
 func phase(p corev1.PodPhase) model.Phase {

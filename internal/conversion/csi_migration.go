@@ -37,7 +37,7 @@ func migratedVolume(plugin, handle string) model.CSIVolume {
 }
 
 // unspecifiedZone is the prefix of the handle of a disk whose project and zone are unknown. The
-// handle of a persistent volume has its zone if the volume is labelled with one.
+// handle of a persistent volume has its zone if the volume is labeled with one.
 const unspecifiedZone = "projects/UNSPECIFIED/zones/UNSPECIFIED/disks/"
 
 // translateInlineVolume returns the CSI volume of a pod's inline in-tree volume, or the zero value.
@@ -83,13 +83,13 @@ func migrate(out *model.PersistentVolume, v *corev1.PersistentVolume) {
 	}
 	out.Migrated = out.Affinity
 	// The translator accepts one source only.
-	single := &corev1.PersistentVolume{ObjectMeta: v.ObjectMeta, Spec: v.Spec}
-	single.Spec.PersistentVolumeSource = translatable(&v.Spec.PersistentVolumeSource)
+	volume := &corev1.PersistentVolume{ObjectMeta: v.ObjectMeta, Spec: v.Spec}
+	volume.Spec.PersistentVolumeSource = translatable(&v.Spec.PersistentVolumeSource)
 	translator := csitranslation.New()
-	if !translator.IsPVMigratable(single) {
+	if !translator.IsPVMigratable(volume) {
 		return
 	}
-	translated, err := translator.TranslateInTreePVToCSI(klog.Logger{}, single)
+	translated, err := translator.TranslateInTreePVToCSI(klog.Logger{}, volume)
 	if err != nil {
 		out.MigrationError = err.Error()
 		out.CSI.Driver, out.CSI.Handle = "", "" // volume limits do not count it

@@ -87,7 +87,7 @@ func DeploymentReplicaSet(rs *appsv1.ReplicaSet, current bool) workload.Set {
 	return out
 }
 
-// annotationNumber parses a non-negative number of at most so many bits, or returns -1.
+// annotationNumber parses a non-negative number of at most the given bits. It returns -1 for other text.
 func annotationNumber(s string, bits int) int64 {
 	n, err := strconv.ParseInt(s, 10, bits)
 	if err != nil || n < 0 {

@@ -68,13 +68,13 @@ func containers(statuses []corev1.ContainerStatus) (out []descheduling.Container
 }
 
 // DeschedulingPod converts a pod for descheduling.
-func (in *Converter) DeschedulingPod(pod *corev1.Pod) *descheduling.Pod {
-	return &descheduling.Pod{Pod: in.Pod(pod), Details: PodDetails(pod)}
+func (conv *Converter) DeschedulingPod(pod *corev1.Pod) *descheduling.Pod {
+	return &descheduling.Pod{Pod: conv.Pod(pod), Details: PodDetails(pod)}
 }
 
 // DeschedulingNode converts a node for descheduling, without its pods.
-func (in *Converter) DeschedulingNode(n *corev1.Node) *descheduling.Node {
-	out := &descheduling.Node{Node: in.Node(n)}
+func (conv *Converter) DeschedulingNode(n *corev1.Node) *descheduling.Node {
+	out := &descheduling.Node{Node: conv.Node(n)}
 	for i := range n.Status.Conditions {
 		if c := &n.Status.Conditions[i]; c.Type == corev1.NodeReady {
 			out.NotReady = c.Status != corev1.ConditionTrue

@@ -14,20 +14,20 @@ import (
 
 // DeschedulingSnapshot converts a list of objects to a snapshot for descheduling. It skips kinds that
 // descheduling does not read.
-func (in *Converter) DeschedulingSnapshot(objects []runtime.Object, now time.Time) *descheduling.Snapshot {
+func (conv *Converter) DeschedulingSnapshot(objects []runtime.Object, now time.Time) *descheduling.Snapshot {
 	s := &descheduling.Snapshot{Now: now, Namespaces: map[string]model.Labels{}, Priorities: map[string]int32{}, ClaimStorageClasses: map[string]string{}}
 	var nodes []*descheduling.Node
 	var pods []*descheduling.Pod
 	for _, o := range objects {
 		switch o := o.(type) {
 		case *corev1.Node:
-			nodes = append(nodes, in.DeschedulingNode(o))
+			nodes = append(nodes, conv.DeschedulingNode(o))
 		case *corev1.Pod:
-			pods = append(pods, in.DeschedulingPod(o))
+			pods = append(pods, conv.DeschedulingPod(o))
 		case *corev1.Namespace:
 			s.Namespaces[o.Name] = model.LabelsOf(o.Labels)
 		case *policyv1.PodDisruptionBudget:
-			s.Budgets = append(s.Budgets, in.Budget(o))
+			s.Budgets = append(s.Budgets, conv.Budget(o))
 		case *schedulingv1.PriorityClass:
 			s.Priorities[o.Name] = o.Value
 		case *corev1.PersistentVolumeClaim:

@@ -60,11 +60,12 @@ func TestFacts(t *testing.T) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 	if got := conversion.PodDetails(&corev1.Pod{}); !reflect.DeepEqual(got, &descheduling.PodDetails{}) {
-		t.Errorf("empty pod: %+v", got)
+		t.Errorf("empty pod: got %+v, want zero details", got)
 	}
 }
 
-// Nodes without conditions are ready, pods are sorted by node, and claims without a class are omitted.
+// TestDeschedulingSnapshot checks that nodes without conditions are ready, that pods are sorted by node, and that claims
+// without a class are omitted.
 func TestDeschedulingSnapshot(t *testing.T) {
 	pod := func(name, node string) *corev1.Pod {
 		p := &corev1.Pod{}

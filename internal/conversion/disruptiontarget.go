@@ -41,16 +41,16 @@ func ActiveDisruptionTarget(p *corev1.Pod) *corev1.PodCondition {
 // SetDisruptionTarget sets the DisruptionTarget condition of a pod unless it is True already. It reports whether it
 // changed the condition, and returns the previous condition or nil.
 func SetDisruptionTarget(p *corev1.Pod, c corev1.PodCondition) (changed bool, previous *corev1.PodCondition) {
-	have := DisruptionTarget(p)
+	existing := DisruptionTarget(p)
 	switch {
-	case have == nil:
+	case existing == nil:
 		p.Status.Conditions = append(p.Status.Conditions, c)
 		return true, nil
-	case have.Status == corev1.ConditionTrue:
+	case existing.Status == corev1.ConditionTrue:
 		return false, nil
 	}
-	previous = have.DeepCopy()
-	*have = c
+	previous = existing.DeepCopy()
+	*existing = c
 	return true, previous
 }
 

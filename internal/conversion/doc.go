@@ -1,7 +1,7 @@
 // Package conversion converts API objects into engine/model values. It does not convert back.
 //
 // Conversion is total: every object, even one that no API server would accept, becomes a model
-// value. A malformed field becomes a model.Fault with the path of the field and kube-scheduler's error
+// value. A malformed field becomes a model.ParseError with the path of the field and kube-scheduler's error
 // message, because kube-scheduler does not drop such pods.
 //
 // Pod specifications are interned. Every field of a pod that placement reads is written to a key

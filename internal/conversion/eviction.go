@@ -28,9 +28,9 @@ func nodeEviction(pod *corev1.Pod) *model.NodeEviction {
 	if !ok || s.Reason != "Evicted" {
 		return nil // it exceeded its own limit, which is unrelated to the node
 	}
-	what, _, _ := strings.Cut(resource, ".")
+	name, _, _ := strings.Cut(resource, ".")
 	p, ok := map[string]model.Pressure{"memory": model.MemoryPressure, "ephemeral-storage": model.DiskPressure,
-		"inodes": model.DiskPressure, "pids": model.PIDPressure}[what]
+		"inodes": model.DiskPressure, "pids": model.PIDPressure}[name]
 	if !ok {
 		return nil
 	}
@@ -75,7 +75,7 @@ func admissionRejection(pod *corev1.Pod, message string) *model.NodeEviction {
 }
 
 // Eviction returns why the pod's node evicted or rejected it, or nil.
-func (in *Converter) Eviction(pod *corev1.Pod) *model.NodeEviction { return nodeEviction(pod) }
+func (conv *Converter) Eviction(pod *corev1.Pod) *model.NodeEviction { return nodeEviction(pod) }
 
 func conditionPressure(t corev1.NodeConditionType) (model.Pressure, bool) {
 	switch t {

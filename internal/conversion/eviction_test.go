@@ -18,13 +18,13 @@ func TestEvictionPressure(t *testing.T) {
 		status corev1.PodStatus
 		want   *model.NodeEviction
 	}{
-		"memory":  {corev1.PodStatus{Message: "The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi. "}, &model.NodeEviction{Pressure: model.MemoryPressure, At: at.Time}},
-		"storage": {corev1.PodStatus{Message: "The node was low on resource: ephemeral-storage. "}, &model.NodeEviction{Pressure: model.DiskPressure, At: at.Time}},
-		"inodes":  {corev1.PodStatus{Message: "The node was low on resource: inodes. "}, &model.NodeEviction{Pressure: model.DiskPressure, At: at.Time}},
-		"pids":    {corev1.PodStatus{Message: "The node was low on resource: pids."}, &model.NodeEviction{Pressure: model.PIDPressure, At: at.Time}},
-		"the pod's own limit does not reject the node": {corev1.PodStatus{Message: "Pod ephemeral local storage usage exceeds the total limit of containers 1Gi. "}, nil},
-		"another reason": {corev1.PodStatus{Reason: "NodeAffinity", Message: "The node was low on resource: memory. "}, nil},
-		"a running pod":  {corev1.PodStatus{Phase: corev1.PodRunning, Message: "The node was low on resource: memory. "}, nil},
+		"memory":                        {corev1.PodStatus{Message: "The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi. "}, &model.NodeEviction{Pressure: model.MemoryPressure, At: at.Time}},
+		"storage":                       {corev1.PodStatus{Message: "The node was low on resource: ephemeral-storage. "}, &model.NodeEviction{Pressure: model.DiskPressure, At: at.Time}},
+		"inodes":                        {corev1.PodStatus{Message: "The node was low on resource: inodes. "}, &model.NodeEviction{Pressure: model.DiskPressure, At: at.Time}},
+		"pids":                          {corev1.PodStatus{Message: "The node was low on resource: pids."}, &model.NodeEviction{Pressure: model.PIDPressure, At: at.Time}},
+		"the pod exceeds its own limit": {corev1.PodStatus{Message: "Pod ephemeral local storage usage exceeds the total limit of containers 1Gi. "}, nil},
+		"another reason":                {corev1.PodStatus{Reason: "NodeAffinity", Message: "The node was low on resource: memory. "}, nil},
+		"a running pod":                 {corev1.PodStatus{Phase: corev1.PodRunning, Message: "The node was low on resource: memory. "}, nil},
 	} {
 		s := c.status
 		if s.Reason == "" {
@@ -36,11 +36,11 @@ func TestEvictionPressure(t *testing.T) {
 		s.Conditions = disrupted
 		got := New().Pod(&corev1.Pod{Status: s}).Evicted
 		if (got == nil) != (c.want == nil) || got != nil && (got.Pressure != c.want.Pressure || !got.At.Equal(c.want.At)) {
-			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
 		}
 	}
 	if p := (&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "The node was low on resource: memory. "}}); New().Pod(p).Evicted != nil {
-		t.Error("an eviction without time was accepted")
+		t.Error("got an eviction for a condition without a time, want none")
 	}
 }
 
@@ -64,7 +64,7 @@ func TestAdmissionRejection(t *testing.T) {
 			c.want.At = at.Time
 		}
 		if !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
 		}
 	}
 }
@@ -77,6 +77,6 @@ func TestNodePressures(t *testing.T) {
 	}}})
 	want := [model.NumPressures]model.PressureCondition{model.DiskPressure: {True: true, Written: at.Time}, model.PIDPressure: {Written: at.Time}}
 	if n.Pressures != want {
-		t.Errorf("%+v, want %+v", n.Pressures, want)
+		t.Errorf("got pressures %+v, want %+v", n.Pressures, want)
 	}
 }

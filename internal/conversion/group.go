@@ -19,27 +19,27 @@ import (
 )
 
 // Namespace converts a namespace.
-func (in *Converter) Namespace(n *corev1.Namespace) *model.Namespace {
+func (conv *Converter) Namespace(n *corev1.Namespace) *model.Namespace {
 	return &model.Namespace{Name: n.Name, Labels: model.LabelsOf(n.Labels)}
 }
 
 // Service converts a Service. A Service without selector has an empty group.
-func (in *Converter) Service(s *corev1.Service) *model.SpreadGroup {
+func (conv *Converter) Service(s *corev1.Service) *model.SpreadGroup {
 	return &model.SpreadGroup{Kind: "Service", Namespace: s.Namespace, Name: s.Name, Selector: selectorFromSet(s.Spec.Selector)}
 }
 
 // ReplicationController converts a ReplicationController.
-func (in *Converter) ReplicationController(r *corev1.ReplicationController) *model.SpreadGroup {
+func (conv *Converter) ReplicationController(r *corev1.ReplicationController) *model.SpreadGroup {
 	return &model.SpreadGroup{Kind: "ReplicationController", Namespace: r.Namespace, Name: r.Name, Selector: selectorFromSet(r.Spec.Selector)}
 }
 
 // ReplicaSet converts a ReplicaSet.
-func (in *Converter) ReplicaSet(r *appsv1.ReplicaSet) *model.SpreadGroup {
+func (conv *Converter) ReplicaSet(r *appsv1.ReplicaSet) *model.SpreadGroup {
 	return group("ReplicaSet", &r.ObjectMeta, r.Spec.Selector)
 }
 
 // StatefulSet converts a StatefulSet.
-func (in *Converter) StatefulSet(s *appsv1.StatefulSet) *model.SpreadGroup {
+func (conv *Converter) StatefulSet(s *appsv1.StatefulSet) *model.SpreadGroup {
 	return group("StatefulSet", &s.ObjectMeta, s.Spec.Selector)
 }
 
@@ -50,7 +50,7 @@ func group(kind string, m *metav1.ObjectMeta, sel *metav1.LabelSelector) *model.
 }
 
 // Budget converts a PodDisruptionBudget. A malformed selector selects nothing.
-func (in *Converter) Budget(b *policyv1.PodDisruptionBudget) *model.Budget {
+func (conv *Converter) Budget(b *policyv1.PodDisruptionBudget) *model.Budget {
 	out := &model.Budget{
 		Namespace: b.Namespace, Name: b.Name, UID: string(b.UID),
 		DisruptionsAllowed: b.Status.DisruptionsAllowed,
@@ -103,7 +103,7 @@ func parseAmount(v *intstr.IntOrString) (model.IntOrPercent, error) {
 }
 
 // PriorityClass converts a PriorityClass.
-func (in *Converter) PriorityClass(c *schedulingv1.PriorityClass) *model.PriorityClass {
+func (conv *Converter) PriorityClass(c *schedulingv1.PriorityClass) *model.PriorityClass {
 	return &model.PriorityClass{
 		Name: c.Name, Value: c.Value, GlobalDefault: c.GlobalDefault,
 		NeverPreempts: deref(c.PreemptionPolicy) == corev1.PreemptNever,
@@ -111,7 +111,7 @@ func (in *Converter) PriorityClass(c *schedulingv1.PriorityClass) *model.Priorit
 }
 
 // ResourceClaim converts a ResourceClaim.
-func (in *Converter) ResourceClaim(c *resourcev1.ResourceClaim) *model.ResourceClaim {
+func (conv *Converter) ResourceClaim(c *resourcev1.ResourceClaim) *model.ResourceClaim {
 	return &model.ResourceClaim{
 		Namespace: c.Namespace, Name: c.Name, UID: string(c.UID),
 		Owner: controllerOf(c.OwnerReferences), Deleting: c.DeletionTimestamp != nil,

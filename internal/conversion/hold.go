@@ -9,7 +9,7 @@ import (
 
 // Hold converts a Hold. A Reserve Hold gets a placeholder that reserves its room: a pod without a
 // scheduler profile, with the requests of the victim, nominated to the node.
-func (in *Converter) Hold(h *v1alpha1.Hold) *model.Hold {
+func (conv *Converter) Hold(h *v1alpha1.Hold) *model.Hold {
 	s := &h.Spec
 	out := &model.Hold{
 		Namespace: h.Namespace, Name: h.Name, Node: s.Node, Cause: s.Cause, Count: s.Count,

@@ -4,14 +4,14 @@ const (
 	// generationSize is the number of values per generation. Specifications in use are counted in
 	// hundreds; the bounds protect against pods that are all different.
 	generationSize = 8192
-	// generationBytes bounds a generation by the approximate memory of its keys and values. A value
-	// that is not kept is not shared.
+	// generationBytes bounds a generation by the approximate memory of its keys and values. Values that
+	// are no longer in the table are not shared.
 	generationBytes = 8 << 20
 	// entryBytes is the memory of an entry without its key and value.
 	entryBytes = 64
 )
 
-// internTable keeps one of equal values, by key. A full young generation becomes the old one, and
+// internTable stores one of several equal values, by key. A full young generation becomes the old one, and
 // a value that is found in the old generation moves to the young one.
 type internTable[V any] struct {
 	young, old           map[string]V

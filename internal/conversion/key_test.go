@@ -16,12 +16,12 @@ import (
 	"sigs.k8s.io/randfill"
 )
 
-// words are the random strings. They are few, so that they collide.
-var words = []string{"", "a", "b", "In", "Exists", "Always", "NoSchedule", "cpu", "memory", "example.com/gpu", "DoNotSchedule", "Gt", "7"}
+// randomStrings are the strings of random pods. They are few, so that they collide.
+var randomStrings = []string{"", "a", "b", "In", "Exists", "Always", "NoSchedule", "cpu", "memory", "example.com/gpu", "DoNotSchedule", "Gt", "7"}
 
 func filler(seed int64) *randfill.Filler {
 	return randfill.NewWithSeed(seed).NilChance(0.5).NumElements(0, 2).Funcs(
-		func(s *string, c randfill.Continue) { *s = words[c.Intn(len(words))] },
+		func(s *string, c randfill.Continue) { *s = randomStrings[c.Intn(len(randomStrings))] },
 		func(q *resource.Quantity, c randfill.Continue) {
 			*q = *resource.NewMilliQuantity(int64(c.Intn(5))*500, resource.DecimalSI)
 		},
@@ -31,7 +31,7 @@ func filler(seed int64) *randfill.Filler {
 	)
 }
 
-// Pods with equal keys must have equal specifications: after a random field is
+// TestKeyCoversConvertedFields checks that pods with equal keys have equal specifications: after a random field is
 // exchanged, either the keys differ or the specifications are equal.
 func TestKeyCoversConvertedFields(t *testing.T) {
 	iterations := 300
@@ -40,7 +40,7 @@ func TestKeyCoversConvertedFields(t *testing.T) {
 	}
 	random := rand.New(rand.NewSource(1))
 	f := filler(1)
-	in := New()
+	conv := New()
 	equal, different := 0, 0
 	for range iterations {
 		a, other := &corev1.Pod{}, &corev1.Pod{}
@@ -49,8 +49,8 @@ func TestKeyCoversConvertedFields(t *testing.T) {
 		for range 40 {
 			b := a.DeepCopy()
 			exchange(random, reflect.ValueOf(b).Elem(), reflect.ValueOf(other).Elem())
-			ka := string(in.key.forPod(a, inferFeatures(&nodedeclaredfeatures.PodInfo{Spec: &a.Spec})))
-			if kb := string(in.key.forPod(b, inferFeatures(&nodedeclaredfeatures.PodInfo{Spec: &b.Spec}))); ka != kb {
+			ka := string(conv.key.forPod(a, inferFeatures(&nodedeclaredfeatures.PodInfo{Spec: &a.Spec})))
+			if kb := string(conv.key.forPod(b, inferFeatures(&nodedeclaredfeatures.PodInfo{Spec: &b.Spec}))); ka != kb {
 				different++
 				continue
 			}
@@ -87,7 +87,7 @@ func exchange(random *rand.Rand, to, from reflect.Value) {
 	}
 }
 
-// Inferring each feature separately must give the same result as upstream's framework.
+// TestInferFeaturesMatchesUpstream checks that inferring each feature separately gives the result of upstream's framework.
 func TestInferFeaturesMatchesUpstream(t *testing.T) {
 	f := filler(3).NilChance(0.2)
 	framework := nodedeclaredfeatures.DefaultFramework
@@ -123,13 +123,13 @@ func TestInferFeaturesMatchesUpstream(t *testing.T) {
 
 func TestKeyDoesNotDependOnMapOrder(t *testing.T) {
 	f := filler(2).NilChance(0.1).NumElements(2, 4)
-	in := New()
+	conv := New()
 	for range 50 {
 		p := &corev1.Pod{}
 		f.Fill(p)
-		k := string(in.key.forPod(p, nil))
+		k := string(conv.key.forPod(p, nil))
 		for range 5 {
-			if string(in.key.forPod(p.DeepCopy(), nil)) != k {
+			if string(conv.key.forPod(p.DeepCopy(), nil)) != k {
 				t.Fatal("the key of a pod changed")
 			}
 		}
@@ -145,9 +145,9 @@ func FuzzPod(f *testing.F) {
 		if json.Unmarshal(text, p) != nil {
 			return
 		}
-		in := New()
-		first := in.Pod(p)
-		if again := in.Pod(p.DeepCopy()); again.Spec != first.Spec {
+		conv := New()
+		first := conv.Pod(p)
+		if second := conv.Pod(p.DeepCopy()); second.Spec != first.Spec {
 			t.Error("the same pod has two specifications")
 		}
 	})

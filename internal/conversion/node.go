@@ -9,7 +9,7 @@ import (
 )
 
 // Node converts a node. It omits taints with an unknown effect.
-func (in *Converter) Node(n *corev1.Node) *model.Node {
+func (conv *Converter) Node(n *corev1.Node) *model.Node {
 	out := &model.Node{
 		Name: n.Name, UID: string(n.UID),
 		Labels:          model.LabelsOf(n.Labels),
@@ -24,7 +24,7 @@ func (in *Converter) Node(n *corev1.Node) *model.Node {
 	slices.Sort(out.Features)
 	for i := range n.Spec.Taints {
 		t := &n.Spec.Taints[i]
-		if e, known := convertTaintEffect(t.Effect); known {
+		if e, ok := convertTaintEffect(t.Effect); ok {
 			out.Taints = append(out.Taints, model.Taint{Key: t.Key, Value: t.Value, Effect: e})
 		}
 	}

@@ -18,24 +18,24 @@ func convertNodeSelector(s *model.PodSpec, pod *corev1.Pod) {
 	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil {
 		return
 	}
-	required, preferred, faults := NodeAffinity(pod.Spec.Affinity.NodeAffinity)
+	required, preferred, parseErrs := NodeAffinity(pod.Spec.Affinity.NodeAffinity)
 	s.NodeSelector.HasRequired = required != nil
 	s.NodeSelector.Required = required
 	s.NodeSelector.Preferred = preferred
-	s.ParseErrors = append(s.ParseErrors, faults...)
+	s.ParseErrors = append(s.ParseErrors, parseErrs...)
 }
 
 // NodeAffinity converts the node affinity of a pod or of a profile's
 // addedAffinity. required is nil if none is given. A malformed required term
-// is kept and marked as broken. One malformed preferred term fails the whole attempt, so
-// all errors of preferred terms make a single fault.
-func NodeAffinity(a *corev1.NodeAffinity) (required []model.NodeSelectorTerm, preferred []model.PreferredSchedulingTerm, faults []model.ParseError) {
+// is kept and marked as malformed. One malformed preferred term fails the whole attempt, so
+// all errors of preferred terms make a single parse error.
+func NodeAffinity(a *corev1.NodeAffinity) (required []model.NodeSelectorTerm, preferred []model.PreferredSchedulingTerm, parseErrs []model.ParseError) {
 	if sel := a.RequiredDuringSchedulingIgnoredDuringExecution; sel != nil {
 		required = []model.NodeSelectorTerm{}
 		for i := range sel.NodeSelectorTerms {
 			term, err := nodeTerm(&sel.NodeSelectorTerms[i])
 			if err != nil {
-				faults = append(faults, model.ParseError{
+				parseErrs = append(parseErrs, model.ParseError{
 					Kind: model.ParseErrorRequiredNodeAffinity, Message: err.Error(),
 					Path: fmt.Sprintf("%srequiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[%d]", nodeAffinityPath, i),
 				})
@@ -45,10 +45,10 @@ func NodeAffinity(a *corev1.NodeAffinity) (required []model.NodeSelectorTerm, pr
 	}
 	terms := a.PreferredDuringSchedulingIgnoredDuringExecution
 	if len(terms) == 0 {
-		return required, nil, faults
+		return required, nil, parseErrs
 	}
 	if _, err := nodeaffinity.NewPreferredSchedulingTerms(terms); err != nil {
-		return required, nil, append(faults, model.ParseError{
+		return required, nil, append(parseErrs, model.ParseError{
 			Kind: model.ParseErrorPreferredNodeAffinity, Message: err.Error(),
 			Path: nodeAffinityPath + "preferredDuringSchedulingIgnoredDuringExecution",
 		})
@@ -61,10 +61,10 @@ func NodeAffinity(a *corev1.NodeAffinity) (required []model.NodeSelectorTerm, pr
 		term, _ := nodeTerm(t) // NewPreferredSchedulingTerms has validated all terms
 		preferred = append(preferred, model.PreferredSchedulingTerm{Weight: terms[i].Weight, Term: term})
 	}
-	return required, preferred, faults
+	return required, preferred, parseErrs
 }
 
-// nodeTerm converts one term. With an error the term is marked as broken but
+// nodeTerm converts one term. With an error the term is marked as malformed but
 // keeps its fields, which still narrow the search.
 func nodeTerm(t *corev1.NodeSelectorTerm) (model.NodeSelectorTerm, error) {
 	out := model.NodeSelectorTerm{Labels: nodeRequirements(t.MatchExpressions), Fields: nodeRequirements(t.MatchFields)}
@@ -82,9 +82,9 @@ var nodeOps = map[corev1.NodeSelectorOperator]model.Op{
 func nodeRequirements(in []corev1.NodeSelectorRequirement) []model.Requirement {
 	var out []model.Requirement
 	for i := range in {
-		op, known := nodeOps[in[i].Operator]
-		if !known {
-			continue // the term is broken
+		op, ok := nodeOps[in[i].Operator]
+		if !ok {
+			continue // the term is malformed
 		}
 		values := slices.Clone(in[i].Values)
 		slices.Sort(values)

@@ -90,9 +90,9 @@ func SimulatedUsage(pod *corev1.Pod) (out map[string]*usage.Script, err error) {
 		if !set {
 			continue
 		}
-		s, bad := usage.ParsePod(text)
-		if bad != nil {
-			err = bad
+		s, parseErr := usage.ParsePod(text)
+		if parseErr != nil {
+			err = parseErr
 			continue
 		}
 		out[name] = &s

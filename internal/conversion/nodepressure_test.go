@@ -19,7 +19,7 @@ func TestPressureQuantityFormat(t *testing.T) {
 		for _, f := range []resource.Format{resource.BinarySI, resource.DecimalSI, resource.DecimalExponent} {
 			q := *resource.NewQuantity(n, f)
 			if got := PressureQuantity(q).String(); got != q.String() {
-				t.Fatalf("%d as %s: %q, want %q", n, f, got, q.String())
+				t.Fatalf("%d as %s: got %q, want %q", n, f, got, q.String())
 			}
 		}
 	}

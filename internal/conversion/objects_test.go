@@ -11,20 +11,20 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// check decodes JSON, converts it and compares the result.
-func check[K, M any](t *testing.T, compile func(*K) *M, text string, want M) {
+// checkConversion decodes JSON, converts it and compares the result.
+func checkConversion[K, M any](t *testing.T, convert func(*K) *M, text string, want M) {
 	t.Helper()
 	o := new(K)
 	if err := json.Unmarshal([]byte(text), o); err != nil {
 		t.Fatal(err)
 	}
-	if got := compile(o); !reflect.DeepEqual(*got, want) {
+	if got := convert(o); !reflect.DeepEqual(*got, want) {
 		t.Errorf("%s\ngot  %+v\nwant %+v", text, *got, want)
 	}
 }
 
 func TestNode(t *testing.T) {
-	check(t, New().Node, `{"metadata":{"name":"n","labels":{"b":"2","a":"1"}},
+	checkConversion(t, New().Node, `{"metadata":{"name":"n","labels":{"b":"2","a":"1"}},
 		"spec":{"unschedulable":true,"taints":[{"key":"k","value":"v","effect":"NoExecute"},{"key":"odd","effect":"Never"}]},
 		"status":{"allocatable":{"cpu":"1500m","memory":"1Gi","pods":"7","example.com/gpu":"2","hugepages-2Mi":"4Mi","odd":"9"},
 			"images":[{"names":["a:1"],"sizeBytes":5}],"declaredFeatures":["Y","X"],"conditions":[{"type":"Ready","status":"True"}]}}`,
@@ -50,13 +50,13 @@ func TestPodState(t *testing.T) {
 		DisruptionReason: "PreemptionByScheduler", UnschedulableReason: "Unschedulable", Started: p.Started,
 	}
 	if !p.Started.Equal(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)) || !reflect.DeepEqual(*p, want) {
-		t.Errorf("got %+v", *p)
+		t.Errorf("got  %+v\nwant %+v", *p, want)
 	}
 }
 
 func TestPersistentVolume(t *testing.T) {
-	in := New()
-	check(t, in.PersistentVolume, `{"metadata":{"name":"v"},"spec":{"storageClassName":"c","capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],
+	conv := New()
+	checkConversion(t, conv.PersistentVolume, `{"metadata":{"name":"v"},"spec":{"storageClassName":"c","capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],
 		"volumeMode":"Block","csi":{"driver":"d","volumeHandle":"h"},"claimRef":{"namespace":"n","name":"c","uid":"u"},
 		"nodeAffinity":{"required":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"z","operator":"In","values":["b","a"]}]}]}}},"status":{"phase":"Bound"}}`,
 		model.PersistentVolume{
@@ -64,71 +64,71 @@ func TestPersistentVolume(t *testing.T) {
 			CSI: model.CSIVolume{Driver: "d", Handle: "h"}, Claim: model.ClaimRef{Namespace: "n", Name: "c", UID: "u"},
 			Affinity: &model.VolumeNodeAffinity{Terms: []model.NodeSelectorTerm{{Labels: []model.Requirement{{Key: "z", Op: model.In, Values: []string{"a", "b"}}}}}},
 		})
-	check(t, in.PersistentVolume, `{"spec":{"awsElasticBlockStore":{"volumeID":"aws://zone/vol-1"}}}`,
+	checkConversion(t, conv.PersistentVolume, `{"spec":{"awsElasticBlockStore":{"volumeID":"aws://zone/vol-1"}}}`,
 		model.PersistentVolume{CSI: model.CSIVolume{Driver: "ebs.csi.aws.com", Handle: "vol-1", InTree: "kubernetes.io/aws-ebs"}})
 }
 
 func TestClaimsAndDrivers(t *testing.T) {
-	in := New()
-	class, none := "beta", int64(0)
-	check(t, in.PersistentVolumeClaim, `{"metadata":{"name":"c","annotations":{"volume.beta.kubernetes.io/storage-class":"beta",
+	conv := New()
+	class, zero := "beta", int64(0)
+	checkConversion(t, conv.PersistentVolumeClaim, `{"metadata":{"name":"c","annotations":{"volume.beta.kubernetes.io/storage-class":"beta",
 		"pv.kubernetes.io/bind-completed":"yes","volume.kubernetes.io/selected-node":"n"}},
 		"spec":{"storageClassName":"new","volumeName":"v","accessModes":["ReadWriteOncePod","Odd"],"resources":{"requests":{"storage":"1.5"}},
 		"selector":{"matchExpressions":[{"key":"k","operator":"Near"}]}},"status":{"phase":"Lost"}}`,
 		model.PersistentVolumeClaim{Name: "c", Class: &class, VolumeName: "v", Bound: true, HasSelectedNode: true, SelectedNode: "n", Request: 2, Lost: true,
 			AccessModes: model.ReadWriteOncePod | model.UnknownMode, SelectorError: `"Near" is not a valid label selector operator`})
-	check(t, in.StorageClass, `{"metadata":{"name":"c"},"provisioner":"p","volumeBindingMode":"WaitForFirstConsumer",
+	checkConversion(t, conv.StorageClass, `{"metadata":{"name":"c"},"provisioner":"p","volumeBindingMode":"WaitForFirstConsumer",
 		"allowedTopologies":[{"matchLabelExpressions":[{"key":"z","values":["b","a"]}]}]}`,
 		model.StorageClass{Name: "c", Provisioner: "p", WaitForFirstConsumer: true,
 			Topologies: []model.NodeSelectorTerm{{Labels: []model.Requirement{{Key: "z", Op: model.In, Values: []string{"a", "b"}}}}}})
-	check(t, in.CSINode, `{"metadata":{"name":"n","annotations":{"storage.alpha.kubernetes.io/migrated-plugins":"kubernetes.io/gce-pd,kubernetes.io/aws-ebs"}},
+	checkConversion(t, conv.CSINode, `{"metadata":{"name":"n","annotations":{"storage.alpha.kubernetes.io/migrated-plugins":"kubernetes.io/gce-pd,kubernetes.io/aws-ebs"}},
 		"spec":{"drivers":[{"name":"a","nodeID":"1","allocatable":{"count":3}},{"name":"b","nodeID":"2"}]}}`,
 		model.CSINode{Name: "n", Migrated: []string{"kubernetes.io/aws-ebs", "kubernetes.io/gce-pd"},
 			Drivers: []model.CSINodeDriver{{Name: "a", NodeID: "1", Limit: 3}, {Name: "b", NodeID: "2", Limit: -1}}})
-	check(t, in.CSIStorageCapacity, `{"metadata":{"name":"c"},"storageClassName":"s","capacity":"0","nodeTopology":{}}`,
-		model.CSIStorageCapacity{Name: "c", Class: "s", Capacity: &none, Topology: &model.Selector{}})
-	check(t, in.VolumeAttachment, `{"metadata":{"name":"a"},"spec":{"attacher":"d","nodeName":"n","source":{"persistentVolumeName":"v"}}}`,
+	checkConversion(t, conv.CSIStorageCapacity, `{"metadata":{"name":"c"},"storageClassName":"s","capacity":"0","nodeTopology":{}}`,
+		model.CSIStorageCapacity{Name: "c", Class: "s", Capacity: &zero, Topology: &model.Selector{}})
+	checkConversion(t, conv.VolumeAttachment, `{"metadata":{"name":"a"},"spec":{"attacher":"d","nodeName":"n","source":{"persistentVolumeName":"v"}}}`,
 		model.VolumeAttachment{Name: "a", Attacher: "d", Node: "n", Volume: "v"})
 }
 
 func TestGroupSelectors(t *testing.T) {
-	in := New()
-	check(t, in.Service, `{"metadata":{"name":"s"}}`, model.SpreadGroup{Kind: "Service", Name: "s"})
-	check(t, in.Service, `{"metadata":{"name":"s"},"spec":{"selector":{"a":"1"}}}`, model.SpreadGroup{Kind: "Service", Name: "s",
+	conv := New()
+	checkConversion(t, conv.Service, `{"metadata":{"name":"s"}}`, model.SpreadGroup{Kind: "Service", Name: "s"})
+	checkConversion(t, conv.Service, `{"metadata":{"name":"s"},"spec":{"selector":{"a":"1"}}}`, model.SpreadGroup{Kind: "Service", Name: "s",
 		Selector: &model.Selector{Requirements: []model.Requirement{{Key: "a", Op: model.In, Values: []string{"1"}}}}})
-	check(t, in.Budget, `{"metadata":{"name":"b"},"spec":{"selector":{}},"status":{"disruptionsAllowed":1,"disruptedPods":{"y":null,"x":null}}}`,
+	checkConversion(t, conv.Budget, `{"metadata":{"name":"b"},"spec":{"selector":{}},"status":{"disruptionsAllowed":1,"disruptedPods":{"y":null,"x":null}}}`,
 		model.Budget{Name: "b", Selector: &model.Selector{}, DisruptionsAllowed: 1, Disrupted: []string{"x", "y"}, DisruptedAt: make([]time.Time, 2)})
 }
 
 func TestBudgetAmounts(t *testing.T) {
-	in := New()
-	check(t, in.Budget, `{"spec":{"minAvailable":2,"unhealthyPodEvictionPolicy":"AlwaysAllow"},"status":{"conditions":[{"type":"DisruptionAllowed","status":"False","reason":"SyncFailed","message":"why"}]}}`,
+	conv := New()
+	checkConversion(t, conv.Budget, `{"spec":{"minAvailable":2,"unhealthyPodEvictionPolicy":"AlwaysAllow"},"status":{"conditions":[{"type":"DisruptionAllowed","status":"False","reason":"SyncFailed","message":"why"}]}}`,
 		model.Budget{MinAvailable: model.IntOrPercent{Set: true, Value: 2}, AlwaysAllowUnhealthy: true, SyncError: "why"})
-	check(t, in.Budget, `{"spec":{"maxUnavailable":"30%","unhealthyPodEvictionPolicy":"IfHealthyBudget"}}`,
+	checkConversion(t, conv.Budget, `{"spec":{"maxUnavailable":"30%","unhealthyPodEvictionPolicy":"IfHealthyBudget"}}`,
 		model.Budget{MaxUnavailable: model.IntOrPercent{Set: true, Percent: true, Value: 30}})
-	check(t, in.Budget, `{"spec":{"maxUnavailable":"thirty"}}`,
+	checkConversion(t, conv.Budget, `{"spec":{"maxUnavailable":"thirty"}}`,
 		model.Budget{SpecError: `spec.maxUnavailable: "thirty" is neither a number nor a percentage such as 30%`})
 }
 
 func TestMigratedVolumeAffinity(t *testing.T) {
-	in := New()
+	conv := New()
 	translated := func(zone string) *model.PersistentVolume {
 		v := &corev1.PersistentVolume{}
 		v.Labels = map[string]string{corev1.LabelTopologyZone: zone}
 		v.Spec.GCEPersistentDisk = &corev1.GCEPersistentDiskVolumeSource{PDName: "g"}
-		return in.PersistentVolume(v)
+		return conv.PersistentVolume(v)
 	}
 	v := translated("z1")
 	want := model.Requirement{Key: "topology.gke.io/zone", Op: model.In, Values: []string{"z1"}}
 	if v.Affinity != nil || v.Migrated == nil || len(v.Migrated.Terms) != 1 || !reflect.DeepEqual(v.Migrated.Terms[0].Labels, []model.Requirement{want}) {
-		t.Errorf("migrated to %+v", v.Migrated)
+		t.Errorf("migrated to %+v, want %v", v.Migrated, want)
 	}
 	if v.CSI.Handle != "projects/UNSPECIFIED/zones/z1/disks/g" {
-		t.Errorf("handle is %q", v.CSI.Handle)
+		t.Errorf("handle %q, want one in zone z1", v.CSI.Handle)
 	}
-	const fault = "failed to get region from zones: zone in unexpected format, expected: {locale}-{region}-{zone}, got: z1"
-	if v := translated("z1__z2"); v.MigrationError != fault {
-		t.Errorf("fault is %q, want %q", v.MigrationError, fault)
+	const migrationError = "failed to get region from zones: zone in unexpected format, expected: {locale}-{region}-{zone}, got: z1"
+	if v := translated("z1__z2"); v.MigrationError != migrationError {
+		t.Errorf("migration error %q, want %q", v.MigrationError, migrationError)
 	}
 }
 
@@ -142,6 +142,6 @@ func TestPodVolumes(t *testing.T) {
 		Images: []string{"r:latest"},
 	}
 	if !reflect.DeepEqual(s.Claims, want.Claims) || !reflect.DeepEqual(s.Disks, want.Disks) || !reflect.DeepEqual(s.Inline, want.Inline) || !reflect.DeepEqual(s.Images, want.Images) {
-		t.Errorf("got %+v", s)
+		t.Errorf("got  %+v\nwant %+v", s, want)
 	}
 }

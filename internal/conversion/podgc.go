@@ -20,8 +20,8 @@ func PodGCPod(p *corev1.Pod) podgc.Pod {
 		out.Ended = p.Status.StartTime.Time
 	}
 	for i := range p.Status.Conditions {
-		if at := p.Status.Conditions[i].LastTransitionTime.Time; at.After(out.Ended) {
-			out.Ended = at
+		if transition := p.Status.Conditions[i].LastTransitionTime.Time; transition.After(out.Ended) {
+			out.Ended = transition
 		}
 	}
 	return out

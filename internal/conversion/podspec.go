@@ -99,10 +99,10 @@ func convertTolerations(in []corev1.Toleration) []model.Toleration {
 	for i := range in {
 		t := &in[i]
 		out[i] = model.Toleration{Key: t.Key, Value: t.Value, Seconds: t.TolerationSeconds}
-		var known bool
-		out[i].Effect, known = convertTaintEffect(t.Effect)
+		var ok bool
+		out[i].Effect, ok = convertTaintEffect(t.Effect)
 		switch op := t.Operator; {
-		case !known && t.Effect != "":
+		case !ok && t.Effect != "":
 			out[i].Op = model.TolInvalid
 		case op == "" || op == corev1.TolerationOpEqual:
 			out[i].Op = model.TolEqual
@@ -134,7 +134,7 @@ func convertTaintEffect(e corev1.TaintEffect) (model.Effect, bool) {
 // kubeVersion is the Kubernetes version whose node feature requirements apply.
 var kubeVersion = version.MustParseSemantic("v1.37.2")
 
-// schedulingFeatures are the features that a pod can require of its node, sorted by name. The upstream framework
+// schedulingFeatures are the features that a pod can require of its node, by name. The upstream framework
 // returns the same result but allocates a set per pod.
 var schedulingFeatures = activeFeatures()
 

@@ -4,7 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// QoS returns the QoS class of a pod: the one in its status, which the API server sets at creation, or else the
+// QoS returns the QoS class of a pod: the one in its status, which the API server sets at creation, else the
 // class that follows from its requests and limits.
 func QoS(pod *corev1.Pod) corev1.PodQOSClass {
 	if pod.Status.QOSClass != "" {
@@ -20,18 +20,18 @@ func QoS(pod *corev1.Pod) corev1.PodQOSClass {
 			}
 		}
 	}
-	none, all := true, true
+	bestEffort, guaranteed := true, true
 	for _, r := range resources {
 		for _, name := range [...]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 			request, limit := r.Requests[name], r.Limits[name]
-			none = none && request.IsZero() && limit.IsZero()
-			all = all && !limit.IsZero() && (request.IsZero() || request.Cmp(limit) == 0)
+			bestEffort = bestEffort && request.IsZero() && limit.IsZero()
+			guaranteed = guaranteed && !limit.IsZero() && (request.IsZero() || request.Cmp(limit) == 0)
 		}
 	}
 	switch {
-	case none:
+	case bestEffort:
 		return corev1.PodQOSBestEffort
-	case all:
+	case guaranteed:
 		return corev1.PodQOSGuaranteed
 	}
 	return corev1.PodQOSBurstable

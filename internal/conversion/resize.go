@@ -49,9 +49,8 @@ func effectiveContainers(pod *corev1.Pod, list []corev1.Container, resizable fun
 	return out
 }
 
-// resizeStatus returns the status of a container whose resources differ from the
-// specification, or nil. Most running containers have a status
-// with the same resources.
+// resizeStatus returns the status of a container whose resources differ from the specification, or
+// nil. Most running containers have a status with the same resources.
 func resizeStatus(pod *corev1.Pod, c *corev1.Container, infeasible bool) *corev1.ContainerStatus {
 	if pod.Spec.NodeName == "" {
 		return nil
@@ -77,7 +76,7 @@ func maxResources(desired, actual, allocated corev1.ResourceList, infeasible boo
 	}
 	for _, list := range lists {
 		for name, q := range list {
-			if old, ok := out[name]; !ok || q.Cmp(old) > 0 {
+			if largest, ok := out[name]; !ok || q.Cmp(largest) > 0 {
 				out[name] = q
 			}
 		}

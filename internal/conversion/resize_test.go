@@ -44,8 +44,8 @@ func TestResourceClaims(t *testing.T) {
 	const spec = `{"spec":{"resourceClaims":[{"name":"a","resourceClaimTemplateName":"t"}]},"status":{`
 	for status, want := range map[string]string{
 		``: "no claim",
-		`"resourceClaimStatuses":[{"name":"a","resourceClaimName":"made"}]`: "made",
-		`"resourceClaimStatuses":[{"name":"a"}]`:                            "not needed",
+		`"resourceClaimStatuses":[{"name":"a","resourceClaimName":"generated"}]`: "generated",
+		`"resourceClaimStatuses":[{"name":"a"}]`:                                 "not needed",
 	} {
 		got := "not needed"
 		if claims := New().Pod(pod(t, spec+status+`}}`)).Spec.ResourceClaims; len(claims) > 0 {
@@ -66,14 +66,14 @@ func TestSnapshotDropsNominationsOfOtherSchedulers(t *testing.T) {
 	}{
 		{``, 1},
 		{`"schedulerName":"second",`, 1},
-		{`"schedulerName":"foreign",`, 0},
+		{`"schedulerName":"other",`, 0},
 		{`"schedulingGates":[{"name":"g"}],`, 0},
 	} {
 		p := pod(t, `{"metadata":{"name":"p","uid":"u"},"spec":{`+tt.extra+`"containers":[]},"status":{"nominatedNodeName":"n"}}`)
 		s, pods, _ := New().Snapshot([]runtime.Object{&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, p}, "default-scheduler", "second")
 		id, _ := s.NodeID("n")
 		if got := len(s.Nominated(id)); got != tt.want || len(pods) != 1 {
-			t.Errorf("%s: %d nominated, want %d", tt.extra, got, tt.want)
+			t.Errorf("%s: got %d nominated and %d pods, want %d nominated and 1 pod", tt.extra, got, len(pods), tt.want)
 		}
 	}
 }

@@ -19,67 +19,67 @@ import (
 // Snapshot converts a list of objects to a cluster state and returns all of its pods in the order of the list. It
 // drops the nominations of pods of other schedulers. It skips kinds that scheduling does not read; ignored is their
 // number.
-func (in *Converter) Snapshot(objects []runtime.Object, schedulers ...string) (s *cluster.State, pods []*model.Pod, ignored int) {
+func (conv *Converter) Snapshot(objects []runtime.Object, schedulers ...string) (s *cluster.State, pods []*model.Pod, ignored int) {
 	s = cluster.New()
 	for _, o := range objects {
 		if p, ok := o.(*corev1.Pod); ok {
-			m := in.Pod(p)
+			m := conv.Pod(p)
 			if !slices.Contains(schedulers, m.Spec.SchedulerName) {
 				m = m.WithoutNomination()
 			}
 			pods = append(pods, m)
 			s.UpsertPod(m)
-		} else if !in.upsert(s, o) && !in.upsertVolumeObject(s, o) {
+		} else if !conv.upsert(s, o) && !conv.upsertVolumeObject(s, o) {
 			ignored++
 		}
 	}
 	return s, pods, ignored
 }
 
-func (in *Converter) upsert(s *cluster.State, o runtime.Object) bool {
+func (conv *Converter) upsert(s *cluster.State, o runtime.Object) bool {
 	switch o := o.(type) {
 	case *corev1.Node:
-		s.UpsertNode(in.Node(o))
+		s.UpsertNode(conv.Node(o))
 	case *corev1.Namespace:
-		s.UpsertNamespace(*in.Namespace(o))
+		s.UpsertNamespace(*conv.Namespace(o))
 	case *corev1.Service:
-		s.UpsertSpreadGroup(*in.Service(o))
+		s.UpsertSpreadGroup(*conv.Service(o))
 	case *corev1.ReplicationController:
-		s.UpsertSpreadGroup(*in.ReplicationController(o))
+		s.UpsertSpreadGroup(*conv.ReplicationController(o))
 	case *appsv1.ReplicaSet:
-		s.UpsertSpreadGroup(*in.ReplicaSet(o))
+		s.UpsertSpreadGroup(*conv.ReplicaSet(o))
 	case *appsv1.StatefulSet:
-		s.UpsertSpreadGroup(*in.StatefulSet(o))
+		s.UpsertSpreadGroup(*conv.StatefulSet(o))
 	case *policyv1.PodDisruptionBudget:
-		s.UpsertBudget(in.Budget(o))
+		s.UpsertBudget(conv.Budget(o))
 	case *schedulingv1.PriorityClass:
-		s.UpsertPriorityClass(in.PriorityClass(o))
+		s.UpsertPriorityClass(conv.PriorityClass(o))
 	case *v1alpha1.Hold:
-		s.UpsertHold(in.Hold(o))
+		s.UpsertHold(conv.Hold(o))
 	case *resourcev1.ResourceClaim:
-		s.UpsertResourceClaim(in.ResourceClaim(o))
+		s.UpsertResourceClaim(conv.ResourceClaim(o))
 	default:
 		return false
 	}
 	return true
 }
 
-func (in *Converter) upsertVolumeObject(s *cluster.State, o runtime.Object) bool {
+func (conv *Converter) upsertVolumeObject(s *cluster.State, o runtime.Object) bool {
 	switch o := o.(type) {
 	case *corev1.PersistentVolume:
-		s.UpsertPV(in.PersistentVolume(o))
+		s.UpsertPV(conv.PersistentVolume(o))
 	case *corev1.PersistentVolumeClaim:
-		s.UpsertPVC(in.PersistentVolumeClaim(o))
+		s.UpsertPVC(conv.PersistentVolumeClaim(o))
 	case *storagev1.StorageClass:
-		s.UpsertStorageClass(in.StorageClass(o))
+		s.UpsertStorageClass(conv.StorageClass(o))
 	case *storagev1.CSINode:
-		s.UpsertCSINode(in.CSINode(o))
+		s.UpsertCSINode(conv.CSINode(o))
 	case *storagev1.CSIDriver:
-		s.UpsertCSIDriver(in.CSIDriver(o))
+		s.UpsertCSIDriver(conv.CSIDriver(o))
 	case *storagev1.CSIStorageCapacity:
-		s.UpsertCSIStorageCapacity(in.CSIStorageCapacity(o))
+		s.UpsertCSIStorageCapacity(conv.CSIStorageCapacity(o))
 	case *storagev1.VolumeAttachment:
-		s.UpsertVolumeAttachment(in.VolumeAttachment(o))
+		s.UpsertVolumeAttachment(conv.VolumeAttachment(o))
 	default:
 		return false
 	}

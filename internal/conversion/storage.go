@@ -13,7 +13,7 @@ import (
 )
 
 // PersistentVolume converts a volume.
-func (in *Converter) PersistentVolume(v *corev1.PersistentVolume) *model.PersistentVolume {
+func (conv *Converter) PersistentVolume(v *corev1.PersistentVolume) *model.PersistentVolume {
 	out := &model.PersistentVolume{
 		Name: v.Name, Labels: model.LabelsOf(v.Labels),
 		Class:       volume.GetPersistentVolumeClass(v),
@@ -48,7 +48,7 @@ func volumeAffinity(v *corev1.PersistentVolume) *model.VolumeNodeAffinity {
 // volumeTerm converts a term of a volume's node affinity. kube-scheduler checks
 // only labels there; fields always match.
 func volumeTerm(t *corev1.NodeSelectorTerm) model.NodeSelectorTerm {
-	out, _ := nodeTerm(t) // a broken term matches nothing
+	out, _ := nodeTerm(t) // a malformed term matches nothing
 	if len(out.Labels) == 0 && len(out.Fields) > 0 {
 		out.Labels = []model.Requirement{{Op: model.DoesNotExist}} // no label has an empty key
 	}
@@ -57,7 +57,7 @@ func volumeTerm(t *corev1.NodeSelectorTerm) model.NodeSelectorTerm {
 }
 
 // PersistentVolumeClaim converts a claim.
-func (in *Converter) PersistentVolumeClaim(c *corev1.PersistentVolumeClaim) *model.PersistentVolumeClaim {
+func (conv *Converter) PersistentVolumeClaim(c *corev1.PersistentVolumeClaim) *model.PersistentVolumeClaim {
 	out := &model.PersistentVolumeClaim{
 		Namespace: c.Namespace, Name: c.Name, UID: string(c.UID), Labels: model.LabelsOf(c.Labels),
 		VolumeName:  c.Spec.VolumeName,
@@ -82,7 +82,7 @@ func (in *Converter) PersistentVolumeClaim(c *corev1.PersistentVolumeClaim) *mod
 }
 
 // StorageClass converts a storage class.
-func (in *Converter) StorageClass(c *storagev1.StorageClass) *model.StorageClass {
+func (conv *Converter) StorageClass(c *storagev1.StorageClass) *model.StorageClass {
 	out := &model.StorageClass{
 		Name: c.Name, Provisioner: c.Provisioner,
 		WaitForFirstConsumer: deref(c.VolumeBindingMode) == storagev1.VolumeBindingWaitForFirstConsumer,
@@ -100,7 +100,7 @@ func (in *Converter) StorageClass(c *storagev1.StorageClass) *model.StorageClass
 }
 
 // CSINode converts the drivers of a node.
-func (in *Converter) CSINode(n *storagev1.CSINode) *model.CSINode {
+func (conv *Converter) CSINode(n *storagev1.CSINode) *model.CSINode {
 	out := &model.CSINode{Name: n.Name}
 	for i := range n.Spec.Drivers {
 		d := &n.Spec.Drivers[i]
@@ -118,7 +118,7 @@ func (in *Converter) CSINode(n *storagev1.CSINode) *model.CSINode {
 }
 
 // CSIDriver converts a CSI driver.
-func (in *Converter) CSIDriver(d *storagev1.CSIDriver) *model.CSIDriver {
+func (conv *Converter) CSIDriver(d *storagev1.CSIDriver) *model.CSIDriver {
 	return &model.CSIDriver{
 		Name: d.Name, StorageCapacity: deref(d.Spec.StorageCapacity),
 		PreventPodSchedulingIfMissing: deref(d.Spec.PreventPodSchedulingIfMissing),
@@ -126,7 +126,7 @@ func (in *Converter) CSIDriver(d *storagev1.CSIDriver) *model.CSIDriver {
 }
 
 // CSIStorageCapacity converts a storage capacity. A malformed topology matches no node.
-func (in *Converter) CSIStorageCapacity(c *storagev1.CSIStorageCapacity) *model.CSIStorageCapacity {
+func (conv *Converter) CSIStorageCapacity(c *storagev1.CSIStorageCapacity) *model.CSIStorageCapacity {
 	out := &model.CSIStorageCapacity{
 		Namespace: c.Namespace, Name: c.Name, Class: c.StorageClassName,
 		Capacity: quantityBytes(c.Capacity), MaxSize: quantityBytes(c.MaximumVolumeSize),
@@ -136,7 +136,7 @@ func (in *Converter) CSIStorageCapacity(c *storagev1.CSIStorageCapacity) *model.
 }
 
 // VolumeAttachment converts a volume attachment.
-func (in *Converter) VolumeAttachment(a *storagev1.VolumeAttachment) *model.VolumeAttachment {
+func (conv *Converter) VolumeAttachment(a *storagev1.VolumeAttachment) *model.VolumeAttachment {
 	return &model.VolumeAttachment{
 		Name: a.Name, Attacher: a.Spec.Attacher, Node: a.Spec.NodeName, Volume: deref(a.Spec.Source.PersistentVolumeName),
 	}

@@ -13,8 +13,8 @@ func TimedTaints(n *corev1.Node) []model.TimedTaint {
 	var out []model.TimedTaint
 	for i := range n.Spec.Taints {
 		t := &n.Spec.Taints[i]
-		e, known := convertTaintEffect(t.Effect)
-		if !known {
+		e, ok := convertTaintEffect(t.Effect)
+		if !ok {
 			continue
 		}
 		timed := model.TimedTaint{Taint: model.Taint{Key: t.Key, Value: t.Value, Effect: e}}

@@ -6,33 +6,33 @@ import (
 	"sigs.k8s.io/randfill"
 )
 
-// Conversion must not panic for any field values.
+// TestConversionIsTotal checks that conversion does not panic for any field values.
 func TestConversionIsTotal(t *testing.T) {
-	in := New()
+	conv := New()
 	f := filler(3).NilChance(0.2)
 	for range 200 {
-		filled(f, in.Pod)
-		filled(f, in.Node)
-		filled(f, in.PersistentVolume)
-		filled(f, in.PersistentVolumeClaim)
-		filled(f, in.StorageClass)
-		filled(f, in.CSINode)
-		filled(f, in.CSIDriver)
-		filled(f, in.CSIStorageCapacity)
-		filled(f, in.VolumeAttachment)
-		filled(f, in.Namespace)
-		filled(f, in.Service)
-		filled(f, in.ReplicationController)
-		filled(f, in.ReplicaSet)
-		filled(f, in.StatefulSet)
-		filled(f, in.Budget)
-		filled(f, in.PriorityClass)
-		filled(f, in.ResourceClaim)
+		convertRandom(f, conv.Pod)
+		convertRandom(f, conv.Node)
+		convertRandom(f, conv.PersistentVolume)
+		convertRandom(f, conv.PersistentVolumeClaim)
+		convertRandom(f, conv.StorageClass)
+		convertRandom(f, conv.CSINode)
+		convertRandom(f, conv.CSIDriver)
+		convertRandom(f, conv.CSIStorageCapacity)
+		convertRandom(f, conv.VolumeAttachment)
+		convertRandom(f, conv.Namespace)
+		convertRandom(f, conv.Service)
+		convertRandom(f, conv.ReplicationController)
+		convertRandom(f, conv.ReplicaSet)
+		convertRandom(f, conv.StatefulSet)
+		convertRandom(f, conv.Budget)
+		convertRandom(f, conv.PriorityClass)
+		convertRandom(f, conv.ResourceClaim)
 	}
 }
 
-func filled[K, M any](f *randfill.Filler, compile func(*K) M) {
+func convertRandom[K, M any](f *randfill.Filler, convert func(*K) M) {
 	var o K
 	f.Fill(&o)
-	compile(&o)
+	convert(&o)
 }

@@ -19,7 +19,7 @@ import (
 // replica count is restored. The value is that of ExpectedReplacement.
 const ExpectedReplacementAnnotation = "drain.berth.dev/expected-replacement"
 
-// formerReplacementAnnotation is its name in version 0.1.0, which is read, too.
+// formerReplacementAnnotation is the name of ExpectedReplacementAnnotation in version 0.1.0. WorkloadPod reads it, too.
 const formerReplacementAnnotation = "drain.berth.dev/stand-in"
 
 // ExpectedReplacement returns the annotation value for a replacement that is valid for one generation of the owner.
@@ -30,8 +30,8 @@ func ExpectedReplacement(name string, generation int64) string {
 
 // parseExpectedReplacement parses a value of ExpectedReplacement. A malformed value has generation 0.
 func parseExpectedReplacement(value string) (name string, generation int64) {
-	name, until, _ := strings.Cut(value, "@")
-	generation, err := strconv.ParseInt(until, 10, 64)
+	name, text, _ := strings.Cut(value, "@")
+	generation, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
 		return name, 0
 	}
@@ -98,9 +98,9 @@ func finishTime(p *corev1.Pod) time.Time {
 			last = c.LastTransitionTime.Time
 		}
 	}
-	for _, at := range []*metav1.Time{p.Status.StartTime, &p.CreationTimestamp} {
-		if at != nil && last.Before(at.Time) {
-			last = at.Time
+	for _, t := range []*metav1.Time{p.Status.StartTime, &p.CreationTimestamp} {
+		if t != nil && last.Before(t.Time) {
+			last = t.Time
 		}
 	}
 	return last

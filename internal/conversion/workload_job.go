@@ -54,8 +54,8 @@ func Job(j *batchv1.Job) (workload.Job, error) {
 
 // seconds converts a number of seconds, limited to the largest Duration.
 func seconds(n int64) time.Duration {
-	const most = int64(1<<63-1) / int64(time.Second)
-	return time.Duration(min(n, most)) * time.Second
+	const limit = int64(1<<63-1) / int64(time.Second)
+	return time.Duration(min(n, limit)) * time.Second
 }
 
 func failureRule(r *batchv1.PodFailurePolicyRule) workload.FailureRule {

@@ -12,7 +12,7 @@ import (
 )
 
 // DaemonSet converts a DaemonSet with a desired pod on the given number of nodes. hash is that of its template.
-// Percentages are of the nodes, rounded up.
+// Percentages are relative to the number of nodes, rounded up.
 func DaemonSet(ds *appsv1.DaemonSet, hash string, desired int) workload.DaemonSet {
 	out := workload.DaemonSet{
 		Hash: hash, MinReady: time.Duration(ds.Spec.MinReadySeconds) * time.Second, Generation: ds.Generation, Deleting: ds.DeletionTimestamp != nil,
@@ -27,12 +27,12 @@ func DaemonSet(ds *appsv1.DaemonSet, hash string, desired int) workload.DaemonSe
 	return out
 }
 
-// scaledValue returns a number, or a percentage of all, rounded up. It returns 0 for nil and malformed values.
-func scaledValue(v *intstr.IntOrString, all int) int32 {
+// scaledValue returns a number, or a percentage of total, rounded up. It returns 0 for nil and malformed values.
+func scaledValue(v *intstr.IntOrString, total int) int32 {
 	if v == nil {
 		return 0
 	}
-	n, err := intstr.GetScaledValueFromIntOrPercent(v, all, true)
+	n, err := intstr.GetScaledValueFromIntOrPercent(v, total, true)
 	if err != nil {
 		return 0 // validated by the API server
 	}

@@ -32,7 +32,7 @@ func TestResolveFenceposts(t *testing.T) {
 				r.MaxUnavailable = new(intstr.Parse(tc.unavailable))
 			}
 			if surge, n := resolveFenceposts(r, tc.replicas); surge != tc.wantSurge || n != tc.want {
-				t.Errorf("surge %d, unavailable %d, want %d and %d", surge, n, tc.wantSurge, tc.want)
+				t.Errorf("got surge %d and unavailable %d, want %d and %d", surge, n, tc.wantSurge, tc.want)
 			}
 		})
 	}
@@ -45,9 +45,9 @@ func TestFinishTime(t *testing.T) {
 		status corev1.PodStatus
 		want   int
 	}{
-		"it runs":                                {corev1.PodStatus{Phase: corev1.PodRunning}, 0},
+		"running":                                {corev1.PodStatus{Phase: corev1.PodRunning}, 0},
 		"rejected by its node without a message": {corev1.PodStatus{Phase: corev1.PodFailed, Reason: "OutOfcpu"}, 10},
-		"refused, with the time":                 {corev1.PodStatus{Phase: corev1.PodFailed, StartTime: new(at(12))}, 12},
+		"rejected with a start time":             {corev1.PodStatus{Phase: corev1.PodFailed, StartTime: new(at(12))}, 12},
 		"its last container finished": {corev1.PodStatus{Phase: corev1.PodFailed, StartTime: new(at(12)), ContainerStatuses: []corev1.ContainerStatus{
 			{RestartCount: 2, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: at(20)}}},
 			{RestartCount: 4, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: at(30)}}}}}, 30},
@@ -57,7 +57,7 @@ func TestFinishTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := WorkloadPod(&corev1.Pod{ObjectMeta: meta, Status: tc.status})
 			if tc.want == 0 && !p.Ended.IsZero() || tc.want > 0 && p.Ended.Unix() != int64(tc.want) || p.Cost != -3 {
-				t.Errorf("ended at %v, cost %d", p.Ended, p.Cost)
+				t.Errorf("got end %v and cost %d, want %d s and -3", p.Ended, p.Cost, tc.want)
 			}
 		})
 	}
@@ -67,7 +67,7 @@ func TestDeploymentWithoutDeadline(t *testing.T) {
 	d := &appsv1.Deployment{}
 	d.Spec.ProgressDeadlineSeconds = new(int32(noDeadline))
 	if got := Deployment(d); got.ProgressDeadline != 0 || got.Replicas != 1 || got.RevisionHistoryLimit != 10 {
-		t.Errorf("got %+v", got)
+		t.Errorf("got %+v, want no deadline, 1 replica and 10 revisions", got)
 	}
 	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Generation: 2, Annotations: map[string]string{RevisionAnnotation: "7", MaxReplicasAnnotation: "x"}}}
 	rs.Status.ObservedGeneration = 1
@@ -76,7 +76,7 @@ func TestDeploymentWithoutDeadline(t *testing.T) {
 	}
 }
 
-// A revision has 64 bits, numbers of replicas have 32.
+// TestDeploymentAnnotations checks that a revision has 64 bits and numbers of replicas have 32.
 func TestDeploymentAnnotations(t *testing.T) {
 	const large = "3546343826724305832"
 	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{RevisionAnnotation: large, MaxReplicasAnnotation: large, DesiredReplicasAnnotation: "5"}}}
@@ -94,7 +94,7 @@ func TestExpectedReplacement(t *testing.T) {
 		for _, annotation := range []string{ExpectedReplacementAnnotation, "drain.berth.dev/stand-in"} {
 			p := WorkloadPod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{annotation: value}}})
 			if got := (replacement{p.ExpectedReplacement, p.ReplacementGeneration}); got != want {
-				t.Errorf("%s=%q: %v, want %v", annotation, value, got, want)
+				t.Errorf("%s=%q: got %v, want %v", annotation, value, got, want)
 			}
 		}
 	}

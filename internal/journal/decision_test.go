@@ -30,10 +30,10 @@ func TestDecisionsSurviveReopen(t *testing.T) {
 	_ = f.Close()
 	list, lineErrors, err := ReadDecisions(dir, "ns", "p")
 	if err != nil || len(lineErrors) != 1 || len(list) != 2 || list[0].Action != "reject" || list[1].Node != "n1" || !list[1].Time.Equal(at.Add(time.Second)) {
-		t.Errorf("%+v, %v, %v", list, lineErrors, err)
+		t.Errorf("got decisions %+v, line errors %v and error %v, want a rejection, then a binding, and one line error", list, lineErrors, err)
 	}
 	if got, lineErrors, err := Read(dir); len(got)+len(lineErrors) != 0 || err != nil {
-		t.Errorf("as displacements: %v, %v, %v", got, lineErrors, err)
+		t.Errorf("got displacements %v, line errors %v and error %v, want none", got, lineErrors, err)
 	}
 }
 
@@ -51,9 +51,9 @@ func TestDecisionsSizeIsBounded(t *testing.T) {
 	}
 	paths, err := listFiles(dir, decisionPrefix)
 	if err != nil || len(paths) != 3 {
-		t.Errorf("%v, %v", paths, err)
+		t.Errorf("got files %v and error %v, want 3 files", paths, err)
 	}
 	if list, _, err := ReadDecisions(dir, "ns", "p"); err != nil || len(list) == 0 || list[len(list)-1].Attempt != 99 {
-		t.Errorf("%d decisions, %v", len(list), err)
+		t.Errorf("got %d decisions and error %v, want attempt 99 as the last", len(list), err)
 	}
 }

@@ -7,7 +7,7 @@
 //
 // Invariants:
 //
-//   - Durable: when Append returns nil, the lines survive a crash of process and machine.
-//   - Torn: an incomplete line is the only one lost, for readers and for the next writer.
-//   - Merged: readers merge the lines about a pod into one record.
+//   - Durability: when Append returns nil, the lines survive a crash of process and machine.
+//   - Incomplete lines: only the incomplete line itself is lost, for readers and for the next writer.
+//   - Merging: readers merge the lines about a pod into one record.
 package journal

@@ -135,7 +135,7 @@ func (f *file) close() error {
 	return f.f.Close()
 }
 
-// dropOldest deletes the oldest files of a stem, keeping some.
+// dropOldest deletes the files of a stem except the newest, of which it keeps count.
 func dropOldest(dir, stem string, count int) error {
 	paths, err := listFiles(dir, stem+".")
 	if err != nil {

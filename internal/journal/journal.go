@@ -17,8 +17,8 @@ type Options struct {
 	// Writer names the writing component, such as scheduler; each writer has its own files. It
 	// consists of lower-case letters, digits and dashes.
 	Writer string
-	// FileBytes is the size at which a new file is started (0: 8 MiB), Files the number of files
-	// kept (0: 8). A record has about 500 bytes.
+	// FileBytes is the size at which a new file is started (0: 8 MiB), Files the number of files to
+	// keep (0: 8). A record has about 500 bytes.
 	FileBytes int64
 	Files     int
 }
@@ -85,7 +85,7 @@ func openFiles(dir, prefix string, o Options) (*Journal, error) {
 var errClosed = errors.New("the journal is closed")
 
 // Append writes records and returns when they are on disk. Concurrent calls share a sync.
-// After an error none of the records need be on disk. It does nothing on nil.
+// After an error, the records may be missing on disk. It does nothing on nil.
 func (j *Journal) Append(records ...*Displacement) error {
 	if j == nil || len(records) == 0 {
 		return nil

@@ -32,9 +32,9 @@ func open(t *testing.T, dir string, o Options) *Journal {
 
 func read(t *testing.T, dir string) []*Displacement {
 	t.Helper()
-	list, faults, err := Read(dir)
-	if err != nil || len(faults) > 0 {
-		t.Fatal(err, faults)
+	list, lineErrors, err := Read(dir)
+	if err != nil || len(lineErrors) > 0 {
+		t.Fatalf("got error %v and line errors %v, want none", err, lineErrors)
 	}
 	return list
 }
@@ -53,13 +53,13 @@ func TestReadNewestFirst(t *testing.T) {
 	wg.Wait()
 	got := read(t, dir)
 	if len(got) != 50 || got[0].Pod.Name != "p49" || got[49].Pod.Name != "p0" {
-		t.Errorf("%d records, the first of %s", len(got), got[0].Pod.Name)
+		t.Errorf("got %d records, the first of %s, want 50 from p49 to p0", len(got), got[0].Pod.Name)
 	}
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := j.Append(record(99)); err == nil {
-		t.Error("a closed journal accepted a record")
+		t.Error("got no error from Append after Close")
 	}
 }
 
@@ -67,11 +67,11 @@ func TestSecondWriterIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	open(t, dir, Options{Writer: "one"})
 	if _, err := Open(dir, Options{Writer: "one"}); err == nil {
-		t.Error("two writers may open the same files")
+		t.Error("got no error for a second writer of the same files")
 	}
 	open(t, dir, Options{Writer: "two"})
 	if _, err := Open(dir, Options{Writer: "../x"}); err == nil {
-		t.Error("a writer name may contain a path")
+		t.Error("got no error for a writer name with a path")
 	}
 }
 
@@ -90,14 +90,14 @@ func TestSizeIsBounded(t *testing.T) {
 		total += info.Size()
 	}
 	if len(files) != 3 || total > 3000 {
-		t.Errorf("%d files of %d bytes", len(files), total)
+		t.Errorf("got %d files with %d bytes, want 3 with at most 3000", len(files), total)
 	}
 	if got := read(t, dir); got[0].Pod.Name != "p199" || len(got) < 10 {
-		t.Errorf("%d records, the newest %s", len(got), got[0].Pod.Name)
+		t.Errorf("got %d records, the newest of %s, want at least 10, the newest of p199", len(got), got[0].Pod.Name)
 	}
 }
 
-func TestTornLine(t *testing.T) {
+func TestIncompleteLine(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir, Options{})
 	_ = j.Append(record(1))
@@ -107,12 +107,12 @@ func TestTornLine(t *testing.T) {
 	_, _ = f.WriteString(`{"time":"2026-01-01T00:00:00Z","pod":{"na`)
 	_ = f.Close()
 	if got := read(t, dir); len(got) != 1 {
-		t.Errorf("%d records before a truncated one", len(got))
+		t.Errorf("got %d records before an incomplete line, want 1", len(got))
 	}
 	j = open(t, dir, Options{})
 	_ = j.Append(record(2))
 	if got := read(t, dir); len(got) != 2 {
-		t.Errorf("%d records after a truncated one", len(got))
+		t.Errorf("got %d records around an incomplete line, want 2", len(got))
 	}
 }
 
@@ -125,9 +125,9 @@ func TestInvalidLineIsReported(t *testing.T) {
 	if err := os.WriteFile(path, append([]byte("no JSON\n{}\n"), data...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	list, faults, err := Read(dir)
-	if len(list) != 1 || len(faults) != 2 || err != nil || !strings.Contains(faults[0].Error(), ":1: ") {
-		t.Errorf("%d records, %v, %v", len(list), faults, err)
+	list, lineErrors, err := Read(dir)
+	if len(list) != 1 || len(lineErrors) != 2 || err != nil || !strings.Contains(lineErrors[0].Error(), ":1: ") {
+		t.Errorf("got %d records, line errors %v and error %v, want 1 record and 2 line errors", len(list), lineErrors, err)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestInvalidLineIsReported(t *testing.T) {
 // as written must exist, and the next process must be able to continue.
 func TestKilledWriter(t *testing.T) {
 	if dir := os.Getenv("BERTH_JOURNAL_TEST"); dir != "" {
-		writeForEver(dir)
+		writeUntilKilled(dir)
 	}
 	dir, want := t.TempDir(), map[string]bool{}
 	for round := range 5 {
@@ -170,12 +170,12 @@ func TestKilledWriter(t *testing.T) {
 		}
 	}
 	if len(want) < 100 {
-		t.Errorf("only %d records were written", len(want))
+		t.Errorf("got %d written records, want at least 100", len(want))
 	}
 }
 
-// writeForEver prints the names of the records that it has written.
-func writeForEver(dir string) {
+// writeUntilKilled writes records and prints their names.
+func writeUntilKilled(dir string) {
 	j, err := Open(dir, Options{Writer: "killed", FileBytes: 4000, Files: 1000})
 	for n := 0; err == nil; n++ {
 		d := record(n)
@@ -191,16 +191,16 @@ func writeForEver(dir string) {
 
 func TestMergePrefersOriginalRecords(t *testing.T) {
 	at := time.Unix(100, 0)
-	reconstructed, first := record(5), record(3)
-	reconstructed.Reconstructed, reconstructed.Deleted, reconstructed.Pod = true, &at, first.Pod
+	reconstructed, original := record(5), record(3)
+	reconstructed.Reconstructed, reconstructed.Deleted, reconstructed.Pod = true, &at, original.Pod
 	reconstructed.Replacement = &Replacement{Name: "n", Node: "n2"}
-	first.RequestedBy = "alice"
-	late := record(3)
-	late.Replacement = &Replacement{Name: "n"}
-	for _, order := range [][]*Displacement{{reconstructed, first, late}, {late, first, reconstructed}, {first, reconstructed, late}} {
+	original.RequestedBy = "alice"
+	partial := record(3)
+	partial.Replacement = &Replacement{Name: "n"}
+	for _, order := range [][]*Displacement{{reconstructed, original, partial}, {partial, original, reconstructed}, {original, reconstructed, partial}} {
 		got := Merge(order)
 		if len(got) != 1 || got[0].Reconstructed || got[0].Deleted == nil || got[0].Replacement.Node != "n2" {
-			t.Errorf("merged to %+v", got[0])
+			t.Errorf("got %+v, want the original record with the end and the replacement of the others", got[0])
 		}
 	}
 }

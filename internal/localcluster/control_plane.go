@@ -23,8 +23,9 @@ type ControlPlane struct {
 	SchedulerListener, ControllersListener net.Listener
 	// Log is the scheduler's log; nil: no logging.
 	Log *slog.Logger
-	// Export is optional. It starts components whose metrics the controllers' endpoint serves.
-	Export func(*controllermanager.StatusServer) error
+	// OnStatusServer is called before the controllers' endpoint serves. It starts other components
+	// whose metrics the endpoint serves. It may be nil.
+	OnStatusServer func(*controllermanager.StatusServer) error
 }
 
 // Start starts the scheduler, the controllers and the certificates controller, each with the
@@ -46,8 +47,8 @@ func (c ControlPlane) Start(p *rungroup.Group, server *apiserver.Server) error {
 	if status.Certificate, err = ServingCertificate(authority, "kube-controller-manager"); err != nil {
 		return err
 	}
-	if c.Export != nil {
-		if err := c.Export(status); err != nil {
+	if c.OnStatusServer != nil {
+		if err := c.OnStatusServer(status); err != nil {
 			return err
 		}
 	}

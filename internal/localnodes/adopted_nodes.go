@@ -64,7 +64,7 @@ func (a *Adoption) run(ctx context.Context) error {
 		}
 		return obj, nil
 	}))
-	if err := workqueue.Watch(factory.Core().V1().Nodes().Informer(), func(old, now *corev1.Node) { a.handle(ctx, old, now) }); err != nil {
+	if err := workqueue.Watch(factory.Core().V1().Nodes().Informer(), func(previous, current *corev1.Node) { a.handle(ctx, previous, current) }); err != nil {
 		return err
 	}
 	factory.Start(ctx.Done())
@@ -75,25 +75,25 @@ func (a *Adoption) run(ctx context.Context) error {
 }
 
 // handle starts and stops the simulation of a node.
-func (a *Adoption) handle(ctx context.Context, old, now *corev1.Node) {
-	name := cmp.Or(old, now).Name
-	was, runs := a.running[name]
-	if runs && (now == nil || now.UID != was.uid || !isAdoptable(now)) {
-		was.stop()
+func (a *Adoption) handle(ctx context.Context, previous, current *corev1.Node) {
+	name := cmp.Or(previous, current).Name
+	adopted, running := a.running[name]
+	if running && (current == nil || current.UID != adopted.uid || !isAdoptable(current)) {
+		adopted.stop()
 		delete(a.running, name)
-		runs = false
+		running = false
 	}
-	if runs || now == nil || !isAdoptable(now) {
+	if running || current == nil || !isAdoptable(current) {
 		return
 	}
 	if slices.Contains(a.Managed, name) {
 		return
 	}
 	nodeCtx, stop := context.WithCancel(ctx)
-	a.running[name] = adoptedNode{now.UID, stop}
+	a.running[name] = adoptedNode{current.UID, stop}
 	a.wg.Go(func() {
 		defer stop()
-		if err := a.simulate(nodeCtx, adoptedManifest(now)); err != nil && nodeCtx.Err() == nil {
+		if err := a.simulate(nodeCtx, adoptedManifest(current)); err != nil && nodeCtx.Err() == nil {
 			klog.Background().Error(err, "Failed to simulate the node", "node", name)
 		}
 	})
@@ -119,8 +119,8 @@ func isAdoptable(n *corev1.Node) bool {
 	return n.Annotations[AdoptedKey] == "fake" || n.Labels[AdoptedKey] == "fake"
 }
 
-// adoptedManifest returns what the agent maintains on a node: the capacity, and labels and annotations that it needs. The creator owns
-// the others.
+// adoptedManifest returns what the agent maintains on a node: the capacity, and the labels and annotations that it needs.
+// The creator owns the others.
 func adoptedManifest(n *corev1.Node) *corev1.Node {
 	out := &corev1.Node{}
 	out.Name, out.Labels, out.Annotations = n.Name, map[string]string{}, map[string]string{}

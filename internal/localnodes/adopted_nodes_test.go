@@ -8,23 +8,23 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// TestAdoptedManifest: the agent does not overwrite labels and annotations that the creator changes.
+// TestAdoptedManifest checks that the agent does not overwrite labels and annotations that the creator changes.
 func TestAdoptedManifest(t *testing.T) {
 	n := &corev1.Node{}
 	n.Name = "n"
-	n.Labels = map[string]string{"own": "x", corev1.LabelArchStable: "arm64", AdoptedKey: "fake"}
-	n.Annotations = map[string]string{"own": "x", "sim.berth.dev/usage": "memory=1Gi"}
+	n.Labels = map[string]string{"creator": "x", corev1.LabelArchStable: "arm64", AdoptedKey: "fake"}
+	n.Annotations = map[string]string{"creator": "x", "sim.berth.dev/usage": "memory=1Gi"}
 	n.Status.NodeInfo.ContainerRuntimeVersion = "x"
 	m := adoptedManifest(n)
 	if !maps.Equal(m.Labels, map[string]string{corev1.LabelArchStable: "arm64"}) || !maps.Equal(m.Annotations, map[string]string{"sim.berth.dev/usage": "memory=1Gi"}) {
-		t.Errorf("labels %v, annotations %v", m.Labels, m.Annotations)
+		t.Errorf("got labels %v and annotations %v, want only those that the agent needs", m.Labels, m.Annotations)
 	}
 	if cpu := m.Status.Capacity[corev1.ResourceCPU]; cpu.String() != "1k" || m.Status.NodeInfo.ContainerRuntimeVersion != "" {
-		t.Errorf("status %+v", m.Status)
+		t.Errorf("got status %+v", m.Status)
 	}
 	n.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
 	if m := adoptedManifest(n); len(m.Status.Capacity) != 0 || len(m.Status.Allocatable) != 1 {
-		t.Errorf("status %+v", m.Status)
+		t.Errorf("got status %+v", m.Status)
 	}
 	for _, adopt := range []func(*corev1.Node){
 		func(n *corev1.Node) { n.Labels = map[string]string{AdoptedKey: "fake"} },
@@ -35,7 +35,7 @@ func TestAdoptedManifest(t *testing.T) {
 			t.Error("a node without label and annotation is adopted")
 		}
 		if adopt(n); !isAdoptable(n) {
-			t.Errorf("%v, %v: not adopted", n.Labels, n.Annotations)
+			t.Errorf("labels %v, annotations %v: not adopted", n.Labels, n.Annotations)
 		}
 	}
 }

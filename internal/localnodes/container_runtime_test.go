@@ -24,11 +24,11 @@ func TestUseEmbedded(t *testing.T) {
 		embeddedErr = "cannot run pods here"
 	}
 	for name, tc := range map[string]struct {
-		asked string
-		named bool
-		cri   error
-		embed bool
-		want  string // of the error; "" for none
+		requested   string
+		endpointSet bool
+		cri         error
+		embed       bool
+		want        string // of the error; "" for none
 	}{
 		"auto, CRI available":          {RuntimeAuto, false, nil, false, ""},
 		"auto, without CRI":            {RuntimeAuto, false, errNoCRI, true, embeddedErr},
@@ -40,14 +40,14 @@ func TestUseEmbedded(t *testing.T) {
 		"embedded with a socket":       {runtimeEmbedded, true, nil, false, "remove --runtime-endpoint"},
 		"another runtime":              {"docker", false, nil, false, `"docker": must be auto, cri or embedded`},
 	} {
-		embed, err := UseEmbedded(tc.asked, tc.named, tc.cri, "")
+		embed, err := UseEmbedded(tc.requested, tc.endpointSet, tc.cri, "")
 		switch {
 		case tc.want != "":
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("%s: %v, want %q in it", name, err, tc.want)
+				t.Errorf("%s: got error %v, want %q in it", name, err, tc.want)
 			}
 		case err != nil || embed != tc.embed:
-			t.Errorf("%s: %v, %v; want %v", name, embed, err, tc.embed)
+			t.Errorf("%s: got %v and error %v, want %v", name, embed, err, tc.embed)
 		}
 	}
 }
@@ -59,9 +59,9 @@ func TestUseEmbeddedKeepsRunningPods(t *testing.T) {
 	}
 	errNoCRI := errors.New("no CRI")
 	for name, tc := range map[string]struct {
-		has   string // file in the agent's directory
-		cri   error
-		embed bool
+		existingFile string // file in the agent's directory
+		cri          error
+		embed        bool
 	}{
 		"no earlier runtime, CRI":                    {"", nil, false},
 		"no earlier runtime, CRI without a network":  {"", transientError{errNoCRI}, true},
@@ -71,15 +71,15 @@ func TestUseEmbeddedKeepsRunningPods(t *testing.T) {
 		"CRI removed":                                {"runtime-endpoint", errNoCRI, true},
 	} {
 		dir := t.TempDir()
-		if err := os.MkdirAll(filepath.Join(dir, tc.has), 0o700); err != nil {
+		if err := os.MkdirAll(filepath.Join(dir, tc.existingFile), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		if embed, err := UseEmbedded(RuntimeAuto, false, tc.cri, dir); err != nil || embed != tc.embed {
-			t.Errorf("%s: %v, %v; want %v", name, embed, err, tc.embed)
+			t.Errorf("%s: got %v and error %v, want %v", name, embed, err, tc.embed)
 		}
 	}
 	if reason := EmbeddedReason(nil); reason == "" {
-		t.Error("the reason is missing")
+		t.Error("got no reason, want one")
 	}
 }
 
@@ -105,10 +105,10 @@ func TestCheckCRI(t *testing.T) {
 		want      string             // of the error; "" for none
 		transient bool
 	}{
-		"all good":            {func(s *grpc.Server) { criapi.RegisterRuntimeServiceServer(s, &fakeCRIRuntime{network: true}) }, "", false},
-		"CRI is switched off": {func(*grpc.Server) {}, "does not serve CRI v1", false},
-		"no network":          {func(s *grpc.Server) { criapi.RegisterRuntimeServiceServer(s, &fakeCRIRuntime{}) }, "NetworkReady=false: NetworkPluginNotReady: cni plugin", true},
-		"a stale socket":      {nil, "does not respond", true},
+		"available":       {func(s *grpc.Server) { criapi.RegisterRuntimeServiceServer(s, &fakeCRIRuntime{network: true}) }, "", false},
+		"CRI is disabled": {func(*grpc.Server) {}, "does not serve CRI v1", false},
+		"no network":      {func(s *grpc.Server) { criapi.RegisterRuntimeServiceServer(s, &fakeCRIRuntime{}) }, "NetworkReady=false: NetworkPluginNotReady: cni plugin", true},
+		"a stale socket":  {nil, "does not respond", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, err := os.MkdirTemp("/tmp", "bc")
@@ -132,13 +132,13 @@ func TestCheckCRI(t *testing.T) {
 			}
 			err = CheckCRI(RuntimeAuto, "unix://"+socket)
 			if (err == nil) != (tc.want == "") || err != nil && (!strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), socket)) {
-				t.Errorf("%v, want %q in it, and the socket", err, tc.want)
+				t.Errorf("got error %v, want %q and the socket in it", err, tc.want)
 			}
 			if transient := err != nil && PermanentError(err) == nil; transient != tc.transient {
-				t.Errorf("%v: transient: %t", err, transient)
+				t.Errorf("%v: got transient %t, want %t", err, transient, tc.transient)
 			}
 			if err := CheckCRI(runtimeEmbedded, "unix://"+socket); err != nil {
-				t.Errorf("for another runtime it is %v", err)
+				t.Errorf("embedded runtime: got error %v, want none", err)
 			}
 		})
 	}

@@ -11,14 +11,14 @@ import (
 )
 
 // ApplyKubelet applies a KubeletConfiguration and --node-labels to simulated nodes: taints,
-// labels, and unless a manifest has its own, the number of pods and the reservations.
+// labels, and, unless a manifest sets them, the number of pods and the reservations.
 func ApplyKubelet(nodes []*corev1.Node, k *config.Kubelet, labels map[string]string) {
 	for _, n := range nodes {
 		n.Spec.Taints = append(n.Spec.Taints, k.RegisterWithTaints...)
 		if len(labels) > 0 {
-			all := maps.Clone(labels)
-			maps.Copy(all, n.Labels)
-			n.Labels = all
+			merged := maps.Clone(labels)
+			maps.Copy(merged, n.Labels)
+			n.Labels = merged
 		}
 		if n.Status.Capacity == nil || n.Status.Allocatable != nil {
 			continue

@@ -17,8 +17,7 @@ func checkMachine(dir string) error {
 	return errors.Join(embedded.CheckRequirements(), rejectOverlayFS(dir))
 }
 
-// rejectOverlayFS refuses a directory on overlayfs, because overlayfs cannot be stacked on
-// it.
+// rejectOverlayFS returns an error if dir is on overlayfs, because overlayfs cannot be stacked.
 func rejectOverlayFS(dir string) error {
 	var fs unix.Statfs_t
 	err := unix.Statfs(dir, &fs)

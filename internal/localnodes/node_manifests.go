@@ -127,11 +127,11 @@ func decodeNodes(doc []byte) ([]*corev1.Node, error) {
 
 // validateNode validates a manifest. Items of a NodeList need no apiVersion and kind.
 func validateNode(node *corev1.Node, listed bool) (*corev1.Node, error) {
-	if bare := listed && node.Kind == "" && node.APIVersion == ""; !bare && (node.Kind != "Node" || node.APIVersion != "v1") {
+	if untypedItem := listed && node.Kind == "" && node.APIVersion == ""; !untypedItem && (node.Kind != "Node" || node.APIVersion != "v1") {
 		return nil, fmt.Errorf("apiVersion %q, kind %q: must be v1 Node", node.APIVersion, node.Kind)
 	}
-	if bad := validation.IsDNS1123Subdomain(node.Name); len(bad) > 0 {
-		return nil, fmt.Errorf("metadata.name: %q: %s", node.Name, bad[0])
+	if problems := validation.IsDNS1123Subdomain(node.Name); len(problems) > 0 {
+		return nil, fmt.Errorf("metadata.name: %q: %s", node.Name, problems[0])
 	}
 	return stripNode(node), nil
 }

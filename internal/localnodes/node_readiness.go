@@ -87,7 +87,7 @@ func WaitForNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node
 	}
 	bar := cli.ProgressBar{W: os.Stderr}
 	defer bar.Done()
-	nextMessage, printed := time.Now().Add(progressInterval), ""
+	nextMessage, lastMessage := time.Now().Add(progressInterval), ""
 	// Listing thousands of nodes takes the server a while: poll less often.
 	interval := 50*time.Millisecond + time.Duration(len(names))*time.Millisecond/2
 	for tick := time.NewTicker(interval); ; {
@@ -99,9 +99,9 @@ func WaitForNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node
 		if len(names) > 100 {
 			bar.Show(ready, len(names), "nodes ready")
 		} else if time.Now().After(nextMessage) {
-			if now := describeUnreadyNode(ctx, client, names); now != printed {
-				fmt.Fprintln(os.Stderr, "berth: still waiting:", now)
-				printed = now
+			if status := describeUnreadyNode(ctx, client, names); status != lastMessage {
+				fmt.Fprintln(os.Stderr, "berth: still waiting:", status)
+				lastMessage = status
 			}
 			nextMessage = time.Now().Add(progressInterval)
 		}

@@ -14,17 +14,17 @@ func TestDescribeUnreadyNode(t *testing.T) {
 		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{Taints: taints},
 			Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready, Message: message}}}}
 	}
-	api := fake.NewClientset(node("fine", corev1.ConditionTrue, ""), node("other", corev1.ConditionFalse, "not selected"),
-		node("netless", corev1.ConditionFalse, "container runtime NetworkReady=false: NetworkPluginNotReady"),
-		node("young", corev1.ConditionTrue, "", corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}))
+	api := fake.NewClientset(node("ready", corev1.ConditionTrue, ""), node("other", corev1.ConditionFalse, "not selected"),
+		node("offline", corev1.ConditionFalse, "container runtime NetworkReady=false: NetworkPluginNotReady"),
+		node("tainted", corev1.ConditionTrue, "", corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}))
 	for want, names := range map[string]map[string]bool{
-		"node netless is not ready: container runtime NetworkReady=false: NetworkPluginNotReady": {"fine": true, "netless": true},
-		"node my_laptop is not registered yet (see the log)":                                     {"fine": true, "my_laptop": true, "netless": true},
-		"node young is ready but still tainted":                                                  {"young": true},
-		"for the API server":                                                                     {"fine": true},
+		"node offline is not ready: container runtime NetworkReady=false: NetworkPluginNotReady": {"ready": true, "offline": true},
+		"node my_laptop is not registered yet (see the log)":                                     {"ready": true, "my_laptop": true, "offline": true},
+		"node tainted is ready but still tainted":                                                {"tainted": true},
+		"for the API server": {"ready": true},
 	} {
 		if got := describeUnreadyNode(t.Context(), api, names); got != want {
-			t.Errorf("%v: %q, want %q", names, got, want)
+			t.Errorf("%v: got %q, want %q", names, got, want)
 		}
 	}
 }

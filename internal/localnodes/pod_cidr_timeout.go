@@ -11,12 +11,12 @@ import (
 const externalTimeout = 10 * time.Second
 
 // PodCIDRTimeout returns how long nodes wait for a podCIDR before they choose one themselves;
-// negative: forever. berth reports whether the API server is Berth's.
-func PodCIDRTimeout(s *settings.Settings, berth bool) time.Duration {
+// negative: without limit. isBerth reports whether the API server is Berth's.
+func PodCIDRTimeout(s *settings.Settings, isBerth bool) time.Duration {
 	switch {
 	case !s.Berth.NodeIPAM.AllocateNodeCIDRs:
 		return 0
-	case berth:
+	case isBerth:
 		return -1
 	}
 	return externalTimeout

@@ -31,13 +31,13 @@ func NewDisplacements() *Displacements {
 // Count counts one displacement. It is the OnDisplaced function of executor.Displacer.
 func (d *Displacements) Count(rec *journal.Displacement) {
 	c, _ := displacement.ParseCause(rec.Cause)
-	what := defaultBudgetOutcome(c)
+	outcome := defaultBudgetOutcome(c)
 	for i := range rec.Budgets {
 		if rec.Budgets[i].Overruled {
-			what = budgetsOverruled
+			outcome = budgetsOverruled
 		}
 	}
-	d.WithLabelValues(c.String(), what).Inc()
+	d.WithLabelValues(c.String(), outcome).Inc()
 }
 
 // defaultBudgetOutcome returns the value of the label budgets if no budget was overruled.

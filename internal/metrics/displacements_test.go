@@ -12,7 +12,7 @@ import (
 func TestDisplacementsCount(t *testing.T) {
 	d := NewDisplacements()
 	if n := testutil.CollectAndCount(d); n != len(displacement.Causes()) {
-		t.Errorf("%d values at the start", n)
+		t.Errorf("got %d values at the start, want %d", n, len(displacement.Causes()))
 	}
 	for _, rec := range []journal.Displacement{
 		{Cause: "API"}, {Cause: "API", Budgets: []journal.Budget{{Name: "b", Before: 1}}},
@@ -25,7 +25,7 @@ func TestDisplacementsCount(t *testing.T) {
 		{"API", "obeyed"}: 2, {"Preemption", "obeyed"}: 0, {"Preemption", "overruled"}: 1, {"Taint", "unasked"}: 1, {"Unknown", "obeyed"}: 1,
 	} {
 		if got := testutil.ToFloat64(d.WithLabelValues(labels[0], labels[1])); got != want {
-			t.Errorf("%v is %v, want %v", labels, got, want)
+			t.Errorf("%v: got %v, want %v", labels, got, want)
 		}
 	}
 }
@@ -36,7 +36,7 @@ func TestRegisterRejectsDuplicates(t *testing.T) {
 		t.Fatal(err)
 	}
 	if Register(r, NewDisplacements()) == nil {
-		t.Error("a duplicate name was registered")
+		t.Error("got no error for a duplicate name")
 	}
 	if err := Register(nil, NewDisplacements()); err != nil {
 		t.Error(err)

@@ -16,7 +16,7 @@ func NewRegistry() *prometheus.Registry {
 	return r
 }
 
-// Register registers metrics. If registerer is nil the metrics are not exposed. It returns an error if a name is
+// Register registers metrics. If registerer is nil, the metrics are not exposed. It returns an error if a name is
 // registered already.
 func Register(registerer prometheus.Registerer, metrics ...prometheus.Collector) error {
 	if registerer == nil {
@@ -39,8 +39,8 @@ const KubernetesVersion = "v1.37.2+berth"
 // Dashboards join it with other metrics.
 func KubernetesBuildInfo() prometheus.Collector {
 	labels := buildLabels()
-	major, rest, _ := strings.Cut(strings.TrimPrefix(KubernetesVersion, "v"), ".")
-	minor, _, _ := strings.Cut(rest, ".")
+	major, remainder, _ := strings.Cut(strings.TrimPrefix(KubernetesVersion, "v"), ".")
+	minor, _, _ := strings.Cut(remainder, ".")
 	labels["major"], labels["minor"], labels["git_version"] = major, minor, KubernetesVersion
 	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: "kubernetes_build_info", ConstLabels: labels,
 		Help: "1, with the Kubernetes version that Berth implements and the build as labels."})

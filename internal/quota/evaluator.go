@@ -119,11 +119,11 @@ func (e *evaluator) MatchingResources(input []corev1.ResourceName) []corev1.Reso
 func (e *evaluator) MatchingScopes(obj runtime.Object, scopes []corev1.ScopedResourceSelectorRequirement) ([]corev1.ScopedResourceSelectorRequirement, error) {
 	var matched []corev1.ScopedResourceSelectorRequirement
 	for _, scope := range scopes {
-		in, err := e.inScope(scope, obj)
+		matches, err := e.inScope(scope, obj)
 		if err != nil {
 			return nil, fmt.Errorf("error on matching scope %v: %w", scope, err)
 		}
-		if in {
+		if matches {
 			matched = append(matched, scope)
 		}
 	}

@@ -54,7 +54,7 @@ func claimUsage(obj runtime.Object) corev1.ResourceList {
 		used[corev1.ResourceName(class+storageClassSuffix+"persistentvolumeclaims")] = one
 	}
 	size, found := c.Spec.Resources.Requests[corev1.ResourceStorage]
-	if allocated, has := c.Status.AllocatedResources[corev1.ResourceStorage]; has && (!found || allocated.Cmp(size) > 0) {
+	if allocated, isAllocated := c.Status.AllocatedResources[corev1.ResourceStorage]; isAllocated && (!found || allocated.Cmp(size) > 0) {
 		size, found = allocated, true
 	}
 	if found {

@@ -95,13 +95,13 @@ func podConstraints(required []corev1.ResourceName, obj runtime.Object) error {
 
 // isSet reports whether the requirements set a resource of a quota. Only CPU and memory are required.
 func isSet(r *corev1.ResourceRequirements, name corev1.ResourceName) bool {
-	list, plain := r.Requests, strings.TrimPrefix(string(name), "requests.")
+	list, resourceName := r.Requests, strings.TrimPrefix(string(name), "requests.")
 	if limit, found := strings.CutPrefix(string(name), "limits."); found {
-		list, plain = r.Limits, limit
+		list, resourceName = r.Limits, limit
 	}
-	switch corev1.ResourceName(plain) {
+	switch corev1.ResourceName(resourceName) {
 	case corev1.ResourceCPU, corev1.ResourceMemory:
-		_, found := list[corev1.ResourceName(plain)]
+		_, found := list[corev1.ResourceName(resourceName)]
 		return found
 	}
 	return true

@@ -56,7 +56,7 @@ func TestUsage(t *testing.T) {
 	} {
 		got, err := generic.NewRegistry(Evaluators(nil)).Get(schema.GroupResource{Resource: tc.resource}).Usage(tc.obj)
 		if err != nil || !quotav1.Equals(got, tc.want) {
-			t.Errorf("%s: %v, %v, want %v", name, got, err, tc.want)
+			t.Errorf("%s: got %v and error %v, want %v", name, got, err, tc.want)
 		}
 	}
 }
@@ -86,7 +86,7 @@ func TestPodScopes(t *testing.T) {
 	} {
 		for p, want := range map[*corev1.Pod]bool{high: tc.high, gpuOnly: tc.gpuOnly} {
 			if got, err := podMatchesScope(tc.scope, p); err != nil || got != want {
-				t.Errorf("%s: %v, %v, want %v for %+v", name, got, err, want, p.Spec)
+				t.Errorf("%s: got %v and error %v, want %v for %+v", name, got, err, want, p.Spec)
 			}
 		}
 	}
@@ -98,7 +98,7 @@ func TestClaimScope(t *testing.T) {
 	for value, want := range map[string]bool{"gold": true, "silver": true, "bronze": false} {
 		scope := corev1.ScopedResourceSelectorRequirement{ScopeName: corev1.ResourceQuotaScopeVolumeAttributesClass, Operator: corev1.ScopeSelectorOpIn, Values: []string{value}}
 		if got, err := claimMatchesScope(scope, changing); err != nil || got != want {
-			t.Errorf("%s: %v, %v, want %v", value, got, err, want)
+			t.Errorf("%s: got %v and error %v, want %v", value, got, err, want)
 		}
 	}
 }
@@ -106,10 +106,10 @@ func TestClaimScope(t *testing.T) {
 func TestRequiredResources(t *testing.T) {
 	noRequests := pod(func(*corev1.Pod) {})
 	if err := podConstraints([]corev1.ResourceName{"requests.cpu", "limits.memory", "limits.ephemeral-storage", "pods"}, noRequests); err == nil || err.Error() != "must specify limits.memory for: c; requests.cpu for: c" {
-		t.Errorf("a pod without requests: %v", err)
+		t.Errorf("pod without requests: got error %v", err)
 	}
 	podLevel := pod(func(p *corev1.Pod) { p.Spec.Resources = &corev1.ResourceRequirements{Requests: list("cpu", "1")} })
 	if err := podConstraints([]corev1.ResourceName{"requests.cpu"}, podLevel); err != nil {
-		t.Errorf("a pod with requests: %v", err)
+		t.Errorf("pod with requests: got error %v, want none", err)
 	}
 }

@@ -46,8 +46,8 @@ func LoadOverridden(files []string, kubelet map[string]any) (Settings, error) {
 	}
 	seen := map[string]string{}
 	for _, d := range docs {
-		if before, duplicate := seen[d.Kind]; duplicate {
-			return s, fmt.Errorf("%s: duplicate %s, first in %s", d.File, d.Kind, before)
+		if firstFile, duplicate := seen[d.Kind]; duplicate {
+			return s, fmt.Errorf("%s: duplicate %s, first in %s", d.File, d.Kind, firstFile)
 		}
 		seen[d.Kind] = d.File
 		switch d.Kind {
@@ -64,7 +64,7 @@ func LoadOverridden(files []string, kubelet map[string]any) (Settings, error) {
 			return s, err
 		}
 	}
-	if _, read := seen[config.KubeletKind]; !read && len(kubelet) > 0 {
+	if _, found := seen[config.KubeletKind]; !found && len(kubelet) > 0 {
 		s.Kubelet, err = readKubelet(nil, kubelet)
 	}
 	return s, err

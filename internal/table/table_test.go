@@ -15,7 +15,7 @@ func TestWrite(t *testing.T) {
 	} {
 		var b strings.Builder
 		if err := table.Write(&b, wide); err != nil || b.String() != want {
-			t.Errorf("wide %v: %v\n%s\nwant\n%s", wide, err, b.String(), want)
+			t.Errorf("wide %v: got error %v and\n%s\nwant\n%s", wide, err, b.String(), want)
 		}
 	}
 }

@@ -19,9 +19,9 @@ var (
 	buildError error
 )
 
-// Binary returns the path of the built berth command. It is built once per process. The
-// path is the same on every run, so an unchanged binary is not linked again. A lock keeps
-// test processes from building it at the same time.
+// Binary returns the path of the berth command, which it builds once per process. The
+// path is the same on every run, so an unchanged binary is not linked again. A lock prevents
+// two test processes from building it at the same time.
 func Binary(t testing.TB) string {
 	t.Helper()
 	buildOnce.Do(func() { binaryPath, buildError = build() })
@@ -31,13 +31,13 @@ func Binary(t testing.TB) string {
 	return binaryPath
 }
 
-// BuiltEnv names a directory with what Binary and Program would build, for a machine
-// without Go.
+// BuiltEnv is the environment variable with a directory that contains the programs that
+// Binary and Program would build, for a machine without Go.
 const BuiltEnv = "BERTH_BUILT"
 
 func build() (string, error) {
-	if built := os.Getenv(BuiltEnv); built != "" {
-		return filepath.Join(built, "berth"), nil
+	if builtDir := os.Getenv(BuiltEnv); builtDir != "" {
+		return filepath.Join(builtDir, "berth"), nil
 	}
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("berth-test-%d", os.Getuid()))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -62,9 +62,8 @@ func build() (string, error) {
 	return binary, nil
 }
 
-// statSources calls stat on every source file of the module. The go command records which
-// files that a test reads, so it does not take the result of a test of the binary from its
-// cache after a source file has changed.
+// statSources calls stat on every source file of the module. The go command records these
+// files for the test, so it does not use a cached test result after a source file has changed.
 func statSources() error {
 	mod, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {

@@ -24,8 +24,8 @@ func Program(t testing.TB, pkg string) string {
 
 func buildProgram(pkg string) (string, error) {
 	name := path.Base(path.Dir(pkg)) + "-" + path.Base(pkg)
-	if built := os.Getenv(BuiltEnv); built != "" {
-		return filepath.Join(built, name), nil
+	if builtDir := os.Getenv(BuiltEnv); builtDir != "" {
+		return filepath.Join(builtDir, name), nil
 	}
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("berth-test-%d", os.Getuid()))
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -86,7 +86,7 @@ func LabelIn(key string, values ...string) model.NodeSelectorTerm {
 	return model.NodeSelectorTerm{Labels: []model.Requirement{{Key: key, Op: model.In, Values: values}}}
 }
 
-// NewState returns a state with the objects.
+// NewState returns a state that contains the objects.
 func NewState(objects ...any) *cluster.State {
 	s := cluster.New()
 	for _, o := range objects {
@@ -132,10 +132,10 @@ func Points(r *decision.Record, plugin decision.Plugin) string {
 }
 
 // Expect reports an error if got is not want.
-func Expect(t *testing.T, what, got, want string) {
+func Expect(t *testing.T, title, got, want string) {
 	t.Helper()
 	if got != want {
-		t.Errorf("%s\n got %q\nwant %q", what, got, want)
+		t.Errorf("%s\n got %q\nwant %q", title, got, want)
 	}
 }
 

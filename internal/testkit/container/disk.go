@@ -57,15 +57,15 @@ func Disk(t testing.TB, bytes, inodes int64) string {
 }
 
 // BindMount mounts a directory at another path until the test ends. It creates that path.
-func BindMount(t testing.TB, from, at string) {
+func BindMount(t testing.TB, from, target string) {
 	t.Helper()
-	if err := os.MkdirAll(at, 0o755); err != nil {
+	if err := os.MkdirAll(target, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.Mount(from, at, "", unix.MS_BIND, ""); err != nil {
+	if err := unix.Mount(from, target, "", unix.MS_BIND, ""); err != nil {
 		testkit.SkipOrFail(t, "mount", err.Error())
 	}
-	t.Cleanup(func() { unmount(t, at) })
+	t.Cleanup(func() { unmount(t, target) })
 }
 
 // unmount unmounts a disk and everything that is mounted below it. It retries, because

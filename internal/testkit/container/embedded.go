@@ -77,8 +77,8 @@ func (r *Embedded) Restart(t testing.TB) {
 	r.open(t)
 }
 
-func (r *Embedded) loadImage(ctx context.Context, as string, image v1.Image) error {
-	ref, err := name.ParseReference(as)
+func (r *Embedded) loadImage(ctx context.Context, reference string, image v1.Image) error {
+	ref, err := name.ParseReference(reference)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (r *Embedded) loadImage(ctx context.Context, as string, image v1.Image) err
 	if _, err := file.Seek(0, 0); err != nil {
 		return err
 	}
-	_, err = r.Options.Images.Load(ctx, file, as, nil)
+	_, err = r.Options.Images.Load(ctx, file, reference, nil)
 	return err
 }
 

@@ -21,7 +21,7 @@ const WorkloadName = "berth.test/workload:1"
 var workload struct {
 	sync.Once
 	image v1.Image
-	why   error
+	err   error
 }
 
 // Image returns an image with the workload program as its entrypoint and with a shell:
@@ -33,9 +33,9 @@ func Image(t testing.TB) v1.Image {
 		testkit.SkipOrFail(t, "busybox", "busybox is not on PATH: install busybox-static")
 	}
 	program := testkit.Program(t, "agent/testprogram/program")
-	workload.Do(func() { workload.image, workload.why = buildImage(program, busybox) })
-	if workload.why != nil {
-		t.Fatal(workload.why)
+	workload.Do(func() { workload.image, workload.err = buildImage(program, busybox) })
+	if workload.err != nil {
+		t.Fatal(workload.err)
 	}
 	return workload.image
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/berthproject/berth/agent/runtime/embedded"
 )
 
-// The names of the directories contain the process id and a number, which shows later
-// whether their process has been killed.
+// The names of the directories contain the process ID, by which a later process detects that
+// their process has been killed. runtimeDir also contains a number.
 const (
 	runtimeDir = "/tmp/bt%d-%d-"
 	diskDir    = "/tmp/bd%d-"
@@ -26,15 +26,15 @@ const (
 // removeLeftoversOnce calls removeLeftovers once per process.
 var removeLeftoversOnce = sync.OnceFunc(removeLeftovers)
 
-// removeLeftovers removes what killed tests have left. It ignores errors, because they are
-// not the fault of the current test.
+// removeLeftovers removes what killed test processes have created. It ignores errors, because
+// they are not failures of the current test.
 func removeLeftovers() {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	dirs, _ := filepath.Glob("/tmp/bt*-*-*")
 	for _, dir := range dirs {
 		var pid, n int
-		if _, err := fmt.Sscanf(dir, runtimeDir, &pid, &n); err != nil || processAlive(pid) {
+		if _, err := fmt.Sscanf(dir, runtimeDir, &pid, &n); err != nil || processExists(pid) {
 			continue
 		}
 		_ = embedded.Cleanup(ctx, embedded.Options{Dir: dir + "/c", Bridge: bridgeName(pid, int64(n))})
@@ -48,14 +48,14 @@ func removeLeftovers() {
 	disks, _ := filepath.Glob("/tmp/bd*-*")
 	for _, dir := range disks {
 		var pid int
-		if _, err := fmt.Sscanf(dir, diskDir, &pid); err == nil && !processAlive(pid) {
+		if _, err := fmt.Sscanf(dir, diskDir, &pid); err == nil && !processExists(pid) {
 			_ = unix.Unmount(filepath.Join(dir, "d"), unix.MNT_DETACH)
 			_ = os.RemoveAll(dir)
 		}
 	}
 }
 
-func processAlive(pid int) bool {
+func processExists(pid int) bool {
 	err := syscall.Kill(pid, 0)
 	return err == nil || err == syscall.EPERM
 }

@@ -16,7 +16,7 @@ const leftoverEnv = "BERTH_TEST_LEAVE"
 // exitCreated is the exit code of the helper process after it has created leftovers.
 const exitCreated = 3
 
-// The next test process removes what a killed one left.
+// TestRemoveLeftovers checks that the next test process removes what a killed one has created.
 func TestRemoveLeftovers(t *testing.T) {
 	switch os.Getenv(leftoverEnv) {
 	case "containerd":
@@ -31,8 +31,8 @@ func TestRemoveLeftovers(t *testing.T) {
 
 func createLeftovers(t *testing.T, r *Harness) {
 	r.LoadWorkload(t)
-	r.Run(t, Pod{Name: "left", Args: []string{"-listen=:80"}})
-	t.Logf("made %s", r.Dir)
+	r.Run(t, Pod{Name: "leftover", Args: []string{"-listen=:80"}})
+	t.Logf("created %s", r.Dir)
 	os.Exit(exitCreated) // without cleanup
 }
 
@@ -48,7 +48,7 @@ func testRemoveLeftovers(t *testing.T, runtime string) {
 	}
 	leftovers, _ := filepath.Glob("/tmp/bt" + strconv.Itoa(cmd.Process.Pid) + "-*")
 	if len(leftovers) != 1 {
-		t.Fatalf("left %q, want one directory; output: %s", leftovers, out)
+		t.Fatalf("got leftovers %q, want one directory; output: %s", leftovers, out)
 	}
 	removeLeftovers()
 	if _, err := os.Stat(leftovers[0]); !os.IsNotExist(err) {

@@ -93,7 +93,7 @@ func (r *Harness) WaitExited(t testing.TB, id string) *criapi.ContainerStatus {
 			return s
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("container %s is %v after a minute: want it to have ended", id, s.State)
+			t.Fatalf("container %s: got state %v after a minute, want exited", id, s.State)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -114,7 +114,7 @@ func (r *Harness) WaitForLog(t testing.TB, pod, text string) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !strings.Contains(r.Log(t, pod), text); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("pod %s has not printed %q within a minute, but: %s", pod, text, r.Log(t, pod))
+			t.Fatalf("pod %s: got log %s after a minute, want %q in it", pod, r.Log(t, pod), text)
 		}
 	}
 }

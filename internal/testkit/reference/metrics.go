@@ -41,7 +41,7 @@ func Metrics(t testing.TB, collectors ...prometheus.Collector) string {
 		}
 		m := found[name]
 		if m.kind == "" {
-			t.Errorf("the type of %s is not known: pass its vector or a collector with a sample to Metrics", name)
+			t.Errorf("the type of %s is unknown: pass its vector or a collector with a sample to Metrics", name)
 		}
 		rows = append(rows, []string{Code(name), m.kind, m.labels, m.help})
 	}
@@ -55,11 +55,11 @@ func descriptions(c prometheus.Collector) []*prometheus.Desc {
 		c.Describe(ch)
 		close(ch)
 	}()
-	var all []*prometheus.Desc
+	var descs []*prometheus.Desc
 	for d := range ch {
-		all = append(all, d)
+		descs = append(descs, d)
 	}
-	return all
+	return descs
 }
 
 // sampleKinds returns the types of the metrics that have samples, by name.

@@ -18,11 +18,11 @@ func Check(t testing.TB, name, text string) {
 	t.Helper()
 	file := filepath.Join(dir(t), name)
 	text = fmt.Sprintf("<!-- Generated: go test ./%s -run %s -update -->\n%s", pkg(t), t.Name(), text)
-	old, err := os.ReadFile(file)
+	current, err := os.ReadFile(file)
 	if err != nil && !*update {
 		t.Fatal(err)
 	}
-	compare(t, file, string(old), text)
+	compare(t, file, string(current), text)
 }
 
 // CheckSection compares a section of a file in docs/reference with its generated text. The section has
@@ -43,23 +43,23 @@ func CheckSection(t testing.TB, name, text string) {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil { // go test runs packages concurrently
 		t.Fatal(err)
 	}
-	old, err := os.ReadFile(file)
+	current, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	start, end := "<!-- section "+pkg(t)+" -->\n", "<!-- end -->\n"
-	before, rest, ok := strings.Cut(string(old), start)
-	_, after, found := strings.Cut(rest, end)
-	if !ok || !found {
+	prefix, remainder, startFound := strings.Cut(string(current), start)
+	_, suffix, endFound := strings.Cut(remainder, end)
+	if !startFound || !endFound {
 		t.Fatalf("%s lacks the markers %q and %q", file, start, end)
 	}
-	compare(t, file, string(old), before+start+text+end+after)
+	compare(t, file, string(current), prefix+start+text+end+suffix)
 }
 
-// compare fails the test if the old text of a file differs, or writes the new text with -update.
-func compare(t testing.TB, file, old, text string) {
+// compare fails the test if the current text of a file differs, or writes the new text with -update.
+func compare(t testing.TB, file, current, text string) {
 	t.Helper()
-	if old == text {
+	if current == text {
 		return
 	}
 	if *update {
@@ -68,7 +68,7 @@ func compare(t testing.TB, file, old, text string) {
 		}
 		return
 	}
-	oldLines, newLines := strings.Split(old, "\n"), strings.Split(text, "\n")
+	oldLines, newLines := strings.Split(current, "\n"), strings.Split(text, "\n")
 	n := 0
 	for n < min(len(oldLines), len(newLines))-1 && oldLines[n] == newLines[n] {
 		n++
@@ -82,7 +82,7 @@ func dir(t testing.TB) string {
 	return filepath.Join(root(t), "docs", "reference")
 }
 
-// pkg returns the folder of the test's package below the root of the repository.
+// pkg returns the directory of the test's package, relative to the root of the repository.
 func pkg(t testing.TB) string {
 	t.Helper()
 	wd, err := os.Getwd()
@@ -103,18 +103,18 @@ func root(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for at := wd; ; at = filepath.Dir(at) {
-		if _, err := os.Stat(filepath.Join(at, "docs", "reference")); err == nil {
-			return at
+	for dir := wd; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "docs", "reference")); err == nil {
+			return dir
 		}
-		if at == filepath.Dir(at) {
+		if dir == filepath.Dir(dir) {
 			t.Fatalf("no docs/reference above %s", wd)
 		}
 	}
 }
 
 // Table formats a Markdown table. Cells may contain any text.
-func Table(head []string, rows [][]string) string {
+func Table(header []string, rows [][]string) string {
 	var b strings.Builder
 	row := func(cells []string) {
 		for _, c := range cells {
@@ -123,8 +123,8 @@ func Table(head []string, rows [][]string) string {
 		}
 		b.WriteString("|\n")
 	}
-	row(head)
-	b.WriteString(strings.Repeat("| --- ", len(head)) + "|\n")
+	row(header)
+	b.WriteString(strings.Repeat("| --- ", len(header)) + "|\n")
 	for _, r := range rows {
 		row(r)
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
-func newPrepare() scheduling.BindVolumes {
+func newBindVolumes() scheduling.BindVolumes {
 	return scheduling.BindVolumes{Pod: web, Node: "n1", Plan: &model.VolumePlan{Node: "n1",
 		Bind: []model.ClaimVolume{{Claim: &model.PersistentVolumeClaim{Namespace: "ns", Name: "c", UID: "c1"},
 			Volume: &model.PersistentVolume{Name: "v", ResourceVersion: "7"}}},
@@ -48,7 +48,7 @@ func reservedFor(uid types.UID, name string) func(*corev1.PersistentVolume) {
 	}
 }
 
-func patches(client *fake.Clientset) (n int) {
+func countPatches(client *fake.Clientset) (n int) {
 	for _, a := range client.Actions() {
 		if a.GetVerb() == "patch" {
 			n++
@@ -57,7 +57,7 @@ func patches(client *fake.Clientset) (n int) {
 	return n
 }
 
-func TestPrepareOutcomes(t *testing.T) {
+func TestBindVolumesOutcomes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		volume  *corev1.PersistentVolume
 		claim   *corev1.PersistentVolumeClaim
@@ -83,44 +83,44 @@ func TestPrepareOutcomes(t *testing.T) {
 			if tc.claim != nil {
 				objects = append(objects, tc.claim)
 			}
-			a, client := newTestExecutor(nil, objects...)
-			if got := a.prepare(t.Context(), newPrepare()); got.Result != tc.want || (got.Reason == "") != (got.Result == scheduling.Done) {
+			x, client := newTestExecutor(nil, objects...)
+			if got := x.bindVolumes(t.Context(), newBindVolumes()); got.Result != tc.want || (got.Reason == "") != (got.Result == scheduling.Done) {
 				t.Errorf("outcome %v (%s), want %v", got.Result, got.Reason, tc.want)
 			}
-			if n := patches(client); n != tc.patches {
+			if n := countPatches(client); n != tc.patches {
 				t.Errorf("%d patches, want %d", n, tc.patches)
 			}
 		})
 	}
 }
 
-func TestPrepareWritesReservationAndNode(t *testing.T) {
-	a, client := newTestExecutor(nil, newVolume(unchanged), newClaim("d1", ""))
-	if got := a.prepare(t.Context(), newPrepare()); got.Result != scheduling.Done {
+func TestBindVolumesWritesReservationAndNode(t *testing.T) {
+	x, client := newTestExecutor(nil, newVolume(unchanged), newClaim("d1", ""))
+	if got := x.bindVolumes(t.Context(), newBindVolumes()); got.Result != scheduling.Done {
 		t.Fatalf("outcome %+v", got)
 	}
 	v, _ := client.CoreV1().PersistentVolumes().Get(t.Context(), "v", metav1.GetOptions{})
 	if r := v.Spec.ClaimRef; r == nil || r.UID != "c1" || r.Name != "c" || r.Namespace != "ns" || r.Kind != "PersistentVolumeClaim" || v.Annotations[volume.AnnBoundByController] != "yes" {
-		t.Errorf("volume is %+v", v)
+		t.Errorf("volume %+v, want a claimRef of ns/c", v)
 	}
 	c, _ := client.CoreV1().PersistentVolumeClaims("ns").Get(t.Context(), "d", metav1.GetOptions{})
 	if c.Annotations[volume.AnnSelectedNode] != "n1" {
-		t.Errorf("claim is %+v", c)
+		t.Errorf("claim %+v, want node n1 in its annotation", c)
 	}
 }
 
-func TestPrepareAPIErrors(t *testing.T) {
+func TestBindVolumesAPIErrors(t *testing.T) {
 	for name, tc := range map[string]struct {
 		err  error
 		want scheduling.Result
 	}{
 		"changed meanwhile": {apierrors.NewConflict(schema.GroupResource{Resource: "persistentvolumes"}, "v", errors.New("changed")), scheduling.Conflict},
 		"forbidden":         {apierrors.NewForbidden(schema.GroupResource{Resource: "persistentvolumes"}, "v", nil), scheduling.Refused},
-		"no answer":         {context.DeadlineExceeded, scheduling.Unknown},
+		"no response":       {context.DeadlineExceeded, scheduling.Unknown},
 	} {
-		a, client := newTestExecutor(nil, newVolume(unchanged), newClaim("d1", ""))
+		x, client := newTestExecutor(nil, newVolume(unchanged), newClaim("d1", ""))
 		client.PrependReactor("patch", "persistentvolumes", func(ktesting.Action) (bool, runtime.Object, error) { return true, nil, tc.err })
-		if got := a.prepare(t.Context(), newPrepare()); got.Result != tc.want {
+		if got := x.bindVolumes(t.Context(), newBindVolumes()); got.Result != tc.want {
 			t.Errorf("%s: outcome %v (%s), want %v", name, got.Result, got.Reason, tc.want)
 		}
 	}

@@ -14,18 +14,18 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
-// prepare reserves volumes for the pod's claims and requests provisioning of the others on the node. Each object is
+// bindVolumes reserves volumes for the pod's claims and requests provisioning of the others on the node. Each object is
 // read first, so that a repeated effect does not write again, and is written with the resource version that was
 // read. If a later claim is refused, earlier writes stay: the volume gets bound to its claim, and the pod is placed
 // accordingly, as in kube-scheduler.
-func (a *Executor) prepare(ctx context.Context, e scheduling.BindVolumes) scheduling.Outcome {
+func (x *Executor) bindVolumes(ctx context.Context, e scheduling.BindVolumes) scheduling.Outcome {
 	for i := range e.Plan.Bind {
-		if out := a.reserveVolume(ctx, &e.Plan.Bind[i]); out.Result != scheduling.Done {
+		if out := x.reserveVolume(ctx, &e.Plan.Bind[i]); out.Result != scheduling.Done {
 			return out
 		}
 	}
 	for _, claim := range e.Plan.Provision {
-		if out := a.selectNode(ctx, claim, e.Node); out.Result != scheduling.Done {
+		if out := x.selectNode(ctx, claim, e.Node); out.Result != scheduling.Done {
 			return out
 		}
 	}
@@ -33,8 +33,8 @@ func (a *Executor) prepare(ctx context.Context, e scheduling.BindVolumes) schedu
 }
 
 // reserveVolume sets the claimRef of a volume.
-func (a *Executor) reserveVolume(ctx context.Context, b *model.ClaimVolume) scheduling.Outcome {
-	volumes, claim := a.o.Client.CoreV1().PersistentVolumes(), b.Claim
+func (x *Executor) reserveVolume(ctx context.Context, b *model.ClaimVolume) scheduling.Outcome {
+	volumes, claim := x.o.Client.CoreV1().PersistentVolumes(), b.Claim
 	v, err := volumes.Get(ctx, b.Volume.Name, metav1.GetOptions{})
 	if err != nil {
 		return outcome(err)
@@ -63,8 +63,8 @@ func (a *Executor) reserveVolume(ctx context.Context, b *model.ClaimVolume) sche
 }
 
 // selectNode sets the selected-node annotation of a claim for its provisioner.
-func (a *Executor) selectNode(ctx context.Context, claim *model.PersistentVolumeClaim, node string) scheduling.Outcome {
-	claims := a.o.Client.CoreV1().PersistentVolumeClaims(claim.Namespace)
+func (x *Executor) selectNode(ctx context.Context, claim *model.PersistentVolumeClaim, node string) scheduling.Outcome {
+	claims := x.o.Client.CoreV1().PersistentVolumeClaims(claim.Namespace)
 	c, err := claims.Get(ctx, claim.Name, metav1.GetOptions{})
 	if err != nil {
 		return outcome(err)
