@@ -38,7 +38,7 @@ func attacker(name, attack string, user int64) *cri.ContainerConfig {
 // it affects neither the agent nor commands in other containers, that each command ends within
 // its timeout, and that no process of a command remains.
 func TestExecInHostileContainer(t *testing.T) {
-	for name, a := range map[string]struct {
+	for name, tc := range map[string]struct {
 		attack string
 		user   int64
 		change func(*cri.ContainerConfig)
@@ -49,7 +49,7 @@ func TestExecInHostileContainer(t *testing.T) {
 		"kill-user":   {"kill", 1000, nil},
 		"ptrace":      {"ptrace", 0, nil},
 		"ptrace-user": {"ptrace", 1000, nil},
-		"ptrace-power": {"ptrace", 0, func(c *cri.ContainerConfig) {
+		"ptrace-capability": {"ptrace", 0, func(c *cri.ContainerConfig) {
 			c.Linux.SecurityContext.Capabilities.AddCapabilities = []string{"SYS_PTRACE"}
 		}},
 		"fork": {"fork", 0, nil},
@@ -58,9 +58,9 @@ func TestExecInHostileContainer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newHarness(t, false)
 			sb, sandboxConfig := r.createSandbox("hostile", nil)
-			c := attacker("attacker", a.attack, a.user)
-			if a.change != nil {
-				a.change(c)
+			c := attacker("attacker", tc.attack, tc.user)
+			if tc.change != nil {
+				tc.change(c)
 			}
 			id := r.create(sb, sandboxConfig, c)
 			group := path.Join(sandboxConfig.Linux.CgroupParent, id)
@@ -77,12 +77,12 @@ func TestExecInHostileContainer(t *testing.T) {
 					t.Errorf("command in the attacker: %v, want a timeout or an exit code", err)
 				}
 				if got := r.exec(other, "echo", "done"); got != "done\n" {
-					t.Errorf("command in another container: %q", got)
+					t.Errorf("command in another container: %q, want done", got)
 				}
 			}
-			r.waitUntil("no process of a command remains", func() bool { return len(r.helpers(id)) == 0 && len(r.sleepers(group)) == 0 })
+			r.waitUntil("no process of a command remains", func() bool { return len(r.helpers(id)) == 0 && len(r.sleepProcesses(group)) == 0 })
 			if s := r.status(id); s.State != cri.ContainerState_CONTAINER_RUNNING {
-				t.Errorf("the attacker is %v, %s", s.State, s.Message)
+				t.Errorf("the attacker is %v, %s, want it running", s.State, s.Message)
 			}
 			if err := r.Service.StopContainer(context.Background(), id, 0); err != nil {
 				t.Error(err)
@@ -102,8 +102,8 @@ func (r *harness) helpers(id string) (out []string) {
 	return out
 }
 
-// sleepers returns the processes of a cgroup that run sleep.
-func (r *harness) sleepers(group string) (out []string) {
+// sleepProcesses returns the processes of a cgroup that run sleep.
+func (r *harness) sleepProcesses(group string) (out []string) {
 	pids, err := r.host().Procs(group)
 	if err != nil {
 		r.t.Fatal(err)
@@ -127,7 +127,7 @@ func TestStartInHostilePod(t *testing.T) {
 	})
 	c := shell("attacker", "echo started; while true; do kill -STOP -1; done")
 	r.run(sb, sandboxConfig, c)
-	r.waitUntil("it attacks", func() bool { return r.output(sandboxConfig, c) != "" })
+	r.waitUntil("the attack has started", func() bool { return r.output(sandboxConfig, c) != "" })
 	id := r.create(sb, sandboxConfig, shell("other", "exec sleep 1000"))
 	if err := r.Service.StartContainer(context.Background(), id); err == nil {
 		t.Log("the container was started between two signals")
@@ -136,13 +136,13 @@ func TestStartInHostilePod(t *testing.T) {
 	} else if s := r.status(id); s.State != cri.ContainerState_CONTAINER_EXITED || s.Reason != "StartError" {
 		t.Errorf("the container is %v, %s, want it exited with StartError", s.State, s.Reason)
 	} else {
-		r.waitUntil("its process is dead", func() bool { return processEnded(r.processes(id).Container) })
+		r.waitUntil("its process has exited", func() bool { return processExited(r.processes(id).Container) })
 	}
 	if err := r.Service.RemovePodSandbox(context.Background(), sb); err != nil {
 		t.Error(err)
 	}
 	if remaining := r.leftovers(); len(remaining) != 0 {
-		t.Errorf("remaining: %q", remaining)
+		t.Errorf("remaining mounts and processes: %q, want none", remaining)
 	}
 }
 
@@ -154,7 +154,7 @@ func TestForwardToHostileListener(t *testing.T) {
 	c := attacker("attacker", "listen", 0)
 	c.Linux.SecurityContext = nil // port 81 requires a capability
 	r.run(sb, sandboxConfig, c)
-	r.waitUntil("its queue is full", func() bool { return strings.Contains(r.output(sandboxConfig, c), "attack listen done") })
+	r.waitUntil("the listener's queue is full", func() bool { return strings.Contains(r.output(sandboxConfig, c), "attack listen done") })
 	if err := r.Runtime.Dial(sb, 81, time.Second); err == nil || !strings.Contains(err.Error(), "no answer within 1s") {
 		t.Errorf("connection to a full listener: %v, want no answer", err)
 	}

@@ -52,15 +52,15 @@ func (r *Runtime) startCommand(ctx context.Context, id string, args []string, te
 	if c == nil {
 		return nil, notFound("container", id)
 	}
-	first := c.runningProcess()
-	if first == nil {
+	initProcess := c.runningProcess()
+	if initProcess == nil {
 		return nil, status.Errorf(codes.FailedPrecondition, "container %s is %v: exec requires a running container", id, c.state())
 	}
 	spec, err := c.commandSpec(args, terminal)
 	if err != nil {
 		return nil, err
 	}
-	target, err := first.duplicateFD()
+	target, err := initProcess.duplicateFD()
 	if errors.Is(err, os.ErrClosed) || errors.Is(err, os.ErrProcessDone) {
 		return nil, status.Errorf(codes.FailedPrecondition, "container %s has just exited", id)
 	}
@@ -86,7 +86,7 @@ func (r *Runtime) startCommand(ctx context.Context, id string, args []string, te
 		if strings.HasSuffix(err.Error(), unix.ESRCH.Error()) {
 			delay = certainExitDelay
 		}
-		if ctx.Err() == nil && (!errors.As(err, &failure) || failure.Code == 128) && c.waitForExit(first, delay) {
+		if ctx.Err() == nil && (!errors.As(err, &failure) || failure.Code == 128) && c.waitForExit(initProcess, delay) {
 			return nil, status.Errorf(codes.FailedPrecondition, "container %s has just exited", id)
 		}
 		if ctx.Err() != nil || failure != nil {
@@ -97,15 +97,15 @@ func (r *Runtime) startCommand(ctx context.Context, id string, args []string, te
 	return p, nil
 }
 
-// waitForExit reports whether the container or its first process exits within limit. The exit of the container closes
-// the handle of the process, perhaps before the process's own exit is noticed.
-func (c *container) waitForExit(first *process, limit time.Duration) bool {
+// waitForExit reports whether the container or its init process exits within limit. The exit of the
+// container closes the process's handle, perhaps before the exit of the process is detected.
+func (c *container) waitForExit(initProcess *process, limit time.Duration) bool {
 	t := time.NewTimer(limit)
 	defer t.Stop()
 	select {
 	case <-c.exited:
 		return true
-	case <-first.exited:
+	case <-initProcess.exited:
 		return true
 	case <-t.C:
 		return false

@@ -22,7 +22,7 @@ import (
 // capabilities, filter, cgroups, namespaces, limits, working directory, and no other open file.
 func TestCommandConfinement(t *testing.T) {
 	r := newHarness(t, false)
-	sb, sandboxConfig := r.createSandbox("equal", nil)
+	sb, sandboxConfig := r.createSandbox("confinement", nil)
 	const script = `grep -E "^(Uid|Gid|Groups|Cap|NoNewPrivs|Seccomp:|Umask|SigIgn|SigBlk)" /proc/self/status; cat /proc/self/cgroup /proc/self/limits /proc/self/oom_score_adj
 for n in ipc mnt net pid uts; do readlink /proc/self/ns/$n; done; pwd; echo $HOME; ls /proc/self/fd | wc -l; cat /proc/$$/stat | cut -d" " -f7`
 	for name, change := range map[string]func(*cri.ContainerConfig){
@@ -31,7 +31,7 @@ for n in ipc mnt net pid uts; do readlink /proc/self/ns/$n; done; pwd; echo $HOM
 			c.Linux.SecurityContext = &cri.LinuxContainerSecurityContext{RunAsUsername: "user", SupplementalGroups: []int64{77}}
 			c.WorkingDir, c.Linux.Resources.OomScoreAdj = "/proc", 321
 		},
-		"power": func(c *cri.ContainerConfig) {
+		"capabilities": func(c *cri.ContainerConfig) {
 			c.Linux.SecurityContext.Capabilities = &cri.Capability{AddCapabilities: []string{"NET_ADMIN"}, DropCapabilities: []string{"KILL"}}
 		},
 	} {
@@ -41,7 +41,7 @@ for n in ipc mnt net pid uts; do readlink /proc/self/ns/$n; done; pwd; echo $HOM
 		r.waitUntil("the container has printed its attributes", func() bool { return strings.HasSuffix(r.output(sandboxConfig, c), "end\n") })
 		want := strings.TrimSuffix(r.output(sandboxConfig, c), "end\n")
 		if got := r.exec(id, "/bin/sh", "-c", script); got != want {
-			t.Errorf("%s: the command has\n%s\nthe container\n%s", name, got, want)
+			t.Errorf("%s: attributes of the command:\n%s\nwant those of the container:\n%s", name, got, want)
 		}
 	}
 }
@@ -50,7 +50,7 @@ for n in ipc mnt net pid uts; do readlink /proc/self/ns/$n; done; pwd; echo $HOM
 // command: it has only the rights of the container, whose attacker stops it at that point.
 func TestCommandBeforeExec(t *testing.T) {
 	r := newHarness(t, false)
-	sb, sandboxConfig := r.createSandbox("early", nil)
+	sb, sandboxConfig := r.createSandbox("before-exec", nil)
 	id := r.run(sb, sandboxConfig, attacker("attacker", "stop", 0))
 	container := "/proc/" + itoa(r.processes(id).Container)
 	for range 50 {
@@ -61,7 +61,7 @@ func TestCommandBeforeExec(t *testing.T) {
 			done <- err
 		}()
 		var child string
-		r.waitUntil("the command has started or is stopped", func() bool { child = r.child(id); return child != "" })
+		r.waitUntil("the command has started or is stopped", func() bool { child = r.stoppedCommand(id); return child != "" })
 		commandLine := readText(filepath.Join(child, "cmdline"))
 		attributes := func(dir string) string {
 			var out []string
@@ -79,26 +79,26 @@ func TestCommandBeforeExec(t *testing.T) {
 		got, want := attributes(child), attributes(container)
 		cancel()
 		if err := <-done; status.Code(err) != codes.Canceled {
-			t.Errorf("canceled command: %v", err)
+			t.Errorf("canceled command: %v, want Canceled", err)
 		}
 		if !strings.HasPrefix(commandLine, "berth-exec") {
 			continue // it was stopped later
 		}
 		if got != want {
-			t.Errorf("before it executes the command it has\n%s\nthe container\n%s", got, want)
+			t.Errorf("attributes before exec:\n%s\nwant those of the container:\n%s", got, want)
 		}
 		return
 	}
 	t.Error("no command was stopped before it was executed")
 }
 
-// child returns the /proc directory of a stopped process of a command in a container, or "".
-func (r *harness) child(id string) string {
+// stoppedCommand returns the /proc directory of a stopped process of a command in a container, or "".
+func (r *harness) stoppedCommand(id string) string {
 	for _, helper := range r.helpers(id) {
-		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(helper)))
-		for _, other := range r.allProcesses() {
-			if s, ok := shim.ReadStat(other); ok && s.Parent == pid && s.State == 'T' {
-				return "/proc/" + itoa(other)
+		helperPID, _ := strconv.Atoi(filepath.Base(filepath.Dir(helper)))
+		for _, pid := range r.allProcesses() {
+			if s, ok := shim.ReadStat(pid); ok && s.Parent == helperPID && s.State == 'T' {
+				return "/proc/" + itoa(pid)
 			}
 		}
 	}
@@ -134,29 +134,29 @@ func readText(file string) string {
 // out, including those in other sessions.
 func TestTimedOutCommandLeavesNothing(t *testing.T) {
 	r := newHarness(t, false)
-	sb, sandboxConfig := r.createSandbox("family", nil)
+	sb, sandboxConfig := r.createSandbox("timeout", nil)
 	id := r.run(sb, sandboxConfig, shell("c", "exec sleep 1000"))
 	_, err := r.Service.ExecSync(context.Background(), id, []string{"/bin/sh", "-c", "sleep 777 & setsid sh -c 'sleep 777; true' & sleep 777"}, time.Second)
 	if status.Code(err) != codes.DeadlineExceeded {
-		t.Errorf("%v, want a timeout", err)
+		t.Errorf("ExecSync: %v, want DeadlineExceeded", err)
 	}
 	r.waitUntil("no process of the command remains", func() bool { return !strings.Contains(r.exec(id, "ps"), "777") })
 	if s := r.status(id); s.State != cri.ContainerState_CONTAINER_RUNNING {
-		t.Errorf("the container is %v", s.State)
+		t.Errorf("the container is %v, want it running", s.State)
 	}
 }
 
 // TestCommandEndsWithAgent checks that a command does not outlive the agent.
 func TestCommandEndsWithAgent(t *testing.T) {
 	r := newHarness(t, false)
-	sb, sandboxConfig := r.createSandbox("alone", nil)
+	sb, sandboxConfig := r.createSandbox("agent-exit", nil)
 	id := r.run(sb, sandboxConfig, shell("c", "exec sleep 1000"))
 	helper, child, err := r.Runtime.AbandonCommand(context.Background(), id, []string{"sleep", "777"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, pid := range []int{helper, child} {
-		r.waitUntil(fmt.Sprintf("process %d has exited", pid), func() bool { return processEnded(pid) })
+		r.waitUntil(fmt.Sprintf("process %d has exited", pid), func() bool { return processExited(pid) })
 	}
 }
 
@@ -164,7 +164,7 @@ func TestCommandEndsWithAgent(t *testing.T) {
 // that its exit is not delayed by the command.
 func TestCommandOfExitedContainer(t *testing.T) {
 	r := newHarness(t, false)
-	sb, sandboxConfig := r.createSandbox("short", nil)
+	sb, sandboxConfig := r.createSandbox("exited", nil)
 	for range 5 {
 		c := shell("c", "exec sleep 1000")
 		id := r.run(sb, sandboxConfig, c)
@@ -181,7 +181,7 @@ func TestCommandOfExitedContainer(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := <-done; err != nil && status.Code(err) != codes.FailedPrecondition {
-			t.Errorf("%v, want exit code 137 or that the container has exited", err)
+			t.Errorf("ExecSync: %v, want exit code 137 or FailedPrecondition", err)
 		}
 		if err := r.Service.RemoveContainer(context.Background(), id); err != nil {
 			t.Fatal(err)
@@ -189,9 +189,9 @@ func TestCommandOfExitedContainer(t *testing.T) {
 	}
 }
 
-// TestWorkingDirectoryOutside checks that a working directory cannot be a directory of the node
-// that a process of the container has open.
-func TestWorkingDirectoryOutside(t *testing.T) {
+// TestStartRejectsNodeWorkingDirectory checks that a working directory cannot be a directory of the
+// node that a process of the container has open.
+func TestStartRejectsNodeWorkingDirectory(t *testing.T) {
 	r := newHarness(t, false)
 	sb, sandboxConfig := r.createSandbox("cwd", nil)
 	for fd := range 16 {
@@ -200,19 +200,19 @@ func TestWorkingDirectoryOutside(t *testing.T) {
 		id := r.create(sb, sandboxConfig, c)
 		if err := r.Service.StartContainer(context.Background(), id); err == nil {
 			r.WaitExited(t, id)
-			t.Errorf("working directory %s: started, output %q", c.WorkingDir, r.output(sandboxConfig, c))
+			t.Errorf("working directory %s: started with output %q, want an error", c.WorkingDir, r.output(sandboxConfig, c))
 		}
 	}
 }
 
-// A command that is killed after its timeout does not stay a zombie of a container whose init process
-// does not reap.
+// TestTimedOutCommandIsReaped checks that a command killed after its timeout does not stay a zombie
+// if the container's init process does not reap.
 func TestTimedOutCommandIsReaped(t *testing.T) {
 	r := newHarness(t, false)
-	sb, sandboxConfig := r.createSandbox("reaps", nil)
+	sb, sandboxConfig := r.createSandbox("reaping", nil)
 	id := r.run(sb, sandboxConfig, shell("main", "exec tail -f /dev/null"))
 	if _, err := r.Service.ExecSync(context.Background(), id, []string{"sleep", "4321"}, 200*time.Millisecond); status.Code(err) != codes.DeadlineExceeded {
-		t.Fatalf("%v, want DeadlineExceeded", err)
+		t.Fatalf("ExecSync: %v, want DeadlineExceeded", err)
 	}
 	if names := r.exec(id, "/bin/sh", "-c", "cat /proc/[0-9]*/comm"); strings.Contains(names, "sleep") {
 		t.Errorf("processes %q, want no sleep", names)

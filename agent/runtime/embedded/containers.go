@@ -102,8 +102,8 @@ func (r *Runtime) StartContainer(_ context.Context, id string) error {
 	}
 	defer unlock()
 	err = c.launch(r, s)
-	var start *StartError
-	if errors.As(err, &start) { // until the shim is done
+	var startErr *StartError
+	if errors.As(err, &startErr) { // the exit status is recorded when the shim exits
 		timer := time.NewTimer(killTimeout)
 		defer timer.Stop()
 		select {

@@ -29,7 +29,7 @@ func TestFullDisk(t *testing.T) {
 			r.waitUntil("the disk is full", func() bool { return strings.Contains(r.output(sandboxConfig, c), "full") })
 			r.Restart(t)
 			if _, err := store.Open(r.Options.Images.Dir(), store.Options{Limits: store.Limits{MinFree: -1}}); err != nil {
-				t.Errorf("the images of an agent that starts: %v", err)
+				t.Errorf("opening the image store on the full disk: %v", err)
 			}
 			if err := r.Service.StopContainer(context.Background(), id, 0); err != nil {
 				t.Fatal(err)

@@ -21,12 +21,12 @@ const outputDrainTimeout = 500 * time.Millisecond
 // ExecSync runs a command in the container. After timeout the command is killed and the error has
 // code DeadlineExceeded; 0 means no timeout. The timeout includes the start of the command.
 func (r *Runtime) ExecSync(ctx context.Context, id string, command []string, timeout time.Duration) (*cri.ExecSyncResponse, error) {
-	var out, errs limitedBuffer
-	code, err := r.execPiped(ctx, id, command, timeout, nil, &out, &errs)
+	var out, errOut limitedBuffer
+	code, err := r.execPiped(ctx, id, command, timeout, nil, &out, &errOut)
 	if err != nil {
 		return nil, err
 	}
-	return &cri.ExecSyncResponse{Stdout: out.Bytes(), Stderr: errs.Bytes(), ExitCode: code}, nil
+	return &cri.ExecSyncResponse{Stdout: out.Bytes(), Stderr: errOut.Bytes(), ExitCode: code}, nil
 }
 
 // limitedBuffer keeps the first maxExecOutput bytes.

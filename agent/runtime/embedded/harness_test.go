@@ -127,7 +127,7 @@ func (r *harness) status(id string) *cri.ContainerStatus {
 	return s
 }
 
-// exec runs a command and returns its output.
+// exec runs a command and returns its output, or the text of the error.
 func (r *harness) exec(id string, command ...string) string {
 	r.t.Helper()
 	got, err := r.Service.ExecSync(context.Background(), id, command, 20*time.Second)

@@ -31,7 +31,7 @@ func TestHostilePasswd(t *testing.T) {
 		c.Mounts = []*cri.Mount{{HostPath: file, ContainerPath: "/etc/passwd"}}
 		c.Linux.SecurityContext.RunAsUser = &cri.Int64Value{Value: 1000}
 		if got, code := r.outputAndCode(sb, sandboxConfig, c); got != want {
-			t.Errorf("with %s it is %q, %d, want %q", filepath.Base(file), got, code, want)
+			t.Errorf("user and group with %s: %q, exit code %d, want %q", filepath.Base(file), got, code, want)
 		}
 	}
 }

@@ -26,11 +26,11 @@ func TestHostPort(t *testing.T) {
 	r.run(sb, sandboxConfig, config("web", "-listen=:80"))
 	responds := func() bool {
 		client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-		got, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d/", port))
+		response, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d/", port))
 		if err != nil {
 			return false
 		}
-		_ = got.Body.Close()
+		_ = response.Body.Close()
 		return true
 	}
 	r.waitUntil("the pod responds at the host's port", responds)
@@ -40,6 +40,6 @@ func TestHostPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	if responds() {
-		t.Error("the port responds after the pod was stopped")
+		t.Error("the host port responds after the pod was stopped, want it closed")
 	}
 }

@@ -47,10 +47,10 @@ func TestHungVolume(t *testing.T) {
 	err = r.Service.StartContainer(context.Background(), id)
 	want := "mounting " + hung + " at /data"
 	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("started: %v, want %q", err, want)
+		t.Errorf("StartContainer: %v, want %q", err, want)
 	}
 	if s := r.status(id); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 128 || s.Reason != "StartError" || !strings.Contains(s.Message, want) {
-		t.Errorf("%v %d %s %q, want it exited with 128, StartError", s.State, s.ExitCode, s.Reason, s.Message)
+		t.Errorf("status %v %d %s %q, want it exited with 128, StartError", s.State, s.ExitCode, s.Reason, s.Message)
 	}
 	if err := r.Service.RemovePodSandbox(context.Background(), sb); err != nil {
 		t.Error(err)
@@ -67,7 +67,7 @@ func TestStartWithoutSandbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := r.Service.StartContainer(context.Background(), id); err == nil || !strings.Contains(err.Error(), "sandbox is down") {
-		t.Errorf("started: %v, want that sandbox is down", err)
+		t.Errorf("StartContainer: %v, want sandbox is down", err)
 	}
 	for _, when := range []string{"after the failed start", "after a restart of the agent"} {
 		if s := r.status(id); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 128 || s.Reason != "StartError" {

@@ -13,13 +13,13 @@ func TestRemoveNetworkIfUnused(t *testing.T) {
 	exists := func() bool { _, err := net.InterfaceByName(r.Options.Bridge); return err == nil }
 	sb, _ := r.createSandbox("web", nil)
 	if err := r.Runtime.RemoveNetworkIfUnused(context.Background()); err != nil || !exists() {
-		t.Fatalf("removed while a pod needs it: %v, bridge exists: %t", err, exists())
+		t.Fatalf("with a pod: %v, bridge exists: %t, want it to exist", err, exists())
 	}
 	if err := r.Service.RemovePodSandbox(context.Background(), sb); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.Runtime.RemoveNetworkIfUnused(context.Background()); err != nil || exists() {
-		t.Fatalf("leftovers: %v, bridge exists: %t", err, exists())
+		t.Fatalf("without pods: %v, bridge exists: %t, want it removed", err, exists())
 	}
 	r.Restart(t)
 	if r.createSandbox("next", nil); !exists() {

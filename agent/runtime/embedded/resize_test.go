@@ -61,9 +61,9 @@ func TestV2UpdateContainerResources(t *testing.T) {
 	}
 	r.WaitExited(t, id)
 	if err := r.Service.UpdateContainerResources(ctx, id, &cri.LinuxContainerResources{CpuShares: 2}); err == nil || !strings.Contains(err.Error(), "has exited") {
-		t.Errorf("an exited container: %v", err)
+		t.Errorf("update of an exited container: %v, want an error that it has exited", err)
 	}
 	if err := r.Service.UpdateContainerResources(ctx, "unknown", nil); err == nil {
-		t.Error("an unknown container is accepted")
+		t.Error("update of an unknown container succeeded, want an error")
 	}
 }

@@ -26,11 +26,11 @@ func TestContainersSurviveRestart(t *testing.T) {
 	exited := r.run(sb, sandboxConfig, shell("exited", "exit 4"))
 	r.WaitExited(t, exited)
 	exiting := shell("exiting", "while [ ! -e /go/now ]; do sleep 0.02; done; echo last line; exit 6")
-	signal := filepath.Join(r.Dir, "signal")
-	if err := os.Mkdir(signal, 0o755); err != nil {
+	signalDir := filepath.Join(r.Dir, "signal")
+	if err := os.Mkdir(signalDir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	exiting.Mounts = []*cri.Mount{{HostPath: signal, ContainerPath: "/go"}}
+	exiting.Mounts = []*cri.Mount{{HostPath: signalDir, ContainerPath: "/go"}}
 	exitingID := r.run(sb, sandboxConfig, exiting)
 	created := r.create(sb, sandboxConfig, config("created"))
 	before := r.status(id)
@@ -38,7 +38,7 @@ func TestContainersSurviveRestart(t *testing.T) {
 	if err := r.Runtime.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(signal, "now"), nil, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(signalDir, "now"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(r.Options.Dir, "containers", exitingID)
@@ -49,25 +49,25 @@ func TestContainersSurviveRestart(t *testing.T) {
 		t.Errorf("running container: %v since %d, want running since %d", s.State, s.StartedAt, before.StartedAt)
 	}
 	if s := r.WaitExited(t, exitingID); s.ExitCode != 6 || r.output(sandboxConfig, exiting) != "last line\n" {
-		t.Errorf("exited in the meantime: %d, %q, want 6, last line", s.ExitCode, r.output(sandboxConfig, exiting))
+		t.Errorf("container that exited without an agent: %d, %q, want 6, last line", s.ExitCode, r.output(sandboxConfig, exiting))
 	}
 	if s := r.status(exited); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 4 {
 		t.Errorf("finished container: %v %d, want exited with 4", s.State, s.ExitCode)
 	}
 	if s := r.status(created); s.State != cri.ContainerState_CONTAINER_CREATED {
-		t.Errorf("container that was not started: %v", s.State)
+		t.Errorf("container that was not started: %v, want it created", s.State)
 	}
 	if s, err := r.Service.PodSandboxStatus(context.Background(), sb); err != nil || s.State != cri.PodSandboxState_SANDBOX_READY || s.GetNetwork().GetIp() == "" {
 		t.Errorf("the sandbox: %v, %v, want it ready with its address", s, err)
 	}
 	if got := r.exec(id, "echo", "hello"); got != "hello\n" {
-		t.Errorf("a command in it: %q", got)
+		t.Errorf("command in the running container: %q, want hello", got)
 	}
 	if err := r.Service.StopContainer(context.Background(), id, 10*time.Second); err != nil {
 		t.Fatal(err)
 	}
 	if s := r.status(id); s.ExitCode != 9 || !strings.HasSuffix(r.output(sandboxConfig, running), "requested\n") {
-		t.Errorf("stopped: %d, %q, want 9, requested", s.ExitCode, r.output(sandboxConfig, running))
+		t.Errorf("stopped container: %d, %q, want 9, requested", s.ExitCode, r.output(sandboxConfig, running))
 	}
 }
 
@@ -78,9 +78,9 @@ func TestKilledShims(t *testing.T) {
 	sb, sandboxConfig := r.createSandbox("shims", nil)
 	events, ctx := make(chan runtime.ContainerEvent, 100), t.Context()
 	go func() { _ = r.Service.Events(ctx, func(e runtime.ContainerEvent) { events <- e }) }()
-	for _, stopped := range []bool{false, true} {
+	for _, agentStopped := range []bool{false, true} {
 		c := shell("c", "exec sleep 1000")
-		if stopped {
+		if agentStopped {
 			c.Metadata.Attempt = 1
 		}
 		id := r.run(sb, sandboxConfig, c)
@@ -88,7 +88,7 @@ func TestKilledShims(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if stopped {
+		if agentStopped {
 			if err := r.Runtime.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -96,18 +96,18 @@ func TestKilledShims(t *testing.T) {
 		if err := unix.Kill(ids.Shim, unix.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		r.waitUntil("the container is killed", func() bool { return shim.StartTime(ids.Container) != ids.Start || processEnded(ids.Container) })
-		if stopped {
+		r.waitUntil("the container is killed", func() bool { return shim.StartTime(ids.Container) != ids.Start || processExited(ids.Container) })
+		if agentStopped {
 			r.Restart(t)
 		}
 		if s := r.WaitExited(t, id); s.ExitCode != 137 || s.Reason != "ContainerStatusUnknown" {
-			t.Errorf("agent stopped %v: exited with %d %s, want 137 ContainerStatusUnknown", stopped, s.ExitCode, s.Reason)
+			t.Errorf("agent stopped %v: exited with %d %s, want 137 ContainerStatusUnknown", agentStopped, s.ExitCode, s.Reason)
 		}
 	}
 }
 
-// processEnded reports whether a process is a zombie.
-func processEnded(pid int) bool {
+// processExited reports whether a process has exited. It may be a zombie.
+func processExited(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + itoa(pid) + "/stat")
 	return err != nil || strings.Contains(string(stat), ") Z ")
 }
@@ -122,7 +122,7 @@ func TestKilledSandbox(t *testing.T) {
 	if err := host.Kill(sandboxConfig.Linux.CgroupParent); err != nil {
 		t.Fatal(err)
 	}
-	r.waitUntil("it is down", func() bool {
+	r.waitUntil("the sandbox is not ready", func() bool {
 		s, err := r.Service.PodSandboxStatus(context.Background(), sb)
 		return err == nil && s.State == cri.PodSandboxState_SANDBOX_NOTREADY
 	})
@@ -133,7 +133,7 @@ func TestKilledSandbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	if remaining := r.leftovers(); len(remaining) != 0 {
-		t.Errorf("remaining: %q", remaining)
+		t.Errorf("remaining mounts and processes: %q, want none", remaining)
 	}
 }
 
@@ -157,7 +157,7 @@ func TestIncompleteObjectsAreRemoved(t *testing.T) {
 	if err := os.Truncate(filepath.Join(r.Options.Dir, "containers", emptyRecord, "container.json"), 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(filepath.Join(r.Options.Dir, "sandboxes", "nothing"), 0o700); err != nil {
+	if err := os.Mkdir(filepath.Join(r.Options.Dir, "sandboxes", "empty"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink("unknown", filepath.Join(r.Options.Dir, "network", "10.0.0.1")); err != nil {
@@ -166,7 +166,7 @@ func TestIncompleteObjectsAreRemoved(t *testing.T) {
 	r.Restart(t)
 	list, err := r.Service.ListContainers(context.Background(), nil)
 	if err != nil || len(list) != 1 || list[0].Id != complete {
-		t.Errorf("containers %v, %v, want %s alone", list, err, complete)
+		t.Errorf("containers %v, %v, want only %s", list, err, complete)
 	}
 	for dir, want := range map[string]int{"containers": 1, "sandboxes": 1, "network": 1} {
 		if entries, err := os.ReadDir(filepath.Join(r.Options.Dir, dir)); err != nil || len(entries) != want {
@@ -174,7 +174,7 @@ func TestIncompleteObjectsAreRemoved(t *testing.T) {
 		}
 	}
 	if users, err := r.Options.Images.Users(); err != nil || len(users) != 1 {
-		t.Errorf("images are used by %v, %v, want %s alone", users, err, complete)
+		t.Errorf("image users %v, %v, want only %s", users, err, complete)
 	}
 }
 
@@ -183,20 +183,20 @@ func TestIncompleteObjectsAreRemoved(t *testing.T) {
 func TestImageUseIsReleased(t *testing.T) {
 	r := newHarness(t, false)
 	sb, sandboxConfig := r.createSandbox("uses", nil)
-	ids := map[string]string{"complete": r.create(sb, sandboxConfig, config("complete")), "incomplete": r.create(sb, sandboxConfig, config("without-record"))} // the second is incomplete
+	ids := map[string]string{"complete": r.create(sb, sandboxConfig, config("complete")), "incomplete": r.create(sb, sandboxConfig, config("without-record"))}
 	uses := filepath.Join(r.Options.Images.Dir(), "uses")
 	backup := filepath.Join(r.Dir, "uses")
 	if err := errors.Join(os.Rename(uses, backup), os.WriteFile(uses, nil, 0o600)); err != nil { // so that the release fails
 		t.Fatal(err)
 	}
 	if err := r.Service.RemoveContainer(context.Background(), ids["complete"]); err == nil {
-		t.Error("removed, although its image is still used")
+		t.Error("RemoveContainer succeeded although the image reference cannot be released")
 	}
 	if err := errors.Join(r.Runtime.Close(), os.Remove(filepath.Join(r.Options.Dir, "containers", ids["incomplete"], "container.json"))); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.reopen(); err == nil {
-		t.Error("New succeeded although the image cannot be released")
+		t.Error("New succeeded although the image reference cannot be released")
 	}
 	for name, id := range ids {
 		if _, err := os.Stat(filepath.Join(r.Options.Dir, "containers", id)); err != nil {

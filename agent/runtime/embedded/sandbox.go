@@ -161,12 +161,12 @@ func (s *sandbox) stop(r *Runtime) error {
 	}
 	errs := []error{err}
 	if r.network != nil && !s.hostNetwork() {
-		var unmapped error
+		var unmapErr error
 		if ports, err := s.hostPorts(); len(ports) > 0 || err != nil {
-			unmapped = r.network.UnmapPorts(s.record.ID)
+			unmapErr = r.network.UnmapPorts(s.record.ID)
 		}
 		// Keep an address to which ports are still mapped, or the next pod with it would get the traffic.
-		if errs = append(errs, unmapped); unmapped == nil {
+		if errs = append(errs, unmapErr); unmapErr == nil {
 			errs = append(errs, r.network.Detach(s.record.ID))
 		}
 	}

@@ -18,7 +18,7 @@ func TestShimMemory(t *testing.T) {
 	r := newHarness(t, false)
 	sb, sandboxConfig := r.createSandbox("small", nil)
 	id := r.run(sb, sandboxConfig, shell("main", "echo started; exec sleep 1000"))
-	r.waitUntil("it has printed something", func() bool {
+	r.waitUntil("the container has printed a line", func() bool {
 		text, _ := os.ReadFile(filepath.Join(sandboxConfig.LogDirectory, "main.log"))
 		return len(text) > 0
 	})
@@ -35,8 +35,8 @@ func TestShimMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(status), "VmHWM:")
-	kib, err := strconv.Atoi(strings.Fields(rest)[0])
+	_, after, _ := strings.Cut(string(status), "VmHWM:")
+	kib, err := strconv.Atoi(strings.Fields(after)[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,26 +46,26 @@ func TestShimMemory(t *testing.T) {
 	}
 }
 
-// TestZygoteKilled checks that containers keep running when the zygote is killed, and that new
+// TestContainersSurviveKilledZygote checks that containers keep running when the zygote is killed, and that new
 // ones can be started.
-func TestZygoteKilled(t *testing.T) {
+func TestContainersSurviveKilledZygote(t *testing.T) {
 	r := newHarness(t, false)
 	sb, sandboxConfig := r.createSandbox("zygote", nil)
 	first := r.run(sb, sandboxConfig, shell("first", "exec sleep 1000"))
 	zygotes := r.zygotes()
 	if len(zygotes) != 1 {
-		t.Fatalf("processes that shims of %s are copied from: %v, want one", r.Dir, zygotes)
+		t.Fatalf("zygotes of %s: %v, want one", r.Dir, zygotes)
 	}
 	if err := syscall.Kill(zygotes[0], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	// A zombie is not enough: one of its threads could still receive the next request.
-	r.waitUntil("it has been removed", func() bool { return syscall.Kill(zygotes[0], 0) == syscall.ESRCH })
+	r.waitUntil("the zygote has been reaped", func() bool { return syscall.Kill(zygotes[0], 0) == syscall.ESRCH })
 	if text, code := r.outputAndCode(sb, sandboxConfig, shell("second", "echo runs")); text != "runs\n" || code != 0 {
-		t.Errorf("the second printed %q and ended with %d", text, code)
+		t.Errorf("the second container printed %q and exited with %d, want runs and 0", text, code)
 	}
 	if got := r.exec(first, "/bin/sh", "-c", "echo still"); got != "still\n" {
-		t.Errorf("the first: %q", got)
+		t.Errorf("command in the first container: %q, want still", got)
 	}
 }
 

@@ -35,13 +35,13 @@ func (r *harness) stream(location string, in io.Reader, tty bool) (out, errOut s
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	var o, e bytes.Buffer
-	options := remotecommand.StreamOptions{Stdin: in, Stdout: &o, Stderr: &e, Tty: tty}
+	var stdout, stderr bytes.Buffer
+	options := remotecommand.StreamOptions{Stdin: in, Stdout: &stdout, Stderr: &stderr, Tty: tty}
 	if tty {
 		options.Stderr = nil
 	}
 	err = executor.StreamWithContext(ctx, options)
-	return o.String(), e.String(), err
+	return stdout.String(), stderr.String(), err
 }
 
 func TestExecStreams(t *testing.T) {
@@ -60,13 +60,13 @@ func TestExecStreams(t *testing.T) {
 	if out != "input\n" || errOut != "warning\n" || !errors.As(err, &code) || code.Code != 7 {
 		t.Errorf("got %q, %q, %v, want the input, warning, and code 7", out, errOut, err)
 	}
-	_, _, err = r.stream(exec(false, "nope"), strings.NewReader(""), false)
+	_, _, err = r.stream(exec(false, "missing"), strings.NewReader(""), false)
 	if !errors.As(err, &code) || code.Code != 127 {
 		t.Errorf("missing program: %v, want code 127", err)
 	}
 	out, _, err = r.stream(exec(true, "/bin/sh", "-c", "test -t 0 && test -t 1 && read x && echo got $x"), strings.NewReader("a line\n"), true)
 	if err != nil || !strings.Contains(out, "got a line") {
-		t.Errorf("on a terminal: %q, %v", out, err)
+		t.Errorf("on a terminal: %q, %v, want got a line", out, err)
 	}
 }
 
@@ -89,23 +89,23 @@ func TestExecDisconnect(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	in, typed := io.Pipe() // never closed: the client disconnects
-	defer typed.Close()
-	out, written := io.Pipe()
+	in, inWriter := io.Pipe() // never closed: the client disconnects
+	defer inWriter.Close()
+	out, outWriter := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		done <- executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: in, Stdout: written, Tty: true})
+		done <- executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: in, Stdout: outWriter, Tty: true})
 	}()
 	if _, err := io.ReadFull(out, make([]byte, len("started"))); err != nil {
 		t.Fatal(err)
 	}
-	r.waitUntil("it sleeps", func() bool { return strings.Contains(r.exec(id, "ps"), "sleep 777") })
+	r.waitUntil("the command sleeps", func() bool { return strings.Contains(r.exec(id, "ps"), "sleep 777") })
 	go func() { _, _ = io.Copy(io.Discard, out) }()
 	cancel()
 	t.Log(<-done)
-	r.waitUntil("it has exited", func() bool { return !strings.Contains(r.exec(id, "ps"), "sleep 777") })
+	r.waitUntil("the command has exited", func() bool { return !strings.Contains(r.exec(id, "ps"), "sleep 777") })
 	if s := r.status(id); s.State != cri.ContainerState_CONTAINER_RUNNING {
-		t.Errorf("the container is %v", s.State)
+		t.Errorf("the container is %v, want it running", s.State)
 	}
 }
 
@@ -131,7 +131,7 @@ func TestAttach(t *testing.T) {
 			t.Errorf("terminal %v: %q, %q, %v, want the input and warning", tty, out, errOut, err)
 		}
 		if s := r.WaitExited(t, id); s.ExitCode != 3 || !strings.Contains(r.output(sandboxConfig, c), "got first") {
-			t.Errorf("terminal %v: exited with %d and its log is %q", tty, s.ExitCode, r.output(sandboxConfig, c))
+			t.Errorf("terminal %v: exited with %d and log %q, want 3 and got first", tty, s.ExitCode, r.output(sandboxConfig, c))
 		}
 	}
 }
@@ -141,7 +141,7 @@ func TestPortForward(t *testing.T) {
 	sb, sandboxConfig := r.createSandbox("ports", nil)
 	web := config("web", "-listen=127.0.0.1:81") // the pod's loopback address, not the host's
 	r.run(sb, sandboxConfig, web)
-	r.waitUntil("it listens", func() bool { return strings.Contains(r.output(sandboxConfig, web), "listening") })
+	r.waitUntil("the pod listens", func() bool { return strings.Contains(r.output(sandboxConfig, web), "listening") })
 	location, err := r.Service.PortForward(context.Background(), &cri.PortForwardRequest{PodSandboxId: sb, Port: []int32{81}})
 	if err != nil {
 		t.Fatal(err)
@@ -191,13 +191,13 @@ func TestLogs(t *testing.T) {
 	c := shell("c", "head -c 40000 /dev/zero | tr '\\0' x; echo; echo end; while [ ! -e /dev/shm/go ]; do sleep 0.02; done; printf 'no newline'")
 	id := r.run(sb, sandboxConfig, c)
 	file := filepath.Join(sandboxConfig.LogDirectory, c.LogPath)
-	r.waitUntil("it has printed a line", func() bool { return strings.HasSuffix(r.output(sandboxConfig, c), "end\n") })
+	r.waitUntil("the container has printed its lines", func() bool { return strings.HasSuffix(r.output(sandboxConfig, c), "end\n") })
 	var tags []string
 	text, _ := os.ReadFile(file)
 	for line := range strings.Lines(string(text)) {
 		f := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 4)
 		if _, err := time.Parse(time.RFC3339Nano, f[0]); err != nil || f[1] != "stdout" {
-			t.Errorf("line %.60q", line)
+			t.Errorf("line %.60q, want a timestamp and stdout", line)
 		}
 		tags = append(tags, fmt.Sprintf("%s%d", f[2], len(f[3])))
 	}
@@ -213,9 +213,9 @@ func TestLogs(t *testing.T) {
 	r.exec(id, "touch", "/dev/shm/go")
 	r.WaitExited(t, id)
 	if text, _ := os.ReadFile(file); strings.Count(string(text), "\n") != 1 || !strings.HasSuffix(string(text), " stdout P no newline\n") {
-		t.Errorf("the new file has %q, want a part of a line", text)
+		t.Errorf("the new log has %q, want one partial line", text)
 	}
 	if err := r.Service.ReopenContainerLog(context.Background(), id); err == nil {
-		t.Error("the log of an exited container was reopened")
+		t.Error("ReopenContainerLog of an exited container succeeded, want an error")
 	}
 }

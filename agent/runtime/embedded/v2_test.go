@@ -32,7 +32,7 @@ func TestV2BuiltinImage(t *testing.T) {
 		return c
 	}
 	sb, sandboxConfig := r.createSandbox("builtin", nil)
-	if s := r.WaitExited(t, r.run(sb, sandboxConfig, builtin("ends", "-exit=3"))); s.ExitCode != 3 {
+	if s := r.WaitExited(t, r.run(sb, sandboxConfig, builtin("exits", "-exit=3"))); s.ExitCode != 3 {
 		t.Errorf("exited with %d, want 3", s.ExitCode)
 	}
 	c := builtin("hog", "-memory=300Mi")
@@ -49,7 +49,7 @@ func TestV2BuiltinImage(t *testing.T) {
 		t.Errorf("statistics %v, %v, want at least 20 MiB and CPU time", stats, err)
 	}
 	if got, err := r.Service.ExecSync(ctx, id, []string{"/workload", "true"}, 0); err != nil || got.ExitCode != 0 {
-		t.Errorf("a command: %v, %v", got, err)
+		t.Errorf("ExecSync: %v, %v, want exit code 0", got, err)
 	}
 	if err := r.Service.StopContainer(ctx, id, 0); err != nil {
 		t.Fatal(err)
@@ -61,9 +61,9 @@ func TestV2BuiltinImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(r.host().Dir("memory", filepath.Join(sandboxConfig.Linux.CgroupParent, id))); !os.IsNotExist(err) {
-		t.Errorf("the cgroup remains: %v", err)
+		t.Errorf("cgroup of a removed container: %v, want it not to exist", err)
 	}
 	if remaining := r.leftovers(); len(remaining) != 0 {
-		t.Errorf("remaining: %q", remaining)
+		t.Errorf("remaining mounts and processes: %q, want none", remaining)
 	}
 }

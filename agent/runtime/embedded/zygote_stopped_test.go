@@ -18,9 +18,9 @@ import (
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
-// TestZygoteStopped stops the zygote with a signal. The container exits and is not started later;
-// a new zygote starts the next one.
-func TestZygoteStopped(t *testing.T) {
+// TestStoppedZygote checks that a container fails to start, and is not started later, if a signal
+// has stopped the zygote, and that a new zygote starts the next container.
+func TestStoppedZygote(t *testing.T) {
 	t.Parallel()
 	r := &harness{container.StartEmbedded(t, false, func(o *embedded.Options) { o.StartLimit = 15 * time.Second }), t}
 	r.LoadWorkload(t)
@@ -33,10 +33,10 @@ func TestZygoteStopped(t *testing.T) {
 	abandoned := r.create(sb, sandboxConfig, shell("abandoned", "exec sleep 1000"))
 	other := r.create(sb, sandboxConfig, shell("other", "exec sleep 1000"))
 	if err := r.Service.StartContainer(context.Background(), abandoned); err == nil || !strings.Contains(err.Error(), "no answer") {
-		t.Errorf("started: %v, want that there was no answer", err)
+		t.Errorf("StartContainer: %v, want no answer", err)
 	}
 	_ = syscall.Kill(zygote, syscall.SIGCONT)
-	r.waitUntil("the stopped zygote has exited", func() bool { return processEnded(zygote) })
+	r.waitUntil("the stopped zygote has exited", func() bool { return processExited(zygote) })
 	if err := r.Service.StartContainer(context.Background(), other); err != nil {
 		t.Errorf("second container: %v", err)
 	}
@@ -47,7 +47,7 @@ func TestZygoteStopped(t *testing.T) {
 		r.Restart(t)
 	}
 	if ids, err := shim.ReadProcesses(filepath.Join(r.Options.Dir, "containers", abandoned)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("ContainerState %v, %v", ids, err)
+		t.Errorf("processes of the abandoned container: %v, %v, want no record", ids, err)
 	}
 }
 

@@ -16,12 +16,12 @@ import (
 // testShims returns a shimFactory without a runtime.
 func testShims(t *testing.T) *shimFactory {
 	t.Helper()
-	self, err := openExecutables()
+	programs, err := openExecutables()
 	if err != nil {
 		testkit.SkipOrFail(t, "embedded runtime", err.Error())
 	}
-	s := &shimFactory{executables: self, dir: t.TempDir(), timeout: copyTimeout}
-	t.Cleanup(func() { s.close(); self.close() })
+	s := &shimFactory{executables: programs, dir: t.TempDir(), timeout: copyTimeout}
+	t.Cleanup(func() { s.close(); programs.close() })
 	return s
 }
 
@@ -67,7 +67,7 @@ func TestUnclaimedShimExits(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !p.wait(30 * time.Second) {
-		t.Fatal("the unclaimed shim did not exit")
+		t.Fatal("the unclaimed shim did not exit within 30 s")
 	}
 	for _, file := range []string{shim.ProcessFile, shim.ExitFile} {
 		if _, err := os.Stat(filepath.Join(dir, file)); err == nil {
@@ -75,7 +75,7 @@ func TestUnclaimedShimExits(t *testing.T) {
 		}
 	}
 	if c := newContainer(dir, containerRecord{}); !c.notStarted() {
-		t.Error("the container is reported as started")
+		t.Error("notStarted() = false for a container whose shim was not claimed, want true")
 	}
 	dir, p, report = startCopy(t, s)
 	defer report.Close()
@@ -83,7 +83,7 @@ func TestUnclaimedShimExits(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !p.wait(30 * time.Second) {
-		t.Fatal("claimed shim of an empty container does not exit")
+		t.Fatal("the claimed shim of an empty container did not exit within 30 s")
 	}
 	if e, err := shim.ReadExit(dir); err != nil || e.Reason != "StartError" {
 		t.Errorf("claimed shim: %v, %v, want a StartError", e, err)
@@ -112,18 +112,18 @@ func TestUnclaimedShimsAreReaped(t *testing.T) {
 // TestZygoteReplaced checks that the zygote is replaced after maxCopies forks.
 func TestZygoteReplaced(t *testing.T) {
 	s := testShims(t)
-	var before *process
+	var previous *process
 	for n, replaced := range []bool{false, false, true} {
 		_, p, report := startCopy(t, s)
 		_ = report.Close()
 		if !p.wait(30 * time.Second) {
-			t.Fatal("a copy of the program still runs")
+			t.Fatal("the unclaimed shim did not exit within 30 s")
 		}
 		s.mu.Lock()
-		if n > 0 && (s.zygote != before) != replaced {
+		if n > 0 && (s.zygote != previous) != replaced {
 			t.Errorf("before fork %d replaced %v, want %v", n, !replaced, replaced)
 		}
-		before = s.zygote
+		previous = s.zygote
 		if n == 1 {
 			s.copies = maxCopies - 1
 		}

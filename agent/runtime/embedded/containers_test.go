@@ -20,9 +20,9 @@ func TestPodAddresses(t *testing.T) {
 	var address, sb [2]string
 	var id [2]string
 	for i, name := range []string{"one", "two"} {
-		b, sandboxConfig := r.createSandbox(name, nil)
-		sb[i], id[i] = b, r.run(b, sandboxConfig, config("web", "-listen=:80"))
-		s, err := r.Service.PodSandboxStatus(context.Background(), b)
+		sandboxID, sandboxConfig := r.createSandbox(name, nil)
+		sb[i], id[i] = sandboxID, r.run(sandboxID, sandboxConfig, config("web", "-listen=:80"))
+		s, err := r.Service.PodSandboxStatus(context.Background(), sandboxID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,12 +51,12 @@ func TestPodAddresses(t *testing.T) {
 // TestSharedNamespaces checks which namespaces the containers of a pod share.
 func TestSharedNamespaces(t *testing.T) {
 	r := newHarness(t, false)
-	sb, sandboxConfig := r.createSandbox("apart", nil)
-	first := r.run(sb, sandboxConfig, shell("a", "touch /dev/shm/here; hostname other 2>/dev/null; sleep 1000"))
-	r.waitUntil("the file exists", func() bool { return strings.Contains(r.exec(first, "ls", "/dev/shm"), "here") })
+	sb, sandboxConfig := r.createSandbox("separate", nil)
+	first := r.run(sb, sandboxConfig, shell("a", "touch /dev/shm/file; hostname other 2>/dev/null; sleep 1000"))
+	r.waitUntil("the file exists", func() bool { return strings.Contains(r.exec(first, "ls", "/dev/shm"), "file") })
 	got, code := r.outputAndCode(sb, sandboxConfig, shell("b", "ls /dev/shm; hostname; ls / | grep -c workload; ps | grep -c '[s]leep'"))
-	if want := "here\napart\n1\n0\n"; got != want {
-		t.Errorf("apart: %q, %d, want %q", got, code, want)
+	if want := "file\nseparate\n1\n0\n"; got != want {
+		t.Errorf("separate PID namespaces: %q, %d, want %q", got, code, want)
 	}
 	sb, sandboxConfig = r.createSandbox("shared", func(c *cri.PodSandboxConfig) {
 		c.Linux.SecurityContext.NamespaceOptions.Pid = cri.NamespaceMode_POD
@@ -64,7 +64,7 @@ func TestSharedNamespaces(t *testing.T) {
 	r.run(sb, sandboxConfig, shell("a", "exec sleep 777"))
 	seconds := itoa(1_000_000 + os.Getpid()) // a unique sleep duration
 	if got, _ = r.outputAndCode(sb, sandboxConfig, shell("b", "ps | grep -c '[s]leep 777'; sleep "+seconds+" &")); got != "1\n" {
-		t.Errorf("shared: %q, want one visible sleep process", got)
+		t.Errorf("shared PID namespace: %q, want one visible sleep process", got)
 	}
 	r.waitUntil("remaining processes of b are killed", func() bool {
 		pids, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -104,14 +104,14 @@ func TestMounts(t *testing.T) {
 		for f in /dev/x /x /dev/shm/x; do head -c1 $f 2>/dev/null | wc -c; done; head -c1 /dev/zero | wc -c`)
 	c.Mounts = []*cri.Mount{{HostPath: filepath.Join(host, "sub"), ContainerPath: "/v/out/deep/er"}, {HostPath: host, ContainerPath: "/v"},
 		{HostPath: host, ContainerPath: "/ro", Readonly: true}, {HostPath: filepath.Join(host, "file"), ContainerPath: "/one"},
-		{HostPath: filepath.Join(r.Dir, "is", "made"), ContainerPath: "/made"}}
+		{HostPath: filepath.Join(r.Dir, "missing", "dir"), ContainerPath: "/created"}}
 	got, _ := r.outputAndCode(sb, sandboxConfig, c)
 	for _, want := range []string{"from the host\nfrom the host\n", "new\n", "no\n", "no device\n", "er\n", "\n0\n0\n0\n1\n"} {
 		if !strings.Contains(got, want) {
-			t.Errorf("output %q, want %q in it", got, want)
+			t.Errorf("output %q, want it to contain %q", got, want)
 		}
 	}
-	if info, err := os.Stat(filepath.Join(r.Dir, "is", "made")); err != nil || !info.IsDir() {
+	if info, err := os.Stat(filepath.Join(r.Dir, "missing", "dir")); err != nil || !info.IsDir() {
 		t.Errorf("a missing volume: %v, want a directory", err)
 	}
 	if escaped, _ := os.ReadDir(escape); len(escaped) != 0 {
@@ -137,7 +137,7 @@ func TestLimits(t *testing.T) {
 	c = shell("killed", "cat /proc/self/oom_score_adj; exec sleep 1000")
 	c.Linux.Resources.OomScoreAdj = 500
 	id := r.run(sb, sandboxConfig, c)
-	r.waitUntil("it has printed something", func() bool { return r.output(sandboxConfig, c) != "" })
+	r.waitUntil("the container has printed its score", func() bool { return r.output(sandboxConfig, c) != "" })
 	if err := r.Service.StopContainer(context.Background(), id, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -152,10 +152,10 @@ func TestLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	if groups, err := host.Children(sandboxConfig.Linux.CgroupParent); err != nil || len(groups) != 0 {
-		t.Errorf("cgroups %v, %v remain below the pod's", groups, err)
+		t.Errorf("cgroups below the pod's: %v, %v, want none", groups, err)
 	}
 	if remaining := r.leftovers(); len(remaining) != 0 {
-		t.Errorf("remaining: %q", remaining)
+		t.Errorf("remaining mounts and processes: %q, want none", remaining)
 	}
 }
 
@@ -174,11 +174,11 @@ cat /sys/fs/cgroup/memory*/memory.limit_in_bytes /sys/fs/cgroup/memory.max 2>/de
 		ReadonlyRootfs: true}
 	got, _ = r.outputAndCode(sb, sandboxConfig, c)
 	if want := "CapEff:\t0000000000200000\n"; !strings.HasPrefix(got, want) || !strings.Contains(got, "read-only\n") || !strings.Contains(got, "out\n") {
-		t.Errorf("output %q, want SYS_ADMIN alone and a root that is read-only", got)
+		t.Errorf("output %q, want only SYS_ADMIN and a read-only root", got)
 	}
 	c = shell("c", `id; grep CapEff /proc/self/status; echo $HOME; echo out > /dev/stdout`)
 	c.Linux.SecurityContext = &cri.LinuxContainerSecurityContext{RunAsUsername: "user", SupplementalGroups: []int64{77}}
 	if got, _ = r.outputAndCode(sb, sandboxConfig, c); got != "uid=1000(user) gid=1000(user) groups=77,1000(user)\nCapEff:\t0000000000000000\n/\nout\n" {
-		t.Errorf("user 1000 is %q", got)
+		t.Errorf("output %q, want user and group 1000, group 77 and no capabilities", got)
 	}
 }
