@@ -7,7 +7,7 @@
 //	events, relist ─▶ container status ─▶ Exited
 //	Stop, Kill, PreStop: run immediately, in parallel to the worker
 //	Resize ─▶ limits of cgroups changed, larger pod limits first, smaller ones last; retried until it succeeds
-//	Release ─▶ sandbox stopped, volumes unmounted, cgroup removed; logs and dead containers remain
+//	Release ─▶ sandbox stopped, volumes unmounted, cgroup removed; logs and exited containers remain
 //	Forget  ─▶ everything removed
 //
 // The Runner finds its containers by the labels and annotations that the kubelet sets, so crictl

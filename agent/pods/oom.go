@@ -10,8 +10,8 @@ import (
 )
 
 // oomKillLog records the containers in which the kernel's OOM killer has killed a process. The line
-// of each kill in /dev/kmsg names the process's cgroup. On cgroup v1 the cgroup no longer exists when the exit of
-// the container is handled. The log is read on demand, so it costs nothing otherwise.
+// of each kill in /dev/kmsg names the process's cgroup. On cgroup v1 the cgroup no longer exists
+// when the exit of the container is handled. The log is read only on demand.
 type oomKillLog struct {
 	mu         sync.Mutex
 	fd         int
@@ -89,11 +89,11 @@ func (k *oomKillLog) drain() {
 // killedContainerID returns the ID of the container for which a kernel log line reports an OOM kill,
 // or "".
 func killedContainerID(line string) string {
-	_, rest, ok := strings.Cut(line, "task_memcg=")
+	_, after, ok := strings.Cut(line, "task_memcg=")
 	if !ok {
 		return ""
 	}
-	group, _, _ := strings.Cut(rest, ",")
+	group, _, _ := strings.Cut(after, ",")
 	for part := range strings.SplitSeq(group, "/") {
 		part = strings.TrimSuffix(strings.TrimPrefix(part, "cri-containerd-"), ".scope")
 		if len(part) == containerIDLength && strings.Trim(part, "0123456789abcdef") == "" {

@@ -198,8 +198,8 @@ func (p *pod) existingStatus(status *cri.ContainerStatus) podlifecycle.Status {
 	return s
 }
 
-// adoptContainer adopts the container that the runtime already has for this attempt. done reports that there is
-// nothing to start.
+// adoptContainer adopts the container that the runtime already has for this attempt. done reports
+// whether there is nothing to start.
 func (p *pod) adoptContainer(ctx context.Context, c *run) (done bool, err error) {
 	r := p.runner
 	uid := p.latest().UID
@@ -215,19 +215,19 @@ func (p *pod) adoptContainer(ctx context.Context, c *run) (done bool, err error)
 	if err := p.adoptSandbox(ctx, f); err != nil {
 		return false, err
 	}
-	old := f.containerAttempt(c.name, c.attempt)
-	if c.resumed && old == nil {
-		old = f.newestContainer(c.name)
+	existing := f.containerAttempt(c.name, c.attempt)
+	if c.resumed && existing == nil {
+		existing = f.newestContainer(c.name)
 	}
 	var status *cri.ContainerStatus
-	if old != nil && old.GetState() != cri.ContainerState_CONTAINER_CREATED {
-		if status, err = r.opts.Service.ContainerStatus(ctx, old.GetId()); err != nil {
+	if existing != nil && existing.GetState() != cri.ContainerState_CONTAINER_CREATED {
+		if status, err = r.opts.Service.ContainerStatus(ctx, existing.GetId()); err != nil {
 			return false, err
 		}
 	}
-	if old == nil || old.GetState() == cri.ContainerState_CONTAINER_CREATED || startWasCanceled(status) {
-		if old != nil {
-			if err = r.opts.Service.RemoveContainer(r.ctx, old.GetId()); isNotFound(err) {
+	if existing == nil || existing.GetState() == cri.ContainerState_CONTAINER_CREATED || startWasCanceled(status) {
+		if existing != nil {
+			if err = r.opts.Service.RemoveContainer(r.ctx, existing.GetId()); isNotFound(err) {
 				err = nil // removed by an earlier attempt
 			}
 		}
@@ -241,13 +241,13 @@ func (p *pod) adoptContainer(ctx context.Context, c *run) (done bool, err error)
 		return p.confirmNotRunning(c), nil
 	}
 	p.mu.Lock()
-	c.id, c.info, c.started, c.startedAt, c.attempt = old.GetId(), r.containerInfo(c.name, status), true, timeFromNanos(status.GetStartedAt()), status.GetMetadata().GetAttempt()
+	c.id, c.info, c.started, c.startedAt, c.attempt = existing.GetId(), r.containerInfo(c.name, status), true, timeFromNanos(status.GetStartedAt()), status.GetMetadata().GetAttempt()
 	if status.GetState() == cri.ContainerState_CONTAINER_EXITED || status.GetState() == cri.ContainerState_CONTAINER_UNKNOWN {
 		p.finish(c, p.exitEvent(c, status))
 		p.mu.Unlock()
 		return true, nil
 	}
-	if old.GetPodSandboxId() != p.sandbox.id {
+	if existing.GetPodSandboxId() != p.sandbox.id {
 		c.stopping, c.killing = true, true // its sandbox is lost: restart it in a new one
 	}
 	p.mu.Unlock()
@@ -266,8 +266,8 @@ func startWasCanceled(status *cri.ContainerStatus) bool {
 		strings.HasPrefix(status.GetMessage(), "failed to create containerd task") && strings.Contains(status.GetMessage(), "context canceled")
 }
 
-// confirmNotRunning records that a run of unknown outcome is not running. done reports that it is
-// not to be started because it was stopped in the meantime.
+// confirmNotRunning records that a run of unknown outcome is not running. done reports
+// whether the run must not start because it was stopped in the meantime.
 func (p *pod) confirmNotRunning(c *run) (done bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

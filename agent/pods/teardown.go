@@ -20,8 +20,8 @@ import (
 // teardown is the progress of a pod's removal.
 type teardown struct {
 	requested bool // no container may start or run
-	remove    bool // remove logs, directories and dead containers too
-	purge     bool // remove what uses disk space; the pod stays known
+	remove    bool // remove logs, directories and exited containers too
+	purge     bool // remove what uses disk space; the Runner keeps the pod
 	running   bool // a goroutine performs it
 	released  bool // resources are released, and that is reported
 }
@@ -30,7 +30,7 @@ type teardown struct {
 const cgroupRemoveTimeout = 5 * time.Second
 
 // startTeardown releases the resources of a pod. If remove is set, it also deletes logs,
-// directories and dead containers.
+// directories and exited containers.
 func (p *pod) startTeardown(remove bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -252,7 +252,7 @@ func (p *pod) remove() error {
 	return errors.Join(r.removeDir(pod.UID), os.RemoveAll(LogDir(r.opts.Logs, pod)))
 }
 
-// removeContainers removes the dead containers and sandboxes of the pod.
+// removeContainers removes the exited containers and sandboxes of the pod.
 func (p *pod) removeContainers() error {
 	r, uid := p.runner, p.latest().UID
 	all, err := r.listExisting(r.ctx, map[string]string{podUIDLabel: string(uid)})

@@ -19,8 +19,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
-// writablePaths are the places on the node's disk that a container can write, with the script that
-// writes 24 MiB there.
+// writablePaths are the paths on the node's disk that a container can write, each with a script that
+// writes 24 MiB to it.
 var writablePaths = map[string]string{
 	"hosts":               "fill /etc/hosts",
 	"hostname":            "fill /etc/hostname",
@@ -30,77 +30,77 @@ var writablePaths = map[string]string{
 	"hard-links":          "fill /data; for n in 1 2 3; do ln /data /data$n; done",
 	"sparse-file":         "fill /data; dd if=/dev/zero of=/sparse bs=1 seek=8G count=1",
 	"empty-dir":           "fill /work/data",
-	"log":                 "dd if=/dev/zero bs=1M count=8 | tr '\\0' x | fold -w 8000; echo; fill /work/rest 16",
+	"log":                 "dd if=/dev/zero bs=1M count=8 | tr '\\0' x | fold -w 8000; echo; fill /work/data 16",
 	"deleted-in-layer":    "exec 3>/data; rm /data; fill /proc/self/fd/3",
 	"deleted-in-volume":   "exec 3>/work/data; rm /work/data; fill /proc/self/fd/3",
-	"dead-container":      "if [ ! -e /work/restarted ]; then fill /data; touch /work/restarted; exit 1; fi",
+	"exited-container":    "if [ ! -e /work/restarted ]; then fill /data; touch /work/restarted; exit 1; fi",
 }
 
-// TestSoakWritablePlaces fills all places that a container can write. Their bytes must count
-// as ephemeral storage, within 5 %, and be free after Purge.
-func TestSoakWritablePlaces(t *testing.T) {
+// TestSoakWritablePaths checks that the bytes in all paths that a container can write count as
+// ephemeral storage, within 5 %, and are free after Purge.
+func TestSoakWritablePaths(t *testing.T) {
 	rounds := 1
 	if os.Getenv("BERTH_SOAK") != "" {
 		rounds = 10
 	}
-	onEach(t, func(t *testing.T, r *realParts) {
-		g := newRealHarness(t, clientset.NewClientset(), r)
+	forEachRuntime(t, func(t *testing.T, r *realRuntime) {
+		h := newRealHarness(t, clientset.NewClientset(), r)
 		for round := range rounds {
-			fillWritablePlaces(t, g, round)
+			fillWritablePaths(t, h, round)
 		}
 	})
 }
 
-func fillWritablePlaces(t *testing.T, g *harness, round int) {
+func fillWritablePaths(t *testing.T, h *harness, round int) {
 	t.Helper()
-	host := g.opts.Cgroups.(*cgroup.Host)
-	s := stats.NewPods(stats.Options{Host: host, Volumes: g.opts.Volumes.(*volume.Volumes), Containers: g.opts.Service.(container.Service),
-		Cgroup:     func(p *corev1.Pod) string { return Cgroup(g.opts.CgroupRoot, p) },
-		LogDir:     func(p *corev1.Pod) string { return LogDir(filepath.Join(g.opts.Root, "log", "pods"), p) },
-		PodDir:     func(p *corev1.Pod) string { return PodDir(g.opts.Root, p.UID) },
-		Files:      func(p *corev1.Pod) []string { return SharedFiles(g.opts.Root, p) },
-		MessageDir: func(p *corev1.Pod, container string) string { return MessageDir(g.opts.Root, p, container) },
+	host := h.opts.Cgroups.(*cgroup.Host)
+	s := stats.NewPods(stats.Options{Host: host, Volumes: h.opts.Volumes.(*volume.Volumes), Containers: h.opts.Service.(container.Service),
+		Cgroup:     func(p *corev1.Pod) string { return Cgroup(h.opts.CgroupRoot, p) },
+		LogDir:     func(p *corev1.Pod) string { return LogDir(filepath.Join(h.opts.Root, "log", "pods"), p) },
+		PodDir:     func(p *corev1.Pod) string { return PodDir(h.opts.Root, p.UID) },
+		Files:      func(p *corev1.Pod) []string { return SharedFiles(h.opts.Root, p) },
+		MessageDir: func(p *corev1.Pod, container string) string { return MessageDir(h.opts.Root, p, container) },
 	})
 	defer s.Close()
 	var list []*corev1.Pod
-	for place, script := range writablePaths {
-		pod := realPod(fmt.Sprintf("%s-%d", place, round), map[string][]string{"a": nil})
+	for name, script := range writablePaths {
+		pod := realPod(fmt.Sprintf("%s-%d", name, round), map[string][]string{"a": nil})
 		pod.Spec.RestartPolicy = corev1.RestartPolicyAlways
 		pod.Spec.Volumes = []corev1.Volume{{Name: "work", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
 		c := &pod.Spec.Containers[0]
 		c.VolumeMounts = []corev1.VolumeMount{{Name: "work", MountPath: "/work"}}
 		c.Command = []string{"/bin/sh", "-c", "fill() { dd if=/dev/zero of=$1 bs=1M count=${2:-24} 2>/dev/null; }; " + script + "; echo written; exec sleep 1000"}
 		list = append(list, pod)
-		g.admit(pod)
+		h.admit(pod)
 	}
 	for _, pod := range list {
-		g.waitUntilWritten(pod)
+		h.waitUntilWritten(pod)
 	}
 	if err := s.Measure(t.Context(), list); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range s.Observe(list, func(types.UID) time.Time { return time.Time{} }) {
-		const wrote = 24 << 20
-		if used := p.Stats.Ephemeral; used < wrote*95/100 || used > wrote*105/100 {
-			t.Errorf("%s: %d bytes are counted, want %d: %+v", p.Name, used, wrote, p.Stats)
+		const written = 24 << 20
+		if used := p.Stats.Ephemeral; used < written*95/100 || used > written*105/100 {
+			t.Errorf("%s: %d bytes, want %d: %+v", p.Name, used, written, p.Stats)
 		}
 	}
 	for _, pod := range list {
-		g.delete(pod, 0)
+		h.delete(pod, 0)
 	}
 	for _, pod := range list {
-		g.waitUntil("the pod is released", func() bool { return g.lifecycles[pod.UID].released })
-		g.runner.Purge(pod.UID)
-		g.waitUntilPurged(pod)
-		g.runner.Forget(pod.UID)
-		g.waitUntilRealPodRemoved(pod)
+		h.waitUntil("the pod is released", func() bool { return h.lifecycles[pod.UID].released })
+		h.runner.Purge(pod.UID)
+		h.waitUntilPurged(pod)
+		h.runner.Forget(pod.UID)
+		h.waitUntilRealPodRemoved(pod)
 	}
 }
 
 // waitUntilWritten waits for the last line of the script, which can take long on a busy disk.
-func (g *harness) waitUntilWritten(pod *corev1.Pod) {
-	g.t.Helper()
-	logs, text := filepath.Join(LogDir(g.runner.opts.Logs, pod), "a", "*.log"), []byte("written")
+func (h *harness) waitUntilWritten(pod *corev1.Pod) {
+	h.t.Helper()
+	logs, text := filepath.Join(LogDir(h.runner.opts.Logs, pod), "a", "*.log"), []byte("written")
 	written := func() bool {
 		files, _ := filepath.Glob(logs)
 		return slices.ContainsFunc(files, func(file string) bool {
@@ -108,34 +108,34 @@ func (g *harness) waitUntilWritten(pod *corev1.Pod) {
 			return bytes.Contains(got, text)
 		})
 	}
-	for end := time.Now().Add(3 * time.Minute); !written(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			g.t.Fatalf("%s has not written its files", pod.Name)
+	for deadline := time.Now().Add(3 * time.Minute); !written(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			h.t.Fatalf("%s has not written its files", pod.Name)
 		}
 	}
 }
 
 // waitUntilPurged waits until the pod uses no disk space.
-func (g *harness) waitUntilPurged(pod *corev1.Pod) {
-	g.t.Helper()
+func (h *harness) waitUntilPurged(pod *corev1.Pod) {
+	h.t.Helper()
 	remaining := func() (out []string) {
-		for _, path := range append(SharedFiles(g.opts.Root, pod), LogDir(g.runner.opts.Logs, pod), filepath.Join(g.runner.podDir(pod.UID), messagesDir)) {
+		for _, path := range append(SharedFiles(h.opts.Root, pod), LogDir(h.runner.opts.Logs, pod), filepath.Join(h.runner.podDir(pod.UID), messagesDir)) {
 			if _, err := os.Lstat(path); err == nil {
 				out = append(out, path)
 			}
 		}
-		existing, err := g.runner.listExisting(g.t.Context(), nil)
+		existing, err := h.runner.listExisting(h.t.Context(), nil)
 		if err != nil || existing[pod.UID] != nil {
 			out = append(out, fmt.Sprintf("%v, %v", existing[pod.UID], err))
 		}
 		return out
 	}
-	for end := time.Now().Add(20 * time.Second); len(remaining()) > 0; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			g.t.Fatalf("%s still has %v", pod.Name, remaining())
+	for deadline := time.Now().Add(20 * time.Second); len(remaining()) > 0; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			h.t.Fatalf("%s still has %v", pod.Name, remaining())
 		}
 	}
-	if g.runner.lookup(pod.UID) == nil {
-		g.t.Errorf("%s is not counted", pod.Name)
+	if h.runner.lookup(pod.UID) == nil {
+		h.t.Errorf("the Runner has no pod %s after Purge, want it kept", pod.Name)
 	}
 }

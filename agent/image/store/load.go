@@ -22,12 +22,12 @@ func (s *Store) Load(ctx context.Context, file io.Reader, name string, progress 
 			return nil, err
 		}
 	}
-	w, err := s.begin()
+	tx, err := s.begin()
 	if err != nil {
 		return nil, err
 	}
-	defer w.end()
-	a, err := newArchive(file, w.dir, s.limits)
+	defer tx.end()
+	a, err := newArchive(file, tx.dir, s.limits)
 	if err != nil {
 		return nil, err
 	}
