@@ -30,7 +30,7 @@ type ConditionRestorer interface {
 type EvictionResumer interface {
 	// ResumeEviction returns the end of the grace period of a pod whose soft eviction began at
 	// since. The pod counts as terminating until done is called.
-	ResumeEviction(pod *corev1.Pod, since time.Time) (by time.Time, done func())
+	ResumeEviction(pod *corev1.Pod, since time.Time) (deadline time.Time, done func())
 }
 
 // Rejection is the reason and message in the status of a pod that failed admission.
@@ -41,7 +41,7 @@ type Eviction struct {
 	Pod             types.UID
 	Reason, Message string
 	Grace           time.Duration
-	// Immediate kills all containers at once, without hooks or grace.
+	// Immediate kills all containers immediately, without hooks or grace.
 	Immediate bool
 	// Condition, if not nil, is written with the failure. With reason TerminationByKubelet and a
 	// grace period above minAnnouncedGrace it is written at once, so that a restarted agent can
