@@ -77,7 +77,7 @@ func TestWaitsForPodCIDR(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, address, notReady := nodeState(t, api, "n0"); address != "10.200.7.1" || notReady != "" {
-			t.Errorf("with a range: address %q, not ready: %q", address, notReady)
+			t.Errorf("with a range: address %q, not ready: %q, want 10.200.7.1 and a ready node", address, notReady)
 		}
 		if p := get(t, api, "first"); p.Status.PodIP != "10.200.7.2" || p.Status.HostIP != "10.200.7.1" {
 			t.Errorf("pod IP %q, host IP %q, want 10.200.7.2 and 10.200.7.1", p.Status.PodIP, p.Status.HostIP)
@@ -91,7 +91,7 @@ func TestWaitsForPodCIDR(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, address, notReady := nodeState(t, api, "n0"); address != "10.200.7.1" || notReady != "" {
-			t.Errorf("after a restart: address %q, not ready: %q", address, notReady)
+			t.Errorf("after a restart: address %q, not ready: %q, want 10.200.7.1 and a ready node", address, notReady)
 		}
 		if p := get(t, api, "second"); p.Status.PodIP != "10.200.7.3" {
 			t.Errorf("IP %q of the second pod, want 10.200.7.3", p.Status.PodIP)

@@ -74,12 +74,12 @@ func TestPodEndsWithinGracePeriod(t *testing.T) {
 				time.Sleep(tc.duration - time.Second)
 				synctest.Wait()
 				if isDeleted(t, api) || !isReady(get(t, api, "p")) {
-					t.Fatal("removed or not ready one second early")
+					t.Fatal("the pod was deleted or not ready one second early")
 				}
 				time.Sleep(3 * time.Second / 2)
 				synctest.Wait()
 				if !isDeleted(t, api) {
-					t.Errorf("the pod still exists: %+v", get(t, api, "p").Status)
+					t.Errorf("the pod still exists with status %+v, want it deleted", get(t, api, "p").Status)
 				}
 			})
 		})
@@ -111,7 +111,7 @@ func TestPartitionedNodeEndsDeletedPodsOnReconnect(t *testing.T) {
 				time.Sleep(2 * time.Second)
 				synctest.Wait()
 				if deletedEarly || !isDeleted(t, api) {
-					t.Errorf("deleted too early: %v, deleted finally: %v", deletedEarly, isDeleted(t, api))
+					t.Errorf("deleted early: %v, deleted finally: %v, want false, true", deletedEarly, isDeleted(t, api))
 				}
 			})
 		})

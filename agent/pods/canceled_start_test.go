@@ -50,7 +50,7 @@ func TestCanceledStartIsRetried(t *testing.T) {
 	h.admit(pod)
 	<-s.requested
 	h.restart()
-	h.waitForStates(pod, "a=up")
+	h.waitForStates(pod, "a=running")
 	if containers, _ := s.ListContainers(t.Context(), nil); len(containers) != 1 || h.count("CreateContainer a") != 2 {
 		t.Errorf("%d containers, want 1, created twice: %q", len(containers), h.service.Calls())
 	}

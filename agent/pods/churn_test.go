@@ -37,7 +37,7 @@ func realChurn(t *testing.T, r *realRuntime) {
 	for _, pod := range pods {
 		h.waitUntil("a runs and b has been started again", func() bool {
 			s := h.states(pod)
-			return strings.Contains(s, "a=up ") && strings.Contains(s, "#")
+			return strings.Contains(s, "a=running ") && strings.Contains(s, "#")
 		})
 	}
 	h.checkRunsOnce()

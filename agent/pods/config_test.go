@@ -20,7 +20,7 @@ func ptr[T any](v T) *T { return &v }
 func createdConfigs(t *testing.T, h *harness, pod *corev1.Pod) (*cri.ContainerConfig, *cri.PodSandboxConfig) {
 	t.Helper()
 	h.admit(pod)
-	h.waitForStates(pod, "a=up")
+	h.waitForStates(pod, "a=running")
 	p, _ := h.runner.Pod(pod.Namespace, pod.Name)
 	c, _ := p.Container("a")
 	return h.service.Config(c.ID), h.service.SandboxConfig(pod.Name)

@@ -22,7 +22,7 @@ func TestDNS(t *testing.T) {
 		}
 	}
 	cluster := DNS{Servers: []string{"10.0.0.10"}, Domain: "cluster.local", ResolvConf: conf}
-	value := "2"
+	ndots := "2"
 	for name, tc := range map[string]struct {
 		dns  DNS
 		spec corev1.PodSpec
@@ -39,7 +39,7 @@ func TestDNS(t *testing.T) {
 		"without upstream servers":                  {DNS{ResolvConf: local, UpstreamResolvConf: local}, corev1.PodSpec{DNSPolicy: corev1.DNSDefault}, "||trust-ad"},
 		"other servers next to a loopback resolver": {DNS{ResolvConf: upstream, UpstreamResolvConf: conf}, corev1.PodSpec{DNSPolicy: corev1.DNSDefault}, "192.0.2.7|home|"},
 		"only the pod's configuration":              {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSNone, DNSConfig: &corev1.PodDNSConfig{Nameservers: []string{"1.1.1.1", "1.1.1.1"}, Searches: []string{"x"}}}, "1.1.1.1|x|"},
-		"the pod's options take precedence":         {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSClusterFirst, DNSConfig: &corev1.PodDNSConfig{Options: []corev1.PodDNSConfigOption{{Name: "ndots", Value: &value}, {Name: "edns0"}}}}, "10.0.0.10|default.svc.cluster.local svc.cluster.local cluster.local lan|ndots:2 edns0"},
+		"the pod's options take precedence":         {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSClusterFirst, DNSConfig: &corev1.PodDNSConfig{Options: []corev1.PodDNSConfigOption{{Name: "ndots", Value: &ndots}, {Name: "edns0"}}}}, "10.0.0.10|default.svc.cluster.local svc.cluster.local cluster.local lan|ndots:2 edns0"},
 		"more servers than resolv.conf may have":    {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSDefault, DNSConfig: &corev1.PodDNSConfig{Nameservers: []string{"1.1.1.1", "1.1.1.2", "1.1.1.3"}}}, "192.0.2.53 1.1.1.1 1.1.1.2|lan|timeout:1"},
 	} {
 		pod := testPod("web")
@@ -59,7 +59,7 @@ func TestLacksClusterDNS(t *testing.T) {
 	for want, dns := range map[bool][]DNS{true: {{}}, false: {{Servers: []string{"10.0.0.10"}}, {NoCluster: true}}} {
 		for _, d := range dns {
 			if got := (&Runner{opts: Options{DNS: d}}).lacksClusterDNS(pod); got != want {
-				t.Errorf("%+v: %v, want %v", d, got, want)
+				t.Errorf("lacksClusterDNS with %+v: %v, want %v", d, got, want)
 			}
 		}
 	}

@@ -28,7 +28,7 @@ func TestAwaitEndpoints(t *testing.T) {
 			})
 			pod := testPod("web", "a")
 			h.admit(pod)
-			h.waitForStates(pod, "a=up")
+			h.waitForStates(pod, "a=running")
 			deleted := pod.DeepCopy()
 			deleted.DeletionTimestamp = &metav1.Time{Time: time.Now()}
 			h.runner.Update(deleted)
@@ -42,7 +42,7 @@ func TestAwaitEndpoints(t *testing.T) {
 				}
 				close(unrouted)
 			}
-			h.waitForStates(pod, "a=ended(143 )")
+			h.waitForStates(pod, "a=terminated(143 )")
 		})
 	}
 }

@@ -46,10 +46,10 @@ func FuzzExpand(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		if !strings.Contains(s, "$") && expand(s, func(string) (string, bool) { return "x", true }) != s {
-			t.Errorf("%q was changed without a reference in it", s)
+			t.Errorf("expand changed %q, which has no references", s)
 		}
 		if got := expand(s, func(string) (string, bool) { return "", false }); !strings.Contains(s, "$$") && got != s {
-			t.Errorf("%q became %q without a mapping", s, got)
+			t.Errorf("expand(%q) = %q without variables, want it unchanged", s, got)
 		}
 	})
 }
@@ -155,5 +155,5 @@ func TestMissingConfigMapIsRetried(t *testing.T) {
 	if _, err := h.opts.Client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "late"}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	h.waitForStates(pod, "a=up")
+	h.waitForStates(pod, "a=running")
 }

@@ -41,7 +41,7 @@ func TestEphemeralContainerJoinsTarget(t *testing.T) {
 	h := newHarness(t)
 	pod := testPod("web", "a")
 	h.admit(pod)
-	h.waitForStates(pod, "a=up")
+	h.waitForStates(pod, "a=running")
 	pod = h.addEphemeral(pod, "debug", "a")
 	h.waitUntil("the ephemeral container runs", func() bool { return h.ephemeralState(pod, "debug").State == podlifecycle.ContainerRunning })
 	containers, err := h.service.ListContainers(context.Background(), nil)
@@ -69,12 +69,12 @@ func TestEphemeralContainerWaitsForVolumes(t *testing.T) {
 	h := newHarness(t)
 	pod := testPod("web", "a")
 	h.admit(pod)
-	h.waitForStates(pod, "a=up")
+	h.waitForStates(pod, "a=running")
 	h.volumes.mu.Lock()
 	h.volumes.failures = []error{errors.New("no such claim")}
 	h.volumes.mu.Unlock()
 	h.service.Exit("web", "a", 1, "")
-	h.waitForStates(pod, "a=up#1")
+	h.waitForStates(pod, "a=running#1")
 	pod = h.addEphemeral(pod, "debug", "")
 	h.waitUntil("the ephemeral container runs", func() bool { return h.ephemeralState(pod, "debug").State == podlifecycle.ContainerRunning })
 	h.mu.Lock()
@@ -94,7 +94,7 @@ func TestEphemeralContainerWaitsForTarget(t *testing.T) {
 	pod := testPod("web", "a")
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	h.admit(pod)
-	h.waitForStates(pod, "a=up")
+	h.waitForStates(pod, "a=running")
 	pod = h.addEphemeral(pod, "debug", "missing")
 	h.waitUntil("the ephemeral container waits", func() bool {
 		s := h.ephemeralState(pod, "debug")

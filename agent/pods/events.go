@@ -10,8 +10,8 @@ import (
 	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-// How often all containers are listed: with events as a safety net, and instead of events. Logs
-// are checked at the former interval.
+// relistInterval is the interval at which all containers are listed, because events may be lost, and
+// at which logs are checked. relistIntervalWithoutEvents replaces it if the runtime sends no events.
 const (
 	relistInterval              = 10 * time.Second
 	relistIntervalWithoutEvents = time.Second

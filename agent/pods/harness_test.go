@@ -209,17 +209,17 @@ func (h *harness) waitUntil(condition string, ok func() bool) {
 	}
 }
 
-// states describes the states of a pod's containers, for example "init=done a=up b=ended(1)".
+// states describes the states of a pod's containers, for example "init=terminated(0 ) a=running b=starting(ErrImagePull)".
 // h.mu must be held.
 func (h *harness) states(pod *corev1.Pod) string {
 	l := h.lifecycles[pod.UID]
 	init, main := l.machine.Statuses()
 	var out []string
 	for _, s := range append(init, main...) {
-		word := [...]string{"idle", "starting", "up", "ended"}[s.State]
+		word := [...]string{"not-started", "starting", "running", "terminated"}[s.State]
 		switch s.State {
 		case podlifecycle.ContainerTerminated:
-			word = fmt.Sprintf("ended(%d %s)", s.Exit.Code, s.Exit.Reason)
+			word = fmt.Sprintf("terminated(%d %s)", s.Exit.Code, s.Exit.Reason)
 		case podlifecycle.ContainerStarting:
 			word += "(" + s.Reason + ")"
 		}

@@ -25,7 +25,7 @@ func TestLifecycleHooks(t *testing.T) {
 	pod := testPod("web", "a", "b")
 	pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PostStart: execHook("hello", "world"), PreStop: execHook("bye")}
 	h.admit(pod)
-	h.waitForStates(pod, "a=up b=up")
+	h.waitForStates(pod, "a=running b=running")
 	h.delete(pod, 30*time.Second)
 	h.waitUntil("the pod is released", func() bool { return h.lifecycles[pod.UID].released })
 	if want := []string{"hello world", "bye"}; !slices.Equal(commands, want) {
@@ -47,7 +47,7 @@ func TestFailedPostStartHookKillsContainer(t *testing.T) {
 			pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 			pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PostStart: execHook("x")}
 			h.admit(pod)
-			h.waitForStates(pod, "a=ended(143 )")
+			h.waitForStates(pod, "a=terminated(143 )")
 			h.waitUntil("the failure is reported", func() bool {
 				return slices.ContainsFunc(h.events, func(e string) bool {
 					return strings.Contains(e, "web/a FailedPostStartHook: PostStartHook failed: ") && strings.Contains(e, "hook failed")
@@ -68,9 +68,9 @@ func TestHookTimesOutWithGracePeriod(t *testing.T) {
 	pod := testPod("web", "a")
 	pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: execHook("sleep")}
 	h.admit(pod)
-	h.waitForStates(pod, "a=up")
+	h.waitForStates(pod, "a=running")
 	h.delete(pod, time.Second)
-	h.waitForStates(pod, "a=ended(143 )")
+	h.waitForStates(pod, "a=terminated(143 )")
 }
 
 func TestSleepHooks(t *testing.T) {
@@ -78,7 +78,7 @@ func TestSleepHooks(t *testing.T) {
 	pod := testPod("web", "a")
 	pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 3600}}}
 	h.admit(pod)
-	h.waitForStates(pod, "a=up")
+	h.waitForStates(pod, "a=running")
 	h.delete(pod, time.Second)
-	h.waitForStates(pod, "a=ended(143 )") // the grace period is shorter than the sleep
+	h.waitForStates(pod, "a=terminated(143 )") // the grace period is shorter than the sleep
 }

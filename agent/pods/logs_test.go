@@ -23,7 +23,7 @@ func TestLogRotation(t *testing.T) {
 	h := newHarness(t, func(o *Options) { o.LogSize, o.LogFiles = 200, 3 })
 	pod := testPod("web", "a")
 	h.admit(pod)
-	h.waitForStates(pod, "a=up")
+	h.waitForStates(pod, "a=running")
 	p, _ := h.runner.Pod("default", "web")
 	c, _ := p.Container("a")
 	h.stop() // stops the periodic rotation
@@ -76,7 +76,7 @@ func TestTerminationMessage(t *testing.T) {
 			pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 			pod.Spec.Containers[0].TerminationMessagePolicy = tc.policy
 			h.admit(pod)
-			h.waitForStates(pod, "a=up")
+			h.waitForStates(pod, "a=running")
 			p, _ := h.runner.Pod("default", "web")
 			c, _ := p.Container("a")
 			if tc.file != "" {
@@ -94,7 +94,7 @@ func TestTerminationMessage(t *testing.T) {
 				}
 			}
 			h.service.Exit("web", "a", tc.code, "")
-			h.waitForStates(pod, fmt.Sprintf("a=ended(%d )", tc.code))
+			h.waitForStates(pod, fmt.Sprintf("a=terminated(%d )", tc.code))
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			_, cs := h.lifecycles[pod.UID].machine.Statuses()
@@ -111,16 +111,16 @@ func TestOOMKilledRequiresEvidence(t *testing.T) {
 		evidence bool
 		want     string
 	}{
-		"runtime status without a kernel record": {code: 137, want: "a=ended(137 )"},
-		"exit code 0 marked as OOMKilled":        {code: 0, evidence: true, want: "a=ended(0 )"},
-		"kernel record and exit code":            {code: 137, evidence: true, want: "a=ended(137 OOMKilled)"},
+		"runtime status without a kernel record": {code: 137, want: "a=terminated(137 )"},
+		"exit code 0 marked as OOMKilled":        {code: 0, evidence: true, want: "a=terminated(0 )"},
+		"kernel record and exit code":            {code: 137, evidence: true, want: "a=terminated(137 OOMKilled)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t)
 			pod := testPod("web", "a")
 			pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 			h.admit(pod)
-			h.waitForStates(pod, "a=up")
+			h.waitForStates(pod, "a=running")
 			p, _ := h.runner.Pod("default", "web")
 			c, _ := p.Container("a")
 			h.service.SendOOMEvent(c.ID)
@@ -157,14 +157,14 @@ func TestOOMKillReportedOnce(t *testing.T) {
 	h := newHarness(t, func(o *Options) { o.Cgroups = groups })
 	pod := testPod("web", "a", "b")
 	h.admit(pod)
-	h.waitForStates(pod, "a=up b=up")
+	h.waitForStates(pod, "a=running b=running")
 	groups.n.Store(1)
 	h.service.Exit("web", "a", 137, "")
-	h.waitForStates(pod, "a=up#1 b=up")
+	h.waitForStates(pod, "a=running#1 b=running")
 	h.restart()
-	h.waitForStates(pod, "a=up#1 b=up")
+	h.waitForStates(pod, "a=running#1 b=running")
 	h.service.Exit("web", "b", 137, "")
-	h.waitForStates(pod, "a=up#1 b=up#1")
+	h.waitForStates(pod, "a=running#1 b=running#1")
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var reports []string
@@ -184,12 +184,12 @@ func TestOOMKillWhileAgentDown(t *testing.T) {
 	pod := testPod("web", "a", "b")
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	h.admit(pod)
-	h.waitForStates(pod, "a=up b=up")
+	h.waitForStates(pod, "a=running b=running")
 	h.stop()
 	groups.n.Store(1)
 	h.service.Exit("web", "a", 137, "")
 	h.restart()
-	h.waitForStates(pod, "a=ended(137 OOMKilled) b=up")
+	h.waitForStates(pod, "a=terminated(137 OOMKilled) b=running")
 }
 
 func TestKilledContainerID(t *testing.T) {
@@ -211,14 +211,14 @@ func TestTerminatedContainers(t *testing.T) {
 	h := newHarness(t)
 	pod := testPod("web", "a")
 	h.admit(pod)
-	h.waitForStates(pod, "a=up")
+	h.waitForStates(pod, "a=running")
 	p, _ := h.runner.Pod("default", "web")
 	first, _ := p.Container("a")
 	if err := h.service.Log(first.ID, "stdout", "x"); err != nil {
 		t.Fatal(err)
 	}
 	h.service.Exit("web", "a", 1, "")
-	h.waitForStates(pod, "a=up#1")
+	h.waitForStates(pod, "a=running#1")
 	terminated, err := h.runner.Terminated(t.Context())
 	if err != nil || len(terminated) != 1 || terminated[0].ID != first.ID || terminated[0].PodDeleted || terminated[0].Container != "a" {
 		t.Fatalf("terminated containers %+v, %v, want the first run of a", terminated, err)

@@ -115,7 +115,10 @@ func realPodLifecycle(t *testing.T, r *realRuntime) {
 	pod.Spec.Volumes = []corev1.Volume{{Name: "work", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
 	a.VolumeMounts = []corev1.VolumeMount{{Name: "work", MountPath: "/work"}}
 	h.admit(pod)
-	h.waitUntil("both containers run", func() bool { s := h.states(pod); return strings.Contains(s, "a=up") && strings.Contains(s, "b=up") })
+	h.waitUntil("both containers run", func() bool {
+		s := h.states(pod)
+		return strings.Contains(s, "a=running") && strings.Contains(s, "b=running")
+	})
 	ip := ""
 	h.waitUntil("the pod's address is reported", func() bool {
 		for _, report := range h.reports {
@@ -162,12 +165,12 @@ func TestRealOOMKilled(t *testing.T) { forEachRuntime(t, realOOMKilled) }
 
 func realOOMKilled(t *testing.T, r *realRuntime) {
 	h := newRealHarness(t, nil, r)
-	pod := realPod("hog", map[string][]string{"a": {"-memory=256Mi"}, "b": nil})
+	pod := realPod("oom", map[string][]string{"a": {"-memory=256Mi"}, "b": nil})
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	pod.Spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")}
 	pod.Spec.Containers[1].Command = []string{"/bin/sh", "-c", "kill -9 $$; sleep 1; exec /bin/sh -c 'exit 137'"}
 	h.admit(pod)
-	h.waitForStates(pod, "a=ended(137 OOMKilled) b=ended(137 )")
+	h.waitForStates(pod, "a=terminated(137 OOMKilled) b=terminated(137 )")
 	h.waitUntil("the pod is released", func() bool { return h.lifecycles[pod.UID].released })
 }
 
@@ -184,7 +187,7 @@ func realConfinement(t *testing.T, r *realRuntime) {
 	a.Lifecycle = &corev1.Lifecycle{PostStart: execHook("/bin/sh", "-c", "echo hook > /proc/1/fd/1"), PreStop: execHook("/bin/sh", "-c", "echo bye > /proc/1/fd/1")}
 	pod.Spec.DNSPolicy, pod.Spec.DNSConfig = corev1.DNSNone, &corev1.PodDNSConfig{Nameservers: []string{"192.0.2.53"}}
 	h.admit(pod)
-	h.waitForStates(pod, "a=up")
+	h.waitForStates(pod, "a=running")
 	for _, want := range []string{"uid=1000(user) gid=1000(user)", "groups=77,", "read-only", "CapEff:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2", "score 1000", "nameserver 192.0.2.53", "hook"} {
 		h.waitForLog(pod, "a", want)
 	}
@@ -196,6 +199,6 @@ func realConfinement(t *testing.T, r *realRuntime) {
 	}
 	h.delete(pod, 3*time.Second) // the shell ignores SIGTERM
 	h.waitForLog(pod, "a", "bye")
-	h.waitForStates(pod, "a=ended(137 )")
+	h.waitForStates(pod, "a=terminated(137 )")
 	h.waitUntil("the pod is released", func() bool { return h.lifecycles[pod.UID].released })
 }

@@ -24,23 +24,23 @@ type limitCgroups struct {
 	log  func(string)
 }
 
-func (k *limitCgroups) SetLimits(group string, l cgroup.Limits) error {
+func (c *limitCgroups) SetLimits(group string, l cgroup.Limits) error {
 	if strings.HasPrefix(path.Base(group), "pod") {
-		k.log(fmt.Sprintf("pod memory=%d shares=%d quota=%d", l.Memory, l.CPUShares, l.CPUQuota))
+		c.log(fmt.Sprintf("pod memory=%d shares=%d quota=%d", l.Memory, l.CPUShares, l.CPUQuota))
 	}
 	return nil
 }
 
-func (k *limitCgroups) WorkingSet(string) (int64, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.used, nil
+func (c *limitCgroups) WorkingSet(string) (int64, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.used, nil
 }
 
-func (k *limitCgroups) setUsed(n int64) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.used = n
+func (c *limitCgroups) setUsed(n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.used = n
 }
 
 // withLimits returns a copy of the pod whose containers have these limits and requests of CPU and
@@ -65,7 +65,7 @@ func newResizeHarness(t *testing.T, change func(*corev1.Pod)) (*harness, *limitC
 		change(pod)
 	}
 	h.admit(pod)
-	h.waitForStates(pod, "a=up b=up")
+	h.waitForStates(pod, "a=running b=running")
 	return h, groups, pod
 }
 
@@ -114,14 +114,14 @@ func TestResizeSkipsContainersThatRestart(t *testing.T) {
 	}
 }
 
-// TestResizeBelowMemoryUsage checks that a limit below the usage is refused until memory is freed.
+// TestResizeBelowMemoryUsage checks that a resize to a limit below the usage fails until memory is freed.
 func TestResizeBelowMemoryUsage(t *testing.T) {
 	h, groups, pod := newResizeHarness(t, nil)
 	groups.setUsed(180)
 	to := withLimits(pod, "1 50", "1 100")
 	h.runner.Resize(to, runtime.SpecResources(pod))
 	const want = "attempting to set pod memory limit (150) below current usage (180)"
-	h.waitUntil("the resize is refused", func() bool {
+	h.waitUntil("the resize fails", func() bool {
 		return slices.ContainsFunc(h.reports, func(r runtime.Report) bool { return r.Resize != nil && r.Resize.Error == want })
 	})
 	groups.setUsed(10)
@@ -146,7 +146,7 @@ func TestRestartDuringResize(t *testing.T) {
 	to := withLimits(pod, "1 50", "2 100")
 	h.runner.Update(to)
 	h.runner.Resize(to, runtime.SpecResources(pod))
-	h.waitUntil("the resize is refused", func() bool {
+	h.waitUntil("the resize fails", func() bool {
 		return slices.ContainsFunc(h.reports, func(r runtime.Report) bool { return r.Resize != nil && r.Resize.Error != "" })
 	})
 	h.mu.Lock()
@@ -154,7 +154,7 @@ func TestRestartDuringResize(t *testing.T) {
 	l.pod = to
 	h.step(l, podlifecycle.RestartContainer{Container: "b", Resize: true})
 	h.mu.Unlock()
-	h.waitForStates(to, "a=up b=up#1")
+	h.waitForStates(to, "a=running b=running#1")
 	groups.setUsed(10)
 	h.waitUntil("the pod is resized", func() bool {
 		return slices.ContainsFunc(h.reports, func(r runtime.Report) bool { return r.Resize != nil && r.Resize.Error == "" })

@@ -21,11 +21,11 @@ func TestRestartFindsRunningContainers(t *testing.T) {
 	h := newHarness(t)
 	pod := testPod("web", "a", "b")
 	h.admit(pod)
-	h.waitForStates(pod, "a=up b=up")
+	h.waitForStates(pod, "a=running b=running")
 	h.restart()
-	h.waitForStates(pod, "a=up b=up")
+	h.waitForStates(pod, "a=running b=running")
 	h.service.Exit("web", "a", 1, "")
-	h.waitForStates(pod, "a=up#1 b=up")
+	h.waitForStates(pod, "a=running#1 b=running")
 	for call, want := range map[string]int{"RunPodSandbox web": 1, "CreateContainer a": 2, "CreateContainer b": 1} {
 		if n := h.count(call); n != want {
 			t.Errorf("%s was called %d times, want %d", call, n, want)
@@ -38,11 +38,11 @@ func TestRestartFindsExitedContainers(t *testing.T) {
 	pod := testPod("job", "a", "b")
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	h.admit(pod)
-	h.waitForStates(pod, "a=up b=up")
+	h.waitForStates(pod, "a=running b=running")
 	h.stop()
 	h.service.Exit("job", "a", 0, "")
 	h.restart()
-	h.waitForStates(pod, "a=ended(0 ) b=up")
+	h.waitForStates(pod, "a=terminated(0 ) b=running")
 	if n := h.count("CreateContainer a"); n != 1 {
 		t.Errorf("a was created %d times, want once", n)
 	}
@@ -63,7 +63,7 @@ func TestRestartCreatesNoDuplicates(t *testing.T) {
 				}
 				release()
 				h.restart()
-				h.waitForStates(pod, "a=up")
+				h.waitForStates(pod, "a=running")
 				sandboxes, _ := h.service.ListPodSandbox(t.Context(), nil)
 				containers, _ := h.service.ListContainers(t.Context(), nil)
 				if len(sandboxes) != 1 || len(containers) != 1 {
@@ -80,11 +80,11 @@ func TestSameAttemptStartsOnce(t *testing.T) {
 	h := newHarness(t)
 	pod := testPod("web", "a")
 	h.admit(pod)
-	h.waitForStates(pod, "a=up")
+	h.waitForStates(pod, "a=running")
 	h.stop()
 	h.service.Fail("Version", status.Error(codes.Unavailable, "unavailable"))
 	h.restart()
-	h.waitForStates(pod, "a=up")
+	h.waitForStates(pod, "a=running")
 	if n := h.count("CreateContainer a"); n != 1 {
 		t.Errorf("a was created %d times, want once", n)
 	}
@@ -100,7 +100,7 @@ func TestMissingContainerIsReportedExited(t *testing.T) {
 	h.lifecycles[pod.UID] = l
 	h.runner.Resume(pod, "a", podlifecycle.Status{Name: "a", State: podlifecycle.ContainerRunning})
 	h.mu.Unlock()
-	h.waitForStates(pod, "a=ended(137 ContainerStatusUnknown)")
+	h.waitForStates(pod, "a=terminated(137 ContainerStatusUnknown)")
 }
 
 func TestRemoveOrphans(t *testing.T) {
@@ -108,8 +108,8 @@ func TestRemoveOrphans(t *testing.T) {
 	deleted, existing := testPod("deleted", "a"), testPod("existing", "a")
 	h.admit(deleted)
 	h.admit(existing)
-	h.waitForStates(deleted, "a=up")
-	h.waitForStates(existing, "a=up")
+	h.waitForStates(deleted, "a=running")
+	h.waitForStates(existing, "a=running")
 	otherNode, err := h.service.RunPodSandbox(t.Context(), &cri.PodSandboxConfig{Metadata: &cri.PodSandboxMetadata{Name: "other-node", Uid: "x"},
 		Labels: map[string]string{podUIDLabel: "x"}}, "")
 	if err != nil {
@@ -136,18 +136,18 @@ func TestRemoveOrphans(t *testing.T) {
 	if len(remaining) != 2 || remaining[0].GetMetadata().GetName() != "existing" || remaining[1].GetId() != otherNode {
 		t.Errorf("remaining sandboxes: %v; want those of the existing pod and of the other node", remaining)
 	}
-	h.waitForStates(existing, "a=up")
+	h.waitForStates(existing, "a=running")
 }
 
 func TestRelistFindsExits(t *testing.T) {
 	h := newHarness(t)
 	pod := testPod("web", "a")
 	h.admit(pod)
-	h.waitForStates(pod, "a=up")
+	h.waitForStates(pod, "a=running")
 	h.service.Fail("Events", status.Error(codes.Unimplemented, "no events"), status.Error(codes.Unimplemented, "no events"), status.Error(codes.Unimplemented, "no events"))
 	h.service.BreakEventStreams()
 	h.service.Exit("web", "a", 1, "")
-	h.waitForStates(pod, "a=up#1")
+	h.waitForStates(pod, "a=running#1")
 }
 
 func TestExitReportedOnce(t *testing.T) {
@@ -155,7 +155,7 @@ func TestExitReportedOnce(t *testing.T) {
 	pod := testPod("web", "a")
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	h.admit(pod)
-	h.waitForStates(pod, "a=up")
+	h.waitForStates(pod, "a=running")
 	p, _ := h.runner.Pod("default", "web")
 	c, _ := p.Container("a")
 	h.service.Exit("web", "a", 4, "")
@@ -184,7 +184,7 @@ func TestStopBeforeAdoption(t *testing.T) {
 	h := newHarness(t)
 	pod := testPod("web", "a", "b")
 	h.admit(pod)
-	h.waitForStates(pod, "a=up b=up")
+	h.waitForStates(pod, "a=running b=running")
 	h.stop()
 	release := h.service.Block("PodSandboxStatus")
 	h.restart()
@@ -207,12 +207,12 @@ func TestSlowRuntimeKeepsContainers(t *testing.T) {
 	h := newHarness(t)
 	pod := testPod("web", "a", "b")
 	h.admit(pod)
-	h.waitForStates(pod, "a=up b=up")
+	h.waitForStates(pod, "a=running b=running")
 	h.stop()
 	h.service.Fail("PodSandboxStatus", status.Error(codes.Unavailable, "unavailable"))
 	h.restart()
 	h.service.Exit("web", "a", 1, "")
-	h.waitForStates(pod, "a=up#1 b=up")
+	h.waitForStates(pod, "a=running#1 b=running")
 	for call, want := range map[string]int{"RunPodSandbox web": 1, "CreateContainer b": 1, "RemovePodSandbox web": 0} {
 		if n := h.count(call); n != want {
 			t.Errorf("%s was called %d times, want %d: %q", call, n, want, h.service.Calls())

@@ -19,7 +19,7 @@ func TestPodLifecycle(t *testing.T) {
 	h := newHarness(t)
 	pod := testPod("web", "a", "b")
 	h.admit(pod)
-	h.waitForStates(pod, "a=up b=up")
+	h.waitForStates(pod, "a=running b=running")
 	info, ok := h.runner.Pod("default", "web")
 	a, found := info.Container("a")
 	if !ok || !found || !a.Running || a.ID == "" {
@@ -32,7 +32,7 @@ func TestPodLifecycle(t *testing.T) {
 		t.Errorf("log %q, %v, want hello", text, err)
 	}
 	h.service.Exit("web", "a", 3, "")
-	h.waitForStates(pod, "a=up#1 b=up") // the first restart is immediate
+	h.waitForStates(pod, "a=running#1 b=running") // the first restart is immediate
 	if n := h.count("CreateContainer a"); n != 2 {
 		t.Errorf("a was created %d times, want 2", n)
 	}
@@ -76,7 +76,7 @@ func TestContainersStartInOrder(t *testing.T) {
 	h := newHarness(t)
 	pod := testPod("web", "c", "b", "a")
 	h.admit(pod)
-	h.waitForStates(pod, "c=up b=up a=up")
+	h.waitForStates(pod, "c=running b=running a=running")
 	var started []string
 	for _, c := range h.service.Calls() {
 		if name, ok := strings.CutPrefix(c, "StartContainer "); ok {
@@ -102,7 +102,7 @@ func TestFailuresAreReportedAndRetried(t *testing.T) {
 			h.service.Fail(tc.method, failure)
 			pod := testPod("web", "a")
 			h.admit(pod)
-			h.waitForStates(pod, "a=up")
+			h.waitForStates(pod, "a=running")
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			if !slices.ContainsFunc(h.reports, func(r runtime.Report) bool {
@@ -139,7 +139,7 @@ func TestWaitingContainerDoesNotBlockOthers(t *testing.T) {
 	h.service.Fail("CreateContainer", status.Error(codes.Unknown, "failed"))
 	pod := testPod("web", "a", "b")
 	h.admit(pod)
-	h.waitForStates(pod, "a=up b=up")
+	h.waitForStates(pod, "a=running b=running")
 	var order []string
 	for _, c := range h.service.Calls() {
 		if name, ok := strings.CutPrefix(c, "StartContainer "); ok {
@@ -157,7 +157,7 @@ func TestCommandNotFound(t *testing.T) {
 	pod := testPod("web", "a")
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	h.admit(pod)
-	h.waitForStates(pod, "a=ended(128 StartError)")
+	h.waitForStates(pod, "a=terminated(128 StartError)")
 	h.waitUntil("the pod has failed", func() bool { return h.lifecycles[pod.UID].machine.Phase() == podlifecycle.Failed })
 }
 
@@ -182,9 +182,9 @@ func TestContainerIgnoringSIGTERMIsKilled(t *testing.T) {
 	h.service.IgnoreSIGTERM("a")
 	pod := testPod("web", "a")
 	h.admit(pod)
-	h.waitForStates(pod, "a=up")
+	h.waitForStates(pod, "a=running")
 	h.delete(pod, time.Second) // the minimum grace period is 2 s
-	h.waitForStates(pod, "a=ended(137 )")
+	h.waitForStates(pod, "a=terminated(137 )")
 }
 
 func TestForceDeletedPodIsStoppedGracefully(t *testing.T) {
@@ -192,7 +192,7 @@ func TestForceDeletedPodIsStoppedGracefully(t *testing.T) {
 	h.service.IgnoreSIGTERM("b")
 	pod := testPod("web", "a", "b")
 	h.admit(pod)
-	h.waitForStates(pod, "a=up b=up")
+	h.waitForStates(pod, "a=running b=running")
 	h.mu.Lock()
 	delete(h.lifecycles, pod.UID)
 	h.mu.Unlock()
@@ -209,9 +209,9 @@ func TestLostSandboxIsRecreated(t *testing.T) {
 	h := newHarness(t)
 	pod := testPod("web", "a", "b")
 	h.admit(pod)
-	h.waitForStates(pod, "a=up b=up")
+	h.waitForStates(pod, "a=running b=running")
 	h.service.LoseSandbox("web")
-	h.waitForStates(pod, "a=up#1 b=up#1")
+	h.waitForStates(pod, "a=running#1 b=running#1")
 	if n := h.count("RunPodSandbox web"); n != 2 {
 		t.Errorf("%d sandboxes were created, want 2", n)
 	}
@@ -221,7 +221,7 @@ func TestIdlePodHasNoWorker(t *testing.T) {
 	h := newHarness(t)
 	pod := testPod("web", "a", "b")
 	h.admit(pod)
-	h.waitForStates(pod, "a=up b=up")
+	h.waitForStates(pod, "a=running b=running")
 	p := h.runner.lookup(pod.UID)
 	p.workers.Wait() // returns when the worker has returned
 	p.mu.Lock()

@@ -32,11 +32,11 @@ type podSandbox struct {
 
 // adoptSandbox adopts the existing sandbox if the pod has none. It returns an error while the
 // runtime does not report the state of the sandbox, because its containers may be running.
-func (p *pod) adoptSandbox(ctx context.Context, f *existingPod) error {
-	if f == nil || len(f.sandboxes) == 0 || p.sandboxID() != "" {
+func (p *pod) adoptSandbox(ctx context.Context, existing *existingPod) error {
+	if existing == nil || len(existing.sandboxes) == 0 || p.sandboxID() != "" {
 		return nil
 	}
-	newest := f.sandboxes[0]
+	newest := existing.sandboxes[0]
 	status, err := p.runner.opts.Service.PodSandboxStatus(ctx, newest.GetId())
 	if err != nil && !isNotFound(err) {
 		return err

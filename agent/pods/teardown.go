@@ -114,15 +114,15 @@ func (p *pod) release() error {
 	if err != nil {
 		return err
 	}
-	f := all[uid]
-	if f == nil {
-		f = &existingPod{}
+	existing := all[uid]
+	if existing == nil {
+		existing = &existingPod{}
 	}
-	p.stopRemaining(f.containers)
-	for _, b := range f.sandboxes {
-		if b.GetState() == cri.PodSandboxState_SANDBOX_READY || b.GetId() == p.sandboxID() {
-			if err := r.opts.Service.StopPodSandbox(r.ctx, b.GetId()); err != nil && !isNotFound(err) {
-				return fmt.Errorf("sandbox %s: %w", b.GetId(), err)
+	p.stopRemaining(existing.containers)
+	for _, s := range existing.sandboxes {
+		if s.GetState() == cri.PodSandboxState_SANDBOX_READY || s.GetId() == p.sandboxID() {
+			if err := r.opts.Service.StopPodSandbox(r.ctx, s.GetId()); err != nil && !isNotFound(err) {
+				return fmt.Errorf("sandbox %s: %w", s.GetId(), err)
 			}
 		}
 	}
@@ -259,17 +259,17 @@ func (p *pod) removeContainers() error {
 	if err != nil {
 		return err
 	}
-	f := all[uid]
-	if f == nil {
+	existing := all[uid]
+	if existing == nil {
 		return nil
 	}
-	for _, c := range f.containers {
+	for _, c := range existing.containers {
 		if err := r.opts.Service.RemoveContainer(r.ctx, c.GetId()); err != nil && !isNotFound(err) {
 			return err
 		}
 	}
-	for _, b := range f.sandboxes {
-		if err := r.removeSandbox(b.GetId()); err != nil {
+	for _, s := range existing.sandboxes {
+		if err := r.removeSandbox(s.GetId()); err != nil {
 			return err
 		}
 	}

@@ -31,7 +31,7 @@ func TestStartOutcomeUnknown(t *testing.T) {
 	for name, tc := range map[string]struct {
 		code int32
 		want string
-	}{"exit code 0": {0, "a=ended(0 )"}, "exit code 3": {3, "a=ended(3 )"}} {
+	}{"exit code 0": {0, "a=terminated(0 )"}, "exit code 3": {3, "a=terminated(3 )"}} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, func(o *Options) { o.Service = disconnectingService{o.Service.(*fake.Service), tc.code} })
 			pod := testPod("job", "a")
@@ -78,7 +78,7 @@ func TestStopAfterStartOutcomeUnknown(t *testing.T) {
 	h.waitUntil("the container has exited", func() bool { return h.lifecycles[pod.UID].finished })
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if got := h.states(pod); got != "a=ended(143 )" || h.count("StopContainer(24h0m0s) a") != 1 {
-		t.Errorf("states %s, want a=ended(143 ) after one stop request; calls: %q", got, h.service.Calls())
+	if got := h.states(pod); got != "a=terminated(143 )" || h.count("StopContainer(24h0m0s) a") != 1 {
+		t.Errorf("states %s, want a=terminated(143 ) after one stop request; calls: %q", got, h.service.Calls())
 	}
 }

@@ -160,13 +160,13 @@ type stallTransport struct {
 	cancel  context.CancelCauseFunc
 }
 
-// timer runs while waiting for the registry.
-func (t stallTransport) timer() *time.Timer {
+// startTimer starts a timer that cancels the pull after the timeout.
+func (t stallTransport) startTimer() *time.Timer {
 	return time.AfterFunc(t.timeout, func() { t.cancel(fmt.Errorf("the registry sent nothing for %v", t.timeout)) })
 }
 
 func (t stallTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	defer t.timer().Stop()
+	defer t.startTimer().Stop()
 	resp, err := t.RoundTripper.RoundTrip(req)
 	if err == nil {
 		resp.Body = &stallReader{resp.Body, t}
@@ -181,7 +181,7 @@ type stallReader struct {
 }
 
 func (r *stallReader) Read(p []byte) (int, error) {
-	defer r.transport.timer().Stop()
+	defer r.transport.startTimer().Stop()
 	return r.ReadCloser.Read(p)
 }
 

@@ -81,15 +81,15 @@ func (r *Runtime) startCommand(ctx context.Context, id string, args []string, te
 	if err := p.awaitStart(ctx); err != nil {
 		p.abort()
 		p.release()
-		var failure *StartError
+		var startErr *StartError
 		delay := exitDelay
 		if strings.HasSuffix(err.Error(), unix.ESRCH.Error()) {
 			delay = certainExitDelay
 		}
-		if ctx.Err() == nil && (!errors.As(err, &failure) || failure.Code == 128) && c.waitForExit(initProcess, delay) {
+		if ctx.Err() == nil && (!errors.As(err, &startErr) || startErr.Code == 128) && c.waitForExit(initProcess, delay) {
 			return nil, status.Errorf(codes.FailedPrecondition, "container %s has just exited", id)
 		}
-		if ctx.Err() != nil || failure != nil {
+		if ctx.Err() != nil || startErr != nil {
 			return nil, err
 		}
 		return nil, fmt.Errorf("exec in container %s: %w", c.record.Config.GetMetadata().GetName(), err)

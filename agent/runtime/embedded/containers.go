@@ -39,7 +39,7 @@ func (r *Runtime) CreateContainer(_ context.Context, sandbox string, config *cri
 		return "", err
 	}
 	id := newID()
-	dir := filepath.Join(r.opts.containers(), id)
+	dir := filepath.Join(r.opts.containersDir(), id)
 	if err := os.Mkdir(dir, 0o700); err != nil { // after a crash the directory identifies the other resources
 		return "", err
 	}

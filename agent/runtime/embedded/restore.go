@@ -14,12 +14,12 @@ import (
 // restore adopts the sandboxes and containers of an earlier agent. Running containers continue;
 // incomplete objects are removed.
 func (r *Runtime) restore() error {
-	dirs, err := os.ReadDir(r.opts.sandboxes())
+	dirs, err := os.ReadDir(r.opts.sandboxesDir())
 	if err != nil {
 		return err
 	}
 	for _, d := range dirs {
-		dir := filepath.Join(r.opts.sandboxes(), d.Name())
+		dir := filepath.Join(r.opts.sandboxesDir(), d.Name())
 		record, err := loadSandbox(dir)
 		if errors.Is(err, os.ErrNotExist) { // nothing else was created
 			if err := os.RemoveAll(dir); err != nil {
@@ -36,11 +36,11 @@ func (r *Runtime) restore() error {
 		}
 		r.sandboxes[record.ID] = s
 	}
-	if dirs, err = os.ReadDir(r.opts.containers()); err != nil {
+	if dirs, err = os.ReadDir(r.opts.containersDir()); err != nil {
 		return err
 	}
 	for _, d := range dirs {
-		if err := r.restoreContainer(filepath.Join(r.opts.containers(), d.Name()), d.Name()); err != nil {
+		if err := r.restoreContainer(filepath.Join(r.opts.containersDir(), d.Name()), d.Name()); err != nil {
 			return err
 		}
 	}

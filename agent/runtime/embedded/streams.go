@@ -101,15 +101,15 @@ func (s streamer) Exec(ctx context.Context, id string, command []string, in io.R
 	} else {
 		code, err = s.execPiped(ctx, id, command, 0, in, writerOrNil(out), writerOrNil(errOut))
 	}
-	var start *StartError
-	if errors.As(err, &start) { // exit code as in shells and runc; only text in a stream reaches the client
+	var startErr *StartError
+	if errors.As(err, &startErr) { // exit code as in shells and runc; only text in a stream reaches the client
 		for _, w := range []io.WriteCloser{errOut, out} {
 			if w != nil {
-				fmt.Fprintln(w, start)
+				fmt.Fprintln(w, startErr)
 				break
 			}
 		}
-		return utilexec.CodeExitError{Err: err, Code: start.Code}
+		return utilexec.CodeExitError{Err: err, Code: startErr.Code}
 	}
 	if err == nil && code != 0 {
 		return utilexec.CodeExitError{Err: fmt.Errorf("command %q terminated with exit code %d", command, code), Code: int(code)}

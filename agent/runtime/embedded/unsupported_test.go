@@ -16,7 +16,7 @@ import (
 
 // TestUnsupportedFields checks that unsupported fields are rejected by name.
 func TestUnsupportedFields(t *testing.T) {
-	r := newHarness(t, false)
+	h := newHarness(t, false)
 	ctx := context.Background()
 	for want, change := range map[string]func(*cri.PodSandboxConfig) string{
 		"spec.runtimeClassName": func(*cri.PodSandboxConfig) string { return "gvisor" },
@@ -37,14 +37,14 @@ func TestUnsupportedFields(t *testing.T) {
 			return ""
 		},
 	} {
-		c := &cri.PodSandboxConfig{Metadata: &cri.PodSandboxMetadata{Name: "unsupported"}, Linux: &cri.LinuxPodSandboxConfig{CgroupParent: r.Cgroup,
+		c := &cri.PodSandboxConfig{Metadata: &cri.PodSandboxMetadata{Name: "unsupported"}, Linux: &cri.LinuxPodSandboxConfig{CgroupParent: h.Cgroup,
 			SecurityContext: &cri.LinuxSandboxSecurityContext{NamespaceOptions: &cri.NamespaceOption{Pid: cri.NamespaceMode_CONTAINER, Network: cri.NamespaceMode_NODE}}}}
 		handler := change(c)
-		if _, err := r.Service.RunPodSandbox(ctx, c, handler); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := h.Service.RunPodSandbox(ctx, c, handler); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error with that name", want, err)
 		}
 	}
-	sb, sandboxConfig := r.createSandbox("unsupported-fields", nil)
+	sb, sandboxConfig := h.createSandbox("unsupported-fields", nil)
 	for want, change := range map[string]func(*cri.LinuxContainerSecurityContext){
 		"securityContext.privileged": func(s *cri.LinuxContainerSecurityContext) { s.Privileged = true },
 		"securityContext.appArmorProfile": func(s *cri.LinuxContainerSecurityContext) {
@@ -59,34 +59,34 @@ func TestUnsupportedFields(t *testing.T) {
 	} {
 		c := config("unsupported")
 		change(c.Linux.SecurityContext)
-		if _, err := r.Service.CreateContainer(ctx, sb, c, sandboxConfig); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := h.Service.CreateContainer(ctx, sb, c, sandboxConfig); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error with that name", want, err)
 		}
 	}
-	shared, sharedConfig := r.createSandbox("shared", func(c *cri.PodSandboxConfig) {
+	shared, sharedConfig := h.createSandbox("shared", func(c *cri.PodSandboxConfig) {
 		c.Linux.SecurityContext.NamespaceOptions.Pid = cri.NamespaceMode_POD
 	})
 	c := config("unsupported")
 	c.Linux.SecurityContext.Capabilities = &cri.Capability{AddCapabilities: []string{"SYS_PTRACE"}}
-	if _, err := r.Service.CreateContainer(ctx, shared, c, sharedConfig); err == nil || !strings.Contains(err.Error(), "SYS_PTRACE with spec.shareProcessNamespace") {
+	if _, err := h.Service.CreateContainer(ctx, shared, c, sharedConfig); err == nil || !strings.Contains(err.Error(), "SYS_PTRACE with spec.shareProcessNamespace") {
 		t.Errorf("SYS_PTRACE in a shared PID namespace: %v, want an error with the field", err)
 	}
 	c = config("unsupported")
 	c.Devices = []*cri.Device{{HostPath: "/dev/null", ContainerPath: "/dev/disk", Permissions: "r"}}
-	if _, err := r.Service.CreateContainer(ctx, sb, c, sandboxConfig); err == nil || !strings.Contains(err.Error(), "volumeDevices of a read-only volume") {
+	if _, err := h.Service.CreateContainer(ctx, sb, c, sandboxConfig); err == nil || !strings.Contains(err.Error(), "volumeDevices of a read-only volume") {
 		t.Errorf("read-only device: %v, want an error with the field", err)
 	}
-	if list, err := r.Service.ListContainers(ctx, nil); err != nil || len(list) != 0 {
+	if list, err := h.Service.ListContainers(ctx, nil); err != nil || len(list) != 0 {
 		t.Errorf("containers after the rejections: %v, %v, want none", list, err)
 	}
 }
 
 // TestStartErrors checks the exit code and message of containers that cannot start.
 func TestStartErrors(t *testing.T) {
-	r := newHarness(t, false)
+	h := newHarness(t, false)
 	ctx := context.Background()
-	sb, sandboxConfig := r.createSandbox("start-errors", nil)
-	dynamic, script := filepath.Join(r.Dir, "dynamic"), filepath.Join(r.Dir, "script")
+	sb, sandboxConfig := h.createSandbox("start-errors", nil)
+	dynamic, script := filepath.Join(h.Dir, "dynamic"), filepath.Join(h.Dir, "script")
 	for file, text := range map[string][]byte{dynamic: dynamicProgram(t, "/lib/ld-none.so.1"), script: []byte("#! /bin/none -x\n")} {
 		if err := os.WriteFile(file, text, 0o755); err != nil {
 			t.Fatal(err)
@@ -114,24 +114,24 @@ func TestStartErrors(t *testing.T) {
 			c.Mounts = []*cri.Mount{{HostPath: "/etc/passwd/volume", ContainerPath: "/v"}}
 		}, "/etc/passwd/volume"},
 		"a volume over /proc": {func(c *cri.ContainerConfig) {
-			c.Mounts = []*cri.Mount{{HostPath: r.Dir, ContainerPath: "/proc"}}
+			c.Mounts = []*cri.Mount{{HostPath: h.Dir, ContainerPath: "/proc"}}
 		}, "inside of /proc"},
 	} {
 		c := config("c")
 		tc.change(c)
-		id := r.create(sb, sandboxConfig, c)
-		if err := r.Service.StartContainer(ctx, id); err == nil || !strings.Contains(err.Error(), tc.want) {
+		id := h.create(sb, sandboxConfig, c)
+		if err := h.Service.StartContainer(ctx, id); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)
 		}
-		if s := r.status(id); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 128 || s.Reason != "StartError" || !strings.Contains(s.Message, tc.want) {
+		if s := h.status(id); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 128 || s.Reason != "StartError" || !strings.Contains(s.Message, tc.want) {
 			t.Errorf("%s: %v %d %s %q, want it exited with 128, StartError", name, s.State, s.ExitCode, s.Reason, s.Message)
 		}
 	}
-	id := r.run(sb, sandboxConfig, shell("running", "exec sleep 1000"))
-	if got := r.exec(id, "missing"); !strings.Contains(got, `exec: "missing": executable file not found in $PATH`) {
+	id := h.run(sb, sandboxConfig, shell("running", "exec sleep 1000"))
+	if got := h.exec(id, "missing"); !strings.Contains(got, `exec: "missing": executable file not found in $PATH`) {
 		t.Errorf("exec of a missing command: %q, want executable file not found", got)
 	}
-	if err := r.Service.StartContainer(ctx, id); err == nil {
+	if err := h.Service.StartContainer(ctx, id); err == nil {
 		t.Error("StartContainer of a running container succeeded, want an error")
 	}
 }
@@ -139,12 +139,12 @@ func TestStartErrors(t *testing.T) {
 // TestInvalidUsers checks that no number, passwd entry or group entry resolves to the highest ID,
 // with which setuid would keep root.
 func TestInvalidUsers(t *testing.T) {
-	r := newHarness(t, false)
-	sb, sandboxConfig := r.createSandbox("users", nil)
+	h := newHarness(t, false)
+	sb, sandboxConfig := h.createSandbox("users", nil)
 	const invalidID = "4294967295"
 	var mounts []*cri.Mount
 	for name, text := range map[string]string{"passwd": "baduid:x:" + invalidID + ":5:::/\nbadgid:x:1000:" + invalidID + ":::/\nann:x:1000:5::/home:/\n", "group": "badgroup:x:" + invalidID + ":ann\nmaxgid:x:2147483647:ann\n"} {
-		file := filepath.Join(r.Dir, name)
+		file := filepath.Join(h.Dir, name)
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -154,14 +154,14 @@ func TestInvalidUsers(t *testing.T) {
 		"badgid": "unable to find user badgid", "1000:" + invalidID: "unable to find group " + invalidID, "1000:badgroup": "unable to find group badgroup"} {
 		c := config("c")
 		c.Mounts, c.Linux.SecurityContext.RunAsUsername = mounts, user
-		id := r.create(sb, sandboxConfig, c)
-		if err := r.Service.StartContainer(context.Background(), id); err == nil || !strings.Contains(err.Error(), want) {
+		id := h.create(sb, sandboxConfig, c)
+		if err := h.Service.StartContainer(context.Background(), id); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("user %s: %v, want %q", user, err, want)
 		}
 	}
 	c := shell("ann", "id")
 	c.Mounts, c.Linux.SecurityContext.RunAsUsername = mounts, "ann"
-	if out, _ := r.outputAndCode(sb, sandboxConfig, c); !strings.Contains(out, "uid=1000") || !strings.Contains(out, "2147483647") || strings.Contains(out, invalidID) {
+	if out, _ := h.outputAndCode(sb, sandboxConfig, c); !strings.Contains(out, "uid=1000") || !strings.Contains(out, "2147483647") || strings.Contains(out, invalidID) {
 		t.Errorf("id of ann: %q, want user 1000, and only maxgid of the two groups", out)
 	}
 }
