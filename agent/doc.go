@@ -14,7 +14,8 @@
 // (PressureManager.Admit), sysctls, platform, placement, node shutdown. Placement uses
 // engine/placement.AdmissionCheck, the scheduler's own code, with the pods that have not terminated on
 // this node. A critical pod without enough resources preempts the pods that engine/preemption
-// selects, and waits until they have terminated. A pod whose claims are unbound waits until they are bound.
+// selects, and waits until they have terminated. A pod whose claims are unbound waits until they
+// are bound.
 //
 // Node pressure, preemption and shutdown end pods through the same loop. Such a pod becomes
 // Failed when none of its containers run; its resources are free before that status is written.

@@ -23,7 +23,7 @@ func (a *Agent) recordNodeStart(n *node) {
 
 // recordStatusChanges records events about the changes that a write of the node's status made.
 // oldStatus is nil if the write created the node. New simulated nodes get no events, because thousands
-// may be created at once.
+// may be created together.
 func (a *Agent) recordStatusChanges(n *node, oldStatus, newStatus *corev1.NodeStatus) {
 	if oldStatus == nil {
 		if !n.hasRuntime {

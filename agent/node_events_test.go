@@ -76,7 +76,7 @@ func TestNodeEvents(t *testing.T) {
 }
 
 // TestSimulatedNodesRecordChangesOnly checks that simulated nodes record no events when they start,
-// because thousands may start at once.
+// because thousands may start together.
 func TestSimulatedNodesRecordChangesOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api, events := fake.NewClientset(), record.NewFakeRecorder(100)

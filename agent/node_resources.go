@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// withUnreported returns reported plus the resources in observed that are not in the node's own capacity.
+// withUnreported returns reported plus the resources in observed that are not in the node's own
+// capacity.
 func withUnreported(reported, observed, capacity corev1.ResourceList) corev1.ResourceList {
 	out := maps.Clone(reported)
 	for name, q := range observed {

@@ -15,7 +15,7 @@ import (
 const (
 	leaseRenewal          = 10 * time.Second
 	leaseDurationRenewals = 4 // Lease duration, in renewal intervals
-	maxMissedRenewals     = 3 // renewal intervals without a renewal after which the node status is written at once
+	maxMissedRenewals     = 3 // renewal intervals without a renewal after which the node status is written immediately
 	statusInterval        = 5 * time.Minute
 )
 

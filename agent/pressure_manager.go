@@ -44,7 +44,7 @@ type Eviction struct {
 	// Immediate kills all containers immediately, without hooks or grace.
 	Immediate bool
 	// Condition, if not nil, is written with the failure. With reason TerminationByKubelet and a
-	// grace period above minAnnouncedGrace it is written at once, so that a restarted agent can
+	// grace period above minAnnouncedGrace it is written immediately, so that a restarted agent can
 	// resume the eviction.
 	Condition *corev1.PodCondition
 	// Done, if not nil, is called from the agent's loop when no container of the pod runs, or if

@@ -21,7 +21,8 @@ type podResize struct {
 	allocated *runtime.Resources // nil: the desired ones
 	actual    *runtime.Resources // nil: the allocated ones
 	target    *corev1.Pod        // of the Resize that the runtime is executing
-	// admitted caches the object with the allocated resources; admittedOf is the object from which it was built.
+	// admitted caches the object with the allocated resources; admittedOf is the object from which it
+	// was built.
 	admitted, admittedOf *corev1.Pod
 	pending, inProgress  *corev1.PodCondition
 }

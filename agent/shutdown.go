@@ -73,19 +73,19 @@ const shutdownMessage = "Pod was terminated in response to imminent node shutdow
 
 // continueShutdown steps the shutdown machine of a node.
 func (a *Agent) continueShutdown(n *node, terminated ...string) {
-	h := n.shutdown
-	if h == nil {
+	s := n.shutdown
+	if s == nil {
 		return
 	}
-	stops, wake, done := h.machine.Step(time.Now(), terminated...)
+	stops, wake, done := s.machine.Step(time.Now(), terminated...)
 	if done {
 		n.shutdown = nil
-		defer close(h.done)
+		defer close(s.done)
 	} else {
 		a.timers.add(wake, shutdownTimerPrefix+types.UID(n.manifest.Name))
 	}
-	for _, s := range stops {
-		a.evict(Eviction{Pod: types.UID(s.Pod), Reason: "Terminated", Message: shutdownMessage, Grace: s.Grace, Condition: newDisruptionTarget(shutdownMessage)})
+	for _, stop := range stops {
+		a.evict(Eviction{Pod: types.UID(stop.Pod), Reason: "Terminated", Message: shutdownMessage, Grace: stop.Grace, Condition: newDisruptionTarget(shutdownMessage)})
 	}
 }
 

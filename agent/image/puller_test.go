@@ -205,7 +205,7 @@ func TestParallelPulls(t *testing.T) {
 			}
 			synctest.Wait()
 			if got := int(service.inFlight.Load()); got != tc.concurrent {
-				t.Errorf("parallel %d: %d pulls at once, want %d", tc.parallel, got, tc.concurrent)
+				t.Errorf("parallel %d: %d concurrent pulls, want %d", tc.parallel, got, tc.concurrent)
 			}
 			close(service.unblock)
 			for range 8 {

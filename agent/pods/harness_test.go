@@ -209,8 +209,8 @@ func (h *harness) waitUntil(condition string, ok func() bool) {
 	}
 }
 
-// states describes the states of a pod's containers, for example "init=terminated(0 ) a=running b=starting(ErrImagePull)".
-// h.mu must be held.
+// states describes the states of a pod's containers, for example "init=terminated(0 ) a=running
+// b=starting(ErrImagePull)". h.mu must be held.
 func (h *harness) states(pod *corev1.Pod) string {
 	l := h.lifecycles[pod.UID]
 	init, main := l.machine.Statuses()

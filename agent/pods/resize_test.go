@@ -114,7 +114,8 @@ func TestResizeSkipsContainersThatRestart(t *testing.T) {
 	}
 }
 
-// TestResizeBelowMemoryUsage checks that a resize to a limit below the usage fails until memory is freed.
+// TestResizeBelowMemoryUsage checks that a resize to a limit below the usage fails until memory is
+// freed.
 func TestResizeBelowMemoryUsage(t *testing.T) {
 	h, groups, pod := newResizeHarness(t, nil)
 	groups.setUsed(180)

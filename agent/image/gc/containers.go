@@ -28,12 +28,12 @@ func (c *Collector) collectContainers(ctx context.Context, finished bool) error 
 		return fmt.Errorf("listing terminated containers: %w", err)
 	}
 	var errs []error
-	for _, d := range c.containersToRemove(terminated, finished) {
+	for _, t := range c.containersToRemove(terminated, finished) {
 		if ctx.Err() != nil {
 			break
 		}
-		if err := c.opts.Containers.RemoveTerminated(ctx, d); err != nil {
-			errs = append(errs, fmt.Errorf("container %s of pod %s: %w", d.Container, d.Pod, err))
+		if err := c.opts.Containers.RemoveTerminated(ctx, t); err != nil {
+			errs = append(errs, fmt.Errorf("container %s of pod %s: %w", t.Container, t.Pod, err))
 			continue
 		}
 		c.opts.Metrics.containers.Inc()
@@ -46,19 +46,19 @@ func (c *Collector) containersToRemove(terminated []pods.TerminatedContainer, fi
 	now, policy := c.opts.Now(), c.opts.Policy
 	units := map[evictUnit][]pods.TerminatedContainer{}
 	var order []evictUnit
-	for _, d := range terminated {
-		if now.Sub(d.Created) < policy.MinContainerAge {
+	for _, t := range terminated {
+		if now.Sub(t.Created) < policy.MinContainerAge {
 			continue
 		}
-		if d.PodDeleted || finished && c.opts.IsPodFinished(d.Pod) {
-			out = append(out, d)
+		if t.PodDeleted || finished && c.opts.IsPodFinished(t.Pod) {
+			out = append(out, t)
 			continue
 		}
-		u := evictUnit{d.Pod, d.Container}
+		u := evictUnit{t.Pod, t.Container}
 		if units[u] == nil {
 			order = append(order, u)
 		}
-		units[u] = append(units[u], d)
+		units[u] = append(units[u], t)
 	}
 	applyLimit := func(perUnit int) {
 		for _, u := range order {
@@ -87,13 +87,13 @@ func (c *Collector) containersToRemove(terminated []pods.TerminatedContainer, fi
 func oldestContainers(terminated []pods.TerminatedContainer, units map[evictUnit][]pods.TerminatedContainer, n int) (out []pods.TerminatedContainer) {
 	remaining := map[string]bool{}
 	for _, list := range units {
-		for _, d := range list {
-			remaining[d.ID] = true
+		for _, t := range list {
+			remaining[t.ID] = true
 		}
 	}
-	for _, d := range terminated {
-		if len(out) < n && remaining[d.ID] {
-			out = append(out, d)
+	for _, t := range terminated {
+		if len(out) < n && remaining[t.ID] {
+			out = append(out, t)
 		}
 	}
 	return out

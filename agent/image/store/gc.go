@@ -54,8 +54,8 @@ func (s *Store) update(change func([]indexEntry) ([]indexEntry, error)) error {
 	})
 }
 
-// collectGarbage moves unneeded layers and blobs to the transaction's directory. The caller holds the store
-// lock.
+// collectGarbage moves unneeded layers and blobs to the transaction's directory. The caller holds
+// the store lock.
 func (s *Store) collectGarbage(tx *transaction, entries []indexEntry) error {
 	layers, blobs := map[string]bool{}, map[string]bool{}
 	for _, e := range entries {

@@ -109,8 +109,8 @@ func (s *Store) install(ctx context.Context, src *imageSource, progress Progress
 	return tx.addImage(indexEntry{mediaType: src.mediaType, name: src.name, repoDigest: src.repoDigest}, src.manifest, src.config)
 }
 
-// stage writes documents to the transaction's directory, from which addImage moves them while it holds the
-// lock.
+// stage writes documents to the transaction's directory, from which addImage moves them while it
+// holds the lock.
 func (tx *transaction) stage(documents ...[]byte) error {
 	for _, data := range documents {
 		if err := os.WriteFile(filepath.Join(tx.dir, digest(data).Hex), data, 0o644); err != nil {

@@ -36,7 +36,7 @@ func Layer(ctx context.Context, dir string, stream io.Reader, budget *Budget) (R
 	if err := u.charge(Size{Bytes: blockSize, Inodes: 1}); err != nil { // the root directory
 		return u.result, err
 	}
-	for r := tar.NewReader(&boundedReader{r: stream, limit: budget.limit.Bytes}); ; {
+	for r := tar.NewReader(&boundedReader{stream: stream, limit: budget.limit.Bytes}); ; {
 		if err := ctx.Err(); err != nil {
 			return u.result, err
 		}
@@ -55,14 +55,14 @@ func Layer(ctx context.Context, dir string, stream io.Reader, budget *Budget) (R
 
 // boundedReader limits a stream including tar headers.
 type boundedReader struct {
-	r           io.Reader
+	stream      io.Reader
 	read, limit int64
 }
 
-func (c *boundedReader) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	if c.read += int64(n); c.read > c.limit {
-		return n, fmt.Errorf("%w: more than %d bytes unpacked", ErrTooLarge, c.limit)
+func (b *boundedReader) Read(p []byte) (int, error) {
+	n, err := b.stream.Read(p)
+	if b.read += int64(n); b.read > b.limit {
+		return n, fmt.Errorf("%w: more than %d bytes unpacked", ErrTooLarge, b.limit)
 	}
 	return n, err
 }

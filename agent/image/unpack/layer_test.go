@@ -67,7 +67,7 @@ func FuzzLayer(f *testing.F) {
 			return nil
 		})
 		if inodes > limit.Inodes {
-			t.Errorf("%d files, at most %d are allowed", inodes, limit.Inodes)
+			t.Errorf("%d files, want at most %d", inodes, limit.Inodes)
 		}
 	})
 }

@@ -75,7 +75,7 @@ func (r *Runtime) open() (err error) {
 	if r.executables, err = openExecutables(); err != nil {
 		return err
 	}
-	r.shims = &shimFactory{executables: r.executables, dir: o.Dir, timeout: min(copyTimeout, o.startLimit())}
+	r.shims = &shimFactory{executables: r.executables, dir: o.Dir, timeout: min(forkTimeout, o.startLimit())}
 	if err := r.shims.startZygote(); err != nil { // start early: it needs some time
 		return fmt.Errorf("embedded runtime: %w", err)
 	}

@@ -46,8 +46,8 @@ func TestShimMemory(t *testing.T) {
 	}
 }
 
-// TestContainersSurviveKilledZygote checks that containers keep running when the zygote is killed, and that new
-// ones can be started.
+// TestContainersSurviveKilledZygote checks that containers keep running when the zygote is killed,
+// and that new ones can be started.
 func TestContainersSurviveKilledZygote(t *testing.T) {
 	h := newHarness(t, false)
 	sb, sandboxConfig := h.createSandbox("zygote", nil)

@@ -27,16 +27,16 @@ type shimFactory struct {
 	mu     sync.Mutex
 	conn   *net.UnixConn // nil if there is no zygote
 	zygote *process
-	copies int // forks of this zygote
+	forks  int // of this zygote
 	closed bool
 }
 
 const (
-	// copyTimeout allows for a busy machine.
-	copyTimeout = 30 * time.Second
-	// maxCopies is the maximum number of forks per zygote, which leaks about 300 bytes per fork
+	// forkTimeout allows for a busy machine.
+	forkTimeout = 30 * time.Second
+	// maxForks is the maximum number of forks per zygote, which leaks about 300 bytes per fork
 	// because it has no garbage collector.
-	maxCopies = 10_000
+	maxForks = 10_000
 )
 
 // errZygoteExited reports that the zygote did not receive the request.
@@ -89,7 +89,7 @@ func (s *shimFactory) requestCopy(dir string, files []int) (int, error) {
 	if err != nil {
 		return 0, errors.New(string(reply[:n]))
 	}
-	if s.copies++; s.copies >= maxCopies {
+	if s.forks++; s.forks >= maxForks {
 		s.stopZygote()
 	}
 	return pid, nil
@@ -119,7 +119,7 @@ func (s *shimFactory) startZygote() error {
 		return errors.Join(fmt.Errorf("%s: %w", shim.Name, err), conn.Close())
 	}
 	go reapZygote(zygote)
-	s.conn, s.zygote, s.copies = conn.(*net.UnixConn), zygote, 0
+	s.conn, s.zygote, s.forks = conn.(*net.UnixConn), zygote, 0
 	return nil
 }
 

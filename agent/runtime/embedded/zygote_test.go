@@ -20,13 +20,13 @@ func testShims(t *testing.T) *shimFactory {
 	if err != nil {
 		testkit.SkipOrFail(t, "embedded runtime", err.Error())
 	}
-	s := &shimFactory{executables: programs, dir: t.TempDir(), timeout: copyTimeout}
+	s := &shimFactory{executables: programs, dir: t.TempDir(), timeout: forkTimeout}
 	t.Cleanup(func() { s.close(); programs.close() })
 	return s
 }
 
-// startCopy starts a shim for an empty container. The shim is not claimed yet.
-func startCopy(t *testing.T, s *shimFactory) (dir string, p *process, report *os.File) {
+// startTestShim starts a shim for an empty container. The shim is not claimed yet.
+func startTestShim(t *testing.T, s *shimFactory) (dir string, p *process, report *os.File) {
 	t.Helper()
 	dir = t.TempDir()
 	for name, text := range map[string][]byte{shim.ConfigFile: shim.Config{}.Text(), shim.InitFile: []byte("nothing"), shim.LockFile: nil} {
@@ -59,7 +59,7 @@ func startCopy(t *testing.T, s *shimFactory) (dir string, p *process, report *os
 // not started.
 func TestUnclaimedShimExits(t *testing.T) {
 	s := testShims(t)
-	dir, p, report := startCopy(t, s)
+	dir, p, report := startTestShim(t, s)
 	if p.wait(200 * time.Millisecond) {
 		t.Error("the shim did not wait until it was claimed")
 	}
@@ -77,7 +77,7 @@ func TestUnclaimedShimExits(t *testing.T) {
 	if c := newContainer(dir, containerRecord{}); !c.notStarted() {
 		t.Error("notStarted() = false for a container whose shim was not claimed, want true")
 	}
-	dir, p, report = startCopy(t, s)
+	dir, p, report = startTestShim(t, s)
 	defer report.Close()
 	if _, err := report.Write([]byte{shim.Go}); err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestUnclaimedShimExits(t *testing.T) {
 // TestUnclaimedShimsAreReaped checks that unclaimed shims do not stay as zombies.
 func TestUnclaimedShimsAreReaped(t *testing.T) {
 	s := testShims(t)
-	_, p, report := startCopy(t, s)
+	_, p, report := startTestShim(t, s)
 	p.close() // not waited for
 	s.mu.Lock()
 	original := s.zygote
@@ -109,12 +109,12 @@ func TestUnclaimedShimsAreReaped(t *testing.T) {
 	}
 }
 
-// TestZygoteReplaced checks that the zygote is replaced after maxCopies forks.
+// TestZygoteReplaced checks that the zygote is replaced after maxForks forks.
 func TestZygoteReplaced(t *testing.T) {
 	s := testShims(t)
 	var previous *process
 	for n, replaced := range []bool{false, false, true} {
-		_, p, report := startCopy(t, s)
+		_, p, report := startTestShim(t, s)
 		_ = report.Close()
 		if !p.wait(30 * time.Second) {
 			t.Fatal("the unclaimed shim did not exit within 30 s")
@@ -125,7 +125,7 @@ func TestZygoteReplaced(t *testing.T) {
 		}
 		previous = s.zygote
 		if n == 1 {
-			s.copies = maxCopies - 1
+			s.forks = maxForks - 1
 		}
 		s.mu.Unlock()
 	}

@@ -148,7 +148,8 @@ func ReadStat(pid int) (s ProcessStat, ok bool) {
 	if err != nil {
 		return s, false
 	}
-	// pid (name) state parent group session ...: only the name may contain parentheses. The start time is field 22.
+	// pid (name) state parent group session ...: only the name may contain parentheses. The start time
+	// is field 22.
 	end := len(stat)
 	for end > 0 && stat[end-1] != ')' {
 		end--
