@@ -131,13 +131,13 @@ func TestImmediateEvictionSkipsHooks(t *testing.T) {
 func TestPressureRejectsPodsAndSetsConditions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset(pod("existing"))
-		var w fakePressure
-		a, stop := startAgent(t, api, func(o *agent.Options) { o.Pressure = func(string) agent.PressureManager { return &w } })
+		var pressure fakePressure
+		a, stop := startAgent(t, api, func(o *agent.Options) { o.Pressure = func(string) agent.PressureManager { return &pressure } })
 		defer stop()
 		waitBriefly()
 		since := metav1.NewTime(time.Now().Truncate(time.Second))
-		w.rejection.Store(&agent.Rejection{Reason: "Evicted", Message: "The node had condition: [MemoryPressure]. "})
-		w.conditions.Store(&[]corev1.NodeCondition{
+		pressure.rejection.Store(&agent.Rejection{Reason: "Evicted", Message: "The node had condition: [MemoryPressure]. "})
+		pressure.conditions.Store(&[]corev1.NodeCondition{
 			{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionTrue, Reason: "KubeletHasInsufficientMemory", LastTransitionTime: since},
 			{Type: "OutOfDisk", Status: corev1.ConditionTrue, Reason: "KubeletOutOfDisk", LastTransitionTime: since}})
 		a.Report("n0")
@@ -152,7 +152,7 @@ func TestPressureRejectsPodsAndSetsConditions(t *testing.T) {
 		if got, want := nodeConditions(t, api), "MemoryPressure=True DiskPressure=False PIDPressure=False OutOfDisk=True Ready=True"; got != want {
 			t.Errorf("conditions %s, want %s", got, want)
 		}
-		w.conditions.Store(nil)
+		pressure.conditions.Store(nil)
 		a.Report("n0")
 		waitBriefly()
 		if got, want := nodeConditions(t, api), "MemoryPressure=False DiskPressure=False PIDPressure=False Ready=True"; got != want {

@@ -189,7 +189,7 @@ func (tx *transaction) installLayers(ctx context.Context, src *imageSource, ids 
 }
 
 // installLayer unpacks a layer while it is transferred and commits it if both digests match.
-func (tx *transaction) installLayer(ctx context.Context, p layerBlob, id v1.Hash, budget *unpack.Budget, progress Progress) error {
+func (tx *transaction) installLayer(ctx context.Context, blob layerBlob, id v1.Hash, budget *unpack.Budget, progress Progress) error {
 	unlock, err := tx.store.layers.lock(ctx, id.String())
 	if err != nil {
 		return err
@@ -202,14 +202,14 @@ func (tx *transaction) installLayer(ctx context.Context, p layerBlob, id v1.Hash
 	if err != nil {
 		return err
 	}
-	compressed, err := p.open()
+	compressed, err := blob.open()
 	if err != nil {
 		return err
 	}
 	defer compressed.Close()
-	counter := &progressReader{r: compressed, hash: sha256.New(), size: p.size, report: func(n int64) {
+	counter := &progressReader{r: compressed, hash: sha256.New(), size: blob.size, report: func(n int64) {
 		if progress != nil {
-			progress(p.digest.String(), n, p.size)
+			progress(blob.digest.String(), n, blob.size)
 		}
 	}}
 	stream, err := decompress(counter)
@@ -230,7 +230,7 @@ func (tx *transaction) installLayer(ctx context.Context, p layerBlob, id v1.Hash
 	if _, err := io.Copy(io.Discard, counter); err != nil {
 		return err
 	}
-	if err := errors.Join(checkDigest("compressed", p.digest, counter.hash), checkDigest("unpacked", id, sum)); err != nil {
+	if err := errors.Join(checkDigest("compressed", blob.digest, counter.hash), checkDigest("unpacked", id, sum)); err != nil {
 		return err
 	}
 	return tx.commitLayer(dir, layer{DiffID: id, Size: result.Size, Opaque: result.Opaque})

@@ -158,7 +158,7 @@ func (d *Daemon) supervise(ctx context.Context) {
 	runtime.LockOSThread()
 	defer close(d.done)
 	defer runtime.UnlockOSThread() // or the thread would exit and kill other processes that it has started
-	for pause := 50 * time.Millisecond; ctx.Err() == nil; pause = min(2*pause, 5*time.Second) {
+	for delay := 50 * time.Millisecond; ctx.Err() == nil; delay = min(2*delay, 5*time.Second) {
 		if err := removeOrphanedNetns(d.options.state()); err != nil {
 			fmt.Fprintln(d.log, "berth: failed to remove orphaned network namespaces:", err)
 		}
@@ -168,11 +168,11 @@ func (d *Daemon) supervise(ctx context.Context) {
 		d.pid, d.lastExit = 0, err
 		d.mu.Unlock()
 		if time.Since(start) > 10*time.Second {
-			pause = 50 * time.Millisecond
+			delay = 50 * time.Millisecond
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(pause):
+		case <-time.After(delay):
 		}
 	}
 }
