@@ -80,29 +80,29 @@ type activePods struct {
 	pods map[types.UID]*corev1.Pod
 }
 
-func (s *activePods) put(p *corev1.Pod) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.pods == nil {
-		s.pods = map[types.UID]*corev1.Pod{}
+func (a *activePods) put(p *corev1.Pod) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.pods == nil {
+		a.pods = map[types.UID]*corev1.Pod{}
 	}
-	s.pods[p.UID] = p
+	a.pods[p.UID] = p
 }
 
-func (s *activePods) remove(uid types.UID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.pods, uid)
+func (a *activePods) remove(uid types.UID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.pods, uid)
 }
 
 // list returns the pods ordered by namespace and name.
-func (s *activePods) list() []*corev1.Pod {
-	s.mu.Lock()
-	out := make([]*corev1.Pod, 0, len(s.pods))
-	for _, p := range s.pods {
+func (a *activePods) list() []*corev1.Pod {
+	a.mu.Lock()
+	out := make([]*corev1.Pod, 0, len(a.pods))
+	for _, p := range a.pods {
 		out = append(out, p)
 	}
-	s.mu.Unlock()
+	a.mu.Unlock()
 	slices.SortFunc(out, compareByName)
 	return out
 }

@@ -136,9 +136,9 @@ func TestOOMKilledRequiresEvidence(t *testing.T) {
 // oomCgroups simulates cgroup v2: the cgroups of pods count OOM kills.
 type oomCgroups struct{ n atomic.Int64 }
 
-func (k *oomCgroups) OOMKills(group string) int64 {
+func (c *oomCgroups) OOMKills(group string) int64 {
 	if strings.HasPrefix(path.Base(group), "pod") {
-		return k.n.Load()
+		return c.n.Load()
 	}
 	return 0
 }

@@ -231,10 +231,10 @@ type fullDiskService struct {
 	failures int
 }
 
-func (c *fullDiskService) RemoveImage(ctx context.Context, i *criapi.ImageSpec) error {
-	if _, err := os.Stat(c.ballast); err == nil {
-		c.failures++
+func (s *fullDiskService) RemoveImage(ctx context.Context, i *criapi.ImageSpec) error {
+	if _, err := os.Stat(s.ballast); err == nil {
+		s.failures++
 		return unix.ENOSPC
 	}
-	return c.Service.RemoveImage(ctx, i)
+	return s.Service.RemoveImage(ctx, i)
 }

@@ -207,9 +207,9 @@ func (tx *transaction) installLayer(ctx context.Context, blob layerBlob, id v1.H
 		return err
 	}
 	defer compressed.Close()
-	counter := &progressReader{r: compressed, hash: sha256.New(), size: blob.size, report: func(n int64) {
+	counter := &progressReader{stream: compressed, hash: sha256.New(), size: blob.size, report: func(read int64) {
 		if progress != nil {
-			progress(blob.digest.String(), n, blob.size)
+			progress(blob.digest.String(), read, blob.size)
 		}
 	}}
 	stream, err := decompress(counter)

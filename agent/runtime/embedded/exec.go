@@ -95,16 +95,16 @@ func (r *Runtime) execPiped(ctx context.Context, id string, command []string, ti
 			return 0, err
 		}
 	}
-	p, err := r.startCommand(ctx, id, command, false, streams.child)
+	cmd, err := r.startCommand(ctx, id, command, false, streams.child)
 	if err != nil {
 		return 0, err
 	}
-	defer p.release()
+	defer cmd.release()
 	streams.closeChildEnds()
 	for _, start := range streams.copyFuncs {
 		start()
 	}
-	err = p.waitOrKill(ctx)
+	err = cmd.waitOrKill(ctx)
 	for _, f := range streams.parent { // children of the command may keep the other ends open
 		_ = f.SetReadDeadline(time.Now().Add(outputDrainTimeout))
 	}
@@ -112,5 +112,5 @@ func (r *Runtime) execPiped(ctx context.Context, id string, command []string, ti
 	if err != nil {
 		return 0, err
 	}
-	return p.exitCode(), nil
+	return cmd.exitCode(), nil
 }

@@ -134,12 +134,12 @@ func (r *Runtime) execTerminal(ctx context.Context, id string, command []string,
 	_ = unix.SetNonblock(masterFD, true) // enables deadlines
 	master, slave := os.NewFile(uintptr(masterFD), "terminal"), os.NewFile(uintptr(slaveFD), "terminal")
 	defer master.Close()
-	p, err := r.startCommand(ctx, id, command, true, [3]*os.File{slave, slave, slave})
+	cmd, err := r.startCommand(ctx, id, command, true, [3]*os.File{slave, slave, slave})
 	_ = slave.Close()
 	if err != nil {
 		return 0, err
 	}
-	defer p.release()
+	defer cmd.release()
 	if resize != nil {
 		go func() {
 			for size := range resize {
@@ -159,10 +159,10 @@ func (r *Runtime) execTerminal(ctx context.Context, id string, command []string,
 			_, _ = io.Copy(out, master) // EIO when the last program has exited
 		}
 	}()
-	err = p.waitOrKill(ctx)
+	err = cmd.waitOrKill(ctx)
 	_ = master.SetReadDeadline(time.Now().Add(outputDrainTimeout))
 	<-done
-	return p.exitCode(), err
+	return cmd.exitCode(), err
 }
 
 // withFD calls do with a file's descriptor.
