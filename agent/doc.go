@@ -37,5 +37,5 @@
 //   - Labels, taints and resources that other clients set on the node are kept.
 //
 // Differences from Kubernetes: pods admitted before a restart are not admitted again. A pod
-// that placement denies is checked once more against a fresh read of the node.
+// that placement denies is checked again with the current node object from the API.
 package agent

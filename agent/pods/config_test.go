@@ -61,7 +61,7 @@ func TestContainerConfig(t *testing.T) {
 		"shares of 0":      config.Linux.Resources.CpuShares == 2,
 	} {
 		if !ok {
-			t.Errorf("%s is wrong in %v and %v", field, config, sandbox)
+			t.Errorf("%s: unexpected value in %v and %v", field, config, sandbox)
 		}
 	}
 }

@@ -174,7 +174,7 @@ func TestExitReportedOnce(t *testing.T) {
 		}
 	}
 	if n != 1 {
-		t.Errorf("exit was reported %d times: %s", n, formatReports(h.reports))
+		t.Errorf("exit was reported %d times, want once: %s", n, formatReports(h.reports))
 	}
 }
 

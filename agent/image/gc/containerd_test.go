@@ -171,7 +171,7 @@ func collectOnFullDisk(ctx context.Context, t *testing.T, f *containerdFixture) 
 		}
 	}
 	if err := f.collector.CollectImages(ctx); err != nil {
-		t.Errorf("after freeing space: %v", err)
+		t.Errorf("after freeing space: %v, want no error", err)
 	}
 	if _, err := os.Stat(filepath.Join(f.disk, "ballast")); err != nil {
 		t.Errorf("ballast file after the collection: %v, want it to exist", err)

@@ -125,11 +125,11 @@ func TestRegistry(t *testing.T) {
 	if n := r.Manifests("team/app"); n != 2 {
 		t.Errorf("%d manifests sent, want 2", n)
 	}
-	r.SetGate(func(repository string) int { return map[string]int{"team/app": 503}[repository] })
+	r.OnManifest(func(repository string) int { return map[string]int{"team/app": 503}[repository] })
 	if body := get("/v2/team/app/manifests/v1", 503, false); !strings.Contains(body, "Service Unavailable") {
 		t.Errorf("response %s, want Service Unavailable", body)
 	}
-	r.SetGate(nil)
+	r.OnManifest(nil)
 	r.RequireLogin("ann", "pw")
 	get("/v2/", 401, false)
 	get("/v2/team/app/manifests/v1", 200, true)

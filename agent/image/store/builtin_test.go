@@ -48,7 +48,7 @@ func TestBuiltin(t *testing.T) {
 		t.Errorf("output %q, %v, want all is well", out, err)
 	}
 	if _, err := s.Pull(t.Context(), "berth.dev/workload:1", nil, nil); err != nil {
-		t.Errorf("Pull of a built-in image: %v", err)
+		t.Errorf("Pull of a built-in image: %v, want no error", err)
 	}
 }
 

@@ -250,7 +250,7 @@ func TestPullCancellation(t *testing.T) {
 }
 
 // TestStalledRegistries checks that a pull fails after the stall timeout if the registry stops
-// answering.
+// responding.
 func TestStalledRegistries(t *testing.T) {
 	layer := layerOf(t, file("a", strings.Repeat("b", 100_000)))
 	manifest, config := maliciousManifest(t, layer, nil)

@@ -96,11 +96,11 @@ func cleanupContainer(ctx context.Context, host *cgroup.Host, c *container) erro
 		if err := host.Kill(c.record.Group); err != nil {
 			return err
 		}
-		alive, err := c.shimAlive()
+		running, err := c.shimRunning()
 		if err != nil {
 			return err
 		}
-		if !alive {
+		if !running {
 			break
 		}
 		if ids, err := shim.ReadProcesses(c.dir); err == nil {

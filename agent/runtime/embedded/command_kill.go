@@ -45,7 +45,7 @@ func killProcess(pid int, start string) {
 	}
 }
 
-// commandProcesses returns the processes of a command that are alive, with their start times.
+// commandProcesses returns the processes of a command that have not exited, with their start times.
 func (r *Runtime) commandProcesses(group string, child int) (map[int]string, error) {
 	pids, err := r.host.Procs(group)
 	stats := map[int]shim.ProcessStat{}

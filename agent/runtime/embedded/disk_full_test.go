@@ -29,7 +29,7 @@ func TestFullDisk(t *testing.T) {
 			h.waitUntil("the disk is full", func() bool { return strings.Contains(h.output(sandboxConfig, c), "full") })
 			h.Restart(t)
 			if _, err := store.Open(h.Options.Images.Dir(), store.Options{Limits: store.Limits{MinFree: -1}}); err != nil {
-				t.Errorf("opening the image store on the full disk: %v", err)
+				t.Errorf("opening the image store on the full disk: %v, want no error", err)
 			}
 			if err := h.Service.StopContainer(context.Background(), id, 0); err != nil {
 				t.Fatal(err)

@@ -117,7 +117,7 @@ func (p *process) withFD(do func(fd int) error) error {
 	return withFD(p.file, do)
 }
 
-// namespace opens a namespace of the process, for example net. The process is still alive after
+// namespace opens a namespace of the process, for example net. The process has not exited after
 // the open, so its ID was not reused.
 func (p *process) namespace(name string) (*os.File, error) {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/ns/%s", p.pid, name))

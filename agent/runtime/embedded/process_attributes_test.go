@@ -107,7 +107,7 @@ func TestSeccompFilter(t *testing.T) {
 		}
 	}
 	if n := len(seccompFilter(0)) / 8; n > 4096 {
-		t.Errorf("the filter has %d instructions, the kernel accepts at most 4096", n)
+		t.Errorf("the filter has %d instructions, want at most 4096, the maximum of the kernel", n)
 	}
 }
 

@@ -48,7 +48,7 @@ func (s *shimFactory) startShim(dir string, files [4]int) (*process, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for retried := false; ; retried = true {
-		pid, err := s.requestCopy(dir, files[:])
+		pid, err := s.requestFork(dir, files[:])
 		if errors.Is(err, errZygoteExited) && !retried { // it was killed: try a new one
 			continue
 		}
@@ -63,10 +63,10 @@ func (s *shimFactory) startShim(dir string, files [4]int) (*process, error) {
 	}
 }
 
-// requestCopy requests a fork. If the zygote does not answer, it is unknown whether a fork exists. Then
+// requestFork requests a fork. If the zygote does not answer, it is unknown whether a fork exists. Then
 // the container is abandoned, and the zygote is killed so that the next request does not wait. An
 // unclaimed shim does not start its container.
-func (s *shimFactory) requestCopy(dir string, files []int) (int, error) {
+func (s *shimFactory) requestFork(dir string, files []int) (int, error) {
 	if err := s.startZygote(); err != nil {
 		return 0, err
 	}
@@ -148,7 +148,7 @@ func reapZygote(zygote *process) {
 		switch {
 		case err == syscall.ECHILD:
 			return
-		case n == 0 && err == nil: // alive: it will exit or leave the group, and neither wakes a waiter
+		case n == 0 && err == nil: // it runs: it will exit or leave the group, and neither wakes a waiter
 			time.Sleep(100 * time.Millisecond)
 		}
 	}

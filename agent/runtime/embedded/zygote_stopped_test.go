@@ -38,7 +38,7 @@ func TestStoppedZygote(t *testing.T) {
 	_ = syscall.Kill(zygote, syscall.SIGCONT)
 	h.waitUntil("the stopped zygote has exited", func() bool { return processExited(zygote) })
 	if err := h.Service.StartContainer(context.Background(), other); err != nil {
-		t.Errorf("second container: %v", err)
+		t.Errorf("StartContainer after the zygote exited: %v, want no error", err)
 	}
 	for _, when := range []string{"after the failed start", "after a restart of the agent"} {
 		if s := h.status(abandoned); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 128 || s.Reason != "StartError" {

@@ -99,14 +99,14 @@ func TestCleanup(t *testing.T) {
 				t.Errorf("remaining processes and mounts: %q, want none", remaining)
 			}
 			if rules, err := exec.Command("iptables-save").Output(); err != nil || bytes.Contains(rules, []byte(o.Bridge)) {
-				t.Errorf("firewall rules remain (%v):\n%s", err, rules)
+				t.Errorf("firewall rules after the cleanup: %v, want none of the bridge:\n%s", err, rules)
 			}
 			if results, _ := filepath.Glob("/var/lib/cni/results/" + o.Bridge + "-*"); len(results) > 0 {
 				t.Errorf("remaining CNI results: %q, want none", results)
 			}
 			for _, path := range []string{o.Dir, o.State, "/sys/class/net/" + o.Bridge} {
 				if _, err := os.Stat(path); !os.IsNotExist(err) {
-					t.Errorf("%s still exists (%v)", path, err)
+					t.Errorf("%s: %v, want it not to exist", path, err)
 				}
 			}
 		})
