@@ -261,8 +261,8 @@ func (a *Agent) handleReport(r runtime.Report) {
 	}
 }
 
-// handleTermination releases resources and calls back the evictors of a pod whose containers
-// have all terminated.
+// handleTermination releases the resources of a pod whose containers have all terminated, and calls
+// its onTerminated functions.
 func (a *Agent) handleTermination(p *pod) {
 	a.releaseResources(p)
 	for _, done := range p.onTerminated {

@@ -97,7 +97,7 @@ func TestImageOrder(t *testing.T) {
 	f.service.PutImage("second:1", 10)
 	f.collectAfter(t, time.Minute)
 	if got := f.removed(); len(got) > 0 {
-		t.Errorf("removed %q before they are 2 minutes old", got)
+		t.Errorf("removed %q before they are 2 minutes old, want none", got)
 	}
 	f.collectAfter(t, time.Minute)
 	f.collectAfter(t, time.Minute)
@@ -135,7 +135,7 @@ func TestMaxAge(t *testing.T) {
 	f.collectAfter(t, 0)
 	f.collectAfter(t, time.Hour)
 	if got := f.removed(); len(got) > 0 {
-		t.Errorf("removed %q before the agent has run for the maximum age", got)
+		t.Errorf("removed %q before the agent has run for the maximum age, want none", got)
 	}
 	f.service.PutImage("new:1", 10)
 	f.collectAfter(t, time.Second)

@@ -142,7 +142,7 @@ const shortestID = 7
 
 func resolve(images []Image, name string) (Image, error) {
 	full, err := fullName(name)
-	if _, noID := v1.NewHash(name); err == nil && noID != nil { // a full ID is never a name, because containers refer to images by ID
+	if _, idErr := v1.NewHash(name); err == nil && idErr != nil { // a full ID is never a name, because containers refer to images by ID
 		for _, image := range images {
 			if slices.Contains(image.RepoTags, full) || slices.Contains(image.RepoDigests, full) {
 				return image, nil

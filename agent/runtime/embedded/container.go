@@ -164,7 +164,7 @@ func (c *container) awaitStart(report *os.File, limit time.Duration) error {
 	text := make([]byte, 64<<10)
 	n, err := report.Read(text)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return fmt.Errorf("%s timed out after %v", c.describeStuckStart(), limit)
+		return fmt.Errorf("%s timed out after %v", c.describeHungStart(), limit)
 	}
 	if string(text[:n]) == "ok" {
 		return c.recordInitProcess()
@@ -178,8 +178,8 @@ func (c *container) awaitStart(report *os.File, limit time.Duration) error {
 	return &StartError{Message: message, Code: exitCode}
 }
 
-// describeStuckStart describes the step at which the start of a container hangs.
-func (c *container) describeStuckStart() string {
+// describeHungStart describes the step at which the start of a container hangs.
+func (c *container) describeHungStart() string {
 	const unknownStep = "starting the init process"
 	ids, err := shim.ReadProcesses(c.dir)
 	if err != nil || shim.StartTime(ids.Container) != ids.Start {

@@ -48,7 +48,7 @@ func TestExitWithOpenWriter(t *testing.T) {
 	}
 }
 
-// TestShimIsIdle checks that a shim does not spin after a client sent more input than the
+// TestShimIsIdle checks that a shim uses no CPU time after a client sent more input than the
 // container reads and disconnected.
 func TestShimIsIdle(t *testing.T) {
 	h := newHarness(t, false)

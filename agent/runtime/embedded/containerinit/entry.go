@@ -147,8 +147,8 @@ func runSandbox(s *Spec) error {
 		return err
 	}
 	// Wait until the agent has recorded this process. A process without a record must not remain.
-	var word [1]byte
-	if n, _ := syscall.Read(0, word[:]); n != 1 {
+	var input [1]byte
+	if n, _ := syscall.Read(0, input[:]); n != 1 {
 		return &startError{"the agent exited", 128}
 	}
 	if err := syscall.Dup3(null, 0, 0); err != nil {
