@@ -140,15 +140,15 @@ func (c *resizeCluster) expect(name, want string) {
 }
 
 // resizeEvents returns the resize events since the last call.
-func (c *resizeCluster) resizeEvents() (reasons []string) {
+func (c *resizeCluster) resizeEvents() (events []string) {
 	for {
 		select {
 		case e := <-c.events.Events:
 			if strings.Contains(e, "Resize") {
-				reasons = append(reasons, e)
+				events = append(events, e)
 			}
 		default:
-			return reasons
+			return events
 		}
 	}
 }

@@ -41,7 +41,7 @@ func TestFinalStatusIsRetried(t *testing.T) {
 		terminate(t, api, 30)
 		time.Sleep(time.Minute)
 		if !isDeleted(t, api) {
-			t.Error("the pod still exists a minute after it terminated: its final status write was not retried")
+			t.Error("the pod still exists a minute after it terminated, want its final status write retried")
 		}
 	})
 }

@@ -155,7 +155,7 @@ func testImages(ctx context.Context, t *testing.T, r *container.Harness, pause s
 	}
 	registry.RequireLogin("ann", "secret")
 	if _, err := r.Service.PullImage(ctx, &criapi.ImageSpec{Image: name}, nil, nil); err == nil {
-		t.Error("an image was pulled without a login")
+		t.Error("PullImage without a login succeeded, want an error")
 	}
 	id, err := r.Service.PullImage(ctx, &criapi.ImageSpec{Image: name}, &criapi.AuthConfig{Username: "ann", Password: "secret"}, nil)
 	if err != nil {

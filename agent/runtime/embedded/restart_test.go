@@ -127,7 +127,7 @@ func TestKilledSandbox(t *testing.T) {
 		return err == nil && s.State == cri.PodSandboxState_SANDBOX_NOTREADY
 	})
 	if _, err := h.Service.CreateContainer(context.Background(), sb, config("late"), sandboxConfig); err == nil {
-		t.Error("a container was created in a stopped sandbox")
+		t.Error("CreateContainer in a stopped sandbox succeeded, want an error")
 	}
 	if err := h.Service.RemovePodSandbox(context.Background(), sb); err != nil {
 		t.Fatal(err)
@@ -190,13 +190,13 @@ func TestImageUseIsReleased(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := h.Service.RemoveContainer(context.Background(), ids["complete"]); err == nil {
-		t.Error("RemoveContainer succeeded although the image reference cannot be released")
+		t.Error("RemoveContainer succeeded although the image reference cannot be released, want an error")
 	}
 	if err := errors.Join(h.Runtime.Close(), os.Remove(filepath.Join(h.Options.Dir, "containers", ids["incomplete"], "container.json"))); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := h.reopen(); err == nil {
-		t.Error("New succeeded although the image reference cannot be released")
+		t.Error("New succeeded although the image reference cannot be released, want an error")
 	}
 	for name, id := range ids {
 		if _, err := os.Stat(filepath.Join(h.Options.Dir, "containers", id)); err != nil {
