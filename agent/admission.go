@@ -57,8 +57,8 @@ func (a *Agent) admitWithNode(p *pod, fresh bool) {
 
 // runAdmitHandlers runs all admission checks except placement. It returns nil if they pass.
 func (a *Agent) runAdmitHandlers(p *pod) *Rejection {
-	if w := p.node.pressure; w != nil {
-		if r := w.Admit(p.object); r != nil {
+	if m := p.node.pressure; m != nil {
+		if r := m.Admit(p.object); r != nil {
 			return r
 		}
 	}

@@ -32,7 +32,7 @@ func checkSysctls(p *corev1.Pod, allowedUnsafe []string) *Rejection {
 	for i := range p.Spec.SecurityContext.Sysctls {
 		name := strings.ReplaceAll(p.Spec.SecurityContext.Sysctls[i].Name, "/", ".")
 		switch {
-		case !slices.Contains(safeSysctls, name) && !slices.ContainsFunc(allowedUnsafe, func(f string) bool { return matchesSysctl(f, name) }):
+		case !slices.Contains(safeSysctls, name) && !slices.ContainsFunc(allowedUnsafe, func(allowed string) bool { return matchesSysctl(allowed, name) }):
 			return &Rejection{"SysctlForbidden", "forbidden sysctl: \"" + name + "\" not allowlisted"}
 		case p.Spec.HostNetwork && strings.HasPrefix(name, "net."):
 			return &Rejection{"SysctlForbidden", "forbidden sysctl: \"" + name + "\" not allowed with host net enabled"}

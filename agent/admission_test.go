@@ -18,7 +18,7 @@ import (
 
 // pod returns a pod bound to n0, modified by change.
 func pod(name string, change ...func(*corev1.Pod)) *corev1.Pod {
-	p := bound(name, "n0", nil)
+	p := boundPod(name, "n0", nil)
 	p.UID = types.UID(name)
 	for _, c := range change {
 		c(p)
@@ -67,12 +67,12 @@ func TestUnsuitablePodsAreRejected(t *testing.T) {
 		pod             *corev1.Pod
 		reason, message string // empty: the pod runs
 	}{
-		"too much":           {pod("p", withRequests("6", "1Gi")), "OutOfcpu", "Pod was rejected: Node didn't have enough resource: cpu, requested: 6000, used: 4000, capacity: 8000"},
+		"too much CPU":       {pod("p", withRequests("6", "1Gi")), "OutOfcpu", "Pod was rejected: Node didn't have enough resource: cpu, requested: 6000, used: 4000, capacity: 8000"},
 		"too much memory":    {pod("p", withRequests("1", "15Gi")), "OutOfmemory", "requested: 16106127360, used: 2147483648, capacity: 17179869184"},
 		"just enough":        {pod("p", withRequests("4", "14Gi")), "", ""},
 		"a port in use":      {pod("p", withHostPort(80)), "NodePorts", "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"},
 		"another zone":       {pod("p", selector("zone", "x")), "NodeAffinity", "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"},
-		"own host name":      {pod("p", selector("kubernetes.io/hostname", "n0")), "", ""},
+		"the node's name":    {pod("p", selector("kubernetes.io/hostname", "n0")), "", ""},
 		"a sysctl":           {pod("p", sysctl), "SysctlForbidden", `forbidden sysctl: "kernel.msgmax" not allowlisted`},
 		"another system":     {pod("p", selector("kubernetes.io/os", "windows")), "PodOSSelectorNodeLabelDoesNotMatch", "`kubernetes.io/os` label"},
 		"pod for another OS": {pod("p", func(p *corev1.Pod) { p.Spec.OS = &corev1.PodOS{Name: "windows"} }), "PodOSNotSupported", "the OS field doesn't match"},
@@ -84,19 +84,19 @@ func TestUnsuitablePodsAreRejected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				api := fake.NewClientset(pod("existing", withRequests("4", "2Gi"), withHostPort(80)))
-				defer cluster(t, api, 1)()
+				defer startCluster(t, api, 1)()
 				waitBriefly()
 				create(t, api, tc.pod)
 				waitBriefly()
 				got := get(t, api, "p").Status
 				if tc.reason == "" && got.Phase != corev1.PodRunning || tc.reason != "" && (got.Phase != corev1.PodFailed || got.Reason != tc.reason || !strings.Contains(got.Message, tc.message)) {
-					t.Errorf("%s %s: %s", got.Phase, got.Reason, got.Message)
+					t.Errorf("status %s %s: %s, want %q %q", got.Phase, got.Reason, got.Message, tc.reason, tc.message)
 				}
 				if tc.reason != "" && len(got.ContainerStatuses) > 0 {
-					t.Error("a rejected pod has container statuses")
+					t.Errorf("container statuses of a rejected pod: %v, want none", got.ContainerStatuses)
 				}
 				if p := get(t, api, "existing"); p.Status.Phase != corev1.PodRunning {
-					t.Errorf("the existing pod is %s", p.Status.Phase)
+					t.Errorf("the existing pod is %s, want Running", p.Status.Phase)
 				}
 			})
 		})
@@ -106,7 +106,7 @@ func TestUnsuitablePodsAreRejected(t *testing.T) {
 func TestNoExecuteTaintRejectsPods(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset()
-		defer cluster(t, api, 1)()
+		defer startCluster(t, api, 1)()
 		waitBriefly()
 		n, err := api.CoreV1().Nodes().Get(t.Context(), "n0", metav1.GetOptions{})
 		if err != nil {
@@ -122,19 +122,20 @@ func TestNoExecuteTaintRejectsPods(t *testing.T) {
 		}))
 		waitBriefly()
 		if p := get(t, api, "p").Status; p.Phase != corev1.PodFailed || p.Reason != "TaintToleration" {
-			t.Errorf("%s %s", p.Phase, p.Reason)
+			t.Errorf("status %s %s, want Failed TaintToleration", p.Phase, p.Reason)
 		}
 		if p := get(t, api, "q").Status; p.Phase != corev1.PodRunning {
-			t.Errorf("a pod that tolerates the taint is %s: %s", p.Phase, p.Message)
+			t.Errorf("pod that tolerates the taint: %s: %s, want Running", p.Phase, p.Message)
 		}
 	})
 }
 
-// The node's label appears after, or just before, the pod is bound because of it.
+// TestAdmissionReadsCurrentNodeLabels checks that a pod is admitted if the node gets a label just
+// before a pod that selects the label is bound.
 func TestAdmissionReadsCurrentNodeLabels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset()
-		defer cluster(t, api, 1)()
+		defer startCluster(t, api, 1)()
 		waitBriefly()
 		patch := []byte(`{"metadata":{"labels":{"zone":"a"}}}`)
 		if _, err := api.CoreV1().Nodes().Patch(t.Context(), "n0", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
@@ -143,7 +144,7 @@ func TestAdmissionReadsCurrentNodeLabels(t *testing.T) {
 		create(t, api, pod("p", func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"zone": "a"} }))
 		waitBriefly()
 		if p := get(t, api, "p").Status; p.Phase != corev1.PodRunning {
-			t.Errorf("%s %s: %s", p.Phase, p.Reason, p.Message)
+			t.Errorf("status %s %s: %s, want Running", p.Phase, p.Reason, p.Message)
 		}
 	})
 }
@@ -152,12 +153,12 @@ func TestCriticalPodPreempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := func(p *corev1.Pod) { p.Annotations = map[string]string{simulated.StopSeconds: "20"} }
 		api := fake.NewClientset(pod("small", withRequests("1", "1Gi")), pod("large", withRequests("6", "1Gi"), slow), pod("other-critical", withRequests("1", "1Gi"), withCriticalPriority))
-		defer cluster(t, api, 1)()
+		defer startCluster(t, api, 1)()
 		waitBriefly()
 		create(t, api, pod("p", withRequests("5", "1Gi"), withCriticalPriority))
 		waitBriefly()
 		if p := get(t, api, "p").Status; p.Phase != "" {
-			t.Errorf("before the preemption completes: %s: %s", p.Phase, p.Message)
+			t.Errorf("before the preemption completes: %s: %s, want no phase", p.Phase, p.Message)
 		}
 		// No other pod gets the resources meanwhile.
 		create(t, api, pod("late", withRequests("3", "1Gi")))
@@ -171,7 +172,7 @@ func TestCriticalPodPreempts(t *testing.T) {
 		}
 		large := get(t, api, "large").Status
 		if c := conditionOf(&large, corev1.DisruptionTarget); c == nil || c.Reason != corev1.PodReasonTerminationByKubelet || large.Message != "Preempted in order to admit critical pod" {
-			t.Errorf("%v %q", c, large.Message)
+			t.Errorf("condition %v, message %q, want DisruptionTarget of a preemption", c, large.Message)
 		}
 	})
 }
@@ -185,35 +186,36 @@ func conditionOf(s *corev1.PodStatus, kind corev1.PodConditionType) *corev1.PodC
 	return nil
 }
 
-// Pods admitted before a restart keep their resources, even if a rejected pod is older.
+// TestAdmittedPodKeepsResourcesAfterRestart checks that pods admitted before a restart keep their
+// resources, even if a rejected pod is older.
 func TestAdmittedPodKeepsResourcesAfterRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset(pod("z-existing", withRequests("8", "1Gi")))
-		stop := cluster(t, api, 1)
+		stop := startCluster(t, api, 1)
 		waitBriefly()
 		stop()
 		create(t, api, pod("a-new", withRequests("8", "1Gi"), func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(time.Unix(0, 0)) }))
-		defer cluster(t, api, 1)()
+		defer startCluster(t, api, 1)()
 		waitBriefly()
 		if p := get(t, api, "z-existing").Status; p.Phase != corev1.PodRunning {
-			t.Errorf("the existing pod is %s: %s", p.Phase, p.Message)
+			t.Errorf("the existing pod is %s: %s, want Running", p.Phase, p.Message)
 		}
 		if p := get(t, api, "a-new").Status; p.Reason != "OutOfcpu" {
-			t.Errorf("the newer pod is %s %s", p.Phase, p.Reason)
+			t.Errorf("the newer pod is %s %s, want OutOfcpu", p.Phase, p.Reason)
 		}
 	})
 }
 
-// A terminated pod releases its resources.
+// TestResourcesAreReleased checks that a terminated pod releases its resources.
 func TestResourcesAreReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset(pod("first", withRequests("8", "1Gi"), func(p *corev1.Pod) { p.Annotations = map[string]string{simulated.RunSeconds: "10"} }))
-		defer cluster(t, api, 1)()
+		defer startCluster(t, api, 1)()
 		time.Sleep(20 * time.Second)
 		create(t, api, pod("p", withRequests("8", "1Gi")))
 		waitBriefly()
 		if p := get(t, api, "p").Status; p.Phase != corev1.PodRunning {
-			t.Errorf("%s %s: %s", p.Phase, p.Reason, p.Message)
+			t.Errorf("status %s %s: %s, want Running", p.Phase, p.Reason, p.Message)
 		}
 	})
 }

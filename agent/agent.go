@@ -34,8 +34,9 @@ type Agent struct {
 	shutdowns    *mailbox[*nodeShutdown]
 	writeResults chan writeResult
 	writes       chan statusWrite
-	// Concurrent registrations and status writes, and concurrent Lease renewals, are limited, so that thousands of nodes
-	// do not overload the API server. A Lease does not wait for the registration of other nodes.
+	// statusSlots limits concurrent registrations and status writes, leaseSlots concurrent Lease
+	// renewals, so that thousands of nodes do not overload the API server. A Lease does not wait for
+	// the registration of other nodes.
 	statusSlots, leaseSlots chan struct{}
 
 	converter *conversion.Converter
@@ -119,35 +120,35 @@ func (a *Agent) Run(ctx context.Context) error {
 func (a *Agent) syncLoop(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	var first *statusWrite
+	var next *statusWrite
 	for {
 		if at, ok := a.timers.next(); ok {
 			timer.Reset(time.Until(at))
 		}
 		var writers chan<- statusWrite // nil while there is nothing to write
 		var w statusWrite
-		if first == nil {
-			first = a.nextWrite()
+		if next == nil {
+			next = a.nextWrite()
 		}
-		if first != nil {
-			writers, w = a.writes, *first
+		if next != nil {
+			writers, w = a.writes, *next
 		}
 		select {
 		case writers <- w:
-			first = nil
+			next = nil
 		case <-ctx.Done():
 			return
-		case s := <-a.podEvents:
-			if s.deleted {
-				a.handlePodRemoval(s.pod.UID)
+		case e := <-a.podEvents:
+			if e.deleted {
+				a.handlePodRemoval(e.pod.UID)
 			} else {
-				a.handlePod(s.pod)
+				a.handlePod(e.pod)
 			}
 		case n := <-a.nodeEvents:
 			a.handleNode(n)
 		case <-a.nodeReads.ready:
-			for _, l := range a.nodeReads.drain() {
-				a.handleNodeRead(l)
+			for _, r := range a.nodeReads.drain() {
+				a.handleNodeRead(r)
 			}
 		case uid := <-a.claimsReady:
 			a.handleClaimsBound(uid)
@@ -160,8 +161,8 @@ func (a *Agent) syncLoop(ctx context.Context) {
 				a.evict(e)
 			}
 		case <-a.shutdowns.ready:
-			for _, h := range a.shutdowns.drain() {
-				a.startShutdown(h)
+			for _, s := range a.shutdowns.drain() {
+				a.startShutdown(s)
 			}
 		case w := <-a.writeResults:
 			a.handleWriteResult(w)

@@ -21,8 +21,8 @@ import (
 	"github.com/berthproject/berth/agent/runtime/simulated"
 )
 
-// cluster runs an agent for n nodes against a fake API in virtual time; stop ends it.
-func cluster(t *testing.T, api *fake.Clientset, n int) (stop func()) {
+// startCluster runs an agent for n nodes against a fake API in virtual time; stop ends it.
+func startCluster(t *testing.T, api *fake.Clientset, n int) (stop func()) {
 	t.Helper()
 	var nodes []*corev1.Node
 	for i := range n {
@@ -46,9 +46,9 @@ func cluster(t *testing.T, api *fake.Clientset, n int) (stop func()) {
 	}
 }
 
-func bound(name, node string, annotations map[string]string) *corev1.Pod {
+func boundPod(name, node string, annotations map[string]string) *corev1.Pod {
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: "uid-" + "x", Annotations: annotations},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: "uid-x", Annotations: annotations},
 		Spec: corev1.PodSpec{
 			NodeName: node, RestartPolicy: corev1.RestartPolicyNever,
 			Containers: []corev1.Container{{Name: "c", Image: "app:1"}},
@@ -68,17 +68,17 @@ func get(t *testing.T, api *fake.Clientset, name string) *corev1.Pod {
 func TestNodesRegisterAndRenewLeases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset()
-		stop := cluster(t, api, 40)
+		stop := startCluster(t, api, 40)
 		defer stop()
 		time.Sleep(25 * time.Second)
 		synctest.Wait()
 		nodes, err := api.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
 		if err != nil || len(nodes.Items) != 40 {
-			t.Fatalf("%d nodes, %v", len(nodes.Items), err)
+			t.Fatalf("%d nodes, %v, want 40", len(nodes.Items), err)
 		}
 		lease, err := api.CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(t.Context(), "n7", metav1.GetOptions{})
 		if err != nil || time.Since(lease.Spec.RenewTime.Time) > 11*time.Second {
-			t.Errorf("lease %v, %v", lease, err)
+			t.Errorf("lease %v, %v, want one renewed in the last 11 s", lease, err)
 		}
 	})
 }
@@ -89,25 +89,25 @@ func TestPodsFollowAnnotations(t *testing.T) {
 		want        corev1.PodPhase
 		code        int32
 	}{
-		"ends well":          {map[string]string{simulated.RunSeconds: "30"}, corev1.PodSucceeded, 0},
-		"ends badly":         {map[string]string{simulated.RunSeconds: "30", simulated.ExitCode: "3"}, corev1.PodFailed, 3},
-		"a Berth annotation": {map[string]string{simulated.RunSeconds: "soon"}, corev1.PodFailed, 128},
+		"success":            {map[string]string{simulated.RunSeconds: "30"}, corev1.PodSucceeded, 0},
+		"failure":            {map[string]string{simulated.RunSeconds: "30", simulated.ExitCode: "3"}, corev1.PodFailed, 3},
+		"invalid annotation": {map[string]string{simulated.RunSeconds: "soon"}, corev1.PodFailed, 128},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				api := fake.NewClientset(bound("p", "n0", tc.annotations))
-				stop := cluster(t, api, 1)
+				api := fake.NewClientset(boundPod("p", "n0", tc.annotations))
+				stop := startCluster(t, api, 1)
 				defer stop()
 				time.Sleep(10 * time.Second)
 				synctest.Wait()
 				if p := get(t, api, "p"); tc.code != 128 && (p.Status.Phase != corev1.PodRunning || p.Status.PodIP == "") {
-					t.Errorf("after 10 s: %s at %q", p.Status.Phase, p.Status.PodIP)
+					t.Errorf("after 10 s: %s with IP %q, want Running with an IP", p.Status.Phase, p.Status.PodIP)
 				}
 				time.Sleep(25 * time.Second)
 				synctest.Wait()
 				p := get(t, api, "p")
 				if p.Status.Phase != tc.want || p.Status.ContainerStatuses[0].State.Terminated.ExitCode != tc.code {
-					t.Errorf("after 35 s: %+v", p.Status)
+					t.Errorf("after 35 s: %+v, want %s with exit code %d", p.Status, tc.want, tc.code)
 				}
 			})
 		})
@@ -116,11 +116,11 @@ func TestPodsFollowAnnotations(t *testing.T) {
 
 func TestAgentRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		api := fake.NewClientset(bound("p", "n0", map[string]string{simulated.RunSeconds: "60"}))
-		stop := cluster(t, api, 1)
+		api := fake.NewClientset(boundPod("p", "n0", map[string]string{simulated.RunSeconds: "60"}))
+		stop := startCluster(t, api, 1)
 		time.Sleep(30 * time.Second)
 		stop()
-		stop = cluster(t, api, 1)
+		stop = startCluster(t, api, 1)
 		defer stop()
 		time.Sleep(25 * time.Second)
 		synctest.Wait()
@@ -128,15 +128,15 @@ func TestAgentRestart(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		if after := get(t, api, "p"); before.Status.Phase != corev1.PodRunning || after.Status.Phase != corev1.PodSucceeded {
-			t.Errorf("at 55 s %s, at 65 s %s", before.Status.Phase, after.Status.Phase)
+			t.Errorf("at 55 s %s, at 65 s %s, want Running, then Succeeded", before.Status.Phase, after.Status.Phase)
 		}
 	})
 }
 
 func TestDeletedPodIsStoppedAndRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		api := fake.NewClientset(bound("p", "n0", nil))
-		stop := cluster(t, api, 1)
+		api := fake.NewClientset(boundPod("p", "n0", nil))
+		stop := startCluster(t, api, 1)
 		defer stop()
 		time.Sleep(time.Second)
 		p := get(t, api, "p")
@@ -149,7 +149,7 @@ func TestDeletedPodIsStoppedAndRemoved(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if _, err := api.CoreV1().Pods("default").Get(t.Context(), "p", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-			t.Errorf("the pod is still there: %v", err)
+			t.Errorf("get of the deleted pod: %v, want NotFound", err)
 		}
 	})
 }
@@ -159,12 +159,13 @@ func TestInvalidNodeManifests(t *testing.T) {
 	for _, nodes := range [][]*corev1.Node{nil, {n, n}, {{}}, {{ObjectMeta: metav1.ObjectMeta{Name: "x"}}}} {
 		_, err := agent.New(agent.Options{Nodes: nodes, Runtime: func(func(runtime.Report)) runtime.Runtime { return nil }})
 		if err == nil {
-			t.Errorf("%v was accepted", nodes)
+			t.Errorf("New with nodes %v succeeded, want an error", nodes)
 		}
 	}
 }
 
-// TestRegisteredByOthers: the agent serves a node that exists if it must not, or may not, create it.
+// TestRegisteredByOthers checks that the agent serves an existing node that it must not, or may not,
+// create.
 func TestRegisteredByOthers(t *testing.T) {
 	for name, tc := range map[string]struct{ exists, byOthers bool }{
 		"exists":                            {true, true},
@@ -193,7 +194,7 @@ func TestRegisteredByOthers(t *testing.T) {
 			synctest.Wait()
 			got, err := api.CoreV1().Nodes().Get(t.Context(), "n", metav1.GetOptions{})
 			if tc.exists != (err == nil && len(got.Status.Conditions) > 0) {
-				t.Errorf("%s: %v, %v", name, got, err)
+				t.Errorf("%s: node %v, %v, want conditions: %v", name, got, err, tc.exists)
 			}
 			cancel()
 			if err := <-done; err != nil {

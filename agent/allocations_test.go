@@ -31,8 +31,8 @@ func (l *logText) count(s string) int {
 	return strings.Count(l.text.String(), s)
 }
 
-// A failure to store the allocations is logged once. The agent retries every 10 s, even without other
-// events.
+// TestAllocationsOnFullDisk checks that a failure to store the allocations is logged once, and that the
+// agent retries every 10 s, even without other events.
 func TestAllocationsOnFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newResizeCluster(t)
@@ -56,7 +56,7 @@ func TestAllocationsOnFullDisk(t *testing.T) {
 		}
 		time.Sleep(11 * time.Second)
 		if stored, err := c.store.Load(); len(stored) != 20 {
-			t.Errorf("the allocations of %d pods are stored (%v), want 20", len(stored), err)
+			t.Errorf("stored allocations of %d pods, %v, want 20", len(stored), err)
 		}
 	})
 }
@@ -65,6 +65,6 @@ func TestAllocationsOnFullDisk(t *testing.T) {
 func (s *memoryStore) setError(err error) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.fail = err
+	s.saveErr = err
 	return s.saves
 }

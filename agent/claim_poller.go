@@ -44,7 +44,7 @@ func (c *claimPoller) remove(uid types.UID) {
 	c.mu.Unlock()
 }
 
-func (c *claimPoller) waiting() []*corev1.Pod {
+func (c *claimPoller) pendingPods() []*corev1.Pod {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := make([]*corev1.Pod, 0, len(c.pods))
@@ -57,7 +57,7 @@ func (c *claimPoller) waiting() []*corev1.Pod {
 // run sends the UID of each pod whose claims are all bound to ready, until ctx is done.
 func (c *claimPoller) run(ctx context.Context, ready chan<- types.UID) {
 	for {
-		pods := c.waiting()
+		pods := c.pendingPods()
 		for _, p := range pods {
 			if !c.allBound(ctx, p) {
 				continue
@@ -69,15 +69,15 @@ func (c *claimPoller) run(ctx context.Context, ready chan<- types.UID) {
 				return
 			}
 		}
-		var again <-chan time.Time
+		var poll <-chan time.Time
 		if len(pods) > 0 {
-			again = time.After(claimPollInterval)
+			poll = time.After(claimPollInterval)
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-c.added:
-		case <-again:
+		case <-poll:
 		}
 	}
 }

@@ -14,14 +14,14 @@ import (
 func TestPodStartsWhenClaimsAreBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "c"}}
-		pod, other := bound("p", "n0", nil), bound("q", "n0", nil)
+		pod, other := boundPod("p", "n0", nil), boundPod("q", "n0", nil)
 		other.UID = "uid-q"
 		for _, p := range []*corev1.Pod{pod, other} {
 			p.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{
 				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}}}
 		}
 		api := fake.NewClientset(claim, pod, other)
-		defer cluster(t, api, 1)()
+		defer startCluster(t, api, 1)()
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		if got := get(t, api, "p"); got.Status.Phase == corev1.PodRunning {
@@ -36,7 +36,7 @@ func TestPodStartsWhenClaimsAreBound(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		if _, err := api.CoreV1().Pods("default").Get(t.Context(), "q", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-			t.Errorf("deleting a pod that waits for its claim: %v", err)
+			t.Errorf("get of a deleted pod that waited for its claim: %v, want NotFound", err)
 		}
 		claim.Status.Phase = corev1.ClaimBound
 		if _, err := api.CoreV1().PersistentVolumeClaims("default").UpdateStatus(t.Context(), claim, metav1.UpdateOptions{}); err != nil {

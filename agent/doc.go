@@ -1,6 +1,6 @@
 // Package agent is the core of the node agent, Berth's counterpart of the kubelet. It registers
-// a node, renews its Lease, admits the pods bound to it, executes what engine/podlifecycle
-// decides through a container runtime, and reports pod status.
+// a node, renews its Lease, admits the pods bound to it, executes the effects of engine/podlifecycle
+// through a container runtime, and reports pod status.
 //
 // One agent serves one node. With the simulated runtime it serves any number of nodes in one
 // process, which share one watch, one sync loop and one pool of status writers.
@@ -12,9 +12,10 @@
 //
 // The agent admits a pod once. The checks run in the kubelet's order: node pressure
 // (PressureManager.Admit), sysctls, platform, placement, node shutdown. Placement uses
-// engine/placement.Admit, the scheduler's own code, with the pods that have not terminated on
+// engine/placement.AdmissionCheck, the scheduler's own code, with the pods that have not terminated on
 // this node. A critical pod without enough resources preempts the pods that engine/preemption
-// selects, and waits for their end. A pod whose claims are unbound waits until they are bound.
+// selects, and waits until they have terminated. A pod whose claims are unbound waits until they
+// are bound.
 //
 // Node pressure, preemption and shutdown end pods through the same loop. Such a pod becomes
 // Failed when none of its containers run; its resources are free before that status is written.
@@ -36,5 +37,5 @@
 //   - Labels, taints and resources that other clients set on the node are kept.
 //
 // Differences from Kubernetes: pods admitted before a restart are not admitted again. A pod
-// that placement denies is checked once more against a fresh read of the node.
+// that placement denies is checked again with the current node object from the API.
 package agent

@@ -22,11 +22,11 @@ func TestEphemeralContainer(t *testing.T) {
 			t.Helper()
 			s := get(t, c.api, "a").Status
 			if len(s.EphemeralContainerStatuses) != 1 {
-				t.Fatalf("statuses %+v", s.EphemeralContainerStatuses)
+				t.Fatalf("statuses %+v, want one", s.EphemeralContainerStatuses)
 			}
 			e := s.EphemeralContainerStatuses[0]
 			if e.Name != "debug" || e.Image != "tools:1" || e.State.Running == nil || e.Ready || e.Started != nil || len(s.ContainerStatuses) != 1 {
-				t.Errorf("status %+v", e)
+				t.Errorf("status %+v, want debug running without readiness", e)
 			}
 		}
 		check()

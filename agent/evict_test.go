@@ -20,15 +20,15 @@ import (
 	"github.com/berthproject/berth/engine/shutdown"
 )
 
-// fakePressure is a PressureManager with fixed answers.
+// fakePressure is a PressureManager with fixed results.
 type fakePressure struct {
 	rejection  atomic.Pointer[agent.Rejection]
 	conditions atomic.Pointer[[]corev1.NodeCondition]
 }
 
-func (w *fakePressure) Admit(*corev1.Pod) *agent.Rejection { return w.rejection.Load() }
-func (w *fakePressure) Conditions() []corev1.NodeCondition {
-	if c := w.conditions.Load(); c != nil {
+func (p *fakePressure) Admit(*corev1.Pod) *agent.Rejection { return p.rejection.Load() }
+func (p *fakePressure) Conditions() []corev1.NodeCondition {
+	if c := p.conditions.Load(); c != nil {
 		return *c
 	}
 	return nil
@@ -90,25 +90,25 @@ func TestEvictedPodFailsWhenTerminated(t *testing.T) {
 			Done:      func() { doneCalled.Store(true) }})
 		waitBriefly()
 		if p := get(t, api, "p").Status; p.Phase != corev1.PodRunning || doneCalled.Load() || len(a.Pods("n0")) != 1 {
-			t.Errorf("while terminating: %s, done %v, %d pods", p.Phase, doneCalled.Load(), len(a.Pods("n0")))
+			t.Errorf("while terminating: %s, done %v, %d pods, want Running, false, 1", p.Phase, doneCalled.Load(), len(a.Pods("n0")))
 		}
 		time.Sleep(5 * time.Second)
 		waitBriefly()
 		p := get(t, api, "p").Status
 		if p.Phase != corev1.PodFailed || p.Reason != "Evicted" || p.Message != "The node was low on resource: memory. " || conditionOf(&p, corev1.DisruptionTarget) == nil {
-			t.Errorf("%s %s %q %v", p.Phase, p.Reason, p.Message, p.Conditions)
+			t.Errorf("status %s %s %q %v, want Failed Evicted with DisruptionTarget", p.Phase, p.Reason, p.Message, p.Conditions)
 		}
 		if s := p.ContainerStatuses[0].State.Terminated; s == nil || s.ExitCode != 137 {
-			t.Errorf("container state %+v", p.ContainerStatuses[0].State)
+			t.Errorf("container state %+v, want exit code 137", p.ContainerStatuses[0].State)
 		}
 		if !doneCalled.Load() || len(a.Pods("n0")) != 0 {
-			t.Errorf("done %v, %d pods", doneCalled.Load(), len(a.Pods("n0")))
+			t.Errorf("after the termination: done %v, %d pods, want true, 0", doneCalled.Load(), len(a.Pods("n0")))
 		}
 		doneCalled.Store(false)
-		a.Evict(agent.Eviction{Pod: "p", Reason: "Again", Done: func() { doneCalled.Store(true) }})
+		a.Evict(agent.Eviction{Pod: "p", Reason: "Repeated", Done: func() { doneCalled.Store(true) }})
 		waitBriefly()
 		if p := get(t, api, "p").Status; !doneCalled.Load() || p.Reason != "Evicted" {
-			t.Errorf("Evict of a terminated pod: done %v, reason %s", doneCalled.Load(), p.Reason)
+			t.Errorf("Evict of a terminated pod: done %v, reason %s, want true, Evicted", doneCalled.Load(), p.Reason)
 		}
 	})
 }
@@ -123,7 +123,7 @@ func TestImmediateEvictionSkipsHooks(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if p := get(t, api, "p").Status; p.Phase != corev1.PodFailed {
-			t.Errorf("phase %s", p.Phase)
+			t.Errorf("phase %s, want Failed", p.Phase)
 		}
 	})
 }
@@ -131,28 +131,28 @@ func TestImmediateEvictionSkipsHooks(t *testing.T) {
 func TestPressureRejectsPodsAndSetsConditions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset(pod("existing"))
-		var w fakePressure
-		a, stop := startAgent(t, api, func(o *agent.Options) { o.Pressure = func(string) agent.PressureManager { return &w } })
+		var pressure fakePressure
+		a, stop := startAgent(t, api, func(o *agent.Options) { o.Pressure = func(string) agent.PressureManager { return &pressure } })
 		defer stop()
 		waitBriefly()
 		since := metav1.NewTime(time.Now().Truncate(time.Second))
-		w.rejection.Store(&agent.Rejection{Reason: "Evicted", Message: "The node had condition: [MemoryPressure]. "})
-		w.conditions.Store(&[]corev1.NodeCondition{
+		pressure.rejection.Store(&agent.Rejection{Reason: "Evicted", Message: "The node had condition: [MemoryPressure]. "})
+		pressure.conditions.Store(&[]corev1.NodeCondition{
 			{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionTrue, Reason: "KubeletHasInsufficientMemory", LastTransitionTime: since},
 			{Type: "OutOfDisk", Status: corev1.ConditionTrue, Reason: "KubeletOutOfDisk", LastTransitionTime: since}})
 		a.Report("n0")
 		create(t, api, pod("p"))
 		waitBriefly()
 		if p := get(t, api, "p").Status; p.Phase != corev1.PodFailed || p.Reason != "Evicted" || p.Message != "Pod was rejected: The node had condition: [MemoryPressure]. " {
-			t.Errorf("%s %s %q", p.Phase, p.Reason, p.Message)
+			t.Errorf("status %s %s %q, want Failed Evicted", p.Phase, p.Reason, p.Message)
 		}
 		if p := get(t, api, "existing").Status; p.Phase != corev1.PodRunning {
-			t.Errorf("the existing pod is %s", p.Phase)
+			t.Errorf("the existing pod is %s, want Running", p.Phase)
 		}
 		if got, want := nodeConditions(t, api), "MemoryPressure=True DiskPressure=False PIDPressure=False OutOfDisk=True Ready=True"; got != want {
 			t.Errorf("conditions %s, want %s", got, want)
 		}
-		w.conditions.Store(nil)
+		pressure.conditions.Store(nil)
 		a.Report("n0")
 		waitBriefly()
 		if got, want := nodeConditions(t, api), "MemoryPressure=False DiskPressure=False PIDPressure=False Ready=True"; got != want {
@@ -198,24 +198,24 @@ func TestShutdownEndsPodsByPriority(t *testing.T) {
 		waitBriefly()
 		for name, want := range map[types.UID]string{"a": "Running", "system": "Running", "late": "Failed"} {
 			if p := get(t, api, string(name)).Status; string(p.Phase) != want {
-				t.Errorf("after 15 s: %s is %s %s", name, p.Phase, p.Reason)
+				t.Errorf("after 15 s: %s is %s %s, want %s", name, p.Phase, p.Reason, want)
 			}
 		}
 		if got := nodeConditions(t, api); got != "MemoryPressure=False DiskPressure=False PIDPressure=False Ready=False" {
-			t.Errorf("conditions %s", got)
+			t.Errorf("conditions %s, want Ready=False only", got)
 		}
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
 		for _, name := range []string{"a", "system"} {
 			if p := get(t, api, name).Status; p.Phase != corev1.PodFailed || p.Reason != "Terminated" || conditionOf(&p, corev1.DisruptionTarget) == nil {
-				t.Errorf("after the shutdown: %s is %s %s", name, p.Phase, p.Reason)
+				t.Errorf("after the shutdown: %s is %s %s, want Failed Terminated", name, p.Phase, p.Reason)
 			}
 		}
 		if d := time.Duration(duration.Load()); d < 20*time.Second || d > 22*time.Second {
-			t.Errorf("took %v", d)
+			t.Errorf("shutdown took %v, want 20 s to 22 s", d)
 		}
 		if p := get(t, api, "late").Status; p.Reason != "NodeShutdown" {
-			t.Errorf("pod created during the shutdown: %s", p.Reason)
+			t.Errorf("pod created during the shutdown: reason %s, want NodeShutdown", p.Reason)
 		}
 	})
 }

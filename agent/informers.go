@@ -26,11 +26,11 @@ func (a *Agent) startInformers(ctx context.Context, wg *sync.WaitGroup) (pods, n
 	},
 		cache.ResourceEventHandlerFuncs{
 			AddFunc: func(obj any) { a.sendPodEvent(ctx, obj, false) },
-			UpdateFunc: func(was, obj any) {
-				if isReplacement(was, obj) { // the watch missed a deletion and a new pod of the same name
-					a.sendPodEvent(ctx, was, true)
+			UpdateFunc: func(oldObj, newObj any) {
+				if isReplacement(oldObj, newObj) { // the watch missed a deletion and a new pod of the same name
+					a.sendPodEvent(ctx, oldObj, true)
 				}
-				a.sendPodEvent(ctx, obj, false)
+				a.sendPodEvent(ctx, newObj, false)
 			},
 			DeleteFunc: func(obj any) { a.sendPodEvent(ctx, obj, true) },
 		})

@@ -17,7 +17,8 @@ import (
 	"github.com/berthproject/berth/agent/runtime/simulated"
 )
 
-// If a pod is deleted and recreated while the watch is down, the informer reports one update.
+// TestReplacedPodIsTerminated checks a pod that is deleted and recreated while the watch is down: the
+// informer reports one update.
 func TestReplacedPodIsTerminated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset()
@@ -32,7 +33,7 @@ func TestReplacedPodIsTerminated(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- a.Run(ctx) }()
 		pods := api.CoreV1().Pods("default")
-		first, second := bound("web", "n0", nil), bound("web", "n0", nil)
+		first, second := boundPod("web", "n0", nil), boundPod("web", "n0", nil)
 		first.UID, second.UID = "first", "second"
 		first.Spec.RestartPolicy, second.Spec.RestartPolicy = corev1.RestartPolicyAlways, corev1.RestartPolicyAlways
 		if _, err := pods.Create(ctx, first, metav1.CreateOptions{}); err != nil {

@@ -20,15 +20,16 @@ import (
 	"github.com/berthproject/berth/agent/runtime/simulated"
 )
 
-// The node status is written long before the next regular report.
+// TestPartitionedNodeReportsReadyOnReconnect checks that the agent writes the node status long before
+// the next regular report.
 func TestPartitionedNodeReportsReadyOnReconnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		api := fake.NewClientset()
-		var cut atomic.Bool
+		var partitioned atomic.Bool
 		api.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
-			if cut.Load() {
+			if partitioned.Load() {
 				return true, nil, errors.New("no route")
 			}
 			return false, nil, nil
@@ -41,7 +42,7 @@ func TestPartitionedNodeReportsReadyOnReconnect(t *testing.T) {
 		done := make(chan struct{})
 		go func() { defer close(done); _ = a.Run(ctx) }()
 		time.Sleep(20 * time.Second)
-		cut.Store(true)
+		partitioned.Store(true)
 		time.Sleep(time.Minute)
 		n, err := api.CoreV1().Nodes().Get(ctx, "n", metav1.GetOptions{})
 		if err != nil {
@@ -53,14 +54,14 @@ func TestPartitionedNodeReportsReadyOnReconnect(t *testing.T) {
 		if _, err := api.CoreV1().Nodes().UpdateStatus(ctx, n, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		cut.Store(false)
+		partitioned.Store(false)
 		time.Sleep(15 * time.Second)
 		if n, err = api.CoreV1().Nodes().Get(ctx, "n", metav1.GetOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range n.Status.Conditions {
 			if c.Status == corev1.ConditionUnknown {
-				t.Errorf("condition %s is %s", c.Type, c.Status)
+				t.Errorf("condition %s is %s, want it updated", c.Type, c.Status)
 			}
 		}
 		cancel()

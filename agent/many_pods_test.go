@@ -12,19 +12,20 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// More pods arrive at once than all queues hold: the loop and the writers must not deadlock.
+// TestManyPods checks that the loop and the writers do not deadlock if more pods arrive than all
+// queues hold.
 func TestManyPods(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset()
 		const count = 800
 		for i := range count {
-			p := bound(fmt.Sprint("p", i), fmt.Sprint("n", i%20), nil)
+			p := boundPod(fmt.Sprint("p", i), fmt.Sprint("n", i%20), nil)
 			p.UID = types.UID(p.Name)
 			if _, err := api.CoreV1().Pods("default").Create(t.Context(), p, metav1.CreateOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		stop := cluster(t, api, 20)
+		stop := startCluster(t, api, 20)
 		defer stop()
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
@@ -39,7 +40,7 @@ func TestManyPods(t *testing.T) {
 			}
 		}
 		if running != count {
-			t.Errorf("%d of %d pods are Running", running, count)
+			t.Errorf("%d pods are Running, want %d", running, count)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -73,11 +74,7 @@ func (m *Metrics) collectors() []prometheus.Collector {
 
 // countRejection counts a pod that failed admission.
 func (m *Metrics) countRejection(reason string) {
-	listed := false
-	for _, r := range rejectionReasons {
-		listed = listed || r == reason
-	}
-	if !listed {
+	if !slices.Contains(rejectionReasons, reason) {
 		reason = "OutOfExtended"
 	}
 	m.rejections.WithLabelValues(reason).Inc()

@@ -67,18 +67,18 @@ func TestMetricsAndEvents(t *testing.T) {
 			"kubelet_preemptions cpu":                     1,
 		} {
 			if got[name] != want {
-				t.Errorf("%s is %v, want %v", name, got[name], want)
+				t.Errorf("%s = %v, want %v", name, got[name], want)
 			}
 		}
 		if got["berth_agent_status_writes_total true"] == 0 || got["berth_agent_status_writes_total false"] != 0 {
-			t.Errorf("writes: %v", got)
+			t.Errorf("metrics %v, want only successful status writes", got)
 		}
 		stop()
 		close(events.Events)
-		var recorded []string
+		var messages []string
 		for e := range events.Events {
 			e, _, _ = strings.Cut(e, " map["+journal.Annotation)
-			recorded = append(recorded, e)
+			messages = append(messages, e)
 		}
 		for _, want := range []string{
 			"Warning OutOfcpu Node didn't have enough resource: cpu, requested: 9000, used: 5000, capacity: 8000",
@@ -86,8 +86,8 @@ func TestMetricsAndEvents(t *testing.T) {
 			"Normal Killing Stopping container c",
 			"Warning BackOff Back-off restarting failed container c in pod crashing_default(crashing)",
 		} {
-			if !slices.Contains(recorded, want) {
-				t.Errorf("no event %q, got %s", want, fmt.Sprintf("%q", recorded))
+			if !slices.Contains(messages, want) {
+				t.Errorf("no event %q, got %s", want, fmt.Sprintf("%q", messages))
 			}
 		}
 	})

@@ -30,7 +30,7 @@ type node struct {
 	started         time.Time
 	observedPodCIDR atomic.Value // string; the range in the API
 	podIPs          ipAllocator  // of a simulated node; used only by the loop
-	observed        *corev1.Node // manifest merged with labels, taints and resources of others; used only by the loop
+	observed        *corev1.Node // manifest merged with labels, taints and resources of other clients; used only by the loop
 
 	addresses         func() []corev1.NodeAddress // current addresses
 	reportedAddresses []corev1.NodeAddress        // addresses in pod statuses; used only by the loop
@@ -43,7 +43,7 @@ type node struct {
 	// current ones are not stored.
 	restoredAllocations map[types.UID]Allocation
 	allocationsChanged  bool
-	allocationsFailed   bool // the last attempt to store them
+	allocationsFailed   bool // the last attempt to store them failed
 	allocationsRetryAt  time.Time
 	deferredResizes     map[*pod]bool
 	statusChanged       chan struct{} // capacity 1: signals that the status must be written soon
@@ -91,7 +91,7 @@ func (a *Agent) runHeartbeats(ctx context.Context, n *node) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() { a.runLeaseRenewal(ctx, n) })
-	next := time.NewTimer(a.firstStatus(n))
+	next := time.NewTimer(a.firstStatusDelay(n))
 	defer next.Stop()
 	for {
 		select {
@@ -164,7 +164,8 @@ func (a *Agent) updateNodeStatus(ctx context.Context, n *node) error {
 }
 
 // getOrCreate returns the node of the API, or nil if it creates the node or must not create it. The
-// first call creates first, because most nodes that register are new: thousands may register together.
+// first call tries to create the node before it reads it, because most nodes that register are new
+// and thousands may register together.
 func (a *Agent) getOrCreate(ctx context.Context, n *node, desired *corev1.Node) (*corev1.Node, error) {
 	nodes := a.opts.Client.CoreV1().Nodes()
 	if n.registered.Load() || a.opts.RegisteredByOthers {
@@ -195,9 +196,9 @@ func (a *Agent) getOrCreate(ctx context.Context, n *node, desired *corev1.Node) 
 // nil if there are none.
 func metadataPatch(desired, existing *corev1.Node) []byte {
 	changes := map[string]map[string]string{}
-	compare := func(field string, desired, existing map[string]string) {
+	addChanges := func(field string, desired, existing map[string]string) {
 		for k, v := range desired {
-			if old, ok := existing[k]; ok && old == v {
+			if current, ok := existing[k]; ok && current == v {
 				continue
 			}
 			if changes[field] == nil {
@@ -206,8 +207,8 @@ func metadataPatch(desired, existing *corev1.Node) []byte {
 			changes[field][k] = v
 		}
 	}
-	compare("labels", desired.Labels, existing.Labels)
-	compare("annotations", desired.Annotations, existing.Annotations)
+	addChanges("labels", desired.Labels, existing.Labels)
+	addChanges("annotations", desired.Annotations, existing.Annotations)
 	if len(changes) == 0 {
 		return nil
 	}
@@ -230,22 +231,22 @@ func (a *Agent) syncAddresses(n *node) {
 }
 
 // handleNode applies the labels, taints and resources that other clients set in the node object.
-func (a *Agent) handleNode(seen *corev1.Node) {
-	n := a.nodes[seen.Name]
+func (a *Agent) handleNode(object *corev1.Node) {
+	n := a.nodes[object.Name]
 	if n == nil {
 		return
 	}
-	a.observePodCIDR(n, seen)
+	a.observePodCIDR(n, object)
 	a.syncAddresses(n)
-	a.recordSchedulable(n, seen.Spec.Unschedulable)
+	a.recordSchedulable(n, object.Spec.Unschedulable)
 	merged := *n.manifest
-	merged.Labels, merged.Spec.Taints = seen.Labels, seen.Spec.Taints
-	merged.Status.Allocatable = mergeAllocatable(merged.Status.Allocatable, &seen.Status, merged.Status.Capacity)
-	if !equality.Semantic.DeepEqual(merged.Status.Allocatable, seen.Status.Allocatable) {
-		a.Report(seen.Name) // an administrator has changed the capacity
+	merged.Labels, merged.Spec.Taints = object.Labels, object.Spec.Taints
+	merged.Status.Allocatable = mergeAllocatable(merged.Status.Allocatable, &object.Status, merged.Status.Capacity)
+	if !equality.Semantic.DeepEqual(merged.Status.Allocatable, object.Status.Allocatable) {
+		a.Report(object.Name) // an administrator has changed the capacity
 	}
-	if old := n.observed; old != nil && maps.Equal(old.Labels, merged.Labels) && equality.Semantic.DeepEqual(old.Spec.Taints, merged.Spec.Taints) &&
-		equality.Semantic.DeepEqual(old.Status.Allocatable, merged.Status.Allocatable) {
+	if previous := n.observed; previous != nil && maps.Equal(previous.Labels, merged.Labels) && equality.Semantic.DeepEqual(previous.Spec.Taints, merged.Spec.Taints) &&
+		equality.Semantic.DeepEqual(previous.Status.Allocatable, merged.Status.Allocatable) {
 		return
 	}
 	n.observed = &merged

@@ -18,21 +18,22 @@ import (
 	"github.com/berthproject/berth/agent/runtime/simulated"
 )
 
-// After a machine changes networks, the node and its running pods report the new address.
+// TestNodeAddressChange checks that a node and its running pods report the new address after the
+// machine changes networks.
 func TestNodeAddressChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		pod := bound("p", "n0", nil)
+		pod := boundPod("p", "n0", nil)
 		pod.Spec.HostNetwork = true
-		ended := pod.DeepCopy()
-		ended.Name, ended.UID = "ended", "uid-y"
-		ended.Status = corev1.PodStatus{Phase: corev1.PodSucceeded, HostIP: "192.0.2.9"}
-		api := fake.NewClientset(pod, ended)
+		terminated := pod.DeepCopy()
+		terminated.Name, terminated.UID = "terminated", "uid-y"
+		terminated.Status = corev1.PodStatus{Phase: corev1.PodSucceeded, HostIP: "192.0.2.9"}
+		api := fake.NewClientset(pod, terminated)
 		node := agent.NewNode("n0", resource.MustParse("8"), resource.MustParse("16Gi"))
 		node.Status.NodeInfo.ContainerRuntimeVersion = "real://1"
-		var at atomic.Value
-		at.Store("192.0.2.1")
+		var current atomic.Value
+		current.Store("192.0.2.1")
 		addresses := func() []corev1.NodeAddress {
-			return []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: "n0"}, {Type: corev1.NodeInternalIP, Address: at.Load().(string)}}
+			return []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: "n0"}, {Type: corev1.NodeInternalIP, Address: current.Load().(string)}}
 		}
 		node.Status.Addresses = addresses()
 		a, err := agent.New(agent.Options{
@@ -44,7 +45,7 @@ func TestNodeAddressChange(t *testing.T) {
 		}
 		go func() { _ = a.Run(t.Context()) }()
 		for _, address := range []string{"192.0.2.1", "198.51.100.7", "127.0.0.1"} {
-			at.Store(address)
+			current.Store(address)
 			a.Report("n0")
 			time.Sleep(5 * time.Second)
 			synctest.Wait()
@@ -53,13 +54,13 @@ func TestNodeAddressChange(t *testing.T) {
 				t.Fatal(err)
 			}
 			if want := fmt.Sprintf("[{Hostname n0} {InternalIP %s}]", address); fmt.Sprint(n.Status.Addresses) != want {
-				t.Errorf("the node is at %v, want %s", n.Status.Addresses, want)
+				t.Errorf("node addresses %v, want %s", n.Status.Addresses, want)
 			}
 			if s := get(t, api, "p").Status; s.Phase != corev1.PodRunning || s.HostIP != address || s.PodIP != address || s.PodIPs[0].IP != address {
-				t.Errorf("at %s the pod's status is %+v", address, s)
+				t.Errorf("status %+v of the pod, want address %s", s, address)
 			}
-			if s := get(t, api, "ended").Status; s.HostIP != "192.0.2.9" {
-				t.Errorf("at %s the terminated pod reports host IP %s", address, s.HostIP)
+			if s := get(t, api, "terminated").Status; s.HostIP != "192.0.2.9" {
+				t.Errorf("host IP %s of the terminated pod with node address %s, want 192.0.2.9", s.HostIP, address)
 			}
 		}
 	})

@@ -9,7 +9,7 @@ import (
 
 // nodeConditions returns the pressure conditions and Ready. A condition with unchanged status
 // keeps its transition time; conditions of other writers are kept.
-func (a *Agent) nodeConditions(n *node, old []corev1.NodeCondition, now metav1.Time) []corev1.NodeCondition {
+func (a *Agent) nodeConditions(n *node, existing []corev1.NodeCondition, now metav1.Time) []corev1.NodeCondition {
 	out := []corev1.NodeCondition{
 		{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientMemory", Message: "kubelet has sufficient memory available"},
 		{Type: corev1.NodeDiskPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasNoDiskPressure", Message: "kubelet has no disk pressure"},
@@ -31,11 +31,11 @@ func (a *Agent) nodeConditions(n *node, old []corev1.NodeCondition, now metav1.T
 		if c.LastTransitionTime.IsZero() {
 			c.LastTransitionTime = now
 		}
-		if j := slices.IndexFunc(old, func(w corev1.NodeCondition) bool { return w.Type == c.Type }); j >= 0 && old[j].Status == c.Status {
-			c.LastTransitionTime = old[j].LastTransitionTime
+		if j := slices.IndexFunc(existing, func(w corev1.NodeCondition) bool { return w.Type == c.Type }); j >= 0 && existing[j].Status == c.Status {
+			c.LastTransitionTime = existing[j].LastTransitionTime
 		}
 	}
-	for _, w := range old {
+	for _, w := range existing {
 		if w.Type == outOfDiskCondition {
 			continue // pressure no longer reports it
 		}

@@ -21,28 +21,28 @@ func (a *Agent) recordNodeStart(n *node) {
 	}
 }
 
-// recordStatusChanges records events about the changes that a write of the node's status made. was
-// is nil if the write created the node; because thousands of simulated nodes may be created at
-// once, these get no events then.
-func (a *Agent) recordStatusChanges(n *node, was, is *corev1.NodeStatus) {
-	if was == nil {
+// recordStatusChanges records events about the changes that a write of the node's status made.
+// oldStatus is nil if the write created the node. New simulated nodes get no events, because thousands
+// may be created together.
+func (a *Agent) recordStatusChanges(n *node, oldStatus, newStatus *corev1.NodeStatus) {
+	if oldStatus == nil {
 		if !n.hasRuntime {
 			return
 		}
-		was = &corev1.NodeStatus{}
+		oldStatus = &corev1.NodeStatus{}
 	}
 	ref := nodeReference(n.manifest)
-	if before, now := was.NodeInfo.BootID, is.NodeInfo.BootID; before != "" && now != before {
-		a.opts.NodeEvents.Event(ref, corev1.EventTypeWarning, "Rebooted", fmt.Sprintf("Node %s has been rebooted, boot id: %s", n.manifest.Name, now))
+	if oldID, newID := oldStatus.NodeInfo.BootID, newStatus.NodeInfo.BootID; oldID != "" && newID != oldID {
+		a.opts.NodeEvents.Event(ref, corev1.EventTypeWarning, "Rebooted", fmt.Sprintf("Node %s has been rebooted, boot id: %s", n.manifest.Name, newID))
 	}
-	before := map[corev1.NodeConditionType]corev1.ConditionStatus{}
-	for i := range was.Conditions {
-		before[was.Conditions[i].Type] = was.Conditions[i].Status
+	oldConditions := map[corev1.NodeConditionType]corev1.ConditionStatus{}
+	for i := range oldStatus.Conditions {
+		oldConditions[oldStatus.Conditions[i].Type] = oldStatus.Conditions[i].Status
 	}
-	for i := range is.Conditions {
-		c := &is.Conditions[i]
+	for i := range newStatus.Conditions {
+		c := &newStatus.Conditions[i]
 		reasons, ok := conditionEvents[c.Type]
-		if !ok || before[c.Type] == c.Status {
+		if !ok || oldConditions[c.Type] == c.Status {
 			continue
 		}
 		reason := reasons.onFalse

@@ -15,8 +15,8 @@ import (
 	"github.com/berthproject/berth/agent"
 )
 
-// recorded returns the events recorded since the last call.
-func recorded(r *record.FakeRecorder) (out []string) {
+// drainEvents returns the events recorded since the last call.
+func drainEvents(r *record.FakeRecorder) (out []string) {
 	for {
 		select {
 		case e := <-r.Events:
@@ -45,13 +45,13 @@ func TestNodeEvents(t *testing.T) {
 		expect := func(when string, want ...string) {
 			t.Helper()
 			waitBriefly()
-			if got := recorded(events); !slices.Equal(got, want) {
+			if got := drainEvents(events); !slices.Equal(got, want) {
 				t.Errorf("%s:\n %s\nwant\n %s", when, strings.Join(got, "\n "), strings.Join(want, "\n "))
 			}
 		}
 		status := func(reason string) string { return "Normal " + reason + " Node n0 status is now: " + reason }
 		pressure, boot := &changingPressure{}, "boot-1"
-		var s scripted
+		var s scriptedRuntime
 		start := func() (stop func()) {
 			return startScriptedAgent(t, api, &s, func(o *agent.Options) {
 				o.NodeEvents, o.Pressure = events, func(string) agent.PressureManager { return pressure }
@@ -75,7 +75,8 @@ func TestNodeEvents(t *testing.T) {
 	})
 }
 
-// Thousands of simulated nodes may start at once.
+// TestSimulatedNodesRecordChangesOnly checks that simulated nodes record no events when they start,
+// because thousands may start together.
 func TestSimulatedNodesRecordChangesOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api, events := fake.NewClientset(), record.NewFakeRecorder(100)
@@ -85,14 +86,14 @@ func TestSimulatedNodesRecordChangesOnly(t *testing.T) {
 		})
 		defer stop()
 		waitBriefly()
-		if got := recorded(events); len(got) > 0 {
-			t.Errorf("at start: %q", got)
+		if got := drainEvents(events); len(got) > 0 {
+			t.Errorf("events at start: %q, want none", got)
 		}
 		pressure.memory = true
 		a.Report("n0")
 		waitBriefly()
-		if got := recorded(events); len(got) != 1 || !strings.Contains(got[0], "NodeHasInsufficientMemory") {
-			t.Errorf("under pressure: %q", got)
+		if got := drainEvents(events); len(got) != 1 || !strings.Contains(got[0], "NodeHasInsufficientMemory") {
+			t.Errorf("events under pressure: %q, want one NodeHasInsufficientMemory", got)
 		}
 	})
 }

@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// withUnreported returns reported plus the resources in observed that are not in the node's own capacity.
+// withUnreported returns reported plus the resources in observed that are not in the node's own
+// capacity.
 func withUnreported(reported, observed, capacity corev1.ResourceList) corev1.ResourceList {
 	out := maps.Clone(reported)
 	for name, q := range observed {
@@ -25,14 +26,14 @@ func withUnreported(reported, observed, capacity corev1.ResourceList) corev1.Res
 func mergeAllocatable(reported corev1.ResourceList, observed *corev1.NodeStatus, capacity corev1.ResourceList) corev1.ResourceList {
 	out := withUnreported(reported, observed.Allocatable, capacity)
 	maps.DeleteFunc(out, func(name corev1.ResourceName, _ resource.Quantity) bool {
-		_, counted := reported[name]
-		return !counted && isExtendedResource(name)
+		_, ok := reported[name]
+		return !ok && isExtendedResource(name)
 	})
 	return withUnreported(out, observed.Capacity, capacity)
 }
 
 // isExtendedResource reports whether the name has a domain other than kubernetes.io.
 func isExtendedResource(name corev1.ResourceName) bool {
-	domain, _, found := strings.Cut(string(name), "/")
-	return found && domain != "kubernetes.io" && !strings.HasSuffix(domain, ".kubernetes.io")
+	domain, _, ok := strings.Cut(string(name), "/")
+	return ok && domain != "kubernetes.io" && !strings.HasSuffix(domain, ".kubernetes.io")
 }

@@ -12,11 +12,12 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// An administrator advertises an extended resource with a patch of the node's capacity.
+// TestExtendedResourceInCapacity checks an extended resource that an administrator advertises with a
+// patch of the node's capacity.
 func TestExtendedResourceInCapacity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset()
-		var s scripted
+		var s scriptedRuntime
 		defer startScriptedAgent(t, api, &s)()
 		patch := func(patch string) {
 			t.Helper()
@@ -49,7 +50,7 @@ func TestExtendedResourceInCapacity(t *testing.T) {
 		create(t, api, pod("q", requestDongles))
 		waitBriefly()
 		if p, q := get(t, api, "p").Status, get(t, api, "q").Status; p.Phase == corev1.PodFailed || q.Reason != "OutOfexample.com/dongle" {
-			t.Errorf("p %s %s, q %s %s", p.Phase, p.Reason, q.Phase, q.Reason)
+			t.Errorf("p %s %s, q %s %s, want only q rejected", p.Phase, p.Reason, q.Phase, q.Reason)
 		}
 		patch(`{"status":{"capacity":{"example.com/dongle":"2"}}}`)
 		waitBriefly()

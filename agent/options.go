@@ -15,7 +15,7 @@ import (
 const (
 	leaseRenewal          = 10 * time.Second
 	leaseDurationRenewals = 4 // Lease duration, in renewal intervals
-	maxMissedRenewals     = 3 // renewal intervals without a renewal after which the node status is written at once
+	maxMissedRenewals     = 3 // renewal intervals without a renewal after which the node status is written immediately
 	statusInterval        = 5 * time.Minute
 )
 
@@ -27,7 +27,8 @@ type Options struct {
 	// version is a simulated node, whose missing fields are generated. More than one node requires
 	// a runtime that supports it.
 	Nodes []*corev1.Node
-	// RegisteredByOthers: the agent never creates the nodes, so a node that is deleted stays deleted.
+	// RegisteredByOthers means that other programs create the Node objects. The agent never creates
+	// them, so a deleted node stays deleted.
 	RegisteredByOthers bool
 	// Runtime creates the container runtime, which calls report for every change.
 	Runtime func(report func(runtime.Report)) runtime.Runtime
@@ -48,7 +49,7 @@ type Options struct {
 	// Call Report when they change.
 	Addresses func() []corev1.NodeAddress
 	// PodCIDRTimeout is how long simulated nodes without spec.podCIDR wait until the cluster
-	// allocates one. Then each node chooses a range; 0: at once; negative: never.
+	// allocates one. Then each node chooses a range; 0: immediately; negative: never.
 	PodCIDRTimeout time.Duration
 	// PodCIDR is the range that the only, real node's network uses, "" if another program manages
 	// the network. The node is not ready if spec.podCIDR is another one.
@@ -57,7 +58,7 @@ type Options struct {
 	Images func(node string) []corev1.ContainerImage
 
 	// Allocations stores the allocated resources of the pods of the only node. Nil: after a restart
-	// they are taken from the pods' status.
+	// the agent derives them from the pods' status.
 	Allocations AllocationStore
 
 	// AllowedUnsafeSysctls are allowed in addition to the safe ones. A trailing "*" matches any

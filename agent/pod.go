@@ -51,10 +51,10 @@ func (p *pod) setContainerInfo(c *runtime.ContainerInfo) {
 		p.containerInfos = map[string]*containerInfo{}
 	}
 	next := &containerInfo{ContainerInfo: *c}
-	if old := p.containerInfos[c.Name]; old != nil {
-		next.previousID = old.previousID
-		if old.ID != c.ID {
-			next.previousID = old.ID
+	if previous := p.containerInfos[c.Name]; previous != nil {
+		next.previousID = previous.previousID
+		if previous.ID != c.ID {
+			next.previousID = previous.ID
 		}
 	}
 	p.containerInfos[c.Name] = next
@@ -108,7 +108,7 @@ func (a *Agent) handlePod(object *corev1.Pod) {
 
 // updatePod applies a new version of the object and returns the lifecycle events it causes.
 func (a *Agent) updatePod(p *pod, object *corev1.Pod) (events []podlifecycle.Event) {
-	was := p.object
+	previous := p.object
 	p.object = object
 	if p.reserved {
 		p.node.activePods.put(object)
@@ -116,21 +116,21 @@ func (a *Agent) updatePod(p *pod, object *corev1.Pod) (events []podlifecycle.Eve
 	if p.rejected || p.lifecycle.Stopped() {
 		return nil
 	}
-	resized := p.observeResources(was)
-	if !equality.Semantic.DeepEqual(was.Labels, object.Labels) || !equality.Semantic.DeepEqual(was.Annotations, object.Annotations) ||
-		!equality.Semantic.DeepEqual(&was.Spec, &object.Spec) || (was.DeletionTimestamp == nil) != (object.DeletionTimestamp == nil) {
+	resized := p.observeResources(previous)
+	if !equality.Semantic.DeepEqual(previous.Labels, object.Labels) || !equality.Semantic.DeepEqual(previous.Annotations, object.Annotations) ||
+		!equality.Semantic.DeepEqual(&previous.Spec, &object.Spec) || (previous.DeletionTimestamp == nil) != (object.DeletionTimestamp == nil) {
 		a.runtime.Update(p.admitted())
 	}
 	if resized {
 		events = append(events, a.tryResize(p)...)
 	}
-	if limit := object.Spec.ActiveDeadlineSeconds; !ptr.Equal(limit, was.Spec.ActiveDeadlineSeconds) {
+	if limit := object.Spec.ActiveDeadlineSeconds; !ptr.Equal(limit, previous.Spec.ActiveDeadlineSeconds) {
 		events = append(events, podlifecycle.SetDeadline{Deadline: conversion.PodLifecycleSpec(&object.Spec).Deadline})
 	}
-	for i := len(was.Spec.EphemeralContainers); i < len(object.Spec.EphemeralContainers); i++ { // the API only appends
+	for i := len(previous.Spec.EphemeralContainers); i < len(object.Spec.EphemeralContainers); i++ { // the API only appends
 		events = append(events, podlifecycle.AddEphemeral{Container: podlifecycle.Container{Name: object.Spec.EphemeralContainers[i].Name}})
 	}
-	for _, cs := range [][2][]corev1.Container{{was.Spec.InitContainers, object.Spec.InitContainers}, {was.Spec.Containers, object.Spec.Containers}} {
+	for _, cs := range [][2][]corev1.Container{{previous.Spec.InitContainers, object.Spec.InitContainers}, {previous.Spec.Containers, object.Spec.Containers}} {
 		for i := range cs[1] {
 			if i < len(cs[0]) && cs[0][i].Image != cs[1][i].Image {
 				events = append(events, podlifecycle.RestartContainer{Container: cs[1][i].Name})
@@ -261,8 +261,8 @@ func (a *Agent) handleReport(r runtime.Report) {
 	}
 }
 
-// handleTermination releases resources and calls back the evictors of a pod whose containers
-// have all terminated.
+// handleTermination releases the resources of a pod whose containers have all terminated, and calls
+// its onTerminated functions.
 func (a *Agent) handleTermination(p *pod) {
 	a.releaseResources(p)
 	for _, done := range p.onTerminated {

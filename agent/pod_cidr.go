@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"math/rand"
@@ -22,9 +23,9 @@ const NoPodCIDRMessage = "spec.podCIDR is not set: no controller has allocated a
 
 // localPodCIDR returns a range for a simulated node for which the cluster allocates none. It depends
 // on the first node's name, so that several agents rarely use the same ranges.
-func localPodCIDR(first string, index int) string {
+func localPodCIDR(firstNode string, index int) string {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(first))
+	_, _ = h.Write([]byte(firstNode))
 	index = (int(h.Sum32()%16384) + index) % 16384
 	return fmt.Sprintf("10.%d.%d.0/24", 64+index/256, index%256)
 }
@@ -37,18 +38,18 @@ func (n *node) podCIDR() string {
 
 // podCIDRGrace returns how long a simulated node without a range is ready. A node usually gets one
 // within milliseconds. The grace is longer for agents of many nodes, whose additional status writes
-// would delay the start of the others.
+// would delay the start of other nodes.
 func (a *Agent) podCIDRGrace() time.Duration {
 	return 20*time.Second + time.Duration(len(a.nodes))*20*time.Millisecond
 }
 
-// immediateReports is the number of nodes up to which the address of a new range is written at
-// once. The writes of more nodes are spread.
+// immediateReports is the number of nodes up to which the address of a new range is written
+// immediately. The writes of more nodes are spread.
 const immediateReports = 100
 
-// firstStatus returns the delay of the status write after the registration. Nodes that started
+// firstStatusDelay returns the delay of the status write after the registration. Nodes that started
 // together are spread. A node without a range reports its address, or that it still has none.
-func (a *Agent) firstStatus(n *node) time.Duration {
+func (a *Agent) firstStatusDelay(n *node) time.Duration {
 	if !n.hasRuntime && n.podCIDR() == "" {
 		return a.podCIDRGrace() + time.Duration(rand.Int63n(int64(len(a.nodes))*int64(10*time.Millisecond)))
 	}
@@ -59,7 +60,7 @@ func (a *Agent) firstStatus(n *node) time.Duration {
 func (a *Agent) podCIDRError(n *node) error {
 	switch observed := n.podCIDR(); {
 	case !n.hasRuntime && observed == "" && time.Since(n.started) >= a.podCIDRGrace():
-		return fmt.Errorf("%s", NoPodCIDRMessage)
+		return errors.New(NoPodCIDRMessage)
 	case n.hasRuntime && a.opts.PodCIDR != "" && observed != "" && observed != a.opts.PodCIDR:
 		return fmt.Errorf("spec.podCIDR is %s, but the pods' network is %s: restart the agent", observed, a.opts.PodCIDR)
 	}
@@ -78,11 +79,11 @@ func simulatedAddresses(name, cidr string) []corev1.NodeAddress {
 
 // observePodCIDR applies the range in the API's node object. Pods of a simulated node that have
 // no IP get one.
-func (a *Agent) observePodCIDR(n *node, seen *corev1.Node) {
-	if seen.Spec.PodCIDR == "" || seen.Spec.PodCIDR == n.podCIDR() {
+func (a *Agent) observePodCIDR(n *node, object *corev1.Node) {
+	if object.Spec.PodCIDR == "" || object.Spec.PodCIDR == n.podCIDR() {
 		return
 	}
-	n.observedPodCIDR.Store(seen.Spec.PodCIDR)
+	n.observedPodCIDR.Store(object.Spec.PodCIDR)
 	if n.hasRuntime || len(a.nodes) <= immediateReports || time.Since(n.started) >= a.podCIDRGrace() {
 		a.Report(n.manifest.Name)
 	}

@@ -39,7 +39,8 @@ func startNode(t *testing.T, api *fake.Clientset, name string, timeout time.Dura
 	}
 }
 
-// nodeState returns a node's range, its internal IP, and the message of its Ready condition if it is not ready.
+// nodeState returns a node's range, its internal IP, and the message of its Ready condition if it is
+// not ready.
 func nodeState(t *testing.T, api *fake.Clientset, name string) (cidr, address, notReady string) {
 	t.Helper()
 	time.Sleep(time.Second)
@@ -61,44 +62,45 @@ func nodeState(t *testing.T, api *fake.Clientset, name string) (cidr, address, n
 	return n.Spec.PodCIDR, address, notReady
 }
 
-// TestWaitsForPodCIDR checks that a node without a range does not stay ready, and uses that of the cluster for
-// its own address and those of its pods, also after a restart.
+// TestWaitsForPodCIDR checks that a node without a range does not stay ready, and that it uses the
+// range from the cluster for its own address and those of its pods, also after a restart.
 func TestWaitsForPodCIDR(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		early := bound("early", "n0", nil)
-		api := fake.NewClientset(early)
+		first := boundPod("first", "n0", nil)
+		api := fake.NewClientset(first)
 		stop := startNode(t, api, "n0", -1)
 		time.Sleep(time.Hour)
 		if cidr, address, notReady := nodeState(t, api, "n0"); cidr != "" || address != "" || !strings.Contains(notReady, "spec.podCIDR is not set") {
-			t.Errorf("without a range: podCIDR %q, address %q, not ready: %q", cidr, address, notReady)
+			t.Errorf("without a range: podCIDR %q, address %q, not ready: %q, want none and not ready", cidr, address, notReady)
 		}
 		if err := agent.SetPodCIDR(t.Context(), api.CoreV1().Nodes().Patch, "n0", "10.200.7.0/24"); err != nil {
 			t.Fatal(err)
 		}
 		if _, address, notReady := nodeState(t, api, "n0"); address != "10.200.7.1" || notReady != "" {
-			t.Errorf("with a range: address %q, not ready: %q", address, notReady)
+			t.Errorf("with a range: address %q, not ready: %q, want 10.200.7.1 and a ready node", address, notReady)
 		}
-		if p := get(t, api, "early"); p.Status.PodIP != "10.200.7.2" || p.Status.HostIP != "10.200.7.1" {
-			t.Errorf("the pod has IP %q and host IP %q", p.Status.PodIP, p.Status.HostIP)
+		if p := get(t, api, "first"); p.Status.PodIP != "10.200.7.2" || p.Status.HostIP != "10.200.7.1" {
+			t.Errorf("pod IP %q, host IP %q, want 10.200.7.2 and 10.200.7.1", p.Status.PodIP, p.Status.HostIP)
 		}
 		stop()
 		stop = startNode(t, api, "n0", -1)
 		defer stop()
-		later := bound("later", "n0", nil)
-		later.UID = "uid-later"
-		if _, err := api.CoreV1().Pods("default").Create(t.Context(), later, metav1.CreateOptions{}); err != nil {
+		second := boundPod("second", "n0", nil)
+		second.UID = "uid-second"
+		if _, err := api.CoreV1().Pods("default").Create(t.Context(), second, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, address, notReady := nodeState(t, api, "n0"); address != "10.200.7.1" || notReady != "" {
-			t.Errorf("after a restart: address %q, not ready: %q", address, notReady)
+			t.Errorf("after a restart: address %q, not ready: %q, want 10.200.7.1 and a ready node", address, notReady)
 		}
-		if p := get(t, api, "later"); p.Status.PodIP != "10.200.7.3" {
-			t.Errorf("the second pod has IP %q", p.Status.PodIP)
+		if p := get(t, api, "second"); p.Status.PodIP != "10.200.7.3" {
+			t.Errorf("IP %q of the second pod, want 10.200.7.3", p.Status.PodIP)
 		}
 	})
 }
 
-// TestLocalPodCIDR checks that nodes of two agents get different ranges where no controller allocates them.
+// TestLocalPodCIDR checks that nodes of two agents get different ranges where no controller allocates
+// them.
 func TestLocalPodCIDR(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset()
@@ -106,13 +108,13 @@ func TestLocalPodCIDR(t *testing.T) {
 			defer startNode(t, api, name, 10*time.Second)()
 		}
 		if cidr, address, _ := nodeState(t, api, "n0"); cidr != "" || address != "" {
-			t.Errorf("at first: podCIDR %q, address %q", cidr, address)
+			t.Errorf("before the timeout: podCIDR %q, address %q, want none", cidr, address)
 		}
 		time.Sleep(10 * time.Second)
 		cidrA, addressA, notReady := nodeState(t, api, "n0")
 		cidrB, addressB, _ := nodeState(t, api, "m0")
 		if cidrA == "" || cidrA == cidrB || addressA == "" || addressA == addressB || notReady != "" {
-			t.Errorf("podCIDRs %q and %q, addresses %q and %q, not ready: %q", cidrA, cidrB, addressA, addressB, notReady)
+			t.Errorf("podCIDRs %q and %q, addresses %q and %q, not ready: %q, want different ranges of ready nodes", cidrA, cidrB, addressA, addressB, notReady)
 		}
 	})
 }

@@ -16,39 +16,39 @@ type ipAllocator struct {
 
 // allocate returns the pod's existing IP, or a free one. It returns nil if none is free; the
 // pod then runs without an IP.
-func (s *ipAllocator) allocate(cidr string, p *corev1.Pod) []string {
-	if s.used == nil {
-		s.used = map[string]bool{}
+func (a *ipAllocator) allocate(cidr string, p *corev1.Pod) []string {
+	if a.used == nil {
+		a.used = map[string]bool{}
 	}
 	if p.Spec.HostNetwork {
 		return nil
 	}
 	if ip := p.Status.PodIP; ip != "" {
-		s.used[ip] = true
+		a.used[ip] = true
 		return []string{ip}
 	}
-	net, err := netip.ParsePrefix(cidr)
+	prefix, err := netip.ParsePrefix(cidr)
 	if err != nil {
 		return nil
 	}
-	first := net.Masked().Addr().Next().Next()
-	if !s.next.IsValid() {
-		s.next = first
+	first := prefix.Masked().Addr().Next().Next()
+	if !a.next.IsValid() {
+		a.next = first
 	}
-	for addr, round := s.next, 0; round < 2; addr = addr.Next() {
-		if !net.Contains(addr) {
+	for addr, round := a.next, 0; round < 2; addr = addr.Next() {
+		if !prefix.Contains(addr) {
 			addr = first
 			round++
 		}
-		if ip := addr.String(); !s.used[ip] {
-			s.used[ip], s.next = true, addr.Next()
+		if ip := addr.String(); !a.used[ip] {
+			a.used[ip], a.next = true, addr.Next()
 			return []string{ip}
 		}
 	}
 	return nil
 }
 
-func (s *ipAllocator) release(ip string) { delete(s.used, ip) }
+func (a *ipAllocator) release(ip string) { delete(a.used, ip) }
 
 // compareResourceVersions compares two resource versions as numbers.
 func compareResourceVersions(a, b string) (int, error) {

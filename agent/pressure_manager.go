@@ -30,7 +30,7 @@ type ConditionRestorer interface {
 type EvictionResumer interface {
 	// ResumeEviction returns the end of the grace period of a pod whose soft eviction began at
 	// since. The pod counts as terminating until done is called.
-	ResumeEviction(pod *corev1.Pod, since time.Time) (by time.Time, done func())
+	ResumeEviction(pod *corev1.Pod, since time.Time) (deadline time.Time, done func())
 }
 
 // Rejection is the reason and message in the status of a pod that failed admission.
@@ -41,10 +41,10 @@ type Eviction struct {
 	Pod             types.UID
 	Reason, Message string
 	Grace           time.Duration
-	// Immediate kills all containers at once, without hooks or grace.
+	// Immediate kills all containers immediately, without hooks or grace.
 	Immediate bool
 	// Condition, if not nil, is written with the failure. With reason TerminationByKubelet and a
-	// grace period above minAnnouncedGrace it is written at once, so that a restarted agent can
+	// grace period above minAnnouncedGrace it is written immediately, so that a restarted agent can
 	// resume the eviction.
 	Condition *corev1.PodCondition
 	// Done, if not nil, is called from the agent's loop when no container of the pod runs, or if
@@ -80,29 +80,29 @@ type activePods struct {
 	pods map[types.UID]*corev1.Pod
 }
 
-func (s *activePods) put(p *corev1.Pod) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.pods == nil {
-		s.pods = map[types.UID]*corev1.Pod{}
+func (a *activePods) put(p *corev1.Pod) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.pods == nil {
+		a.pods = map[types.UID]*corev1.Pod{}
 	}
-	s.pods[p.UID] = p
+	a.pods[p.UID] = p
 }
 
-func (s *activePods) remove(uid types.UID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.pods, uid)
+func (a *activePods) remove(uid types.UID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.pods, uid)
 }
 
 // list returns the pods ordered by namespace and name.
-func (s *activePods) list() []*corev1.Pod {
-	s.mu.Lock()
-	out := make([]*corev1.Pod, 0, len(s.pods))
-	for _, p := range s.pods {
+func (a *activePods) list() []*corev1.Pod {
+	a.mu.Lock()
+	out := make([]*corev1.Pod, 0, len(a.pods))
+	for _, p := range a.pods {
 		out = append(out, p)
 	}
-	s.mu.Unlock()
+	a.mu.Unlock()
 	slices.SortFunc(out, compareByName)
 	return out
 }

@@ -21,7 +21,8 @@ type podResize struct {
 	allocated *runtime.Resources // nil: the desired ones
 	actual    *runtime.Resources // nil: the allocated ones
 	target    *corev1.Pod        // of the Resize that the runtime is executing
-	// admitted caches the object with the allocated resources; admittedOf is the object from which it was built.
+	// admitted caches the object with the allocated resources; admittedOf is the object from which it
+	// was built.
 	admitted, admittedOf *corev1.Pod
 	pending, inProgress  *corev1.PodCondition
 }
@@ -48,12 +49,13 @@ func (p *pod) canResize() bool {
 	return p.reserved && p.object.DeletionTimestamp == nil && !p.lifecycle.Terminating() && !p.lifecycle.Stopped()
 }
 
-// observeResources records that the desired resources have changed since the object was.
-func (p *pod) observeResources(was *corev1.Pod) (changed bool) {
-	if was.Generation != 0 && was.Generation == p.object.Generation {
+// observeResources reports whether the desired resources of a pod that holds resources differ from
+// those of the previous version of the object. If so, the previous ones stay allocated.
+func (p *pod) observeResources(previous *corev1.Pod) (changed bool) {
+	if previous.Generation != 0 && previous.Generation == p.object.Generation {
 		return false
 	}
-	before := runtime.SpecResources(was)
+	before := runtime.SpecResources(previous)
 	if before.Equal(runtime.SpecResources(p.object)) {
 		return false
 	}
@@ -88,8 +90,8 @@ func (a *Agent) checkResize(p *pod) (reason corev1.PodConditionType, message str
 	if !ok {
 		return "", ""
 	}
-	want := a.converter.Pod(withoutResizeStatus(p.object))
-	allocatable, requests := a.state.Node(id).Model.Allocatable, want.Spec.Requests
+	desired := a.converter.Pod(withoutResizeStatus(p.object))
+	allocatable, requests := a.state.Node(id).Model.Allocatable, desired.Spec.Requests
 	switch {
 	case requests.Memory > allocatable.Memory:
 		return corev1.PodReasonInfeasible, fmt.Sprintf("Node didn't have enough capacity: memory, requested: %d, capacity: %d", requests.Memory, allocatable.Memory)
@@ -97,7 +99,7 @@ func (a *Agent) checkResize(p *pod) (reason corev1.PodConditionType, message str
 		return corev1.PodReasonInfeasible, fmt.Sprintf("Node didn't have enough capacity: cpu, requested: %d, capacity: %d", requests.MilliCPU, allocatable.MilliCPU)
 	}
 	a.state.RemovePod(string(p.object.UID))
-	denials := placement.AdmissionCheck(a.state.Node(id), want)
+	denials := placement.AdmissionCheck(a.state.Node(id), desired)
 	a.countResources(p)
 	if len(denials) > 0 {
 		return corev1.PodReasonDeferred, denials[0].Message
@@ -245,8 +247,8 @@ func (a *Agent) completeResize(p *pod) {
 	}
 }
 
-// retryResizes tries the deferred resizes of a node again, in the kubelet's order: first those that
-// increase no request, then by priority, QoS class and the time since when they are pending.
+// retryResizes retries the deferred resizes of a node in the kubelet's order: first those that
+// increase no request, then by priority, QoS class and the time at which they became pending.
 func (a *Agent) retryResizes(n *node) {
 	var deferred []*pod
 	for p := range n.deferredResizes {
@@ -258,7 +260,7 @@ func (a *Agent) retryResizes(n *node) {
 	}
 	slices.SortFunc(deferred, compareResizes)
 	for _, p := range deferred {
-		if p.resize.pending != nil { // not resized by an earlier one
+		if p.resize.pending != nil { // an earlier retry may have completed it
 			a.stepPod(p, a.tryResize(p)...)
 		}
 	}
@@ -266,7 +268,7 @@ func (a *Agent) retryResizes(n *node) {
 
 func compareResizes(x, y *pod) int {
 	rank := func(p *pod) (increases, burstable int, priority int32) {
-		if up, _ := requestsChange(p.admitted(), p.object); up {
+		if increase, _ := requestsChange(p.admitted(), p.object); increase {
 			increases = 1
 		}
 		if conversion.QoS(p.object) != corev1.PodQOSGuaranteed {
@@ -277,9 +279,9 @@ func compareResizes(x, y *pod) int {
 		}
 		return increases, burstable, priority
 	}
-	xUp, xBurstable, xPriority := rank(x)
-	yUp, yBurstable, yPriority := rank(y)
-	return cmp.Or(cmp.Compare(xUp, yUp), cmp.Compare(yPriority, xPriority), cmp.Compare(xBurstable, yBurstable),
+	xIncreases, xBurstable, xPriority := rank(x)
+	yIncreases, yBurstable, yPriority := rank(y)
+	return cmp.Or(cmp.Compare(xIncreases, yIncreases), cmp.Compare(yPriority, xPriority), cmp.Compare(xBurstable, yBurstable),
 		x.resize.pending.LastTransitionTime.Compare(y.resize.pending.LastTransitionTime.Time), compareByName(x.object, y.object))
 }
 

@@ -13,17 +13,17 @@ import (
 
 // deferResize records that the resize is pending. The condition keeps the time of the first deferral.
 func (a *Agent) deferResize(p *pod, reason corev1.PodConditionType, message string) {
-	before := p.resize.pending
+	previous := p.resize.pending
 	c := &corev1.PodCondition{Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: string(reason), Message: message,
 		ObservedGeneration: p.object.Generation, LastTransitionTime: metav1.NewTime(time.Now())}
-	if before != nil {
-		c.LastTransitionTime = before.LastTransitionTime
+	if previous != nil {
+		c.LastTransitionTime = previous.LastTransitionTime
 	}
 	p.resize.pending = c
 	if reason == corev1.PodReasonDeferred {
 		p.node.deferredResizes[p] = true
 	}
-	if before == nil || before.Reason != c.Reason || before.Message != c.Message || before.ObservedGeneration != c.ObservedGeneration {
+	if previous == nil || previous.Reason != c.Reason || previous.Message != c.Message || previous.ObservedGeneration != c.ObservedGeneration {
 		a.recordResize(p, corev1.EventTypeWarning, "Resize"+string(reason), "Pod resize "+string(reason), message)
 	}
 }

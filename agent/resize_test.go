@@ -28,10 +28,10 @@ type resizeCluster struct {
 	api    *fake.Clientset
 	events *record.FakeRecorder
 	store  *memoryStore
-	// refuse is the error of the runtime's resizes; "": they succeed.
-	refuse string
-	log    klog.Logger
-	stop   func()
+	// resizeError is the error of the runtime's resizes; "": they succeed.
+	resizeError string
+	log         klog.Logger
+	stop        func()
 }
 
 func newResizeCluster(t *testing.T, pods ...*corev1.Pod) *resizeCluster {
@@ -46,7 +46,7 @@ func (c *resizeCluster) start() {
 		Client: c.api, Nodes: []*corev1.Node{agent.NewNode("n0", resource.MustParse("8"), resource.MustParse("16Gi"))}, Log: c.log,
 		Events: recorder{c.events}, Allocations: c.store,
 		Runtime: func(report func(runtime.Report)) runtime.Runtime {
-			return &refusingRuntime{simulated.New(report), report, c}
+			return &failingRuntime{simulated.New(report), report, c}
 		},
 	})
 	if err != nil {
@@ -67,26 +67,26 @@ func (c *resizeCluster) start() {
 // recorder is a FakeRecorder with annotations.
 type recorder struct{ *record.FakeRecorder }
 
-// refusingRuntime fails resizes with the error that its cluster sets.
-type refusingRuntime struct {
+// failingRuntime fails resizes with the error that its cluster sets.
+type failingRuntime struct {
 	*simulated.Runtime
 	report  func(runtime.Report)
 	cluster *resizeCluster
 }
 
-func (r *refusingRuntime) Resize(pod *corev1.Pod, actual runtime.Resources) {
-	if r.cluster.refuse == "" {
+func (r *failingRuntime) Resize(pod *corev1.Pod, actual runtime.Resources) {
+	if r.cluster.resizeError == "" {
 		r.Runtime.Resize(pod, actual)
 		return
 	}
-	r.report(runtime.Report{Pod: pod.UID, Resize: &runtime.ResizeResult{Target: pod, Applied: actual, Error: r.cluster.refuse}})
+	r.report(runtime.Report{Pod: pod.UID, Resize: &runtime.ResizeResult{Target: pod, Applied: actual, Error: r.cluster.resizeError}})
 }
 
 // memoryStore stores allocations.
 type memoryStore struct {
 	mu          sync.Mutex
 	allocations map[types.UID]agent.Allocation
-	fail        error // of Save
+	saveErr     error
 	saves       int
 }
 
@@ -100,8 +100,8 @@ func (s *memoryStore) Save(allocations map[types.UID]agent.Allocation) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.saves++
-	if s.fail != nil {
-		return s.fail
+	if s.saveErr != nil {
+		return s.saveErr
 	}
 	s.allocations = allocations
 	return nil
@@ -139,16 +139,16 @@ func (c *resizeCluster) expect(name, want string) {
 	}
 }
 
-// recorded returns the reasons of the resize events so far.
-func (c *resizeCluster) recorded() (reasons []string) {
+// resizeEvents returns the resize events since the last call.
+func (c *resizeCluster) resizeEvents() (events []string) {
 	for {
 		select {
 		case e := <-c.events.Events:
 			if strings.Contains(e, "Resize") {
-				reasons = append(reasons, e)
+				events = append(events, e)
 			}
 		default:
-			return reasons
+			return events
 		}
 	}
 }
@@ -160,17 +160,17 @@ func TestResizeIsAdmittedOrPending(t *testing.T) {
 		c.expect("a", "2 2")
 		c.resize("a", "5")
 		c.expect("a", "5 5")
-		got := c.recorded()
+		got := c.resizeEvents()
 		if len(got) != 2 || !strings.HasPrefix(got[0], "Normal ResizeStarted Pod resize started: {\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"5\"") ||
 			!strings.HasPrefix(got[1], "Normal ResizeCompleted") {
-			t.Errorf("events %q", got)
+			t.Errorf("events %q, want ResizeStarted and ResizeCompleted", got)
 		}
 		c.resize("a", "6")
 		c.expect("a", "5 5 PodResizePending=Deferred:Node didn't have enough resource: cpu, requested: 6000, used: 3000, capacity: 8000")
 		c.resize("a", "9")
 		c.expect("a", "5 5 PodResizePending=Infeasible:Node didn't have enough capacity: cpu, requested: 9000, capacity: 8000")
-		if got := c.recorded(); len(got) != 2 || !strings.Contains(got[0], "Warning ResizeDeferred") || !strings.Contains(got[1], "Warning ResizeInfeasible") {
-			t.Errorf("events %q", got)
+		if got := c.resizeEvents(); len(got) != 2 || !strings.Contains(got[0], "Warning ResizeDeferred") || !strings.Contains(got[1], "Warning ResizeInfeasible") {
+			t.Errorf("events %q, want ResizeDeferred and ResizeInfeasible", got)
 		}
 		c.resize("a", "5")
 		c.expect("a", "5 5")
@@ -204,15 +204,15 @@ func TestDeferredResizesAreRetriedInOrder(t *testing.T) {
 func TestResizeErrorAndRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newResizeCluster(t, pod("a", withRequests("2", "1Gi")))
-		c.refuse = "attempting to set pod memory limit (1) below current usage (2)"
+		c.resizeError = "attempting to set pod memory limit (1) below current usage (2)"
 		c.resize("a", "3")
-		want := "3 2 PodResizeInProgress=Error:" + c.refuse
+		want := "3 2 PodResizeInProgress=Error:" + c.resizeError
 		c.expect("a", want)
 		c.stop()
 		c.start()
 		c.expect("a", want)
 		c.stop()
-		c.refuse = ""
+		c.resizeError = ""
 		c.start()
 		defer func() { c.stop() }()
 		c.expect("a", "3 3")
@@ -238,7 +238,7 @@ func TestAllocationSurvivesRestart(t *testing.T) {
 			create(t, c.api, pod("c", withRequests("1", "1Gi")))
 			waitBriefly()
 			if got := get(t, c.api, "c").Status.Phase; got != corev1.PodRunning {
-				t.Errorf("a pod that fits next to the allocations is %s", got)
+				t.Errorf("pod that fits next to the allocations: %s, want Running", got)
 			}
 		})
 	}

@@ -32,8 +32,11 @@ func (a *Agent) restorePods(pods, nodes []any) {
 	a.runtime.RemoveOrphans(existing)
 	a.loadAllocations()
 	slices.SortFunc(bound, func(x, y *corev1.Pod) int {
-		if wasAdmitted(x) != wasAdmitted(y) {
-			return map[bool]int{true: -1, false: 1}[wasAdmitted(x)]
+		if admitted := wasAdmitted(x); admitted != wasAdmitted(y) {
+			if admitted {
+				return -1
+			}
+			return 1
 		}
 		return cmp.Or(x.CreationTimestamp.Compare(y.CreationTimestamp.Time), compareByName(x, y))
 	})
@@ -64,9 +67,9 @@ func (a *Agent) addPod(object *corev1.Pod) *pod {
 	if object.Status.StartTime != nil {
 		spec.StartTime = object.Status.StartTime.Time
 	}
-	found := a.runtime.ExistingContainers(object)
+	existing := a.runtime.ExistingContainers(object)
 	finished := object.Status.Phase == corev1.PodSucceeded || object.Status.Phase == corev1.PodFailed
-	if !finished && !wasAdmitted(object) && len(found) == 0 {
+	if !finished && !wasAdmitted(object) && len(existing) == 0 {
 		p.lifecycle = podlifecycle.New(spec)
 		if object.DeletionTimestamp == nil {
 			a.admit(p)
@@ -74,9 +77,9 @@ func (a *Agent) addPod(object *corev1.Pod) *pod {
 		return p
 	}
 	if finished {
-		found = nil // the status is final, whatever the runtime reports now
+		existing = nil // the status is final, whatever the runtime reports now
 	}
-	statuses := mergeStatuses(conversion.PodLifecycleStatuses(&object.Status), found)
+	statuses := mergeStatuses(conversion.PodLifecycleStatuses(&object.Status), existing)
 	p.lifecycle = podlifecycle.Resume(spec, conversion.PodLifecyclePhase(object.Status.Phase), statuses)
 	p.restoreStatus(&object.Status)
 	if finished {
@@ -96,24 +99,24 @@ func (a *Agent) addPod(object *corev1.Pod) *pod {
 	return p
 }
 
-// mergeStatuses merges the containers that the runtime found into those of the pod's status.
-func mergeStatuses(stored, found []podlifecycle.Status) []podlifecycle.Status {
-	for _, f := range found {
-		i := slices.IndexFunc(stored, func(s podlifecycle.Status) bool { return s.Name == f.Name })
+// mergeStatuses merges the existing containers of the runtime into those of the pod's status.
+func mergeStatuses(stored, existing []podlifecycle.Status) []podlifecycle.Status {
+	for _, e := range existing {
+		i := slices.IndexFunc(stored, func(s podlifecycle.Status) bool { return s.Name == e.Name })
 		if i < 0 {
-			stored = append(stored, f)
+			stored = append(stored, e)
 			continue
 		}
-		if f.State == podlifecycle.ContainerTerminated && stored[i].State == podlifecycle.ContainerTerminated && f.Restarts == stored[i].Restarts {
+		if e.State == podlifecycle.ContainerTerminated && stored[i].State == podlifecycle.ContainerTerminated && e.Restarts == stored[i].Restarts {
 			continue // the stored status has the complete termination state
 		}
-		if f.State == podlifecycle.ContainerRunning && stored[i].State == podlifecycle.ContainerRunning && f.Restarts == stored[i].Restarts {
-			f.StartupPassed, f.Ready = stored[i].StartupPassed, stored[i].Ready
+		if e.State == podlifecycle.ContainerRunning && stored[i].State == podlifecycle.ContainerRunning && e.Restarts == stored[i].Restarts {
+			e.StartupPassed, e.Ready = stored[i].StartupPassed, stored[i].Ready
 		}
-		if f.Last == nil && f.Restarts == stored[i].Restarts {
-			f.Last = stored[i].Last
+		if e.Last == nil && e.Restarts == stored[i].Restarts {
+			e.Last = stored[i].Last
 		}
-		stored[i] = f
+		stored[i] = e
 	}
 	return stored
 }
@@ -157,16 +160,17 @@ func (a *Agent) waitForClaims(p *pod) {
 // maxGraceSeconds bounds grace periods, so that they do not overflow time.Duration.
 const maxGraceSeconds = int64(100 * 365 * 24 * 3600)
 
-// remainingGrace returns the rest of a deleted pod's grace period. If the pod is known, that is
-// all of it, counted from now, so that clock skew with the API server has no effect. After a
-// restart it is computed from the deletion timestamp, which has a resolution of one second.
-func remainingGrace(p *corev1.Pod, known bool) time.Duration {
+// remainingGrace returns the remaining grace period of a deleted pod. If the agent observed the pod
+// before its deletion, that is the whole period from now on, so that clock skew with the API server
+// has no effect. After a restart it is computed from the deletion timestamp, which has a resolution
+// of one second.
+func remainingGrace(p *corev1.Pod, observed bool) time.Duration {
 	remaining := max(time.Until(p.DeletionTimestamp.Add(time.Second)), 0)
 	if p.DeletionGracePeriodSeconds == nil {
 		return remaining
 	}
 	grace := time.Duration(min(*p.DeletionGracePeriodSeconds, maxGraceSeconds)) * time.Second
-	if known {
+	if observed {
 		return grace
 	}
 	return min(grace, remaining)

@@ -26,12 +26,13 @@ func (r *fakeResumer) ResumeEviction(_ *corev1.Pod, since time.Time) (time.Time,
 
 const shutdownConditionMessage = "Pod was terminated in response to imminent node shutdown."
 
-// The grace period is 100 s, and the agent restarts after 20 s.
+// TestEvictionResumesAfterRestart checks evictions with a grace period of 100 s when the agent restarts
+// after 20 s.
 func TestEvictionResumesAfterRestart(t *testing.T) {
-	for name, x := range map[string]struct {
+	for name, tc := range map[string]struct {
 		condition, reason, message string
-		watches                    bool
-		ends                       time.Duration
+		hasPressure                bool
+		duration                   time.Duration
 		classes                    agent.Shutdown
 	}{
 		"soft threshold":           {"The node was low on resource: memory. ", "Evicted", "The node was low on resource: memory. ", true, 60 * time.Second, nil},
@@ -51,37 +52,38 @@ func TestEvictionResumesAfterRestart(t *testing.T) {
 				a, stop := startAgent(t, api, func(*agent.Options) {})
 				waitBriefly()
 				start := time.Now()
-				a.Evict(agent.Eviction{Pod: "p", Reason: x.reason, Message: x.message, Grace: 100 * time.Second,
-					Condition: &corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonTerminationByKubelet, Message: x.condition}})
+				a.Evict(agent.Eviction{Pod: "p", Reason: tc.reason, Message: tc.message, Grace: 100 * time.Second,
+					Condition: &corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonTerminationByKubelet, Message: tc.condition}})
 				time.Sleep(20 * time.Second)
 				stop()
 				var r fakeResumer
 				_, stop = startAgent(t, api, func(o *agent.Options) {
-					o.Shutdown = x.classes
-					if x.watches {
+					o.Shutdown = tc.classes
+					if tc.hasPressure {
 						o.Pressure = func(string) agent.PressureManager { return &r }
 					}
 				})
 				defer stop()
-				time.Sleep(time.Until(start.Add(x.ends - 3*time.Second)))
+				time.Sleep(time.Until(start.Add(tc.duration - 3*time.Second)))
 				synctest.Wait()
 				if p := get(t, api, "p").Status; p.Phase != corev1.PodRunning || conditionOf(&p, corev1.DisruptionTarget) == nil {
-					t.Errorf("during the grace period: %s: %+v", p.Phase, p.Conditions)
+					t.Errorf("during the grace period: %s: %+v, want Running with DisruptionTarget", p.Phase, p.Conditions)
 				}
 				time.Sleep(6 * time.Second)
 				synctest.Wait()
-				if p := get(t, api, "p").Status; p.Phase != corev1.PodFailed || p.Reason != x.reason || p.Message != x.message {
-					t.Errorf("after the grace period: %s %s %q", p.Phase, p.Reason, p.Message)
+				if p := get(t, api, "p").Status; p.Phase != corev1.PodFailed || p.Reason != tc.reason || p.Message != tc.message {
+					t.Errorf("after the grace period: %s %s %q, want Failed %s %q", p.Phase, p.Reason, p.Message, tc.reason, tc.message)
 				}
-				if soft := x.watches && x.reason == "Evicted"; r.doneCalled.Load() != soft {
-					t.Errorf("the evictor was called back: %v, want %v", r.doneCalled.Load(), soft)
+				if soft := tc.hasPressure && tc.reason == "Evicted"; r.doneCalled.Load() != soft {
+					t.Errorf("done was called: %v, want %v", r.doneCalled.Load(), soft)
 				}
 			})
 		})
 	}
 }
 
-// The final status is written as early as the condition could be.
+// TestImmediateEvictionIsNotAnnounced checks that the condition is not written before the final status
+// if the grace period is short.
 func TestImmediateEvictionIsNotAnnounced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset(pod("p", func(p *corev1.Pod) { p.Annotations = map[string]string{simulated.StopSeconds: "400"} }))
@@ -92,7 +94,7 @@ func TestImmediateEvictionIsNotAnnounced(t *testing.T) {
 			Condition: &corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonTerminationByKubelet}})
 		synctest.Wait()
 		if p := get(t, api, "p").Status; p.Phase != corev1.PodRunning || conditionOf(&p, corev1.DisruptionTarget) != nil {
-			t.Errorf("status %s: %+v", p.Phase, p.Conditions)
+			t.Errorf("status %s: %+v, want Running without DisruptionTarget", p.Phase, p.Conditions)
 		}
 	})
 }

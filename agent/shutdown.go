@@ -33,15 +33,15 @@ func (a *Agent) Shutdown(ctx context.Context, name string) error {
 	if n == nil {
 		return fmt.Errorf("shutdown: node %q is not served by this agent", name)
 	}
-	h := &nodeShutdown{node: n, done: make(chan struct{})}
+	s := &nodeShutdown{node: n, done: make(chan struct{})}
 	if n.shuttingDown.Swap(true) {
 		return fmt.Errorf("shutdown: node %q is already shutting down", name)
 	}
 	a.opts.NodeEvents.Event(nodeReference(n.manifest), corev1.EventTypeNormal, "NodeShutdown", "Node is shutting down, terminating its pods")
 	a.Report(name)
-	a.shutdowns.put(h)
+	a.shutdowns.put(s)
 	select {
-	case <-h.done:
+	case <-s.done:
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("shutdown: node %q: pods are still running: %w", name, ctx.Err())
@@ -55,17 +55,17 @@ func nodeReference(n *corev1.Node) *corev1.ObjectReference {
 }
 
 // startShutdown begins the shutdown of a node.
-func (a *Agent) startShutdown(h *nodeShutdown) {
+func (a *Agent) startShutdown(s *nodeShutdown) {
 	var pods []shutdown.Pod
 	for _, p := range a.pods {
-		if p.node == h.node && p.reserved && !p.lifecycle.Stopped() {
+		if p.node == s.node && p.reserved && !p.lifecycle.Stopped() {
 			pods = append(pods, shutdownPod(p.object))
 		}
 	}
 	slices.SortFunc(pods, func(x, y shutdown.Pod) int { return cmp.Compare(x.UID, y.UID) })
-	h.machine = shutdown.New(a.opts.Shutdown, pods)
-	h.node.shutdown = h
-	a.continueShutdown(h.node)
+	s.machine = shutdown.New(a.opts.Shutdown, pods)
+	s.node.shutdown = s
+	a.continueShutdown(s.node)
 }
 
 // shutdownMessage is the kubelet's message for a pod that it terminates at shutdown.
@@ -73,19 +73,19 @@ const shutdownMessage = "Pod was terminated in response to imminent node shutdow
 
 // continueShutdown steps the shutdown machine of a node.
 func (a *Agent) continueShutdown(n *node, terminated ...string) {
-	h := n.shutdown
-	if h == nil {
+	s := n.shutdown
+	if s == nil {
 		return
 	}
-	stops, wake, done := h.machine.Step(time.Now(), terminated...)
+	stops, wake, done := s.machine.Step(time.Now(), terminated...)
 	if done {
 		n.shutdown = nil
-		defer close(h.done)
+		defer close(s.done)
 	} else {
 		a.timers.add(wake, shutdownTimerPrefix+types.UID(n.manifest.Name))
 	}
-	for _, s := range stops {
-		a.evict(Eviction{Pod: types.UID(s.Pod), Reason: "Terminated", Message: shutdownMessage, Grace: s.Grace, Condition: newDisruptionTarget(shutdownMessage)})
+	for _, stop := range stops {
+		a.evict(Eviction{Pod: types.UID(stop.Pod), Reason: "Terminated", Message: shutdownMessage, Grace: stop.Grace, Condition: newDisruptionTarget(shutdownMessage)})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/berthproject/berth/engine/podlifecycle"
 	"github.com/berthproject/berth/internal/conversion"
@@ -27,8 +28,8 @@ func generateStatus(p *pod) corev1.PodStatus {
 	}
 	now := metav1.NewTime(time.Now().Truncate(time.Second))
 	if p.condition != nil && (p.lifecycle.Failure() != nil || p.announceCondition && p.lifecycle.Terminating()) {
-		// The status of a loaded node may be late. The scheduler compares the time of the eviction with that of the node's
-		// conditions.
+		// The status of a loaded node may be late. The scheduler compares the time of the eviction with
+		// that of the node's conditions.
 		evicted := now
 		if t := p.condition.LastTransitionTime; !t.IsZero() {
 			evicted = metav1.NewTime(t.Truncate(time.Second))
@@ -87,9 +88,9 @@ func convertContainerStatuses(p *pod, runs []podlifecycle.Status, specs []corev1
 			Name: r.Name, Image: specs[i].Image, RestartCount: r.Restarts, Started: &started,
 			Ready: r.Ready || r.State == podlifecycle.ContainerTerminated && r.Exit.Code == 0 && isInitContainer(p, r.Name), State: containerState(p, r),
 		}
-		id, before := "", ""
+		id, previousID := "", ""
 		if c := p.containerInfos[r.Name]; c != nil {
-			id, before = c.ID, c.previousID
+			id, previousID = c.ID, c.previousID
 			s.ImageID = c.ImageID
 			if c.Image != "" {
 				s.Image = c.Image
@@ -97,7 +98,7 @@ func convertContainerStatuses(p *pod, runs []podlifecycle.Status, specs []corev1
 		} else if !p.node.hasRuntime && r.State != podlifecycle.ContainerNotStarted {
 			s.ImageID = "simulated://" + specs[i].Image
 			id = "simulated://" + string(p.object.UID) + "/" + r.Name
-			before = id
+			previousID = id
 		}
 		if s.ContainerID = id; id != "" {
 			s.Resources, s.AllocatedResources = p.actualResources(&specs[i]), specs[i].Resources.Requests.DeepCopy()
@@ -111,7 +112,7 @@ func convertContainerStatuses(p *pod, runs []podlifecycle.Status, specs []corev1
 			s.LastTerminationState.Terminated.ContainerID = id
 		case r.Last != nil:
 			s.LastTerminationState.Terminated = terminatedState(r.Last)
-			s.LastTerminationState.Terminated.ContainerID = before
+			s.LastTerminationState.Terminated.ContainerID = previousID
 		}
 		out = append(out, s)
 	}
@@ -143,8 +144,8 @@ func restartingStatus(p *pod, r *podlifecycle.Status) *corev1.ContainerStatus {
 			continue
 		}
 		s := list[i].DeepCopy()
-		if no := false; s.State.Running != nil { // the termination was never written
-			s.Started, s.Ready = &no, false
+		if s.State.Running != nil { // the termination was never written
+			s.Started, s.Ready = ptr.To(false), false
 			s.State = corev1.ContainerState{Terminated: terminatedState(r.Last)}
 			s.State.Terminated.ContainerID = s.ContainerID
 		}
@@ -194,8 +195,8 @@ func terminatedState(e *podlifecycle.Exit) *corev1.ContainerStateTerminated {
 
 // statusEqual reports whether two statuses are equal at the API's time resolution of one
 // second.
-func statusEqual(was, is *corev1.PodStatus) bool {
-	a, b := was.DeepCopy(), is.DeepCopy()
+func statusEqual(stored, generated *corev1.PodStatus) bool {
+	a, b := stored.DeepCopy(), generated.DeepCopy()
 	for _, s := range []*corev1.PodStatus{a, b} {
 		for _, cs := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses, s.EphemeralContainerStatuses} {
 			for i := range cs {

@@ -15,8 +15,8 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// A pod that terminates just before a status retry, or whose final write fails, is still
-// removed.
+// TestFinalStatusIsRetried checks that a pod that terminates just before a status retry, or whose final
+// write fails, is removed.
 func TestFinalStatusIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset()
@@ -27,10 +27,10 @@ func TestFinalStatusIsRetried(t *testing.T) {
 			}
 			return false, nil, nil
 		})
-		stop := cluster(t, api, 1)
+		stop := startCluster(t, api, 1)
 		defer stop()
 		time.Sleep(time.Second)
-		if _, err := api.CoreV1().Pods("default").Create(t.Context(), bound("p", "n0", nil), metav1.CreateOptions{}); err != nil {
+		if _, err := api.CoreV1().Pods("default").Create(t.Context(), boundPod("p", "n0", nil), metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Second)
@@ -41,7 +41,7 @@ func TestFinalStatusIsRetried(t *testing.T) {
 		terminate(t, api, 30)
 		time.Sleep(time.Minute)
 		if !isDeleted(t, api) {
-			t.Error("the pod still exists a minute after it terminated: its final status write was not retried")
+			t.Error("the pod still exists a minute after it terminated, want its final status write retried")
 		}
 	})
 }

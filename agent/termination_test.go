@@ -18,7 +18,7 @@ func terminate(t *testing.T, api *fake.Clientset, grace int64) {
 	t.Helper()
 	p := get(t, api, "p")
 	p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &metav1.Time{Time: time.Now().Add(time.Duration(grace) * time.Second)}, &grace
-	p.Finalizers = []string{"example.com/or-the-fake-API-deletes-it"}
+	p.Finalizers = []string{"example.com/keep"} // otherwise the fake API deletes the pod
 	if _, err := api.CoreV1().Pods("default").Update(t.Context(), p, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -64,29 +64,30 @@ func TestPodEndsWithinGracePeriod(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := bound("p", "n0", tc.annotations)
+				p := boundPod("p", "n0", tc.annotations)
 				p.Spec.Containers[0].Lifecycle = tc.hook
 				api := fake.NewClientset(p)
-				stop := cluster(t, api, 1)
+				stop := startCluster(t, api, 1)
 				defer stop()
 				time.Sleep(5 * time.Second)
 				terminate(t, api, tc.grace)
 				time.Sleep(tc.duration - time.Second)
 				synctest.Wait()
 				if isDeleted(t, api) || !isReady(get(t, api, "p")) {
-					t.Fatal("removed or not ready one second early")
+					t.Fatal("the pod was deleted or not ready one second early")
 				}
 				time.Sleep(3 * time.Second / 2)
 				synctest.Wait()
 				if !isDeleted(t, api) {
-					t.Errorf("the pod still exists: %+v", get(t, api, "p").Status)
+					t.Errorf("the pod still exists with status %+v, want it deleted", get(t, api, "p").Status)
 				}
 			})
 		})
 	}
 }
 
-// A restarted agent completes a deletion that is in progress or overdue.
+// TestPartitionedNodeEndsDeletedPodsOnReconnect checks that a restarted agent completes a deletion that
+// is in progress or overdue.
 func TestPartitionedNodeEndsDeletedPodsOnReconnect(t *testing.T) {
 	for name, tc := range map[string]struct{ outage, duration time.Duration }{
 		"in time": {10 * time.Second, 21 * time.Second},
@@ -94,8 +95,8 @@ func TestPartitionedNodeEndsDeletedPodsOnReconnect(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				api := fake.NewClientset(bound("p", "n0", map[string]string{simulated.StopSeconds: "4000"}))
-				stop := cluster(t, api, 1)
+				api := fake.NewClientset(boundPod("p", "n0", map[string]string{simulated.StopSeconds: "4000"}))
+				stop := startCluster(t, api, 1)
 				time.Sleep(5 * time.Second)
 				stop()
 				terminate(t, api, 30)
@@ -103,30 +104,31 @@ func TestPartitionedNodeEndsDeletedPodsOnReconnect(t *testing.T) {
 				if isDeleted(t, api) {
 					t.Fatal("the pod was deleted although no agent ran")
 				}
-				defer cluster(t, api, 1)()
+				defer startCluster(t, api, 1)()
 				time.Sleep(tc.duration - time.Second/2)
 				synctest.Wait()
-				early := isDeleted(t, api)
+				deletedEarly := isDeleted(t, api)
 				time.Sleep(2 * time.Second)
 				synctest.Wait()
-				if early || !isDeleted(t, api) {
-					t.Errorf("deleted too early: %v, deleted finally: %v", early, isDeleted(t, api))
+				if deletedEarly || !isDeleted(t, api) {
+					t.Errorf("deleted early: %v, deleted finally: %v, want false, true", deletedEarly, isDeleted(t, api))
 				}
 			})
 		})
 	}
 }
 
-// A force-deleted pod releases its address and resources at once.
+// TestForceDeletionKillsContainers checks that a force-deleted pod releases its address and resources
+// immediately.
 func TestForceDeletionKillsContainers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		api := fake.NewClientset(bound("p", "n0", map[string]string{simulated.StopSeconds: "4000"}))
-		defer cluster(t, api, 1)()
+		api := fake.NewClientset(boundPod("p", "n0", map[string]string{simulated.StopSeconds: "4000"}))
+		defer startCluster(t, api, 1)()
 		time.Sleep(5 * time.Second)
 		if err := api.CoreV1().Pods("default").Delete(t.Context(), "p", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		next := bound("p", "n0", nil)
+		next := boundPod("p", "n0", nil)
 		next.UID = "next"
 		if _, err := api.CoreV1().Pods("default").Create(t.Context(), next, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
@@ -134,7 +136,7 @@ func TestForceDeletionKillsContainers(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		if p := get(t, api, "p"); p.UID != "next" || !isReady(p) {
-			t.Errorf("the next pod with this name: %+v", p.Status)
+			t.Errorf("pod %s with status %+v, want the next pod to be ready", p.UID, p.Status)
 		}
 	})
 }

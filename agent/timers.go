@@ -16,7 +16,7 @@ type timer struct {
 	key types.UID
 }
 
-func (t *timers) add(at time.Time, pod types.UID) { heap.Push(&t.heap, timer{at, pod}) }
+func (t *timers) add(at time.Time, key types.UID) { heap.Push(&t.heap, timer{at, key}) }
 
 func (t *timers) next() (time.Time, bool) {
 	if len(t.heap) == 0 {
@@ -25,11 +25,11 @@ func (t *timers) next() (time.Time, bool) {
 	return t.heap[0].at, true
 }
 
-func (t *timers) due(now time.Time) (pods []types.UID) {
+func (t *timers) due(now time.Time) (keys []types.UID) {
 	for len(t.heap) > 0 && !t.heap[0].at.After(now) {
-		pods = append(pods, heap.Pop(&t.heap).(timer).key)
+		keys = append(keys, heap.Pop(&t.heap).(timer).key)
 	}
-	return pods
+	return keys
 }
 
 type timerHeap []timer

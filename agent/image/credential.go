@@ -117,9 +117,9 @@ func registryPattern(address string) string {
 
 // matches reports whether the credential applies to the repository HOST[:PORT]/PATH.
 func (c credential) matches(repository string) bool {
-	host, rest, _ := strings.Cut(repository, "/")
+	host, repoPath, _ := strings.Cut(repository, "/")
 	wantHost, wantPath, _ := strings.Cut(c.pattern, "/")
-	if wantPath != "" && rest != wantPath && !strings.HasPrefix(rest, wantPath+"/") {
+	if wantPath != "" && repoPath != wantPath && !strings.HasPrefix(repoPath, wantPath+"/") {
 		return false
 	}
 	if isDockerHub(host) && isDockerHub(wantHost) {

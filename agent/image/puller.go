@@ -109,7 +109,7 @@ func (p *Puller) pullWithBackoff(ctx context.Context, r *pullRequest) (string, e
 	}
 	defer p.release()
 	if r.policy != corev1.PullAlways {
-		// Another pod may have pulled it while this one waited.
+		// Another pod may have pulled the image while this one waited for a slot.
 		if existing, err := p.opts.Service.ImageStatus(ctx, r.spec()); err == nil && existing != nil {
 			return p.recordPresent(r, existing), nil
 		}
@@ -120,19 +120,19 @@ func (p *Puller) pullWithBackoff(ctx context.Context, r *pullRequest) (string, e
 	if ctx.Err() != nil {
 		return "", ctx.Err() // canceled: not a failure of the image
 	}
-	ended := p.opts.Now()
+	finished := p.opts.Now()
 	if err != nil {
 		reason, message := failureReason(r, err)
 		p.recordEvent(r, corev1.EventTypeWarning, "Failed", fmt.Sprintf("Failed to pull image %q: %s", r.container.Image, message))
 		p.recordFailed(r, reason)
-		p.backoff.addFailure(key, reason+": "+message, ended)
+		p.backoff.addFailure(key, reason+": "+message, finished)
 		return "", &pods.WaitingError{Reason: reason, Message: message}
 	}
 	size := p.size(ctx, r)
 	p.opts.OnChange()
-	p.opts.Metrics.observePull(size, ended.Sub(start))
+	p.opts.Metrics.observePull(size, finished.Sub(start))
 	p.recordEvent(r, corev1.EventTypeNormal, "Pulled", fmt.Sprintf("Successfully pulled image %q in %v (%v including waiting). Image size: %d bytes.",
-		r.container.Image, ended.Sub(start).Truncate(time.Millisecond), ended.Sub(requestedAt).Truncate(time.Millisecond), size))
+		r.container.Image, finished.Sub(start).Truncate(time.Millisecond), finished.Sub(requestedAt).Truncate(time.Millisecond), size))
 	return id, nil
 }
 

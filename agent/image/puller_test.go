@@ -33,35 +33,35 @@ type fixture struct {
 }
 
 func newFixture(change func(*image.Options)) *fixture {
-	b := &fixture{service: fake.New(), now: time.Unix(1000, 0)}
+	f := &fixture{service: fake.New(), now: time.Unix(1000, 0)}
 	o := image.Options{
-		Service: b.service, Now: func() time.Time { return b.now },
+		Service: f.service, Now: func() time.Time { return f.now },
 		RecordEvent: func(_ *corev1.Pod, container, _, reason, message string) {
-			b.events = append(b.events, container+" "+reason+": "+message)
+			f.events = append(f.events, container+" "+reason+": "+message)
 		},
 	}
 	if change != nil {
 		change(&o)
 	}
-	b.puller = image.New(o)
-	return b
+	f.puller = image.New(o)
+	return f
 }
 
 func pod(uid string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: uid, UID: types.UID(uid)}}
 }
 
-func (b *fixture) ensure(uid, name string, policy corev1.PullPolicy) (string, *pods.WaitingError) {
-	id, err := b.puller.Ensure(context.Background(), pod(uid), &corev1.Container{Name: "c", Image: name, ImagePullPolicy: policy}, nil)
+func (f *fixture) ensure(uid, name string, policy corev1.PullPolicy) (string, *pods.WaitingError) {
+	id, err := f.puller.Ensure(context.Background(), pod(uid), &corev1.Container{Name: "c", Image: name, ImagePullPolicy: policy}, nil)
 	var w *pods.WaitingError
 	if err != nil && !errors.As(err, &w) {
-		w = &pods.WaitingError{Reason: "not a wait", Message: err.Error()}
+		w = &pods.WaitingError{Reason: "not a WaitingError", Message: err.Error()}
 	}
 	return id, w
 }
 
-func (b *fixture) pulls() (n int) {
-	for _, c := range b.service.Calls() {
+func (f *fixture) pulls() (n int) {
+	for _, c := range f.service.Calls() {
 		if strings.HasPrefix(c, "PullImage ") {
 			n++
 		}
@@ -77,94 +77,95 @@ func TestPolicies(t *testing.T) {
 		pulls         int
 		reason, event string
 	}{
-		"absent, if not present":             {image: "app:1", policy: corev1.PullIfNotPresent, pulls: 1, event: "Successfully pulled image \"app:1\" in 0s (0s including waiting). Image size: 1048576 bytes."},
-		"present, if not present":            {image: "app:1", policy: corev1.PullIfNotPresent, existing: "app:1", event: "Container image \"app:1\" already present on machine and can be accessed by the pod"},
-		"present, always":                    {image: "app:1", policy: corev1.PullAlways, existing: "app:1", pulls: 1, event: "Pulling image \"app:1\""},
-		"present, never":                     {image: "app:1", policy: corev1.PullNever, existing: "app:1", event: "already present"},
-		"absent, never":                      {image: "app:1", policy: corev1.PullNever, reason: "ErrImageNeverPull", event: "Container image \"app:1\" is not present with pull policy of Never"},
-		"no tag, no policy is always":        {image: "app", existing: "app:latest", pulls: 1},
-		"a tag, no policy is if not":         {image: "app:1", existing: "app:1"},
-		"no tag, if not present":             {image: "app", policy: corev1.PullIfNotPresent, existing: "app:latest"},
-		"no name":                            {image: "App:1", policy: corev1.PullAlways, reason: "InvalidImageName", event: "Failed to apply default image tag \"App:1\": couldn't parse image name \"App:1\": invalid reference format: repository name (library/App) must be lowercase"},
-		"an invalid name with another error": {image: "app::", policy: corev1.PullAlways, reason: "InvalidImageName", event: "invalid reference format"},
+		"absent, if not present":            {image: "app:1", policy: corev1.PullIfNotPresent, pulls: 1, event: "Successfully pulled image \"app:1\" in 0s (0s including waiting). Image size: 1048576 bytes."},
+		"present, if not present":           {image: "app:1", policy: corev1.PullIfNotPresent, existing: "app:1", event: "Container image \"app:1\" already present on machine and can be accessed by the pod"},
+		"present, always":                   {image: "app:1", policy: corev1.PullAlways, existing: "app:1", pulls: 1, event: "Pulling image \"app:1\""},
+		"present, never":                    {image: "app:1", policy: corev1.PullNever, existing: "app:1", event: "already present"},
+		"absent, never":                     {image: "app:1", policy: corev1.PullNever, reason: "ErrImageNeverPull", event: "Container image \"app:1\" is not present with pull policy of Never"},
+		"no tag and no policy: always":      {image: "app", existing: "app:latest", pulls: 1},
+		"tag and no policy: if not present": {image: "app:1", existing: "app:1"},
+		"no tag, if not present":            {image: "app", policy: corev1.PullIfNotPresent, existing: "app:latest"},
+		"invalid name":                      {image: "App:1", policy: corev1.PullAlways, reason: "InvalidImageName", event: "Failed to apply default image tag \"App:1\": couldn't parse image name \"App:1\": invalid reference format: repository name (library/App) must be lowercase"},
+		"invalid name, different error":     {image: "app::", policy: corev1.PullAlways, reason: "InvalidImageName", event: "invalid reference format"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newFixture(nil)
+			f := newFixture(nil)
 			if tc.existing != "" {
-				b.service.PutImage(tc.existing, 1<<20)
+				f.service.PutImage(tc.existing, 1<<20)
 			}
-			id, w := b.ensure("p", tc.image, tc.policy)
+			id, w := f.ensure("p", tc.image, tc.policy)
 			switch {
 			case w == nil && (tc.reason != "" || id == ""):
 				t.Errorf("got image %q, want reason %q", id, tc.reason)
 			case w != nil && w.Reason != tc.reason:
 				t.Errorf("got reason %s (%s), want %q", w.Reason, w.Message, tc.reason)
 			}
-			if b.pulls() != tc.pulls {
-				t.Errorf("%d pulls, want %d", b.pulls(), tc.pulls)
+			if f.pulls() != tc.pulls {
+				t.Errorf("%d pulls, want %d", f.pulls(), tc.pulls)
 			}
-			if !strings.Contains(strings.Join(b.events, "\n"), tc.event) {
-				t.Errorf("events %q: want one with %q", b.events, tc.event)
+			if !strings.Contains(strings.Join(f.events, "\n"), tc.event) {
+				t.Errorf("events %q: want one with %q", f.events, tc.event)
 			}
 		})
 	}
 }
 
-// The backoff is 10 s, 20 s, ... 5 min per pod and image; another pod may pull at once.
+// TestBackOff checks that the backoff is 10 s, 20 s, ... 5 min per pod and image, and that another
+// pod may pull immediately.
 func TestBackOff(t *testing.T) {
-	b := newFixture(nil)
+	f := newFixture(nil)
 	notFound := status.Error(codes.NotFound, "no such manifest")
 	for i, want := range []time.Duration{10, 20, 40, 80, 160, 300, 300} {
-		b.service.Fail("PullImage", notFound)
-		_, w := b.ensure("p", "app:1", corev1.PullAlways)
+		f.service.Fail("PullImage", notFound)
+		_, w := f.ensure("p", "app:1", corev1.PullAlways)
 		if w == nil || w.Reason != "ErrImagePull" || w.Message != "rpc error: code = NotFound desc = no such manifest" {
 			t.Fatalf("failure %d: %+v, want ErrImagePull", i, w)
 		}
-		_, w = b.ensure("p", "app:1", corev1.PullAlways)
+		_, w = f.ensure("p", "app:1", corev1.PullAlways)
 		if w == nil || w.Reason != "ImagePullBackOff" || w.Message != "Back-off pulling image \"app:1\": ErrImagePull: rpc error: code = NotFound desc = no such manifest" {
 			t.Fatalf("after failure %d: %+v, want ImagePullBackOff", i, w)
 		}
-		if got := w.RetryAt.Sub(b.now); got != want*time.Second {
+		if got := w.RetryAt.Sub(f.now); got != want*time.Second {
 			t.Errorf("after failure %d the backoff is %v, want %ds", i, got, want)
 		}
-		b.now = w.RetryAt
+		f.now = w.RetryAt
 	}
-	b.service.Fail("PullImage", notFound)
-	if _, w := b.ensure("p", "app:1", corev1.PullAlways); w == nil || w.Reason != "ErrImagePull" {
-		t.Errorf("%+v, want ErrImagePull", w)
+	f.service.Fail("PullImage", notFound)
+	if _, w := f.ensure("p", "app:1", corev1.PullAlways); w == nil || w.Reason != "ErrImagePull" {
+		t.Errorf("after the last backoff: %+v, want ErrImagePull", w)
 	}
-	if _, w := b.ensure("q", "app:1", corev1.PullAlways); w != nil {
+	if _, w := f.ensure("q", "app:1", corev1.PullAlways); w != nil {
 		t.Errorf("another pod: %+v, want the image", w)
 	}
 	// Entries expire after 10 minutes without a failure.
-	b.now = b.now.Add(10*time.Minute + time.Second)
-	b.service.Fail("PullImage", notFound, notFound)
-	_, _ = b.ensure("r", "app:1", corev1.PullAlways)
-	_, _ = b.ensure("p", "app:1", corev1.PullAlways)
-	if _, w := b.ensure("p", "app:1", corev1.PullAlways); w == nil || w.RetryAt.Sub(b.now) != 10*time.Second {
-		t.Errorf("%+v, want a backoff of 10 s", w)
+	f.now = f.now.Add(10*time.Minute + time.Second)
+	f.service.Fail("PullImage", notFound, notFound)
+	_, _ = f.ensure("r", "app:1", corev1.PullAlways)
+	_, _ = f.ensure("p", "app:1", corev1.PullAlways)
+	if _, w := f.ensure("p", "app:1", corev1.PullAlways); w == nil || w.RetryAt.Sub(f.now) != 10*time.Second {
+		t.Errorf("after 10 minutes: %+v, want a backoff of 10 s", w)
 	}
-	if !slices.Contains(b.events, "c Failed: Error: ImagePullBackOff") || !slices.Contains(b.events, "c BackOff: Back-off pulling image \"app:1\"") {
-		t.Errorf("events %q lack those of the kubelet", b.events)
+	if !slices.Contains(f.events, "c Failed: Error: ImagePullBackOff") || !slices.Contains(f.events, "c BackOff: Back-off pulling image \"app:1\"") {
+		t.Errorf("events %q, want Failed and BackOff", f.events)
 	}
 }
 
 func TestFailureReasons(t *testing.T) {
 	for text, want := range map[string]string{
-		"RegistryUnavailable: i/o timeout":        "image pull failed for app:1 because the registry is unavailable: RegistryUnavailable: i/o timeout",
-		"SignatureValidationFailed: unknown key":  "image pull failed for app:1 because the signature validation failed: SignatureValidationFailed: unknown key",
-		"anything else, such as a full disk here": "anything else, such as a full disk here",
+		"RegistryUnavailable: i/o timeout":       "image pull failed for app:1 because the registry is unavailable: RegistryUnavailable: i/o timeout",
+		"SignatureValidationFailed: unknown key": "image pull failed for app:1 because the signature validation failed: SignatureValidationFailed: unknown key",
+		"no space left on device":                "no space left on device",
 	} {
-		b := newFixture(nil)
-		b.service.Fail("PullImage", errors.New(text))
-		if _, w := b.ensure("p", "app:1", corev1.PullAlways); w == nil || w.Message != want {
-			t.Errorf("%+v, want message %q", w, want)
+		f := newFixture(nil)
+		f.service.Fail("PullImage", errors.New(text))
+		if _, w := f.ensure("p", "app:1", corev1.PullAlways); w == nil || w.Message != want {
+			t.Errorf("error %+v, want message %q", w, want)
 		}
 	}
-	b := newFixture(nil)
-	b.service.Fail("ImageStatus", errors.New("unavailable"))
-	if _, w := b.ensure("p", "app:1", corev1.PullAlways); w == nil || w.Reason != "ImageInspectError" || w.Message != `Failed to inspect image "app:1": unavailable` {
-		t.Errorf("%+v, want ImageInspectError", w)
+	f := newFixture(nil)
+	f.service.Fail("ImageStatus", errors.New("unavailable"))
+	if _, w := f.ensure("p", "app:1", corev1.PullAlways); w == nil || w.Reason != "ImageInspectError" || w.Message != `Failed to inspect image "app:1": unavailable` {
+		t.Errorf("error %+v, want ImageInspectError", w)
 	}
 }
 
@@ -175,15 +176,16 @@ type blockingService struct {
 	unblock         chan struct{}
 }
 
-func (h *blockingService) PullImage(ctx context.Context, i *cri.ImageSpec, auth *cri.AuthConfig, sandbox *cri.PodSandboxConfig) (string, error) {
-	h.inFlight.Add(1)
-	h.total.Add(1)
-	defer h.inFlight.Add(-1)
-	<-h.unblock
-	return h.Service.PullImage(ctx, i, auth, sandbox)
+func (s *blockingService) PullImage(ctx context.Context, i *cri.ImageSpec, auth *cri.AuthConfig, sandbox *cri.PodSandboxConfig) (string, error) {
+	s.inFlight.Add(1)
+	s.total.Add(1)
+	defer s.inFlight.Add(-1)
+	<-s.unblock
+	return s.Service.PullImage(ctx, i, auth, sandbox)
 }
 
-// Pulls wait for a slot; a waiting request does not pull an image that is present by then.
+// TestParallelPulls checks that pulls wait for a slot, and that a waiting request does not pull an
+// image that another request has pulled.
 func TestParallelPulls(t *testing.T) {
 	for _, tc := range []struct {
 		parallel, images, concurrent, total int
@@ -191,8 +193,8 @@ func TestParallelPulls(t *testing.T) {
 		{0, 8, 1, 8}, {3, 8, 3, 8}, {-1, 8, 8, 8}, {0, 1, 1, 1},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			h := &blockingService{Service: fake.New(), unblock: make(chan struct{})}
-			p := image.New(image.Options{Service: h, MaxParallelPulls: tc.parallel})
+			service := &blockingService{Service: fake.New(), unblock: make(chan struct{})}
+			p := image.New(image.Options{Service: service, MaxParallelPulls: tc.parallel})
 			done := make(chan error, 8)
 			for i := range 8 {
 				go func() {
@@ -202,23 +204,24 @@ func TestParallelPulls(t *testing.T) {
 				}()
 			}
 			synctest.Wait()
-			if got := int(h.inFlight.Load()); got != tc.concurrent {
-				t.Errorf("parallel %d: %d pulls at once, want %d", tc.parallel, got, tc.concurrent)
+			if got := int(service.inFlight.Load()); got != tc.concurrent {
+				t.Errorf("parallel %d: %d concurrent pulls, want %d", tc.parallel, got, tc.concurrent)
 			}
-			close(h.unblock)
+			close(service.unblock)
 			for range 8 {
 				if err := <-done; err != nil {
 					t.Error(err)
 				}
 			}
-			if got := int(h.total.Load()); got != tc.total {
+			if got := int(service.total.Load()); got != tc.total {
 				t.Errorf("parallel %d: %d pulls of %d images for 8 pods, want %d", tc.parallel, got, tc.images, tc.total)
 			}
 		})
 	}
 }
 
-// All matching credentials are tried, most specific first. A missing secret is ignored.
+// TestCredentials checks that all matching credentials are tried, most specific first, and that a
+// missing secret is ignored.
 func TestCredentials(t *testing.T) {
 	config := `{"auths": {
 		"https://registry.io/v1/": {"auth": "` + base64.StdEncoding.EncodeToString([]byte("host:pw")) + `"},
@@ -251,13 +254,13 @@ func TestCredentials(t *testing.T) {
 			},
 			RecordEvent: func(_ *corev1.Pod, _, _, reason, message string) { events = append(events, reason+": "+message) },
 		})
-		owner := pod("p")
+		podWithSecrets := pod("p")
 		for _, s := range []string{"new", "old", "opaque", "missing"} {
-			owner.Spec.ImagePullSecrets = append(owner.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: s})
+			podWithSecrets.Spec.ImagePullSecrets = append(podWithSecrets.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: s})
 		}
-		_, err := p.Ensure(context.Background(), owner, &corev1.Container{Image: name}, nil)
+		_, err := p.Ensure(context.Background(), podWithSecrets, &corev1.Container{Image: name}, nil)
 		if err == nil || !slices.Equal(requests, want) {
-			t.Errorf("%s: request as user %q (%v), want %q", name, requests, err, want)
+			t.Errorf("%s: requests as users %q (%v), want %q", name, requests, err, want)
 		}
 		if want := "FailedToRetrieveImagePullSecret: Unable to retrieve some image pull secrets (opaque, missing); attempting to pull the image may not succeed."; !slices.Contains(events, want) {
 			t.Errorf("events %q: want %q", events, want)
@@ -277,17 +280,17 @@ func (r authRecorder) PullImage(_ context.Context, _ *cri.ImageSpec, auth *cri.A
 	return "", errors.New("denied")
 }
 
-// A pull canceled by the pod's deletion is not a failure of the image.
+// TestCanceledPullIsNotAFailure checks that a pull canceled by the pod's deletion starts no backoff.
 func TestCanceledPullIsNotAFailure(t *testing.T) {
-	b := newFixture(nil)
+	f := newFixture(nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := b.puller.Ensure(ctx, pod("p"), &corev1.Container{Image: "app:1"}, nil)
+	_, err := f.puller.Ensure(ctx, pod("p"), &corev1.Container{Image: "app:1"}, nil)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want context.Canceled", err)
 	}
-	if _, w := b.ensure("p", "app:1", corev1.PullAlways); w != nil {
-		t.Errorf("afterwards: %+v, want the image", w)
+	if _, w := f.ensure("p", "app:1", corev1.PullAlways); w != nil {
+		t.Errorf("next pull: %+v, want the image", w)
 	}
 }
 
@@ -304,6 +307,6 @@ func TestList(t *testing.T) {
 		t.Errorf("%d images, %v, want all", len(total), err)
 	}
 	if list[0].Names[1] != "app:58" || list[1].Names[1] != "app:59" {
-		t.Errorf("order %v, %v, want images of one size by name", list[0], list[1])
+		t.Errorf("first images %v, %v, want app:58 and app:59: images of one size by name", list[0], list[1])
 	}
 }

@@ -37,21 +37,21 @@ func (s *cancelingService) ContainerStatus(ctx context.Context, id string) (*cri
 	return status, err
 }
 
-// TestCanceledStartIsRetried stops the agent during the only start of a pod with restartPolicy
-// Never.
+// TestCanceledStartIsRetried checks that the only start of a pod with restartPolicy Never is retried
+// if the agent stops during it.
 func TestCanceledStartIsRetried(t *testing.T) {
 	s := &cancelingService{requested: make(chan struct{})}
-	g := newHarness(t, func(o *Options) {
+	h := newHarness(t, func(o *Options) {
 		s.Service = o.Service.(*fake.Service)
 		o.Service = s
 	})
 	pod := testPod("job", "a")
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
-	g.admit(pod)
+	h.admit(pod)
 	<-s.requested
-	g.restart()
-	g.waitForStates(pod, "a=up")
-	if containers, _ := s.ListContainers(t.Context(), nil); len(containers) != 1 || g.count("CreateContainer a") != 2 {
-		t.Errorf("got %d containers: %q", len(containers), g.service.Calls())
+	h.restart()
+	h.waitForStates(pod, "a=running")
+	if containers, _ := s.ListContainers(t.Context(), nil); len(containers) != 1 || h.count("CreateContainer a") != 2 {
+		t.Errorf("%d containers, want 1, created twice: %q", len(containers), h.service.Calls())
 	}
 }

@@ -131,9 +131,9 @@ func (p *pod) withAddresses() *corev1.Pod {
 
 // containerInfo converts a CRI container status to the information that the agent reports.
 func (r *Runner) containerInfo(name string, status *cri.ContainerStatus) *runtime.ContainerInfo {
-	i := &runtime.ContainerInfo{Name: name, ID: r.containerID(status.GetId()), Image: status.GetImage().GetImage(), ImageID: status.GetImageRef()}
-	if i.ImageID == "" {
-		i.ImageID = status.GetImageId()
+	info := &runtime.ContainerInfo{Name: name, ID: r.containerID(status.GetId()), Image: status.GetImage().GetImage(), ImageID: status.GetImageRef()}
+	if info.ImageID == "" {
+		info.ImageID = status.GetImageId()
 	}
-	return i
+	return info
 }

@@ -17,17 +17,17 @@ import (
 func ptr[T any](v T) *T { return &v }
 
 // createdConfigs returns the configurations of the pod's only container and of its sandbox.
-func createdConfigs(t *testing.T, g *harness, pod *corev1.Pod) (*cri.ContainerConfig, *cri.PodSandboxConfig) {
+func createdConfigs(t *testing.T, h *harness, pod *corev1.Pod) (*cri.ContainerConfig, *cri.PodSandboxConfig) {
 	t.Helper()
-	g.admit(pod)
-	g.waitForStates(pod, "a=up")
-	p, _ := g.runner.Pod(pod.Namespace, pod.Name)
+	h.admit(pod)
+	h.waitForStates(pod, "a=running")
+	p, _ := h.runner.Pod(pod.Namespace, pod.Name)
 	c, _ := p.Container("a")
-	return g.service.Config(c.ID), g.service.SandboxConfig(pod.Name)
+	return h.service.Config(c.ID), h.service.SandboxConfig(pod.Name)
 }
 
 func TestContainerConfig(t *testing.T) {
-	g := newHarness(t)
+	h := newHarness(t)
 	pod := testPod("web", "a")
 	pod.Labels = map[string]string{"app": "web"}
 	pod.Spec.Hostname, pod.Spec.TerminationGracePeriodSeconds = "front", ptr(int64(7))
@@ -40,7 +40,7 @@ func TestContainerConfig(t *testing.T) {
 	c.TTY, c.Stdin = true, true
 	c.SecurityContext = &corev1.SecurityContext{RunAsUser: ptr(int64(9)), ReadOnlyRootFilesystem: ptr(true), AllowPrivilegeEscalation: ptr(false),
 		Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"NET_ADMIN"}, Drop: []corev1.Capability{"ALL"}}}
-	config, sandbox := createdConfigs(t, g, pod)
+	config, sandbox := createdConfigs(t, h, pod)
 	s := config.GetLinux().GetSecurityContext()
 	for field, ok := range map[string]bool{
 		"command":          slices.Equal(config.Command, []string{"run", "1"}) && slices.Equal(config.Args, []string{"1", "$(Y)"}) && config.WorkingDir == "/srv",
@@ -61,28 +61,28 @@ func TestContainerConfig(t *testing.T) {
 		"shares of 0":      config.Linux.Resources.CpuShares == 2,
 	} {
 		if !ok {
-			t.Errorf("%s is wrong in %v and %v", field, config, sandbox)
+			t.Errorf("%s: unexpected value in %v and %v", field, config, sandbox)
 		}
 	}
 }
 
 func TestHostNetworkPodConfig(t *testing.T) {
-	g := newHarness(t, func(o *Options) { o.SeccompDefault = true })
+	h := newHarness(t, func(o *Options) { o.SeccompDefault = true })
 	pod := testPod("agent", "a")
 	pod.Spec.HostNetwork, pod.Spec.HostPID, pod.Spec.HostIPC = true, true, true
 	pod.Spec.HostAliases = []corev1.HostAlias{{IP: "192.0.2.7", Hostnames: []string{"seven"}}}
 	pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: ptr(true)}
 	pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: 80}}
-	config, sandbox := createdConfigs(t, g, pod)
+	config, sandbox := createdConfigs(t, h, pod)
 	n := sandbox.Linux.SecurityContext.NamespaceOptions
 	if n.Network != cri.NamespaceMode_NODE || n.Pid != cri.NamespaceMode_NODE || n.Ipc != cri.NamespaceMode_NODE || !sandbox.Linux.SecurityContext.Privileged || sandbox.Hostname != "" || len(sandbox.PortMappings) > 0 {
-		t.Errorf("the sandbox is %v", sandbox)
+		t.Errorf("sandbox %v, want the namespaces of the node and no ports", sandbox)
 	}
 	if s := config.Linux.SecurityContext; !s.Privileged || len(s.MaskedPaths) > 0 || s.Seccomp.ProfileType != cri.SecurityProfile_Unconfined {
-		t.Errorf("the container is confined: %v", s)
+		t.Errorf("security context %v, want a privileged, unconfined container", s)
 	}
-	if hosts, err := os.ReadFile(filepath.Join(g.runner.podDir(pod.UID), "etc-hosts")); err != nil || !strings.Contains(string(hosts), "192.0.2.7\tseven") {
-		t.Errorf("hosts: %s, %v", hosts, err)
+	if hosts, err := os.ReadFile(filepath.Join(h.runner.podDir(pod.UID), "etc-hosts")); err != nil || !strings.Contains(string(hosts), "192.0.2.7\tseven") {
+		t.Errorf("hosts file %s, %v, want 192.0.2.7", hosts, err)
 	}
 }
 
@@ -109,12 +109,12 @@ func TestNonRoot(t *testing.T) {
 				t.Errorf("%s: %s, want %q", name, got, tc.want)
 			}
 		} else if tc.want != "" {
-			t.Errorf("%s is accepted", name)
+			t.Errorf("%s: no error, want %q", name, tc.want)
 		}
 	}
 }
 
-func list(kv ...string) corev1.ResourceList {
+func resourceList(kv ...string) corev1.ResourceList {
 	out := corev1.ResourceList{}
 	for i := 0; i < len(kv); i += 2 {
 		out[corev1.ResourceName(kv[i])] = resource.MustParse(kv[i+1])
@@ -132,22 +132,24 @@ func TestOOMScores(t *testing.T) {
 	}{
 		"best effort": {change: func(*corev1.PodSpec) {}, want: 1000},
 		"guaranteed": {change: func(s *corev1.PodSpec) {
-			s.Containers[0].Resources.Limits = list("cpu", "1", "memory", "1Gi")
+			s.Containers[0].Resources.Limits = resourceList("cpu", "1", "memory", "1Gi")
 			s.Containers[0].Resources.Requests = s.Containers[0].Resources.Limits
 		}, want: -997},
-		"node critical":                {change: func(s *corev1.PodSpec) { s.Priority = ptr(int32(systemNodeCritical)) }, want: -997},
-		"a quarter":                    {change: func(s *corev1.PodSpec) { s.Containers[0].Resources.Requests = list("memory", "2Gi") }, want: 750},
-		"more than the node has":       {change: func(s *corev1.PodSpec) { s.Containers[0].Resources.Requests = list("memory", "9Gi") }, want: 3},
-		"minimal":                      {change: func(s *corev1.PodSpec) { s.Containers[0].Resources.Requests = list("memory", "1") }, want: 999},
-		"cpu only":                     {change: func(s *corev1.PodSpec) { s.Containers[0].Resources.Requests = list("cpu", "1") }, want: 999},
-		"the pod's request is divided": {change: func(s *corev1.PodSpec) { s.Resources = &corev1.ResourceRequirements{Requests: list("memory", "2Gi")} }, want: 750},
+		"node critical":          {change: func(s *corev1.PodSpec) { s.Priority = ptr(int32(systemNodeCritical)) }, want: -997},
+		"a quarter":              {change: func(s *corev1.PodSpec) { s.Containers[0].Resources.Requests = resourceList("memory", "2Gi") }, want: 750},
+		"more than the node has": {change: func(s *corev1.PodSpec) { s.Containers[0].Resources.Requests = resourceList("memory", "9Gi") }, want: 3},
+		"minimal":                {change: func(s *corev1.PodSpec) { s.Containers[0].Resources.Requests = resourceList("memory", "1") }, want: 999},
+		"cpu only":               {change: func(s *corev1.PodSpec) { s.Containers[0].Resources.Requests = resourceList("cpu", "1") }, want: 999},
+		"the pod's request is divided": {change: func(s *corev1.PodSpec) {
+			s.Resources = &corev1.ResourceRequirements{Requests: resourceList("memory", "2Gi")}
+		}, want: 750},
 		"sidecar with a smaller request": {init: true, want: 500, change: func(s *corev1.PodSpec) {
 			s.InitContainers = []corev1.Container{{Name: "s", RestartPolicy: sidecar}}
-			s.Containers[0].Resources.Requests = list("memory", "4Gi")
+			s.Containers[0].Resources.Requests = resourceList("memory", "4Gi")
 		}},
 		"sidecar with a larger request": {init: true, want: 250, change: func(s *corev1.PodSpec) {
-			s.InitContainers = []corev1.Container{{Name: "s", RestartPolicy: sidecar, Resources: corev1.ResourceRequirements{Requests: list("memory", "6Gi")}}}
-			s.Containers[0].Resources.Requests = list("memory", "4Gi")
+			s.InitContainers = []corev1.Container{{Name: "s", RestartPolicy: sidecar, Resources: corev1.ResourceRequirements{Requests: resourceList("memory", "6Gi")}}}
+			s.Containers[0].Resources.Requests = resourceList("memory", "4Gi")
 		}},
 	} {
 		pod := testPod("web", "a")
@@ -169,9 +171,9 @@ func TestLimits(t *testing.T) {
 		want             cgroup.Limits
 	}{
 		"best effort":                 {requests: []corev1.ResourceList{nil}, limits: []corev1.ResourceList{nil}, want: cgroup.Limits{CPUShares: 2, Pids: 100}},
-		"all limited":                 {requests: []corev1.ResourceList{list("cpu", "1", "memory", "1Gi"), list("cpu", "500m", "memory", "1Gi")}, limits: []corev1.ResourceList{list("cpu", "1", "memory", "1Gi"), list("cpu", "500m", "memory", "1Gi")}, want: cgroup.Limits{CPUShares: 1536, CPUQuota: 150000, Memory: 2 << 30, Pids: 100}},
-		"a container without a limit": {requests: []corev1.ResourceList{list("cpu", "1"), nil}, limits: []corev1.ResourceList{list("cpu", "1", "memory", "1Gi"), nil}, want: cgroup.Limits{CPUShares: 1024, Pids: 100}},
-		"the minimum CPU shares":      {requests: []corev1.ResourceList{list("cpu", "1m")}, limits: []corev1.ResourceList{list("cpu", "1m")}, want: cgroup.Limits{CPUShares: 2, CPUQuota: 1000, Pids: 100}},
+		"all limited":                 {requests: []corev1.ResourceList{resourceList("cpu", "1", "memory", "1Gi"), resourceList("cpu", "500m", "memory", "1Gi")}, limits: []corev1.ResourceList{resourceList("cpu", "1", "memory", "1Gi"), resourceList("cpu", "500m", "memory", "1Gi")}, want: cgroup.Limits{CPUShares: 1536, CPUQuota: 150000, Memory: 2 << 30, Pids: 100}},
+		"a container without a limit": {requests: []corev1.ResourceList{resourceList("cpu", "1"), nil}, limits: []corev1.ResourceList{resourceList("cpu", "1", "memory", "1Gi"), nil}, want: cgroup.Limits{CPUShares: 1024, Pids: 100}},
+		"the minimum CPU shares":      {requests: []corev1.ResourceList{resourceList("cpu", "1m")}, limits: []corev1.ResourceList{resourceList("cpu", "1m")}, want: cgroup.Limits{CPUShares: 2, CPUQuota: 1000, Pids: 100}},
 	} {
 		pod := testPod("web")
 		for i := range tc.requests {
@@ -187,7 +189,7 @@ func TestStopSignals(t *testing.T) {
 	for s, want := range map[corev1.Signal]cri.Signal{corev1.SIGTERM: cri.Signal_SIGNAL_SIGTERM, corev1.SIGRTMINPLUS1: cri.Signal_SIGNAL_SIGRTMINPLUS1,
 		corev1.SIGRTMAXMINUS14: cri.Signal_SIGNAL_SIGRTMAXMINUS14, corev1.SIGRTMAX: cri.Signal_SIGNAL_SIGRTMAX, "none": cri.Signal_SIGNAL_RUNTIME_DEFAULT} {
 		if got := stopSignal(s); got != want {
-			t.Errorf("%s is %v, want %v", s, got, want)
+			t.Errorf("stopSignal(%s) = %v, want %v", s, got, want)
 		}
 	}
 }
@@ -212,8 +214,8 @@ func TestRunAsGroupWithoutUser(t *testing.T) {
 			t.Errorf("%s: user %v, name %q, want %d, %q", name, got, s.RunAsUsername, tc.wantUser, tc.wantName)
 		}
 	}
-	none := &cri.LinuxContainerSecurityContext{}
-	if setUserForGroup(none, &cri.Image{Username: "ann"}); none.RunAsUser != nil || none.RunAsUsername != "" {
-		t.Errorf("without a group: %v, want no user, so that the image's group applies", none)
+	withoutGroup := &cri.LinuxContainerSecurityContext{}
+	if setUserForGroup(withoutGroup, &cri.Image{Username: "ann"}); withoutGroup.RunAsUser != nil || withoutGroup.RunAsUsername != "" {
+		t.Errorf("without a group: %v, want no user, so that the image's group applies", withoutGroup)
 	}
 }

@@ -203,8 +203,8 @@ func (p *pod) writeHosts() error {
 			"fe00::0\tip6-localnet\nfe00::0\tip6-mcastprefix\nfe00::1\tip6-allnodes\nfe00::2\tip6-allrouters\n")
 		name := hostname(pod, "")
 		for _, ip := range ips {
-			if full := fqdn(pod, name, p.runner.opts.DNS.Domain); full != "" {
-				fmt.Fprintf(&b, "%s\t%s\t%s\n", ip, full, name)
+			if fullName := fqdn(pod, name, p.runner.opts.DNS.Domain); fullName != "" {
+				fmt.Fprintf(&b, "%s\t%s\t%s\n", ip, fullName, name)
 			} else {
 				fmt.Fprintf(&b, "%s\t%s\n", ip, name)
 			}

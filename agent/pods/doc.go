@@ -7,7 +7,7 @@
 //	events, relist ─▶ container status ─▶ Exited
 //	Stop, Kill, PreStop: run immediately, in parallel to the worker
 //	Resize ─▶ limits of cgroups changed, larger pod limits first, smaller ones last; retried until it succeeds
-//	Release ─▶ sandbox stopped, volumes unmounted, cgroup removed; logs and dead containers remain
+//	Release ─▶ sandbox stopped, volumes unmounted, cgroup removed; logs and exited containers remain
 //	Forget  ─▶ everything removed
 //
 // The Runner finds its containers by the labels and annotations that the kubelet sets, so crictl
@@ -24,7 +24,7 @@
 //   - An idle pod has no goroutine and no timer: one event stream and one listing serve all pods.
 //
 // A container is reported as OOMKilled only if it exited with code 137 and the kernel's log or a
-// cgroup counter confirms it (oom.go). Runtimes may mark all containers of a node at once.
+// cgroup counter confirms it (oom.go). Runtimes may mark all containers of a node together.
 //
 // Differences from the kubelet: failed starts are retried after 1 s, doubling to 10 s, instead of
 // every 10 s. While events flow, all containers are relisted only every 10 s. Containers of a

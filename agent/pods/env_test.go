@@ -35,7 +35,7 @@ func TestExpand(t *testing.T) {
 		"$(A)$(NONE)$(A)": "1$(NONE)1",
 	} {
 		if got := expand(in, lookup); got != want {
-			t.Errorf("expand(%q) is %q, want %q", in, got, want)
+			t.Errorf("expand(%q) = %q, want %q", in, got, want)
 		}
 	}
 }
@@ -46,10 +46,10 @@ func FuzzExpand(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		if !strings.Contains(s, "$") && expand(s, func(string) (string, bool) { return "x", true }) != s {
-			t.Errorf("%q was changed without a reference in it", s)
+			t.Errorf("expand changed %q, which has no references", s)
 		}
 		if got := expand(s, func(string) (string, bool) { return "", false }); !strings.Contains(s, "$$") && got != s {
-			t.Errorf("%q became %q without a mapping", s, got)
+			t.Errorf("expand(%q) = %q without variables, want it unchanged", s, got)
 		}
 	})
 }
@@ -62,19 +62,19 @@ func newEnvHarness(t *testing.T) *harness {
 		return &corev1.Service{ObjectMeta: meta(name), Spec: corev1.ServiceSpec{ClusterIP: ip, Ports: ports}}
 	}
 	client := fake.NewClientset(
-		&corev1.ConfigMap{ObjectMeta: meta("cm"), Data: map[string]string{"K": "from-cm", "OWN": "cm", "no=name": "x"}},
+		&corev1.ConfigMap{ObjectMeta: meta("cm"), Data: map[string]string{"K": "from-cm", "SHARED": "cm", "no=name": "x"}},
 		&corev1.Secret{ObjectMeta: meta("s"), Data: map[string][]byte{"P": []byte("hidden")}},
 		svc("kubernetes", "10.0.0.1", corev1.ServicePort{Name: "https", Port: 443, Protocol: corev1.ProtocolTCP}),
 		svc("my-db", "10.0.0.2", corev1.ServicePort{Port: 5432, Protocol: corev1.ProtocolTCP}), svc("headless", "None", corev1.ServicePort{Port: 1}))
-	g := newHarness(t, func(o *Options) { o.Client = client })
-	if !cache.WaitForCacheSync(t.Context().Done(), g.runner.services.synced) {
-		t.Fatal("services were not read")
+	h := newHarness(t, func(o *Options) { o.Client = client })
+	if !cache.WaitForCacheSync(t.Context().Done(), h.runner.services.synced) {
+		t.Fatal("the service informer did not sync")
 	}
-	return g
+	return h
 }
 
 func TestEnvironment(t *testing.T) {
-	g := newEnvHarness(t)
+	h := newEnvHarness(t)
 	cmRef := func(name, key string, optional bool) *corev1.EnvVarSource {
 		return &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Key: key, Optional: &optional}}
 	}
@@ -91,9 +91,9 @@ func TestEnvironment(t *testing.T) {
 		{Name: "IP", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "status.podIP"}}},
 		{Name: "CPU", ValueFrom: &corev1.EnvVarSource{ResourceFieldRef: &corev1.ResourceFieldSelector{Resource: "limits.cpu"}}},
 		{Name: "MEM", ValueFrom: &corev1.EnvVarSource{ResourceFieldRef: &corev1.ResourceFieldSelector{Resource: "limits.memory"}}},
-		{Name: "X_OWN", Value: "own wins"}, {Name: "KUBERNETES_SERVICE_HOST", Value: "mine"},
+		{Name: "X_SHARED", Value: "override"}, {Name: "KUBERNETES_SERVICE_HOST", Value: "custom"},
 	}
-	e, err := g.runner.makeEnvironment(t.Context(), pod, c)
+	e, err := h.runner.makeEnvironment(t.Context(), pod, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,27 +103,27 @@ func TestEnvironment(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"PLAIN": "v", "REF": "v/from-cm/10.0.0.2/$(LATER)", "KEY": "from-cm", "X_K": "from-cm", "P": "hidden", "IP": "10.1.1.1", "CPU": "2",
-		"MEM": fmt.Sprint(8 << 30), "X_OWN": "own wins", "KUBERNETES_SERVICE_HOST": "mine", "KUBERNETES_SERVICE_PORT_HTTPS": "443",
+		"MEM": fmt.Sprint(8 << 30), "X_SHARED": "override", "KUBERNETES_SERVICE_HOST": "custom", "KUBERNETES_SERVICE_PORT_HTTPS": "443",
 		"MY_DB_SERVICE_PORT": "5432", "MY_DB_PORT": "tcp://10.0.0.2:5432", "MY_DB_PORT_5432_TCP_ADDR": "10.0.0.2", "MY_DB_PORT_5432_TCP_PROTO": "tcp",
 	} {
 		if got[name] != want {
-			t.Errorf("%s is %q, want %q", name, got[name], want)
+			t.Errorf("%s=%q, want %q", name, got[name], want)
 		}
 	}
 	for _, name := range []string{"NOKEY", "NOMAP", "X_no=name", "HEADLESS_SERVICE_HOST"} {
 		if v, ok := got[name]; ok {
-			t.Errorf("%s is set: %q", name, v)
+			t.Errorf("%s=%q, want it unset", name, v)
 		}
 	}
-	off := false
-	pod.Spec.EnableServiceLinks = &off
-	if e, err = g.runner.makeEnvironment(t.Context(), pod, c); err != nil || e.services["MY_DB_SERVICE_HOST"] != "" || e.services["KUBERNETES_SERVICE_HOST"] == "" {
-		t.Errorf("without service links: %v, %v", e.services, err)
+	serviceLinks := false
+	pod.Spec.EnableServiceLinks = &serviceLinks
+	if e, err = h.runner.makeEnvironment(t.Context(), pod, c); err != nil || e.services["MY_DB_SERVICE_HOST"] != "" || e.services["KUBERNETES_SERVICE_HOST"] == "" {
+		t.Errorf("without service links: %v, %v, want only the variables of the API server", e.services, err)
 	}
 }
 
 func TestEnvironmentErrors(t *testing.T) {
-	g := newEnvHarness(t)
+	h := newEnvHarness(t)
 	from := func(s corev1.EnvVarSource) corev1.Container {
 		return corev1.Container{Name: "a", Env: []corev1.EnvVar{{Name: "V", ValueFrom: &s}}}
 	}
@@ -139,7 +139,7 @@ func TestEnvironmentErrors(t *testing.T) {
 	} {
 		pod := testPod("web")
 		pod.Spec.Containers = []corev1.Container{c}
-		if _, err := g.runner.makeEnvironment(context.Background(), pod, &pod.Spec.Containers[0]); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := h.runner.makeEnvironment(context.Background(), pod, &pod.Spec.Containers[0]); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
@@ -147,13 +147,13 @@ func TestEnvironmentErrors(t *testing.T) {
 
 // TestMissingConfigMapIsRetried checks the waiting reason and that the container starts later.
 func TestMissingConfigMapIsRetried(t *testing.T) {
-	g := newEnvHarness(t)
+	h := newEnvHarness(t)
 	pod := testPod("web", "a")
 	pod.Spec.Containers[0].EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "late"}}}}
-	g.admit(pod)
-	g.waitForStates(pod, "a=starting(CreateContainerConfigError)")
-	if _, err := g.opts.Client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "late"}}, metav1.CreateOptions{}); err != nil {
+	h.admit(pod)
+	h.waitForStates(pod, "a=starting(CreateContainerConfigError)")
+	if _, err := h.opts.Client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "late"}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	g.waitForStates(pod, "a=up")
+	h.waitForStates(pod, "a=running")
 }

@@ -13,23 +13,23 @@ import (
 	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-// debug adds an ephemeral container to the pod and returns the changed pod.
-func (g *harness) debug(pod *corev1.Pod, name, target string) *corev1.Pod {
+// addEphemeral adds an ephemeral container to the pod and returns the changed pod.
+func (h *harness) addEphemeral(pod *corev1.Pod, name, target string) *corev1.Pod {
 	pod = pod.DeepCopy()
 	pod.Spec.EphemeralContainers = append(pod.Spec.EphemeralContainers, corev1.EphemeralContainer{TargetContainerName: target,
 		EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: name, Image: "busybox"}})
-	g.runner.Update(pod)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	l := g.lifecycles[pod.UID]
+	h.runner.Update(pod)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.lifecycles[pod.UID]
 	l.pod = pod
-	g.step(l, podlifecycle.AddEphemeral{Container: podlifecycle.Container{Name: name}})
+	h.step(l, podlifecycle.AddEphemeral{Container: podlifecycle.Container{Name: name}})
 	return pod
 }
 
-// ephemeralState returns the state of an ephemeral container. g.mu must be held.
-func (g *harness) ephemeralState(pod *corev1.Pod, name string) podlifecycle.Status {
-	for _, s := range g.lifecycles[pod.UID].machine.EphemeralStatuses() {
+// ephemeralState returns the state of an ephemeral container. h.mu must be held.
+func (h *harness) ephemeralState(pod *corev1.Pod, name string) podlifecycle.Status {
+	for _, s := range h.lifecycles[pod.UID].machine.EphemeralStatuses() {
 		if s.Name == name {
 			return s
 		}
@@ -38,13 +38,13 @@ func (g *harness) ephemeralState(pod *corev1.Pod, name string) podlifecycle.Stat
 }
 
 func TestEphemeralContainerJoinsTarget(t *testing.T) {
-	g := newHarness(t)
+	h := newHarness(t)
 	pod := testPod("web", "a")
-	g.admit(pod)
-	g.waitForStates(pod, "a=up")
-	pod = g.debug(pod, "debug", "a")
-	g.waitUntil("it runs", func() bool { return g.ephemeralState(pod, "debug").State == podlifecycle.ContainerRunning })
-	containers, err := g.service.ListContainers(context.Background(), nil)
+	h.admit(pod)
+	h.waitForStates(pod, "a=running")
+	pod = h.addEphemeral(pod, "debug", "a")
+	h.waitUntil("the ephemeral container runs", func() bool { return h.ephemeralState(pod, "debug").State == podlifecycle.ContainerRunning })
+	containers, err := h.service.ListContainers(context.Background(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,52 +52,52 @@ func TestEphemeralContainerJoinsTarget(t *testing.T) {
 	for _, c := range containers {
 		ids[c.GetMetadata().GetName()] = c.GetId()
 	}
-	n := g.service.Config(ids["debug"]).GetLinux().GetSecurityContext().GetNamespaceOptions()
+	n := h.service.Config(ids["debug"]).GetLinux().GetSecurityContext().GetNamespaceOptions()
 	if n.GetPid() != cri.NamespaceMode_TARGET || n.GetTargetId() != ids["a"] {
 		t.Errorf("namespaces %v, want the target %s", n, ids["a"])
 	}
-	g.service.Exit("web", "debug", 3, "")
-	g.waitUntil("it has exited", func() bool { return g.ephemeralState(pod, "debug").State == podlifecycle.ContainerTerminated })
-	if n := g.count("StartContainer debug"); n != 1 {
-		t.Errorf("started %d times", n)
+	h.service.Exit("web", "debug", 3, "")
+	h.waitUntil("the ephemeral container has exited", func() bool { return h.ephemeralState(pod, "debug").State == podlifecycle.ContainerTerminated })
+	if n := h.count("StartContainer debug"); n != 1 {
+		t.Errorf("started %d times, want 1", n)
 	}
 }
 
-// The volumes that only an ephemeral container uses are set up before it starts. Other containers do not
-// wait for them.
+// TestEphemeralContainerWaitsForVolumes checks that the volumes that only an ephemeral container uses
+// are set up before it starts, and that other containers do not wait for them.
 func TestEphemeralContainerWaitsForVolumes(t *testing.T) {
-	g := newHarness(t)
+	h := newHarness(t)
 	pod := testPod("web", "a")
-	g.admit(pod)
-	g.waitForStates(pod, "a=up")
-	g.volumes.mu.Lock()
-	g.volumes.fail = []error{errors.New("no such claim")}
-	g.volumes.mu.Unlock()
-	g.service.Exit("web", "a", 1, "")
-	g.waitForStates(pod, "a=up#1")
-	pod = g.debug(pod, "debug", "")
-	g.waitUntil("it runs", func() bool { return g.ephemeralState(pod, "debug").State == podlifecycle.ContainerRunning })
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !slices.Contains(g.events, "web/ FailedMount: no such claim") {
-		t.Errorf("events %q, want the failure to set up the volume", g.events)
+	h.admit(pod)
+	h.waitForStates(pod, "a=running")
+	h.volumes.mu.Lock()
+	h.volumes.failures = []error{errors.New("no such claim")}
+	h.volumes.mu.Unlock()
+	h.service.Exit("web", "a", 1, "")
+	h.waitForStates(pod, "a=running#1")
+	pod = h.addEphemeral(pod, "debug", "")
+	h.waitUntil("the ephemeral container runs", func() bool { return h.ephemeralState(pod, "debug").State == podlifecycle.ContainerRunning })
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !slices.Contains(h.events, "web/ FailedMount: no such claim") {
+		t.Errorf("events %q, want the failure to set up the volume", h.events)
 	}
-	g.volumes.mu.Lock()
-	defer g.volumes.mu.Unlock()
-	if n := g.volumes.prepared[pod.UID]; n != 2 {
+	h.volumes.mu.Lock()
+	defer h.volumes.mu.Unlock()
+	if n := h.volumes.prepared[pod.UID]; n != 2 {
 		t.Errorf("volumes were set up %d times, want once for the pod and once for the ephemeral container", n)
 	}
 }
 
 func TestEphemeralContainerWaitsForTarget(t *testing.T) {
-	g := newHarness(t)
+	h := newHarness(t)
 	pod := testPod("web", "a")
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
-	g.admit(pod)
-	g.waitForStates(pod, "a=up")
-	pod = g.debug(pod, "debug", "missing")
-	g.waitUntil("it waits", func() bool {
-		s := g.ephemeralState(pod, "debug")
+	h.admit(pod)
+	h.waitForStates(pod, "a=running")
+	pod = h.addEphemeral(pod, "debug", "missing")
+	h.waitUntil("the ephemeral container waits", func() bool {
+		s := h.ephemeralState(pod, "debug")
 		return s.Reason == "CreateContainerConfigError" && strings.Contains(s.Message, `unable to find target container "missing"`)
 	})
 }

@@ -32,8 +32,8 @@ const reasonRefusedByRuntime = "RefusedByRuntime"
 // scheduler prevents conflicts between pods of the same node.
 func isPortMapped(err error) bool { return errors.Is(err, network.ErrPortMapped) }
 
-// sandboxError returns the error of a sandbox that was not created. Permanent errors get a waiting reason
-// instead of ContainerCreating.
+// sandboxError returns the error of a sandbox that was not created. Permanent errors get a waiting
+// reason instead of ContainerCreating.
 func sandboxError(err error) error {
 	switch {
 	case isUnsupported(err):

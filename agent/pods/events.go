@@ -10,8 +10,8 @@ import (
 	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-// How often all containers are listed: with events as a safety net, and instead of events. Logs
-// are checked at the former interval.
+// relistInterval is the interval at which all containers are listed, because events may be lost, and
+// at which logs are checked. relistIntervalWithoutEvents replaces it if the runtime sends no events.
 const (
 	relistInterval              = 10 * time.Second
 	relistIntervalWithoutEvents = time.Second
@@ -23,11 +23,11 @@ func (r *Runner) watchContainers(ctx context.Context) {
 	broken <- struct{}{} // until the stream is established
 	r.startWorker(func() { r.watchEvents(ctx, broken) })
 	wait := relistIntervalWithoutEvents
-	var logs time.Time
+	var lastRotation time.Time
 	for ctx.Err() == nil {
 		r.relist(ctx)
-		if now := time.Now(); now.Sub(logs) >= relistInterval {
-			logs = now
+		if now := time.Now(); now.Sub(lastRotation) >= relistInterval {
+			lastRotation = now
 			r.rotateLogs(ctx)
 		}
 		timer := time.NewTimer(wait)
@@ -72,7 +72,7 @@ func (r *Runner) handleEvent(e runtime.ContainerEvent) {
 	}
 }
 
-// relist inspects containers and sandboxes that are tracked as running but no longer listed so.
+// relist inspects containers and sandboxes that are tracked as running but not listed as running.
 func (r *Runner) relist(ctx context.Context) {
 	r.mu.Lock()
 	ids := make(map[string]bool, len(r.runs)+len(r.sandboxes))
@@ -98,8 +98,8 @@ func (r *Runner) relist(ctx context.Context) {
 	for _, c := range containers {
 		delete(ids, c.GetId())
 	}
-	for _, b := range sandboxes {
-		delete(ids, b.GetId())
+	for _, s := range sandboxes {
+		delete(ids, s.GetId())
 	}
 	for id := range ids {
 		r.inspect(id)

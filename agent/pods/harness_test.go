@@ -60,54 +60,54 @@ func newHarness(t *testing.T, change ...func(*Options)) *harness {
 	if !strings.Contains(t.Name(), "/") {
 		t.Parallel() // mostly waiting
 	}
-	g := &harness{t: t, service: fake.New("busybox"), volumes: &volumes{}, lifecycles: map[types.UID]*lifecycle{}, ready: make(chan struct{}, 1)}
-	g.changed = sync.NewCond(&g.mu)
-	g.opts = Options{Service: g.service, NodeName: "n1", Node: testNode, Root: t.TempDir(), Images: imagePuller{g.service}, Volumes: g.volumes, Log: klog.Background(),
+	h := &harness{t: t, service: fake.New("busybox"), volumes: &volumes{}, lifecycles: map[types.UID]*lifecycle{}, ready: make(chan struct{}, 1)}
+	h.changed = sync.NewCond(&h.mu)
+	h.opts = Options{Service: h.service, NodeName: "n1", Node: testNode, Root: t.TempDir(), Images: imagePuller{h.service}, Volumes: h.volumes, Log: klog.Background(),
 		Event: func(p *corev1.Pod, container, _, reason, message string) {
-			g.newMu.Lock()
-			defer g.newMu.Unlock()
-			g.newEvents = append(g.newEvents, fmt.Sprintf("%s/%s %s: %s", p.Name, container, reason, message))
-			g.wakeLoop()
+			h.newMu.Lock()
+			defer h.newMu.Unlock()
+			h.newEvents = append(h.newEvents, fmt.Sprintf("%s/%s %s: %s", p.Name, container, reason, message))
+			h.wakeLoop()
 		}}
 	for _, f := range change {
-		f(&g.opts)
+		f(&h.opts)
 	}
-	g.start()
-	t.Cleanup(func() { g.stop() })
-	return g
+	h.start()
+	t.Cleanup(func() { h.stop() })
+	return h
 }
 
 // start starts a new agent on the existing state.
-func (g *harness) start() {
-	r, err := New(g.opts, g.onReport)
+func (h *harness) start() {
+	r, err := New(h.opts, h.onReport)
 	if err != nil {
-		g.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var loops sync.WaitGroup
-	g.runner = r
+	h.runner = r
 	r.retryDelay = 5 * time.Millisecond
 	loops.Go(func() { r.Run(ctx) })
-	loops.Go(func() { g.loop(ctx) })
-	g.stop = sync.OnceFunc(func() { cancel(); loops.Wait() })
+	loops.Go(func() { h.loop(ctx) })
+	h.stop = sync.OnceFunc(func() { cancel(); loops.Wait() })
 }
 
 // restart stops the agent and starts another one with the pods' last status.
-func (g *harness) restart() {
-	g.stop()
-	g.mu.Lock()
-	old := g.lifecycles
-	g.lifecycles = map[types.UID]*lifecycle{}
-	g.mu.Unlock()
-	if g.betweenRestarts != nil {
-		g.betweenRestarts()
+func (h *harness) restart() {
+	h.stop()
+	h.mu.Lock()
+	previous := h.lifecycles
+	h.lifecycles = map[types.UID]*lifecycle{}
+	h.mu.Unlock()
+	if h.betweenRestarts != nil {
+		h.betweenRestarts()
 	}
-	g.start()
-	for _, l := range old {
+	h.start()
+	for _, l := range previous {
 		if l.wake != nil {
 			l.wake.Stop()
 		}
-		g.admit(l.pod)
+		h.admit(l.pod)
 	}
 }
 
@@ -118,108 +118,108 @@ func testNode() *corev1.Node {
 }
 
 // admit adds a pod as the agent does.
-func (g *harness) admit(pod *corev1.Pod) {
-	existing := g.runner.ExistingContainers(pod)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.onRecovered != nil {
-		g.onRecovered()
+func (h *harness) admit(pod *corev1.Pod) {
+	existing := h.runner.ExistingContainers(pod)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.onRecovered != nil {
+		h.onRecovered()
 	}
 	l := &lifecycle{pod: pod, machine: podlifecycle.New(conversion.PodLifecycleSpec(&pod.Spec))}
 	if len(existing) > 0 {
 		l.machine = podlifecycle.Resume(conversion.PodLifecycleSpec(&pod.Spec), podlifecycle.Running, existing)
 	}
-	g.lifecycles[pod.UID] = l
+	h.lifecycles[pod.UID] = l
 	for _, s := range existing {
 		if s.State == podlifecycle.ContainerRunning {
-			g.runner.Resume(pod, s.Name, s)
+			h.runner.Resume(pod, s.Name, s)
 		}
 	}
-	g.step(l)
+	h.step(l)
 }
 
 // delete deletes a pod.
-func (g *harness) delete(pod *corev1.Pod, grace time.Duration) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.step(g.lifecycles[pod.UID], podlifecycle.Delete{Grace: grace})
+func (h *harness) delete(pod *corev1.Pod, grace time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.step(h.lifecycles[pod.UID], podlifecycle.Delete{Grace: grace})
 }
 
 // onReport receives a report of the Runner. The loop processes it.
-func (g *harness) onReport(r runtime.Report) {
-	g.newMu.Lock()
-	defer g.newMu.Unlock()
-	g.newReports = append(g.newReports, r)
-	g.wakeLoop()
+func (h *harness) onReport(r runtime.Report) {
+	h.newMu.Lock()
+	defer h.newMu.Unlock()
+	h.newReports = append(h.newReports, r)
+	h.wakeLoop()
 }
 
-func (g *harness) wakeLoop() {
+func (h *harness) wakeLoop() {
 	select {
-	case g.ready <- struct{}{}:
+	case h.ready <- struct{}{}:
 	default:
 	}
 }
 
 // loop passes reports to the lifecycle machines.
-func (g *harness) loop(ctx context.Context) {
+func (h *harness) loop(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-g.ready:
+		case <-h.ready:
 		}
-		g.newMu.Lock()
-		in, events := g.newReports, g.newEvents
-		g.newReports, g.newEvents = nil, nil
-		g.newMu.Unlock()
-		g.mu.Lock()
-		g.events = append(g.events, events...)
-		for _, r := range in {
-			g.reports = append(g.reports, r)
-			if l := g.lifecycles[r.Pod]; l != nil {
+		h.newMu.Lock()
+		reports, events := h.newReports, h.newEvents
+		h.newReports, h.newEvents = nil, nil
+		h.newMu.Unlock()
+		h.mu.Lock()
+		h.events = append(h.events, events...)
+		for _, r := range reports {
+			h.reports = append(h.reports, r)
+			if l := h.lifecycles[r.Pod]; l != nil {
 				l.released = l.released || r.Released
 				if r.Event != nil {
-					g.step(l, r.Event)
+					h.step(l, r.Event)
 				}
 			}
 		}
-		g.changed.Broadcast()
-		g.mu.Unlock()
+		h.changed.Broadcast()
+		h.mu.Unlock()
 	}
 }
 
-// waitUntil waits until ok returns true, which is called with g.mu held. It fails the test after
+// waitUntil waits until ok returns true, which is called with h.mu held. It fails the test after
 // 20 s.
-func (g *harness) waitUntil(condition string, ok func() bool) {
-	g.t.Helper()
+func (h *harness) waitUntil(condition string, ok func() bool) {
+	h.t.Helper()
 	timer := time.AfterFunc(20*time.Second, func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.timedOut = true
-		g.changed.Broadcast()
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.timedOut = true
+		h.changed.Broadcast()
 	})
 	defer timer.Stop()
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	for !ok() {
-		if g.timedOut {
-			g.t.Fatalf("timed out waiting until %s\nreports: %s\nevents: %q\ncalls: %q", condition, formatReports(g.reports), g.events, g.service.Calls())
+		if h.timedOut {
+			h.t.Fatalf("timed out waiting until %s\nreports: %s\nevents: %q\ncalls: %q", condition, formatReports(h.reports), h.events, h.service.Calls())
 		}
-		g.changed.Wait()
+		h.changed.Wait()
 	}
 }
 
-// states describes the states of a pod's containers, for example "init=done a=up b=ended(1)".
-// g.mu must be held.
-func (g *harness) states(pod *corev1.Pod) string {
-	l := g.lifecycles[pod.UID]
+// states describes the states of a pod's containers, for example "init=terminated(0 ) a=running
+// b=starting(ErrImagePull)". h.mu must be held.
+func (h *harness) states(pod *corev1.Pod) string {
+	l := h.lifecycles[pod.UID]
 	init, main := l.machine.Statuses()
 	var out []string
 	for _, s := range append(init, main...) {
-		word := [...]string{"idle", "starting", "up", "ended"}[s.State]
+		word := [...]string{"not-started", "starting", "running", "terminated"}[s.State]
 		switch s.State {
 		case podlifecycle.ContainerTerminated:
-			word = fmt.Sprintf("ended(%d %s)", s.Exit.Code, s.Exit.Reason)
+			word = fmt.Sprintf("terminated(%d %s)", s.Exit.Code, s.Exit.Reason)
 		case podlifecycle.ContainerStarting:
 			word += "(" + s.Reason + ")"
 		}
@@ -232,14 +232,14 @@ func (g *harness) states(pod *corev1.Pod) string {
 }
 
 // waitForStates waits until the pod's containers are in these states.
-func (g *harness) waitForStates(pod *corev1.Pod, want string) {
-	g.t.Helper()
-	g.waitUntil("states are "+want, func() bool { return g.states(pod) == want })
+func (h *harness) waitForStates(pod *corev1.Pod, want string) {
+	h.t.Helper()
+	h.waitUntil("states are "+want, func() bool { return h.states(pod) == want })
 }
 
 // count returns how often a call was made.
-func (g *harness) count(call string) (n int) {
-	for _, c := range g.service.Calls() {
+func (h *harness) count(call string) (n int) {
+	for _, c := range h.service.Calls() {
 		if c == call {
 			n++
 		}
@@ -282,10 +282,10 @@ func (i imagePuller) Ensure(ctx context.Context, _ *corev1.Pod, c *corev1.Contai
 	return image.GetId(), nil
 }
 
-// volumes has no volumes. A test may make it fail.
+// volumes is a Volumes without volumes. Prepare returns failures in order.
 type volumes struct {
 	mu       sync.Mutex
-	fail     []error
+	failures []error
 	prepared map[types.UID]int
 	tornDown map[types.UID]int
 }
@@ -293,9 +293,9 @@ type volumes struct {
 func (v *volumes) Prepare(_ context.Context, pod *corev1.Pod) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if len(v.fail) > 0 {
-		err := v.fail[0]
-		v.fail = v.fail[1:]
+	if len(v.failures) > 0 {
+		err := v.failures[0]
+		v.failures = v.failures[1:]
 		return err
 	}
 	if v.prepared == nil {
@@ -319,34 +319,34 @@ func (v *volumes) Teardown(uid types.UID) error {
 }
 func (v *volumes) Pods() ([]types.UID, error) { return nil, nil }
 
-// step runs the lifecycle machine and performs its effects. g.mu must be held.
-func (g *harness) step(l *lifecycle, events ...podlifecycle.Event) {
+// step runs the lifecycle machine and performs its effects. h.mu must be held.
+func (h *harness) step(l *lifecycle, events ...podlifecycle.Event) {
 	effects, wake := l.machine.Step(time.Now(), events...)
 	for _, e := range effects {
 		switch e := e.(type) {
 		case podlifecycle.Start:
-			g.runner.Start(l.pod, e.Container, e.Attempt)
+			h.runner.Start(l.pod, e.Container, e.Attempt)
 		case podlifecycle.RunPreStop:
-			g.runner.PreStop(l.pod, e.Container)
+			h.runner.PreStop(l.pod, e.Container)
 		case podlifecycle.Stop:
-			g.runner.Stop(l.pod.UID, e.Container)
+			h.runner.Stop(l.pod.UID, e.Container)
 		case podlifecycle.Kill:
-			g.runner.Kill(l.pod.UID, e.Container)
+			h.runner.Kill(l.pod.UID, e.Container)
 		case podlifecycle.StartProbe:
-			g.runner.StartProbe(l.pod, e.Container, e.Probe, e.Attempt)
+			h.runner.StartProbe(l.pod, e.Container, e.Probe, e.Attempt)
 		case podlifecycle.StopProbe:
-			g.runner.StopProbe(l.pod.UID, e.Container, e.Probe)
+			h.runner.StopProbe(l.pod.UID, e.Container, e.Probe)
 		case podlifecycle.PodStopped:
 			l.finished = true
-			g.runner.Release(l.pod)
+			h.runner.Release(l.pod)
 		}
 	}
 	if !wake.IsZero() {
 		l.wake = time.AfterFunc(time.Until(wake), func() {
-			g.mu.Lock()
-			defer g.mu.Unlock()
-			if g.lifecycles[l.pod.UID] == l {
-				g.step(l)
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			if h.lifecycles[l.pod.UID] == l {
+				h.step(l)
 			}
 		})
 	}

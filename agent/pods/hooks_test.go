@@ -16,41 +16,41 @@ func execHook(command ...string) *corev1.LifecycleHandler {
 }
 
 func TestLifecycleHooks(t *testing.T) {
-	g := newHarness(t)
-	var ran []string
-	g.service.OnExec(func(c *cri.ContainerStatus, command []string) (*cri.ExecSyncResponse, error) {
-		ran = append(ran, strings.Join(command, " ")) // hooks run sequentially
+	h := newHarness(t)
+	var commands []string
+	h.service.OnExec(func(c *cri.ContainerStatus, command []string) (*cri.ExecSyncResponse, error) {
+		commands = append(commands, strings.Join(command, " ")) // hooks run sequentially
 		return &cri.ExecSyncResponse{}, nil
 	})
 	pod := testPod("web", "a", "b")
 	pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PostStart: execHook("hello", "world"), PreStop: execHook("bye")}
-	g.admit(pod)
-	g.waitForStates(pod, "a=up b=up")
-	g.delete(pod, 30*time.Second)
-	g.waitUntil("it is released", func() bool { return g.lifecycles[pod.UID].released })
-	if want := []string{"hello world", "bye"}; !slices.Equal(ran, want) {
-		t.Errorf("ran %q, want %q", ran, want)
+	h.admit(pod)
+	h.waitForStates(pod, "a=running b=running")
+	h.delete(pod, 30*time.Second)
+	h.waitUntil("the pod is released", func() bool { return h.lifecycles[pod.UID].released })
+	if want := []string{"hello world", "bye"}; !slices.Equal(commands, want) {
+		t.Errorf("commands %q, want %q", commands, want)
 	}
 }
 
 func TestFailedPostStartHookKillsContainer(t *testing.T) {
 	for name, exec := range map[string]func() (*cri.ExecSyncResponse, error){
 		"code": func() (*cri.ExecSyncResponse, error) {
-			return &cri.ExecSyncResponse{ExitCode: 2, Stderr: []byte("oh no")}, nil
+			return &cri.ExecSyncResponse{ExitCode: 2, Stderr: []byte("hook failed")}, nil
 		},
-		"error": func() (*cri.ExecSyncResponse, error) { return nil, errors.New("oh no") },
+		"error": func() (*cri.ExecSyncResponse, error) { return nil, errors.New("hook failed") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := newHarness(t)
-			g.service.OnExec(func(*cri.ContainerStatus, []string) (*cri.ExecSyncResponse, error) { return exec() })
+			h := newHarness(t)
+			h.service.OnExec(func(*cri.ContainerStatus, []string) (*cri.ExecSyncResponse, error) { return exec() })
 			pod := testPod("web", "a")
 			pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 			pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PostStart: execHook("x")}
-			g.admit(pod)
-			g.waitForStates(pod, "a=ended(143 )")
-			g.waitUntil("it is reported", func() bool {
-				return slices.ContainsFunc(g.events, func(e string) bool {
-					return strings.Contains(e, "web/a FailedPostStartHook: PostStartHook failed: ") && strings.Contains(e, "oh no")
+			h.admit(pod)
+			h.waitForStates(pod, "a=terminated(143 )")
+			h.waitUntil("the failure is reported", func() bool {
+				return slices.ContainsFunc(h.events, func(e string) bool {
+					return strings.Contains(e, "web/a FailedPostStartHook: PostStartHook failed: ") && strings.Contains(e, "hook failed")
 				})
 			})
 		})
@@ -58,27 +58,27 @@ func TestFailedPostStartHookKillsContainer(t *testing.T) {
 }
 
 func TestHookTimesOutWithGracePeriod(t *testing.T) {
-	g := newHarness(t)
+	h := newHarness(t)
 	blocked := make(chan struct{})
 	t.Cleanup(func() { close(blocked) })
-	g.service.OnExec(func(*cri.ContainerStatus, []string) (*cri.ExecSyncResponse, error) {
+	h.service.OnExec(func(*cri.ContainerStatus, []string) (*cri.ExecSyncResponse, error) {
 		<-blocked
 		return nil, errors.New("never")
 	})
 	pod := testPod("web", "a")
 	pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: execHook("sleep")}
-	g.admit(pod)
-	g.waitForStates(pod, "a=up")
-	g.delete(pod, time.Second)
-	g.waitForStates(pod, "a=ended(143 )")
+	h.admit(pod)
+	h.waitForStates(pod, "a=running")
+	h.delete(pod, time.Second)
+	h.waitForStates(pod, "a=terminated(143 )")
 }
 
 func TestSleepHooks(t *testing.T) {
-	g := newHarness(t)
+	h := newHarness(t)
 	pod := testPod("web", "a")
 	pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 3600}}}
-	g.admit(pod)
-	g.waitForStates(pod, "a=up")
-	g.delete(pod, time.Second)
-	g.waitForStates(pod, "a=ended(143 )") // the grace period is shorter than the sleep
+	h.admit(pod)
+	h.waitForStates(pod, "a=running")
+	h.delete(pod, time.Second)
+	h.waitForStates(pod, "a=terminated(143 )") // the grace period is shorter than the sleep
 }

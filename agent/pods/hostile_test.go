@@ -27,12 +27,12 @@ func TestProbeOfHostilePod(t *testing.T) {
 				},
 				Report: func(r probe.Result) { current.Load().HandleProbeResult(r) },
 			})
-			g := newRealHarness(t, clientset.NewClientset(), &realParts{Harness: embedded.Harness}, func(o *Options) { o.Prober = prober })
-			current.Store(g.runner)
+			h := newRealHarness(t, clientset.NewClientset(), &realRuntime{Harness: embedded.Harness}, func(o *Options) { o.Prober = prober })
+			current.Store(h.runner)
 			ctx, cancel := context.WithCancel(context.Background())
-			ended := make(chan struct{})
-			go func() { defer close(ended); prober.Run(ctx) }()
-			t.Cleanup(func() { cancel(); <-ended })
+			done := make(chan struct{})
+			go func() { defer close(done); prober.Run(ctx) }()
+			t.Cleanup(func() { cancel(); <-done })
 
 			pod := realPod("stopped", map[string][]string{"a": nil})
 			a := &pod.Spec.Containers[0]
@@ -40,20 +40,20 @@ func TestProbeOfHostilePod(t *testing.T) {
 			a.SecurityContext = &corev1.SecurityContext{RunAsUser: &user, Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}
 			a.ReadinessProbe = &corev1.Probe{TimeoutSeconds: 5, PeriodSeconds: 1, SuccessThreshold: 1, FailureThreshold: 1,
 				ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"/bin/true"}}}}
-			g.admit(pod)
+			h.admit(pod)
 			ready := func() bool {
-				_, cs := g.lifecycles[pod.UID].machine.Statuses()
+				_, cs := h.lifecycles[pod.UID].machine.Statuses()
 				return cs[0].Ready
 			}
-			g.waitUntil("the pod is ready", ready)
-			p, _ := g.runner.Pod(pod.Namespace, pod.Name)
+			h.waitUntil("the pod is ready", ready)
+			p, _ := h.runner.Pod(pod.Namespace, pod.Name)
 			c, _ := p.Container("a")
 			if _, err := embedded.Service.ExecSync(context.Background(), c.ID, []string{"touch", "/dev/shm/go"}, 20*time.Second); err != nil {
 				t.Fatal(err)
 			}
-			g.waitUntil("the pod is unready", func() bool { return !ready() })
-			g.delete(pod, time.Second)
-			g.waitUntil("the pod is released", func() bool { return g.lifecycles[pod.UID].released })
+			h.waitUntil("the pod is unready", func() bool { return !ready() })
+			h.delete(pod, time.Second)
+			h.waitUntil("the pod is released", func() bool { return h.lifecycles[pod.UID].released })
 		})
 	}
 }

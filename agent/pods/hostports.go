@@ -9,7 +9,7 @@ import (
 )
 
 // checkHostPorts rejects host ports on which a process of the machine already listens. A runtime
-// would map them anyway and cut off that process, for example the API server. The kubelet has no
+// would map them and cut off that process, for example the API server. The kubelet has no
 // such check.
 func (r *Runner) checkHostPorts(config *cri.PodSandboxConfig) error {
 	if r.opts.PortInUse == nil {

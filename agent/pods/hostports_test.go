@@ -27,10 +27,10 @@ func TestHostPortInUse(t *testing.T) {
 	var wait *WaitingError
 	err := r.checkHostPorts(config(6443))
 	if !errors.As(err, &wait) || wait.Reason != "HostPortInUse" || !strings.Contains(wait.Message, "hostPort 6443/tcp") || !strings.Contains(wait.Message, "[::]:6443") {
-		t.Errorf("%v, want HostPortInUse with the port and its owner", err)
+		t.Errorf("%v, want HostPortInUse with the port and its listener", err)
 	}
 	if err := r.checkHostPorts(config(6444)); err != nil {
-		t.Errorf("of free ports: %v", err)
+		t.Errorf("free ports: %v, want no error", err)
 	}
 }
 
@@ -43,6 +43,6 @@ func TestHostPortOfAnotherNode(t *testing.T) {
 		t.Errorf("%v, want HostPortInUse with the network", err)
 	}
 	if err := sandboxError(errors.New("the disk is full")); errors.As(err, &wait) {
-		t.Errorf("%v, want no reason to wait", err)
+		t.Errorf("%v, want no WaitingError", err)
 	}
 }

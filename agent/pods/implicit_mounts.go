@@ -45,21 +45,21 @@ func MessageDir(root string, pod *corev1.Pod, container string) string {
 func (p *pod) implicitMounts(c *run, spec *corev1.Container, volumes []*cri.Mount) (out []*cri.Mount, err error) {
 	dir, readOnly := p.runner.podDir(p.latest().UID), hasReadOnlyRoot(spec)
 	for _, f := range []struct {
-		at, name string
-		write    func() error
-		readOnly bool
+		path, name string
+		write      func() error
+		readOnly   bool
 	}{
 		{"/etc/hosts", hostsName, p.writeHosts, false},
 		{"/etc/hostname", hostnameName, p.writeHostname, readOnly},
 		{"/etc/resolv.conf", resolvConfName, p.writeResolvConf, readOnly},
 	} {
-		if hasMountAt(volumes, f.at) {
+		if hasMountAt(volumes, f.path) {
 			continue
 		}
 		if err := f.write(); err != nil {
 			return nil, err
 		}
-		out = append(out, &cri.Mount{ContainerPath: f.at, HostPath: filepath.Join(dir, f.name), Readonly: f.readOnly})
+		out = append(out, &cri.Mount{ContainerPath: f.path, HostPath: filepath.Join(dir, f.name), Readonly: f.readOnly})
 	}
 	if path := spec.TerminationMessagePath; path != "" && !hasMountAt(volumes, path) {
 		file := p.terminationMessageFile(p.latest().UID, c)

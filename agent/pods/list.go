@@ -50,13 +50,13 @@ func (r *Runner) Pods() []Pod {
 }
 
 // Pod returns the pod with that namespace and name. If there are several it returns the newest.
-func (r *Runner) Pod(namespace, name string) (found Pod, ok bool) {
+func (r *Runner) Pod(namespace, name string) (newest Pod, ok bool) {
 	for _, p := range r.Pods() {
-		if o := p.Object; o.Namespace == namespace && o.Name == name && (!ok || found.Object.CreationTimestamp.Before(&o.CreationTimestamp)) {
-			found, ok = p, true
+		if o := p.Object; o.Namespace == namespace && o.Name == name && (!ok || newest.Object.CreationTimestamp.Before(&o.CreationTimestamp)) {
+			newest, ok = p, true
 		}
 	}
-	return found, ok
+	return newest, ok
 }
 
 // Container returns the pod's container with that name.
@@ -81,20 +81,20 @@ func (p *pod) snapshot() Pod {
 	return out
 }
 
-// DeadContainer is an exited container, for container garbage collection.
-type DeadContainer struct {
+// TerminatedContainer is an exited container, for container garbage collection.
+type TerminatedContainer struct {
 	ID        string
 	Pod       types.UID
 	Container string
 	Attempt   uint32
 	Created   time.Time
-	// PodDeleted reports that the API server no longer has the pod. It is false until the pods of the
+	// PodDeleted reports whether the API server no longer has the pod. It is false until the pods of the
 	// node are known.
 	PodDeleted bool
 }
 
-// Dead returns all exited containers of this node, oldest first.
-func (r *Runner) Dead(ctx context.Context) ([]DeadContainer, error) {
+// Terminated returns all exited containers of this node, oldest first.
+func (r *Runner) Terminated(ctx context.Context) ([]TerminatedContainer, error) {
 	all, err := r.opts.Service.ListContainers(ctx, &cri.ContainerFilter{LabelSelector: map[string]string{nodeLabel: r.opts.NodeName},
 		State: &cri.ContainerStateValue{State: cri.ContainerState_CONTAINER_EXITED}})
 	if err != nil {
@@ -103,25 +103,25 @@ func (r *Runner) Dead(ctx context.Context) ([]DeadContainer, error) {
 	r.mu.Lock()
 	synced := r.podsSynced
 	r.mu.Unlock()
-	var out []DeadContainer
+	var out []TerminatedContainer
 	for _, c := range all {
 		uid := types.UID(c.GetLabels()[podUIDLabel])
-		out = append(out, DeadContainer{ID: c.GetId(), Pod: uid, Container: c.GetMetadata().GetName(), Attempt: c.GetMetadata().GetAttempt(), Created: timeFromNanos(c.GetCreatedAt()), PodDeleted: synced && r.lookup(uid) == nil})
+		out = append(out, TerminatedContainer{ID: c.GetId(), Pod: uid, Container: c.GetMetadata().GetName(), Attempt: c.GetMetadata().GetAttempt(), Created: timeFromNanos(c.GetCreatedAt()), PodDeleted: synced && r.lookup(uid) == nil})
 	}
-	slices.SortFunc(out, func(a, b DeadContainer) int { return a.Created.Compare(b.Created) })
+	slices.SortFunc(out, func(a, b TerminatedContainer) int { return a.Created.Compare(b.Created) })
 	return out, nil
 }
 
-// RemoveDead removes an exited container and its log.
-func (r *Runner) RemoveDead(ctx context.Context, d DeadContainer) error {
-	if err := r.opts.Service.RemoveContainer(ctx, d.ID); err != nil && !isNotFound(err) {
+// RemoveTerminated removes an exited container and its log.
+func (r *Runner) RemoveTerminated(ctx context.Context, c TerminatedContainer) error {
+	if err := r.opts.Service.RemoveContainer(ctx, c.ID); err != nil && !isNotFound(err) {
 		return err
 	}
-	p := r.lookup(d.Pod)
+	p := r.lookup(c.Pod)
 	if p == nil {
 		return nil
 	}
-	path := filepath.Join(LogDir(r.opts.Logs, p.latest()), logPath(d.Container, d.Attempt))
+	path := filepath.Join(LogDir(r.opts.Logs, p.latest()), logPath(c.Container, c.Attempt))
 	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
 		return err
 	}

@@ -31,32 +31,32 @@ func (r *Runner) rotateLogs(ctx context.Context) {
 
 func (r *Runner) rotate(ctx context.Context, c *run) error {
 	c.pod.mu.Lock()
-	path, id, runs := filepath.Join(LogDir(r.opts.Logs, c.pod.object), logPath(c.name, c.attempt)), c.id, c.state == stateRunning
+	path, id, running := filepath.Join(LogDir(r.opts.Logs, c.pod.object), logPath(c.name, c.attempt)), c.id, c.state == stateRunning
 	c.pod.mu.Unlock()
 	info, err := os.Stat(path)
-	if err != nil || info.Size() < r.opts.LogSize || !runs {
+	if err != nil || info.Size() < r.opts.LogSize || !running {
 		return nil // no log yet, small enough, or no longer written
 	}
-	old := path + "." + time.Now().UTC().Format("20060102-150405.000000")
-	if err := os.Rename(path, old); err != nil {
+	rotated := path + "." + time.Now().UTC().Format("20060102-150405.000000")
+	if err := os.Rename(path, rotated); err != nil {
 		return err
 	}
 	if err := r.opts.Service.ReopenContainerLog(ctx, id); err != nil {
 		// The runtime still writes to the old file: restore its name.
-		return errors.Join(fmt.Errorf("reopening %s: %w", path, err), os.Rename(old, path))
+		return errors.Join(fmt.Errorf("reopening %s: %w", path, err), os.Rename(rotated, path))
 	}
 	return removeOldLogs(path, r.opts.LogFiles-1)
 }
 
 // removeOldLogs keeps the newest rotated files of a log and removes the others.
 func removeOldLogs(path string, keep int) error {
-	old, err := filepath.Glob(path + ".*")
+	files, err := filepath.Glob(path + ".*")
 	if err != nil {
 		return err
 	}
-	slices.Sort(old)
+	slices.Sort(files)
 	var errs []error
-	for _, f := range old[:max(len(old)-max(keep, 0), 0)] {
+	for _, f := range files[:max(len(files)-max(keep, 0), 0)] {
 		errs = append(errs, os.Remove(f))
 	}
 	return errors.Join(errs...)

@@ -20,38 +20,38 @@ import (
 )
 
 func TestLogRotation(t *testing.T) {
-	g := newHarness(t, func(o *Options) { o.LogSize, o.LogFiles = 200, 3 })
+	h := newHarness(t, func(o *Options) { o.LogSize, o.LogFiles = 200, 3 })
 	pod := testPod("web", "a")
-	g.admit(pod)
-	g.waitForStates(pod, "a=up")
-	p, _ := g.runner.Pod("default", "web")
+	h.admit(pod)
+	h.waitForStates(pod, "a=running")
+	p, _ := h.runner.Pod("default", "web")
 	c, _ := p.Container("a")
-	g.stop() // its own rotation
+	h.stop() // stops the periodic rotation
 	for i := range 12 {
-		if err := g.service.Log(c.ID, "stdout", fmt.Sprintf("%d %s", i, strings.Repeat("x", 60))); err != nil {
+		if err := h.service.Log(c.ID, "stdout", fmt.Sprintf("%d %s", i, strings.Repeat("x", 60))); err != nil {
 			t.Fatal(err)
 		}
-		g.runner.rotateLogs(t.Context())
+		h.runner.rotateLogs(t.Context())
 	}
 	files, err := filepath.Glob(c.LogPath + "*")
 	if err != nil || len(files) != 3 || files[0] != c.LogPath {
-		t.Errorf("files are %v, %v; want the log and two older ones", files, err)
+		t.Errorf("files %v, %v, want the log and two older ones", files, err)
 	}
 	for _, f := range files[1:] {
 		if text, err := os.ReadFile(f); err != nil || len(text) < 200 {
-			t.Errorf("%s has %d bytes, %v", f, len(text), err)
+			t.Errorf("%s: %d bytes, %v, want at least 200", f, len(text), err)
 		}
 	}
 	// If the runtime cannot open the new file, it still writes to the old one.
 	for range 3 {
-		if err := g.service.Log(c.ID, "stdout", strings.Repeat("y", 60)); err != nil {
+		if err := h.service.Log(c.ID, "stdout", strings.Repeat("y", 60)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	g.service.Fail("ReopenContainerLog", status.Error(codes.Unknown, "broken"))
-	g.runner.rotateLogs(t.Context())
+	h.service.Fail("ReopenContainerLog", status.Error(codes.Unknown, "broken"))
+	h.runner.rotateLogs(t.Context())
 	if text, err := os.ReadFile(c.LogPath); err != nil || !strings.Contains(string(text), "yyy") {
-		t.Errorf("the log is %q, %v", text, err)
+		t.Errorf("log %q, %v, want the new lines", text, err)
 	}
 }
 
@@ -62,25 +62,25 @@ func TestTerminationMessage(t *testing.T) {
 		code         int32
 		want, reason string
 	}{
-		"a file":                         {file: "words", code: 1, want: "words"},
+		"a file":                         {file: "written", code: 1, want: "written"},
 		"a long file":                    {file: strings.Repeat("w", 5000), code: 1, want: strings.Repeat("w", 4096)},
-		"no file":                        {log: "said", code: 1},
-		"the log":                        {policy: corev1.TerminationMessageFallbackToLogsOnError, log: "said", code: 1, want: "said\n"},
-		"log after exit code 0":          {policy: corev1.TerminationMessageFallbackToLogsOnError, log: "said"},
-		"file takes precedence over log": {policy: corev1.TerminationMessageFallbackToLogsOnError, file: "words", log: "said", code: 1, want: "words"},
+		"no file":                        {log: "logged", code: 1},
+		"the log":                        {policy: corev1.TerminationMessageFallbackToLogsOnError, log: "logged", code: 1, want: "logged\n"},
+		"log after exit code 0":          {policy: corev1.TerminationMessageFallbackToLogsOnError, log: "logged"},
+		"file takes precedence over log": {policy: corev1.TerminationMessageFallbackToLogsOnError, file: "written", log: "logged", code: 1, want: "written"},
 		"end of a long log":              {policy: corev1.TerminationMessageFallbackToLogsOnError, log: strings.Repeat("0123456789", 1000), code: 1, want: strings.Repeat("0123456789", 205)[3:2050] + "\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := newHarness(t)
+			h := newHarness(t)
 			pod := testPod("web", "a")
 			pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 			pod.Spec.Containers[0].TerminationMessagePolicy = tc.policy
-			g.admit(pod)
-			g.waitForStates(pod, "a=up")
-			p, _ := g.runner.Pod("default", "web")
+			h.admit(pod)
+			h.waitForStates(pod, "a=running")
+			p, _ := h.runner.Pod("default", "web")
 			c, _ := p.Container("a")
 			if tc.file != "" {
-				for _, m := range g.service.Config(c.ID).Mounts {
+				for _, m := range h.service.Config(c.ID).Mounts {
 					if m.ContainerPath == "/dev/termination-log" {
 						if err := os.WriteFile(m.HostPath, []byte(tc.file), 0o644); err != nil {
 							t.Fatal(err)
@@ -89,46 +89,46 @@ func TestTerminationMessage(t *testing.T) {
 				}
 			}
 			if tc.log != "" {
-				if err := g.service.Log(c.ID, "stderr", tc.log); err != nil {
+				if err := h.service.Log(c.ID, "stderr", tc.log); err != nil {
 					t.Fatal(err)
 				}
 			}
-			g.service.Exit("web", "a", tc.code, "")
-			g.waitForStates(pod, fmt.Sprintf("a=ended(%d )", tc.code))
-			g.mu.Lock()
-			defer g.mu.Unlock()
-			_, cs := g.lifecycles[pod.UID].machine.Statuses()
+			h.service.Exit("web", "a", tc.code, "")
+			h.waitForStates(pod, fmt.Sprintf("a=terminated(%d )", tc.code))
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			_, cs := h.lifecycles[pod.UID].machine.Statuses()
 			if got := cs[0].Exit.Message; got != tc.want {
-				t.Errorf("the message is %q (%d), want %q (%d)", got, len(got), tc.want, len(tc.want))
+				t.Errorf("message %q (%d bytes), want %q (%d bytes)", got, len(got), tc.want, len(tc.want))
 			}
 		})
 	}
 }
 
-func TestOOMKilledNeedsEvidence(t *testing.T) {
+func TestOOMKilledRequiresEvidence(t *testing.T) {
 	for name, tc := range map[string]struct {
 		code     int32
 		evidence bool
 		want     string
 	}{
-		"runtime status without a kernel record": {code: 137, want: "a=ended(137 )"},
-		"exit code 0 marked as OOMKilled":        {code: 0, evidence: true, want: "a=ended(0 )"},
-		"kernel record and exit code":            {code: 137, evidence: true, want: "a=ended(137 OOMKilled)"},
+		"runtime status without a kernel record": {code: 137, want: "a=terminated(137 )"},
+		"exit code 0 marked as OOMKilled":        {code: 0, evidence: true, want: "a=terminated(0 )"},
+		"kernel record and exit code":            {code: 137, evidence: true, want: "a=terminated(137 OOMKilled)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := newHarness(t)
+			h := newHarness(t)
 			pod := testPod("web", "a")
 			pod.Spec.RestartPolicy = corev1.RestartPolicyNever
-			g.admit(pod)
-			g.waitForStates(pod, "a=up")
-			p, _ := g.runner.Pod("default", "web")
+			h.admit(pod)
+			h.waitForStates(pod, "a=running")
+			p, _ := h.runner.Pod("default", "web")
 			c, _ := p.Container("a")
-			g.service.SendOOMEvent(c.ID)
+			h.service.SendOOMEvent(c.ID)
 			if tc.evidence {
-				g.runner.oomLog.add(c.ID)
+				h.runner.oomLog.add(c.ID)
 			}
-			g.service.Exit("web", "a", tc.code, "OOMKilled")
-			g.waitForStates(pod, tc.want)
+			h.service.Exit("web", "a", tc.code, "OOMKilled")
+			h.waitForStates(pod, tc.want)
 		})
 	}
 }
@@ -136,9 +136,9 @@ func TestOOMKilledNeedsEvidence(t *testing.T) {
 // oomCgroups simulates cgroup v2: the cgroups of pods count OOM kills.
 type oomCgroups struct{ n atomic.Int64 }
 
-func (k *oomCgroups) OOMKills(group string) int64 {
+func (c *oomCgroups) OOMKills(group string) int64 {
 	if strings.HasPrefix(path.Base(group), "pod") {
-		return k.n.Load()
+		return c.n.Load()
 	}
 	return 0
 }
@@ -154,21 +154,21 @@ func (*oomCgroups) Children(string) ([]string, error)     { return nil, nil }
 // of the agent.
 func TestOOMKillReportedOnce(t *testing.T) {
 	groups := &oomCgroups{}
-	g := newHarness(t, func(o *Options) { o.Cgroups = groups })
+	h := newHarness(t, func(o *Options) { o.Cgroups = groups })
 	pod := testPod("web", "a", "b")
-	g.admit(pod)
-	g.waitForStates(pod, "a=up b=up")
+	h.admit(pod)
+	h.waitForStates(pod, "a=running b=running")
 	groups.n.Store(1)
-	g.service.Exit("web", "a", 137, "")
-	g.waitForStates(pod, "a=up#1 b=up")
-	g.restart()
-	g.waitForStates(pod, "a=up#1 b=up")
-	g.service.Exit("web", "b", 137, "")
-	g.waitForStates(pod, "a=up#1 b=up#1")
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	h.service.Exit("web", "a", 137, "")
+	h.waitForStates(pod, "a=running#1 b=running")
+	h.restart()
+	h.waitForStates(pod, "a=running#1 b=running")
+	h.service.Exit("web", "b", 137, "")
+	h.waitForStates(pod, "a=running#1 b=running#1")
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	var reports []string
-	for _, r := range g.reports {
+	for _, r := range h.reports {
 		if e, ok := r.Event.(podlifecycle.Exited); ok {
 			reports = append(reports, e.Container+" "+e.Reason)
 		}
@@ -180,16 +180,16 @@ func TestOOMKillReportedOnce(t *testing.T) {
 
 func TestOOMKillWhileAgentDown(t *testing.T) {
 	groups := &oomCgroups{}
-	g := newHarness(t, func(o *Options) { o.Cgroups = groups })
+	h := newHarness(t, func(o *Options) { o.Cgroups = groups })
 	pod := testPod("web", "a", "b")
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
-	g.admit(pod)
-	g.waitForStates(pod, "a=up b=up")
-	g.stop()
+	h.admit(pod)
+	h.waitForStates(pod, "a=running b=running")
+	h.stop()
 	groups.n.Store(1)
-	g.service.Exit("web", "a", 137, "")
-	g.restart()
-	g.waitForStates(pod, "a=ended(137 OOMKilled) b=up")
+	h.service.Exit("web", "a", 137, "")
+	h.restart()
+	h.waitForStates(pod, "a=terminated(137 OOMKilled) b=running")
 }
 
 func TestKilledContainerID(t *testing.T) {
@@ -202,34 +202,34 @@ func TestKilledContainerID(t *testing.T) {
 		"": "",
 	} {
 		if got := killedContainerID(line); got != want {
-			t.Errorf("killedContainerID(%q) is %q", line, got)
+			t.Errorf("killedContainerID(%q) = %q, want %q", line, got, want)
 		}
 	}
 }
 
-func TestDeadContainers(t *testing.T) {
-	g := newHarness(t)
+func TestTerminatedContainers(t *testing.T) {
+	h := newHarness(t)
 	pod := testPod("web", "a")
-	g.admit(pod)
-	g.waitForStates(pod, "a=up")
-	p, _ := g.runner.Pod("default", "web")
+	h.admit(pod)
+	h.waitForStates(pod, "a=running")
+	p, _ := h.runner.Pod("default", "web")
 	first, _ := p.Container("a")
-	if err := g.service.Log(first.ID, "stdout", "x"); err != nil {
+	if err := h.service.Log(first.ID, "stdout", "x"); err != nil {
 		t.Fatal(err)
 	}
-	g.service.Exit("web", "a", 1, "")
-	g.waitForStates(pod, "a=up#1")
-	dead, err := g.runner.Dead(t.Context())
-	if err != nil || len(dead) != 1 || dead[0].ID != first.ID || dead[0].PodDeleted || dead[0].Container != "a" {
-		t.Fatalf("dead containers are %+v, %v", dead, err)
+	h.service.Exit("web", "a", 1, "")
+	h.waitForStates(pod, "a=running#1")
+	terminated, err := h.runner.Terminated(t.Context())
+	if err != nil || len(terminated) != 1 || terminated[0].ID != first.ID || terminated[0].PodDeleted || terminated[0].Container != "a" {
+		t.Fatalf("terminated containers %+v, %v, want the first run of a", terminated, err)
 	}
-	if err := g.runner.RemoveDead(t.Context(), dead[0]); err != nil {
+	if err := h.runner.RemoveTerminated(t.Context(), terminated[0]); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(first.LogPath); !os.IsNotExist(err) {
-		t.Errorf("the log of the removed pod remains: %v", err)
+		t.Errorf("log of the removed container: %v, want it not to exist", err)
 	}
-	if dead, err = g.runner.Dead(t.Context()); err != nil || len(dead) != 0 {
-		t.Errorf("dead containers are %+v, %v", dead, err)
+	if terminated, err = h.runner.Terminated(t.Context()); err != nil || len(terminated) != 0 {
+		t.Errorf("terminated containers %+v, %v, want none", terminated, err)
 	}
 }

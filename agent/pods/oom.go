@@ -10,8 +10,8 @@ import (
 )
 
 // oomKillLog records the containers in which the kernel's OOM killer has killed a process. The line
-// of each kill in /dev/kmsg names the process's cgroup. On cgroup v1 the cgroup no longer exists when the exit of
-// the container is handled. The log is read on demand, so it costs nothing otherwise.
+// of each kill in /dev/kmsg names the process's cgroup. On cgroup v1 the cgroup no longer exists
+// when the exit of the container is handled. The log is read only on demand.
 type oomKillLog struct {
 	mu         sync.Mutex
 	fd         int
@@ -20,8 +20,8 @@ type oomKillLog struct {
 }
 
 // start opens /dev/kmsg at its end. Without it only cgroup counters are used.
-func (k *oomKillLog) start(log klog.Logger) {
-	k.containers = map[string]bool{}
+func (l *oomKillLog) start(log klog.Logger) {
+	l.containers = map[string]bool{}
 	fd, err := unix.Open("/dev/kmsg", unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err == nil {
 		_, err = unix.Seek(fd, 0, unix.SEEK_END)
@@ -30,15 +30,15 @@ func (k *oomKillLog) start(log klog.Logger) {
 		log.Info("Cannot read the kernel log, detecting OOM kills only through cgroups", "err", err.Error())
 		return
 	}
-	k.fd, k.readable = fd, true
+	l.fd, l.readable = fd, true
 }
 
-func (k *oomKillLog) stop() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.readable {
-		unix.Close(k.fd)
-		k.readable = false
+func (l *oomKillLog) stop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.readable {
+		unix.Close(l.fd)
+		l.readable = false
 	}
 }
 
@@ -47,30 +47,30 @@ const maxRecordedKills = 4096
 
 // consume reports whether the OOM killer has killed a process of the container, and deletes the
 // record.
-func (k *oomKillLog) consume(id string) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.drain()
-	killed := k.containers[id]
-	delete(k.containers, id)
+func (l *oomKillLog) consume(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.drain()
+	killed := l.containers[id]
+	delete(l.containers, id)
 	return killed
 }
 
 // add records a kill that was detected by other means.
-func (k *oomKillLog) add(id string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.containers[id] = true
+func (l *oomKillLog) add(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.containers[id] = true
 }
 
 // drain reads the lines that were logged since the last call.
-func (k *oomKillLog) drain() {
-	if !k.readable {
+func (l *oomKillLog) drain() {
+	if !l.readable {
 		return
 	}
 	line := make([]byte, 8192)
 	for {
-		n, err := unix.Read(k.fd, line)
+		n, err := unix.Read(l.fd, line)
 		switch {
 		case err == unix.EPIPE || err == unix.EINTR: // EPIPE: lines were overwritten before they were read
 			continue
@@ -78,10 +78,10 @@ func (k *oomKillLog) drain() {
 			return
 		}
 		if id := killedContainerID(string(line[:n])); id != "" {
-			if len(k.containers) >= maxRecordedKills {
-				clear(k.containers)
+			if len(l.containers) >= maxRecordedKills {
+				clear(l.containers)
 			}
-			k.containers[id] = true
+			l.containers[id] = true
 		}
 	}
 }
@@ -89,11 +89,11 @@ func (k *oomKillLog) drain() {
 // killedContainerID returns the ID of the container for which a kernel log line reports an OOM kill,
 // or "".
 func killedContainerID(line string) string {
-	_, rest, ok := strings.Cut(line, "task_memcg=")
+	_, after, ok := strings.Cut(line, "task_memcg=")
 	if !ok {
 		return ""
 	}
-	group, _, _ := strings.Cut(rest, ",")
+	group, _, _ := strings.Cut(after, ",")
 	for part := range strings.SplitSeq(group, "/") {
 		part = strings.TrimSuffix(strings.TrimPrefix(part, "cri-containerd-"), ".scope")
 		if len(part) == containerIDLength && strings.Trim(part, "0123456789abcdef") == "" {

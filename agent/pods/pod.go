@@ -91,7 +91,7 @@ func (p *pod) latest() *corev1.Pod {
 func (p *pod) enqueue(c *run) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if old := p.runs[c.name]; old != nil && old.state != stateExited {
+	if existing := p.runs[c.name]; existing != nil && existing.state != stateExited {
 		return // the pod lifecycle machine never starts a running container
 	}
 	c.pod, c.startDone = p, make(chan struct{})
@@ -209,7 +209,7 @@ func (p *pod) completeStart(c *run, err error) {
 		c.retryAt = time.Now().Add(wait)
 	}
 	if done {
-		p.queue = slices.DeleteFunc(p.queue, func(o *run) bool { return o == c })
+		p.queue = slices.DeleteFunc(p.queue, func(other *run) bool { return other == c })
 	}
 }
 

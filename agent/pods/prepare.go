@@ -12,8 +12,9 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// prepare creates the volumes, cgroup and directories of the pod. Only the worker calls it. An ephemeral
-// container may use volumes that no other container does: they are set up before it starts.
+// prepare creates the volumes, cgroup and directories of the pod. Only the worker calls it. An
+// ephemeral container may use volumes that no other container does: prepare sets them up before the
+// container starts.
 func (p *pod) prepare(ctx context.Context, container string) error {
 	r, pod := p.runner, p.latest()
 	p.mu.Lock()
@@ -39,7 +40,7 @@ func (p *pod) prepare(ctx context.Context, container string) error {
 		r.updateQoSCgroups()
 		group, limits := Cgroup(r.opts.CgroupRoot, pod), r.podLimits(pod)
 		if used, err := r.opts.Cgroups.WorkingSet(group); err == nil && limits.Memory > 0 && used >= limits.Memory {
-			limits.Memory = 0 // the pod of an earlier agent, which could not lower the limit: Resize tries again
+			limits.Memory = 0 // the pod of an earlier agent, which could not lower the limit: Resize retries
 		}
 		if err := r.opts.Cgroups.Create(group, limits); err != nil {
 			r.recordEvent(pod, "", corev1.EventTypeWarning, "FailedCreatePodContainer", "unable to ensure pod container exists: "+err.Error())

@@ -97,17 +97,17 @@ func (p *pod) stopProbes() {
 }
 
 // HandleProbeResult processes a probe result. Set it as the Prober's Report function.
-func (r *Runner) HandleProbeResult(v probe.Result) {
-	p := r.lookup(v.Pod)
+func (r *Runner) HandleProbeResult(result probe.Result) {
+	p := r.lookup(result.Pod)
 	if p == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if c := p.runs[v.Container]; c == nil || c.state == stateExited || c.attempt != uint32(v.Attempt) {
+	if c := p.runs[result.Container]; c == nil || c.state == stateExited || c.attempt != uint32(result.Attempt) {
 		return // an earlier run
 	}
-	p.report(podlifecycle.ProbeResult{Container: v.Container, Probe: v.Probe, Attempt: v.Attempt, OK: v.OK}, nil)
+	p.report(podlifecycle.ProbeResult{Container: result.Container, Probe: result.Probe, Attempt: result.Attempt, OK: result.OK}, nil)
 }
 
 // Exec runs a command in a container for the Prober. It returns the exit code and the output.

@@ -17,10 +17,10 @@ import (
 
 // prober records its calls.
 type prober struct {
-	mu       sync.Mutex
-	reports  []string
-	onChange func()
-	last     probe.Target
+	mu         sync.Mutex
+	reports    []string
+	onChange   func()
+	lastTarget probe.Target
 }
 
 func (p *prober) record(format string, args ...any) {
@@ -32,13 +32,13 @@ func (p *prober) record(format string, args ...any) {
 
 func (p *prober) Start(t probe.Target) {
 	p.mu.Lock()
-	p.last = t
+	p.lastTarget = t
 	p.mu.Unlock()
 	p.record("%v %s#%d %v", t.Probe, t.Container.Name, t.Attempt, t.ID != "" && t.Address != "" && !t.Started.IsZero())
 }
 
 func (p *prober) Stop(_ types.UID, container string, kind podlifecycle.Probes) {
-	p.record("no %v %s", kind, container)
+	p.record("stop %v %s", kind, container)
 }
 
 func (p *prober) has(report string) bool {
@@ -49,66 +49,66 @@ func (p *prober) has(report string) bool {
 
 func newProbeHarness(t *testing.T) (*harness, *prober) {
 	p := &prober{}
-	g := newHarness(t, func(o *Options) { o.Prober = p })
+	h := newHarness(t, func(o *Options) { o.Prober = p })
 	p.onChange = func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.changed.Broadcast()
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.changed.Broadcast()
 	}
-	return g, p
+	return h, p
 }
 
 func TestProbesFollowContainer(t *testing.T) {
-	g, p := newProbeHarness(t)
+	h, p := newProbeHarness(t)
 	pod := testPod("web", "a")
 	exec := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"ok", "$(X)"}}}}
 	pod.Spec.Containers[0].ReadinessProbe, pod.Spec.Containers[0].Env = exec, []corev1.EnvVar{{Name: "X", Value: "1"}}
-	g.admit(pod)
-	g.waitUntil("it is probed", func() bool { return p.has("Readiness a#0 true") })
+	h.admit(pod)
+	h.waitUntil("the container is probed", func() bool { return p.has("Readiness a#0 true") })
 	p.mu.Lock()
-	command := p.last.Container.ReadinessProbe.Exec.Command
+	command := p.lastTarget.Container.ReadinessProbe.Exec.Command
 	p.mu.Unlock()
 	if !slices.Equal(command, []string{"ok", "1"}) {
-		t.Errorf("the probe's command is %q", command)
+		t.Errorf("command of the probe: %q, want ok 1", command)
 	}
 	ready := func() bool {
-		_, cs := g.lifecycles[pod.UID].machine.Statuses()
+		_, cs := h.lifecycles[pod.UID].machine.Statuses()
 		return cs[0].Ready
 	}
-	g.runner.HandleProbeResult(probe.Result{Pod: pod.UID, Container: "a", Probe: podlifecycle.Readiness, Attempt: 7, OK: true}) // of another run
-	g.runner.HandleProbeResult(probe.Result{Pod: pod.UID, Container: "a", Probe: podlifecycle.Readiness, OK: true})
-	g.waitUntil("it is ready", ready)
-	g.service.Exit("web", "a", 1, "")
-	g.waitUntil("its next run is probed", func() bool { return p.has("Readiness a#1 true") })
-	g.delete(pod, time.Second)
-	g.waitUntil("it is not probed any more", func() bool { return g.lifecycles[pod.UID].released && p.has("no Readiness a") })
+	h.runner.HandleProbeResult(probe.Result{Pod: pod.UID, Container: "a", Probe: podlifecycle.Readiness, Attempt: 7, OK: true}) // of another run
+	h.runner.HandleProbeResult(probe.Result{Pod: pod.UID, Container: "a", Probe: podlifecycle.Readiness, OK: true})
+	h.waitUntil("the container is ready", ready)
+	h.service.Exit("web", "a", 1, "")
+	h.waitUntil("the next run of the container is probed", func() bool { return p.has("Readiness a#1 true") })
+	h.delete(pod, time.Second)
+	h.waitUntil("the pod is released and its probe stopped", func() bool { return h.lifecycles[pod.UID].released && p.has("stop Readiness a") })
 }
 
-// TestProbesResumeAfterRestart blocks the runtime: the probe is requested before the container is
-// adopted.
+// TestProbesResumeAfterRestart checks that a probe that is requested before the container is adopted
+// starts after the adoption.
 func TestProbesResumeAfterRestart(t *testing.T) {
-	g, p := newProbeHarness(t)
+	h, p := newProbeHarness(t)
 	pod := testPod("web", "a")
 	pod.Spec.Containers[0].ReadinessProbe = &corev1.Probe{}
-	ran := make(chan string, 8)
-	g.service.OnExec(func(c *cri.ContainerStatus, command []string) (*cri.ExecSyncResponse, error) {
-		ran <- c.Metadata.Name
+	hookRuns := make(chan string, 8)
+	h.service.OnExec(func(c *cri.ContainerStatus, command []string) (*cri.ExecSyncResponse, error) {
+		hookRuns <- c.Metadata.Name
 		return &cri.ExecSyncResponse{}, nil
 	})
 	pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: execHook("bye")}
-	g.admit(pod)
-	g.waitUntil("it is probed", func() bool { return p.has("Readiness a#0 true") })
-	g.stop()
+	h.admit(pod)
+	h.waitUntil("the container is probed", func() bool { return p.has("Readiness a#0 true") })
+	h.stop()
 	p.mu.Lock()
 	p.reports = nil
 	p.mu.Unlock()
 	release := func() {}
-	g.onRecovered = func() { release = g.service.Block("ContainerStatus") }
-	g.restart()
-	g.delete(pod, time.Minute)
+	h.onRecovered = func() { release = h.service.Block("ContainerStatus") }
+	h.restart()
+	h.delete(pod, time.Minute)
 	release()
-	g.waitUntil("its hook has run and it has been released", func() bool { return g.lifecycles[pod.UID].released && len(ran) == 1 })
+	h.waitUntil("the preStop hook has run and the pod is released", func() bool { return h.lifecycles[pod.UID].released && len(hookRuns) == 1 })
 	if !p.has("Readiness a#0 true") || p.has("Readiness a#0 false") {
-		t.Errorf("prober calls %q", p.reports)
+		t.Errorf("prober calls %q, want a readiness probe with an address", p.reports)
 	}
 }

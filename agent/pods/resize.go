@@ -156,8 +156,8 @@ func (p *pod) setPodLimits(target *corev1.Pod, l cgroup.Limits) error {
 	return r.opts.Cgroups.SetLimits(group, l)
 }
 
-// checkMemory returns an error if a smaller memory limit is below what is in use: the kernel would
-// reject it, or kill processes.
+// checkMemory returns an error if a smaller memory limit is below the current usage: the kernel
+// would reject the limit, or kill processes.
 func (p *pod) checkMemory(name corev1.ResourceName, from, to cgroup.Limits, group, subject string) error {
 	o := &p.runner.opts
 	if name != corev1.ResourceMemory || limit(name, to) >= limit(name, from) || o.Cgroups == nil || !o.Cgroups.Exists(group) {
@@ -184,17 +184,17 @@ type containerResize struct {
 // the sum never exceeds the pod's.
 func (p *pod) resizeContainers(ctx context.Context, target *corev1.Pod, name corev1.ResourceName) error {
 	var changes []containerResize
-	before := p.actualPod(target)
+	actual := p.actualPod(target)
 	p.mu.Lock()
 	for i, list := range [][]corev1.Container{target.Spec.InitContainers, target.Spec.Containers} {
-		old := [][]corev1.Container{before.Spec.InitContainers, before.Spec.Containers}[i]
+		actualContainers := [][]corev1.Container{actual.Spec.InitContainers, actual.Spec.Containers}[i]
 		for j := range list {
 			c, run := &list[j], p.runs[list[j].Name]
-			if run == nil || run.state != stateRunning || run.stopping || runtime.ResizeRestarts(c, old[j].Resources) ||
-				!runtime.ResourceChanged(old[j].Resources, c.Resources, name) {
+			if run == nil || run.state != stateRunning || run.stopping || runtime.ResizeRestarts(c, actualContainers[j].Resources) ||
+				!runtime.ResourceChanged(actualContainers[j].Resources, c.Resources, name) {
 				continue
 			}
-			changes = append(changes, containerResize{c, run.id, p.runner.containerLimits(before, &old[j]), p.runner.containerLimits(target, c)})
+			changes = append(changes, containerResize{c, run.id, p.runner.containerLimits(actual, &actualContainers[j]), p.runner.containerLimits(target, c)})
 		}
 	}
 	p.mu.Unlock()
@@ -233,11 +233,11 @@ func (p *pod) resizeContainer(ctx context.Context, target *corev1.Pod, name core
 			update.CpuPeriod = cpuPeriod
 		}
 	}
-	begin := time.Now()
+	start := time.Now()
 	if err := r.opts.Service.UpdateContainerResources(r.ctx, c.id, update); err != nil {
 		return fmt.Errorf("updating %s of container %q: %w", name, c.spec.Name, err)
 	}
-	r.opts.Log.V(1).Info("Container resized", "pod", podKey(target), "container", c.spec.Name, "resource", name, "duration", time.Since(begin))
+	r.opts.Log.V(1).Info("Container resized", "pod", podKey(target), "container", c.spec.Name, "resource", name, "duration", time.Since(start))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.resize.actual.Containers[c.spec.Name] = runtime.WithResource(p.resize.actual.Containers[c.spec.Name], c.spec.Resources, name)

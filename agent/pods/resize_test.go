@@ -24,23 +24,23 @@ type limitCgroups struct {
 	log  func(string)
 }
 
-func (k *limitCgroups) SetLimits(group string, l cgroup.Limits) error {
+func (c *limitCgroups) SetLimits(group string, l cgroup.Limits) error {
 	if strings.HasPrefix(path.Base(group), "pod") {
-		k.log(fmt.Sprintf("pod memory=%d shares=%d quota=%d", l.Memory, l.CPUShares, l.CPUQuota))
+		c.log(fmt.Sprintf("pod memory=%d shares=%d quota=%d", l.Memory, l.CPUShares, l.CPUQuota))
 	}
 	return nil
 }
 
-func (k *limitCgroups) WorkingSet(string) (int64, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.used, nil
+func (c *limitCgroups) WorkingSet(string) (int64, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.used, nil
 }
 
-func (k *limitCgroups) setUsed(n int64) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.used = n
+func (c *limitCgroups) setUsed(n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.used = n
 }
 
 // withLimits returns a copy of the pod whose containers have these limits and requests of CPU and
@@ -55,29 +55,29 @@ func withLimits(pod *corev1.Pod, limits ...string) *corev1.Pod {
 	return pod
 }
 
-// resizeHarness runs a pod with containers a and b.
-func resizeHarness(t *testing.T, change func(*corev1.Pod)) (*harness, *limitCgroups, *corev1.Pod) {
+// newResizeHarness returns a harness that runs a pod with containers a and b.
+func newResizeHarness(t *testing.T, change func(*corev1.Pod)) (*harness, *limitCgroups, *corev1.Pod) {
 	groups := &limitCgroups{}
-	g := newHarness(t, func(o *Options) { o.Cgroups = groups })
-	groups.log = g.service.Record
+	h := newHarness(t, func(o *Options) { o.Cgroups = groups })
+	groups.log = h.service.Record
 	pod := withLimits(testPod("web", "a", "b"), "1 100", "1 100")
 	if change != nil {
 		change(pod)
 	}
-	g.admit(pod)
-	g.waitForStates(pod, "a=up b=up")
-	return g, groups, pod
+	h.admit(pod)
+	h.waitForStates(pod, "a=running b=running")
+	return h, groups, pod
 }
 
 // resize resizes the pod and returns the changes of limits in order.
-func (g *harness) resize(from, to *corev1.Pod) []string {
-	g.t.Helper()
-	before := len(g.service.Calls())
-	g.runner.Resize(to, runtime.SpecResources(from))
-	g.waitUntil("it is resized", func() bool {
-		return slices.ContainsFunc(g.reports, func(r runtime.Report) bool { return r.Resize != nil && r.Resize.Target == to && r.Resize.Error == "" })
+func (h *harness) resize(from, to *corev1.Pod) []string {
+	h.t.Helper()
+	before := len(h.service.Calls())
+	h.runner.Resize(to, runtime.SpecResources(from))
+	h.waitUntil("the pod is resized", func() bool {
+		return slices.ContainsFunc(h.reports, func(r runtime.Report) bool { return r.Resize != nil && r.Resize.Target == to && r.Resize.Error == "" })
 	})
-	return g.service.Calls()[before:]
+	return h.service.Calls()[before:]
 }
 
 func TestResizeOrder(t *testing.T) {
@@ -94,8 +94,8 @@ func TestResizeOrder(t *testing.T) {
 			"pod memory=0 shares=3072 quota=300000", "UpdateContainerResources a memory=0 shares=2048 quota=200000"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g, _, pod := resizeHarness(t, nil)
-			if got := g.resize(pod, withLimits(pod, tc.to...)); !slices.Equal(got, tc.want) {
+			h, _, pod := newResizeHarness(t, nil)
+			if got := h.resize(pod, withLimits(pod, tc.to...)); !slices.Equal(got, tc.want) {
 				t.Errorf("calls %q, want %q", got, tc.want)
 			}
 		})
@@ -103,30 +103,31 @@ func TestResizeOrder(t *testing.T) {
 }
 
 func TestResizeSkipsContainersThatRestart(t *testing.T) {
-	g, _, pod := resizeHarness(t, func(p *corev1.Pod) {
+	h, _, pod := newResizeHarness(t, func(p *corev1.Pod) {
 		p.Spec.Containers[0].ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: corev1.ResourceMemory, RestartPolicy: corev1.RestartContainer}}
 	})
-	got := g.resize(pod, withLimits(pod, "2 200", "1 200"))
+	got := h.resize(pod, withLimits(pod, "2 200", "1 200"))
 	for _, call := range got {
 		if strings.HasPrefix(call, "UpdateContainerResources a") {
-			t.Errorf("calls %q", got)
+			t.Errorf("calls %q, want none for a", got)
 		}
 	}
 }
 
-// TestResizeBelowMemoryUsage checks that a limit below the usage is refused until memory is freed.
+// TestResizeBelowMemoryUsage checks that a resize to a limit below the usage fails until memory is
+// freed.
 func TestResizeBelowMemoryUsage(t *testing.T) {
-	g, groups, pod := resizeHarness(t, nil)
+	h, groups, pod := newResizeHarness(t, nil)
 	groups.setUsed(180)
 	to := withLimits(pod, "1 50", "1 100")
-	g.runner.Resize(to, runtime.SpecResources(pod))
+	h.runner.Resize(to, runtime.SpecResources(pod))
 	const want = "attempting to set pod memory limit (150) below current usage (180)"
-	g.waitUntil("it is refused", func() bool {
-		return slices.ContainsFunc(g.reports, func(r runtime.Report) bool { return r.Resize != nil && r.Resize.Error == want })
+	h.waitUntil("the resize fails", func() bool {
+		return slices.ContainsFunc(h.reports, func(r runtime.Report) bool { return r.Resize != nil && r.Resize.Error == want })
 	})
 	groups.setUsed(10)
-	g.waitUntil("it is resized", func() bool {
-		return slices.ContainsFunc(g.reports, func(r runtime.Report) bool {
+	h.waitUntil("the pod is resized", func() bool {
+		return slices.ContainsFunc(h.reports, func(r runtime.Report) bool {
 			if r.Resize == nil || r.Resize.Error != "" {
 				return false
 			}
@@ -139,29 +140,29 @@ func TestResizeBelowMemoryUsage(t *testing.T) {
 // TestRestartDuringResize checks that the result of a resize has the resources of a container that has
 // restarted in the meantime.
 func TestRestartDuringResize(t *testing.T) {
-	g, groups, pod := resizeHarness(t, func(p *corev1.Pod) {
+	h, groups, pod := newResizeHarness(t, func(p *corev1.Pod) {
 		p.Spec.Containers[1].ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: corev1.ResourceCPU, RestartPolicy: corev1.RestartContainer}}
 	})
 	groups.setUsed(180)
 	to := withLimits(pod, "1 50", "2 100")
-	g.runner.Update(to)
-	g.runner.Resize(to, runtime.SpecResources(pod))
-	g.waitUntil("it is refused", func() bool {
-		return slices.ContainsFunc(g.reports, func(r runtime.Report) bool { return r.Resize != nil && r.Resize.Error != "" })
+	h.runner.Update(to)
+	h.runner.Resize(to, runtime.SpecResources(pod))
+	h.waitUntil("the resize fails", func() bool {
+		return slices.ContainsFunc(h.reports, func(r runtime.Report) bool { return r.Resize != nil && r.Resize.Error != "" })
 	})
-	g.mu.Lock()
-	l := g.lifecycles[pod.UID]
+	h.mu.Lock()
+	l := h.lifecycles[pod.UID]
 	l.pod = to
-	g.step(l, podlifecycle.RestartContainer{Container: "b", Resize: true})
-	g.mu.Unlock()
-	g.waitForStates(to, "a=up b=up#1")
+	h.step(l, podlifecycle.RestartContainer{Container: "b", Resize: true})
+	h.mu.Unlock()
+	h.waitForStates(to, "a=running b=running#1")
 	groups.setUsed(10)
-	g.waitUntil("it is resized", func() bool {
-		return slices.ContainsFunc(g.reports, func(r runtime.Report) bool { return r.Resize != nil && r.Resize.Error == "" })
+	h.waitUntil("the pod is resized", func() bool {
+		return slices.ContainsFunc(h.reports, func(r runtime.Report) bool { return r.Resize != nil && r.Resize.Error == "" })
 	})
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, r := range g.reports {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, r := range h.reports {
 		if r.Resize != nil && r.Resize.Error == "" && !r.Resize.Applied.Equal(runtime.SpecResources(to)) {
 			t.Errorf("applied resources %v, want those of the specification", r.Resize.Applied)
 		}
@@ -170,15 +171,15 @@ func TestRestartDuringResize(t *testing.T) {
 
 // TestStartedReportsResources checks that a container reports the resources that it was created with.
 func TestStartedReportsResources(t *testing.T) {
-	g, _, pod := resizeHarness(t, nil)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, r := range g.reports {
+	h, _, pod := newResizeHarness(t, nil)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, r := range h.reports {
 		if r.Resources != nil && runtime.ResourceChanged(*r.Resources, pod.Spec.Containers[0].Resources, corev1.ResourceMemory) {
-			t.Errorf("resources %v", r.Resources)
+			t.Errorf("resources %v, want %v", r.Resources, pod.Spec.Containers[0].Resources)
 		}
 	}
-	if !slices.ContainsFunc(g.reports, func(r runtime.Report) bool { return r.Resources != nil }) {
+	if !slices.ContainsFunc(h.reports, func(r runtime.Report) bool { return r.Resources != nil }) {
 		t.Error("no report has resources")
 	}
 }

@@ -164,13 +164,13 @@ func podRequestPerContainer(pod *corev1.Pod) int64 {
 
 // minMemoryRequest returns the smallest memory request of the pod's containers.
 func minMemoryRequest(pod *corev1.Pod) int64 {
-	least := int64(-1)
+	smallest := int64(-1)
 	for i := range pod.Spec.Containers {
-		if m := pod.Spec.Containers[i].Resources.Requests.Memory().Value(); least < 0 || m < least {
-			least = m
+		if m := pod.Spec.Containers[i].Resources.Requests.Memory().Value(); smallest < 0 || m < smallest {
+			smallest = m
 		}
 	}
-	return max(least, 0)
+	return max(smallest, 0)
 }
 
 // attainableOOMScore returns the lowest score, at least score, that the agent may set. Without
@@ -182,8 +182,8 @@ func attainableOOMScore(score int64) int64 {
 	if err != nil {
 		return score
 	}
-	_, rest, _ := strings.Cut(string(status), "CapEff:")
-	hex, _, _ := strings.Cut(strings.TrimSpace(rest), "\n")
+	_, after, _ := strings.Cut(string(status), "CapEff:")
+	hex, _, _ := strings.Cut(strings.TrimSpace(after), "\n")
 	caps, err := strconv.ParseUint(strings.TrimSpace(hex), 16, 64)
 	if err != nil || caps&(1<<resourceBit) != 0 {
 		return score

@@ -32,16 +32,16 @@ type existingPod struct {
 }
 
 // forget drops the initial state of a removed pod.
-func (p *initialState) forget(uid types.UID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.pods, uid)
+func (s *initialState) forget(uid types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.pods, uid)
 }
 
 // newestContainer returns the newest container with that name, or nil.
-func (f *existingPod) newestContainer(name string) *cri.Container {
-	if f != nil {
-		for _, c := range f.containers {
+func (e *existingPod) newestContainer(name string) *cri.Container {
+	if e != nil {
+		for _, c := range e.containers {
 			if c.GetMetadata().GetName() == name {
 				return c
 			}
@@ -51,10 +51,10 @@ func (f *existingPod) newestContainer(name string) *cri.Container {
 }
 
 // containerAttempt returns the container with that name and attempt, or nil.
-func (f *existingPod) containerAttempt(name string, n uint32) *cri.Container {
-	if f != nil {
-		for _, c := range f.containers {
-			if c.GetMetadata().GetName() == name && c.GetMetadata().GetAttempt() == n {
+func (e *existingPod) containerAttempt(name string, attempt uint32) *cri.Container {
+	if e != nil {
+		for _, c := range e.containers {
+			if c.GetMetadata().GetName() == name && c.GetMetadata().GetAttempt() == attempt {
 				return c
 			}
 		}
@@ -125,13 +125,13 @@ func (r *Runner) listExisting(ctx context.Context, labels map[string]string) (ma
 	slices.SortFunc(containers, func(a, b *cri.Container) int {
 		return cmp.Or(cmp.Compare(b.GetMetadata().GetAttempt(), a.GetMetadata().GetAttempt()), cmp.Compare(b.CreatedAt, a.CreatedAt))
 	})
-	for _, b := range sandboxes {
-		f := getOrCreate(b.GetLabels())
-		f.sandboxes = append(f.sandboxes, b)
+	for _, s := range sandboxes {
+		e := getOrCreate(s.GetLabels())
+		e.sandboxes = append(e.sandboxes, s)
 	}
 	for _, c := range containers {
-		f := getOrCreate(c.GetLabels())
-		f.containers = append(f.containers, c)
+		e := getOrCreate(c.GetLabels())
+		e.containers = append(e.containers, c)
 	}
 	return byPod, nil
 }
@@ -151,18 +151,18 @@ func (r *Runner) ExistingContainers(object *corev1.Pod) (out []podlifecycle.Stat
 	}
 	ctx, cancel := context.WithTimeout(r.ctx, limit)
 	defer cancel()
-	f, err := r.existing(ctx, object.UID)
+	e, err := r.existing(ctx, object.UID)
 	r.statusTimedOut.Store(err != nil)
 	if err != nil {
 		r.opts.Log.Error(err, "Failed to read containers from the runtime, using the pod's status", "pod", podKey(object))
 		return nil
 	}
-	if f == nil || r.lookup(object.UID) != nil {
+	if e == nil || r.lookup(object.UID) != nil {
 		return nil
 	}
 	p := r.getOrCreate(object)
 	seen := map[string]bool{}
-	for _, c := range f.containers {
+	for _, c := range e.containers {
 		name := c.GetMetadata().GetName()
 		if seen[name] || c.GetState() == cri.ContainerState_CONTAINER_CREATED {
 			continue
@@ -198,36 +198,36 @@ func (p *pod) existingStatus(status *cri.ContainerStatus) podlifecycle.Status {
 	return s
 }
 
-// adoptContainer adopts the container that the runtime already has for this attempt. done reports that there is
-// nothing to start.
+// adoptContainer adopts the container that the runtime already has for this attempt. done reports
+// whether there is nothing to start.
 func (p *pod) adoptContainer(ctx context.Context, c *run) (done bool, err error) {
 	r := p.runner
 	uid := p.latest().UID
-	f, err := r.existing(ctx, uid)
+	e, err := r.existing(ctx, uid)
 	if err == nil && c.outcomeUnknown {
 		var all map[types.UID]*existingPod
 		all, err = r.listExisting(ctx, map[string]string{podUIDLabel: string(uid)})
-		f = all[uid]
+		e = all[uid]
 	}
 	if err != nil {
 		return false, err
 	}
-	if err := p.adoptSandbox(ctx, f); err != nil {
+	if err := p.adoptSandbox(ctx, e); err != nil {
 		return false, err
 	}
-	old := f.containerAttempt(c.name, c.attempt)
-	if c.resumed && old == nil {
-		old = f.newestContainer(c.name)
+	existing := e.containerAttempt(c.name, c.attempt)
+	if c.resumed && existing == nil {
+		existing = e.newestContainer(c.name)
 	}
 	var status *cri.ContainerStatus
-	if old != nil && old.GetState() != cri.ContainerState_CONTAINER_CREATED {
-		if status, err = r.opts.Service.ContainerStatus(ctx, old.GetId()); err != nil {
+	if existing != nil && existing.GetState() != cri.ContainerState_CONTAINER_CREATED {
+		if status, err = r.opts.Service.ContainerStatus(ctx, existing.GetId()); err != nil {
 			return false, err
 		}
 	}
-	if old == nil || old.GetState() == cri.ContainerState_CONTAINER_CREATED || startWasCanceled(status) {
-		if old != nil {
-			if err = r.opts.Service.RemoveContainer(r.ctx, old.GetId()); isNotFound(err) {
+	if existing == nil || existing.GetState() == cri.ContainerState_CONTAINER_CREATED || startWasCanceled(status) {
+		if existing != nil {
+			if err = r.opts.Service.RemoveContainer(r.ctx, existing.GetId()); isNotFound(err) {
 				err = nil // removed by an earlier attempt
 			}
 		}
@@ -241,13 +241,13 @@ func (p *pod) adoptContainer(ctx context.Context, c *run) (done bool, err error)
 		return p.confirmNotRunning(c), nil
 	}
 	p.mu.Lock()
-	c.id, c.info, c.started, c.startedAt, c.attempt = old.GetId(), r.containerInfo(c.name, status), true, timeFromNanos(status.GetStartedAt()), status.GetMetadata().GetAttempt()
+	c.id, c.info, c.started, c.startedAt, c.attempt = existing.GetId(), r.containerInfo(c.name, status), true, timeFromNanos(status.GetStartedAt()), status.GetMetadata().GetAttempt()
 	if status.GetState() == cri.ContainerState_CONTAINER_EXITED || status.GetState() == cri.ContainerState_CONTAINER_UNKNOWN {
 		p.finish(c, p.exitEvent(c, status))
 		p.mu.Unlock()
 		return true, nil
 	}
-	if old.GetPodSandboxId() != p.sandbox.id {
+	if existing.GetPodSandboxId() != p.sandbox.id {
 		c.stopping, c.killing = true, true // its sandbox is lost: restart it in a new one
 	}
 	p.mu.Unlock()
@@ -266,8 +266,8 @@ func startWasCanceled(status *cri.ContainerStatus) bool {
 		strings.HasPrefix(status.GetMessage(), "failed to create containerd task") && strings.Contains(status.GetMessage(), "context canceled")
 }
 
-// confirmNotRunning records that a run of unknown outcome is not running. done reports that it is
-// not to be started because it was stopped in the meantime.
+// confirmNotRunning records that a run of unknown outcome is not running. done reports
+// whether the run must not start because it was stopped in the meantime.
 func (p *pod) confirmNotRunning(c *run) (done bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -287,12 +287,12 @@ func (p *pod) finishLost(c *run) {
 }
 
 // orphanPod returns a minimal object for a pod that only the runtime has.
-func orphanPod(uid types.UID, f *existingPod) *corev1.Pod {
+func orphanPod(uid types.UID, e *existingPod) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: uid}}
-	for _, b := range f.sandboxes {
-		p.Name, p.Namespace = b.GetMetadata().GetName(), b.GetMetadata().GetNamespace()
+	for _, s := range e.sandboxes {
+		p.Name, p.Namespace = s.GetMetadata().GetName(), s.GetMetadata().GetNamespace()
 	}
-	for _, c := range f.containers {
+	for _, c := range e.containers {
 		p.Name, p.Namespace = c.GetLabels()[podNameLabel], c.GetLabels()[podNamespaceLabel]
 	}
 	return p

@@ -16,75 +16,75 @@ import (
 )
 
 func TestPodLifecycle(t *testing.T) {
-	g := newHarness(t)
+	h := newHarness(t)
 	pod := testPod("web", "a", "b")
-	g.admit(pod)
-	g.waitForStates(pod, "a=up b=up")
-	info, ok := g.runner.Pod("default", "web")
+	h.admit(pod)
+	h.waitForStates(pod, "a=running b=running")
+	info, ok := h.runner.Pod("default", "web")
 	a, found := info.Container("a")
 	if !ok || !found || !a.Running || a.ID == "" {
-		t.Fatalf("the Runner shows %+v", info)
+		t.Fatalf("pod %+v, want a running container a with an ID", info)
 	}
-	if err := g.service.Log(a.ID, "stdout", "hello"); err != nil {
+	if err := h.service.Log(a.ID, "stdout", "hello"); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(a.LogPath); err != nil || !strings.Contains(string(text), "hello") {
-		t.Errorf("the log has %q, %v", text, err)
+		t.Errorf("log %q, %v, want hello", text, err)
 	}
-	g.service.Exit("web", "a", 3, "")
-	g.waitForStates(pod, "a=up#1 b=up") // the first restart is immediate
-	if n := g.count("CreateContainer a"); n != 2 {
+	h.service.Exit("web", "a", 3, "")
+	h.waitForStates(pod, "a=running#1 b=running") // the first restart is immediate
+	if n := h.count("CreateContainer a"); n != 2 {
 		t.Errorf("a was created %d times, want 2", n)
 	}
-	if n := g.count("RunPodSandbox web"); n != 1 {
+	if n := h.count("RunPodSandbox web"); n != 1 {
 		t.Errorf("%d sandboxes were created, want 1", n)
 	}
-	info, _ = g.runner.Pod("default", "web")
+	info, _ = h.runner.Pod("default", "web")
 	if second, _ := info.Container("a"); second.Attempt != 1 || second.LogPath == a.LogPath {
-		t.Errorf("the second run is %+v", second)
+		t.Errorf("second run %+v, want attempt 1 with its own log", second)
 	}
-	g.delete(pod, time.Minute)
-	g.waitUntil("it is released", func() bool { return g.lifecycles[pod.UID].released })
-	g.runner.Forget(pod.UID)
-	g.waitUntilRemoved(pod)
+	h.delete(pod, time.Minute)
+	h.waitUntil("the pod is released", func() bool { return h.lifecycles[pod.UID].released })
+	h.runner.Forget(pod.UID)
+	h.waitUntilRemoved(pod)
 }
 
 // waitUntilRemoved waits until a pod and all of its resources are removed.
-func (g *harness) waitUntilRemoved(pod *corev1.Pod) {
-	g.t.Helper()
+func (h *harness) waitUntilRemoved(pod *corev1.Pod) {
+	h.t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
-	for g.runner.lookup(pod.UID) != nil {
+	for h.runner.lookup(pod.UID) != nil {
 		if time.Now().After(deadline) {
-			g.t.Fatalf("%s still exists; calls: %q", pod.Name, g.service.Calls())
+			h.t.Fatalf("%s still exists; calls: %q", pod.Name, h.service.Calls())
 		}
 		time.Sleep(time.Millisecond)
 	}
-	if list, _ := g.service.ListContainers(g.t.Context(), nil); len(list) > 0 {
-		g.t.Errorf("containers remain: %v", list)
+	if list, _ := h.service.ListContainers(h.t.Context(), nil); len(list) > 0 {
+		h.t.Errorf("containers after the removal: %v, want none", list)
 	}
-	if list, _ := g.service.ListPodSandbox(g.t.Context(), nil); len(list) > 0 {
-		g.t.Errorf("sandboxes remain: %v", list)
+	if list, _ := h.service.ListPodSandbox(h.t.Context(), nil); len(list) > 0 {
+		h.t.Errorf("sandboxes after the removal: %v, want none", list)
 	}
-	for _, path := range []string{g.runner.podDir(pod.UID), LogDir(g.runner.opts.Logs, pod)} {
+	for _, path := range []string{h.runner.podDir(pod.UID), LogDir(h.runner.opts.Logs, pod)} {
 		if _, err := os.Stat(path); !os.IsNotExist(err) {
-			g.t.Errorf("%s remains: %v", path, err)
+			h.t.Errorf("%s: %v, want it not to exist", path, err)
 		}
 	}
 }
 
 func TestContainersStartInOrder(t *testing.T) {
-	g := newHarness(t)
+	h := newHarness(t)
 	pod := testPod("web", "c", "b", "a")
-	g.admit(pod)
-	g.waitForStates(pod, "c=up b=up a=up")
+	h.admit(pod)
+	h.waitForStates(pod, "c=running b=running a=running")
 	var started []string
-	for _, c := range g.service.Calls() {
+	for _, c := range h.service.Calls() {
 		if name, ok := strings.CutPrefix(c, "StartContainer "); ok {
 			started = append(started, name)
 		}
 	}
 	if !slices.Equal(started, []string{"c", "b", "a"}) {
-		t.Errorf("started %v", started)
+		t.Errorf("started %v, want c, b, a", started)
 	}
 }
 
@@ -92,39 +92,39 @@ func TestFailuresAreReportedAndRetried(t *testing.T) {
 	failure := status.Error(codes.Unknown, "failed")
 	for name, tc := range map[string]struct {
 		method, reason string
-		more           []error
 	}{
 		"sandbox":   {method: "RunPodSandbox", reason: "ContainerCreating"},
 		"image":     {method: "ImageStatus", reason: "ErrImagePull"},
 		"container": {method: "CreateContainer", reason: "CreateContainerError"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := newHarness(t)
-			g.service.Fail(tc.method, failure)
+			h := newHarness(t)
+			h.service.Fail(tc.method, failure)
 			pod := testPod("web", "a")
-			g.admit(pod)
-			g.waitForStates(pod, "a=up")
-			g.mu.Lock()
-			defer g.mu.Unlock()
-			if !slices.ContainsFunc(g.reports, func(r runtime.Report) bool {
+			h.admit(pod)
+			h.waitForStates(pod, "a=running")
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			if !slices.ContainsFunc(h.reports, func(r runtime.Report) bool {
 				w, ok := r.Event.(podlifecycle.Waiting)
 				return ok && w.Reason == tc.reason && strings.Contains(w.Message, "failed")
 			}) {
-				t.Errorf("%s was not notified: %s", tc.reason, formatReports(g.reports))
+				t.Errorf("reports %s, want one with reason %s", formatReports(h.reports), tc.reason)
 			}
 		})
 	}
 }
 
-// As in the kubelet, the reason of a pod with init containers is PodInitializing until its sandbox is ready.
+// TestFailuresBeforeInitContainers checks that the reason of a pod with init containers is
+// PodInitializing until its sandbox is ready, as in the kubelet.
 func TestFailuresBeforeInitContainers(t *testing.T) {
-	g := newHarness(t)
-	g.service.Fail("RunPodSandbox", status.Error(codes.Unknown, "failed"))
+	h := newHarness(t)
+	h.service.Fail("RunPodSandbox", status.Error(codes.Unknown, "failed"))
 	pod := testPod("web", "a")
 	pod.Spec.InitContainers = []corev1.Container{{Name: "i", Image: "image"}}
-	g.admit(pod)
-	g.waitUntil("the failure is reported", func() bool {
-		return slices.ContainsFunc(g.reports, func(r runtime.Report) bool {
+	h.admit(pod)
+	h.waitUntil("the failure is reported", func() bool {
+		return slices.ContainsFunc(h.reports, func(r runtime.Report) bool {
 			w, ok := r.Event.(podlifecycle.Waiting)
 			if ok && w.Reason != "PodInitializing" {
 				t.Errorf("reason %s, want PodInitializing", w.Reason)
@@ -135,113 +135,113 @@ func TestFailuresBeforeInitContainers(t *testing.T) {
 }
 
 func TestWaitingContainerDoesNotBlockOthers(t *testing.T) {
-	g := newHarness(t)
-	g.service.Fail("CreateContainer", status.Error(codes.Unknown, "failed"))
+	h := newHarness(t)
+	h.service.Fail("CreateContainer", status.Error(codes.Unknown, "failed"))
 	pod := testPod("web", "a", "b")
-	g.admit(pod)
-	g.waitForStates(pod, "a=up b=up")
+	h.admit(pod)
+	h.waitForStates(pod, "a=running b=running")
 	var order []string
-	for _, c := range g.service.Calls() {
+	for _, c := range h.service.Calls() {
 		if name, ok := strings.CutPrefix(c, "StartContainer "); ok {
 			order = append(order, name)
 		}
 	}
 	if !slices.Equal(order, []string{"b", "a"}) {
-		t.Errorf("started %v: b should not have waited for a", order)
+		t.Errorf("started %v, want b before a", order)
 	}
 }
 
 func TestCommandNotFound(t *testing.T) {
-	g := newHarness(t)
-	g.service.Fail("StartContainer", status.Error(codes.Unknown, `exec: "nosuch": executable file not found in $PATH`))
+	h := newHarness(t)
+	h.service.Fail("StartContainer", status.Error(codes.Unknown, `exec: "nosuch": executable file not found in $PATH`))
 	pod := testPod("web", "a")
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
-	g.admit(pod)
-	g.waitForStates(pod, "a=ended(128 StartError)")
-	g.waitUntil("it has finished", func() bool { return g.lifecycles[pod.UID].machine.Phase() == podlifecycle.Failed })
+	h.admit(pod)
+	h.waitForStates(pod, "a=terminated(128 StartError)")
+	h.waitUntil("the pod has failed", func() bool { return h.lifecycles[pod.UID].machine.Phase() == podlifecycle.Failed })
 }
 
 func TestDeleteWhileStarting(t *testing.T) {
 	for _, method := range []string{"RunPodSandbox", "ImageStatus", "CreateContainer", "StartContainer"} {
 		t.Run(method, func(t *testing.T) {
-			g := newHarness(t)
-			release := g.service.Block(method)
+			h := newHarness(t)
+			release := h.service.Block(method)
 			pod := testPod("web", "a")
-			g.admit(pod)
-			g.delete(pod, time.Minute)
+			h.admit(pod)
+			h.delete(pod, time.Minute)
 			release()
-			g.waitUntil("it is released", func() bool { return g.lifecycles[pod.UID].released })
-			g.runner.Forget(pod.UID)
-			g.waitUntilRemoved(pod)
+			h.waitUntil("the pod is released", func() bool { return h.lifecycles[pod.UID].released })
+			h.runner.Forget(pod.UID)
+			h.waitUntilRemoved(pod)
 		})
 	}
 }
 
 func TestContainerIgnoringSIGTERMIsKilled(t *testing.T) {
-	g := newHarness(t)
-	g.service.IgnoreSIGTERM("a")
+	h := newHarness(t)
+	h.service.IgnoreSIGTERM("a")
 	pod := testPod("web", "a")
-	g.admit(pod)
-	g.waitForStates(pod, "a=up")
-	g.delete(pod, time.Second) // the minimum grace period is 2 s
-	g.waitForStates(pod, "a=ended(137 )")
+	h.admit(pod)
+	h.waitForStates(pod, "a=running")
+	h.delete(pod, time.Second) // the minimum grace period is 2 s
+	h.waitForStates(pod, "a=terminated(137 )")
 }
 
 func TestForceDeletedPodIsStoppedGracefully(t *testing.T) {
-	g := newHarness(t)
-	g.service.IgnoreSIGTERM("b")
+	h := newHarness(t)
+	h.service.IgnoreSIGTERM("b")
 	pod := testPod("web", "a", "b")
-	g.admit(pod)
-	g.waitForStates(pod, "a=up b=up")
-	g.mu.Lock()
-	delete(g.lifecycles, pod.UID)
-	g.mu.Unlock()
-	g.runner.Forget(pod.UID)
-	g.waitUntilRemoved(pod)
+	h.admit(pod)
+	h.waitForStates(pod, "a=running b=running")
+	h.mu.Lock()
+	delete(h.lifecycles, pod.UID)
+	h.mu.Unlock()
+	h.runner.Forget(pod.UID)
+	h.waitUntilRemoved(pod)
 	for _, name := range []string{"a", "b"} {
-		if g.count("StopContainer(2s) "+name) != 1 {
-			t.Errorf("%s was not called: %q", name, g.service.Calls())
+		if h.count("StopContainer(2s) "+name) != 1 {
+			t.Errorf("calls %q, want one StopContainer(2s) of %s", h.service.Calls(), name)
 		}
 	}
 }
 
 func TestLostSandboxIsRecreated(t *testing.T) {
-	g := newHarness(t)
+	h := newHarness(t)
 	pod := testPod("web", "a", "b")
-	g.admit(pod)
-	g.waitForStates(pod, "a=up b=up")
-	g.service.LoseSandbox("web")
-	g.waitForStates(pod, "a=up#1 b=up#1")
-	if n := g.count("RunPodSandbox web"); n != 2 {
+	h.admit(pod)
+	h.waitForStates(pod, "a=running b=running")
+	h.service.LoseSandbox("web")
+	h.waitForStates(pod, "a=running#1 b=running#1")
+	if n := h.count("RunPodSandbox web"); n != 2 {
 		t.Errorf("%d sandboxes were created, want 2", n)
 	}
 }
 
 func TestIdlePodHasNoWorker(t *testing.T) {
-	g := newHarness(t)
+	h := newHarness(t)
 	pod := testPod("web", "a", "b")
-	g.admit(pod)
-	g.waitForStates(pod, "a=up b=up")
-	p := g.runner.lookup(pod.UID)
+	h.admit(pod)
+	h.waitForStates(pod, "a=running b=running")
+	p := h.runner.lookup(pod.UID)
 	p.workers.Wait() // returns when the worker has returned
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.working || len(p.queue) > 0 {
-		t.Errorf("a worker is running, queue length %d", len(p.queue))
+		t.Errorf("a worker is running (%v) with queue length %d, want none", p.working, len(p.queue))
 	}
 }
 
 func TestUserNamespaceIsRejected(t *testing.T) {
-	g := newHarness(t)
+	h := newHarness(t)
 	pod := testPod("web", "a")
-	no := false
-	pod.Spec.HostUsers = &no
-	g.admit(pod)
-	g.waitForStates(pod, "a=starting(RefusedByRuntime)")
-	g.waitUntil("it is reported", func() bool {
-		return slices.Contains(g.events, "web/ FailedCreatePodSandBox: Failed to create pod sandbox: hostUsers false: user namespaces are not supported")
+	hostUsers := false
+	pod.Spec.HostUsers = &hostUsers
+	h.admit(pod)
+	h.waitForStates(pod, "a=starting(RefusedByRuntime)")
+	h.waitUntil("the failure is reported", func() bool {
+		return slices.Contains(h.events, "web/ FailedCreatePodSandBox: Failed to create pod sandbox: hostUsers false: user namespaces are not supported")
 	})
-	if n := g.count("RunPodSandbox web"); n != 0 {
+	if n := h.count("RunPodSandbox web"); n != 0 {
 		t.Errorf("created %d sandboxes, want none", n)
 	}
 }

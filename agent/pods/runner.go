@@ -122,7 +122,7 @@ func (r *Runner) Kill(uid types.UID, container string) { r.stopContainer(uid, co
 
 func (r *Runner) stopContainer(uid types.UID, container string, kill bool) {
 	if p := r.lookup(uid); p != nil {
-		p.stop(container, kill) // the agent reports the reason
+		p.stop(container, kill)
 	}
 }
 

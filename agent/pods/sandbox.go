@@ -32,11 +32,11 @@ type podSandbox struct {
 
 // adoptSandbox adopts the existing sandbox if the pod has none. It returns an error while the
 // runtime does not report the state of the sandbox, because its containers may be running.
-func (p *pod) adoptSandbox(ctx context.Context, f *existingPod) error {
-	if f == nil || len(f.sandboxes) == 0 || p.sandboxID() != "" {
+func (p *pod) adoptSandbox(ctx context.Context, existing *existingPod) error {
+	if existing == nil || len(existing.sandboxes) == 0 || p.sandboxID() != "" {
 		return nil
 	}
-	newest := f.sandboxes[0]
+	newest := existing.sandboxes[0]
 	status, err := p.runner.opts.Service.PodSandboxStatus(ctx, newest.GetId())
 	if err != nil && !isNotFound(err) {
 		return err
@@ -74,11 +74,11 @@ func sandboxIPs(status *cri.PodSandboxStatus) (out []string) {
 func (p *pod) ensureSandbox(ctx context.Context) (*podSandbox, error) {
 	r := p.runner
 	p.mu.Lock()
-	b, attempt := p.sandbox, p.sandbox.attempt
+	sandbox, attempt := p.sandbox, p.sandbox.attempt
 	config := p.sandboxConfig(attempt)
 	p.mu.Unlock()
-	if b.id != "" {
-		return &b, nil
+	if sandbox.id != "" {
+		return &sandbox, nil
 	}
 	pod := p.latest()
 	if err := p.removeUnusableSandboxes(ctx); err != nil {
@@ -107,25 +107,25 @@ func (p *pod) ensureSandbox(ctx context.Context) (*podSandbox, error) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.setSandbox(id, attempt, status)
-			b = p.sandbox
+			sandbox = p.sandbox
 			p.report(nil, nil)
-			return &b, nil
+			return &sandbox, nil
 		}
 	}
 	r.recordEvent(pod, "", corev1.EventTypeWarning, "FailedCreatePodSandBox", "Failed to create pod sandbox: "+errorMessage(err))
 	return nil, sandboxError(err)
 }
 
-// removeUnusableSandboxes removes unusable sandboxes of the pod with their dead containers: lost
-// ones, and those of calls that seemed to fail.
+// removeUnusableSandboxes removes the pod's unusable sandboxes with their exited containers: lost
+// sandboxes, and those of calls that seemed to fail.
 func (p *pod) removeUnusableSandboxes(ctx context.Context) error {
 	r := p.runner
-	old, err := r.opts.Service.ListPodSandbox(ctx, &cri.PodSandboxFilter{LabelSelector: map[string]string{nodeLabel: r.opts.NodeName, podUIDLabel: string(p.latest().UID)}})
+	sandboxes, err := r.opts.Service.ListPodSandbox(ctx, &cri.PodSandboxFilter{LabelSelector: map[string]string{nodeLabel: r.opts.NodeName, podUIDLabel: string(p.latest().UID)}})
 	if err != nil {
 		return err
 	}
-	for _, b := range old {
-		if err := r.removeSandbox(b.GetId()); err != nil {
+	for _, s := range sandboxes {
+		if err := r.removeSandbox(s.GetId()); err != nil {
 			return err
 		}
 	}
@@ -233,8 +233,8 @@ func portMappings(pod *corev1.Pod) (out []*cri.PortMapping) {
 			for _, port := range list[i].Ports {
 				protocol := map[corev1.Protocol]cri.Protocol{corev1.ProtocolUDP: cri.Protocol_UDP, corev1.ProtocolSCTP: cri.Protocol_SCTP}[port.Protocol]
 				m := &cri.PortMapping{Protocol: protocol, ContainerPort: port.ContainerPort, HostPort: port.HostPort, HostIp: port.HostIP}
-				if port.HostPort > 0 && !slices.ContainsFunc(out, func(o *cri.PortMapping) bool {
-					return o.HostPort == m.HostPort && o.Protocol == m.Protocol && o.HostIp == m.HostIp
+				if port.HostPort > 0 && !slices.ContainsFunc(out, func(other *cri.PortMapping) bool {
+					return other.HostPort == m.HostPort && other.Protocol == m.Protocol && other.HostIp == m.HostIp
 				}) {
 					out = append(out, m)
 				}

@@ -23,7 +23,7 @@ type services struct {
 }
 
 // start runs the informer until ctx ends.
-func (s *services) start(ctx context.Context, client kubernetes.Interface, work *sync.WaitGroup) {
+func (s *services) start(ctx context.Context, client kubernetes.Interface, workers *sync.WaitGroup) {
 	if client == nil {
 		return
 	}
@@ -31,7 +31,7 @@ func (s *services) start(ctx context.Context, client kubernetes.Interface, work 
 	informer := factory.Core().V1().Services()
 	s.lister, s.synced = informer.Lister(), informer.Informer().HasSynced
 	factory.Start(ctx.Done())
-	work.Go(func() { <-ctx.Done(); factory.Shutdown() })
+	workers.Go(func() { <-ctx.Done(); factory.Shutdown() })
 }
 
 // kubernetesService is the API server's service, whose variables pods of all namespaces get.

@@ -25,7 +25,7 @@ const (
 	maxRetryDelay     = 10 * time.Second
 )
 
-// WaitingError is why a container does not start yet: the reason and message of its waiting
+// WaitingError reports why a container does not start yet: the reason and message of its waiting
 // state.
 type WaitingError struct {
 	Reason, Message string
@@ -33,7 +33,7 @@ type WaitingError struct {
 	RetryAt time.Time
 }
 
-func (w *WaitingError) Error() string { return w.Message }
+func (e *WaitingError) Error() string { return e.Message }
 
 // attemptStart makes one attempt to start a run and processes the result.
 func (p *pod) attemptStart(c *run) {
@@ -82,11 +82,11 @@ func (p *pod) startContainer(ctx context.Context, c *run) error {
 	if err := p.prepare(ctx, c.name); err != nil {
 		return err
 	}
-	b, err := p.ensureSandbox(ctx)
+	sandbox, err := p.ensureSandbox(ctx)
 	if err != nil {
 		return err
 	}
-	ref, err := p.runner.opts.Images.Ensure(ctx, p.latest(), spec, b.config)
+	ref, err := p.runner.opts.Images.Ensure(ctx, p.latest(), spec, sandbox.config)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (p *pod) startContainer(ctx context.Context, c *run) error {
 	p.mu.Lock()
 	c.resources = &spec.Resources
 	p.mu.Unlock()
-	if err := p.createContainer(c, b, config); err != nil {
+	if err := p.createContainer(c, sandbox, config); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
@@ -114,9 +114,9 @@ func (p *pod) startContainer(ctx context.Context, c *run) error {
 }
 
 // createContainer creates the container.
-func (p *pod) createContainer(c *run, b *podSandbox, config *cri.ContainerConfig) error {
+func (p *pod) createContainer(c *run, sandbox *podSandbox, config *cri.ContainerConfig) error {
 	r := p.runner
-	id, err := r.opts.Service.CreateContainer(r.ctx, b.id, config, b.config)
+	id, err := r.opts.Service.CreateContainer(r.ctx, sandbox.id, config, sandbox.config)
 	if err != nil {
 		r.recordEvent(p.latest(), c.name, corev1.EventTypeWarning, "Failed", "Error: "+err.Error())
 		p.mu.Lock()

@@ -13,25 +13,23 @@ import (
 // when it is over and then calls Kill.
 const maxGraceSeconds = 24 * 3600
 
-// stop stops a run: immediately with kill, otherwise gracefully. It reports whether this is the
-// first request for a running container.
-func (p *pod) stop(name string, kill bool) (first bool) {
+// stop stops the run of a container: immediately with kill, otherwise gracefully.
+func (p *pod) stop(name string, kill bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c := p.runs[name]
 	if c == nil || c.state == stateExited || c.stopping && (!kill || c.killing) {
-		return false
+		return
 	}
-	first = !c.stopping && c.state == stateRunning
 	c.stopping, c.killing = true, kill
 	switch c.state {
 	case stateQueued:
-		p.queue = slices.DeleteFunc(p.queue, func(o *run) bool { return o == c })
+		p.queue = slices.DeleteFunc(p.queue, func(other *run) bool { return other == c })
 		if c.mayBeRunning() {
 			c.retryAt = time.Time{}
 			p.queue = append(p.queue, c)
 			p.wakeWorker()
-			return false
+			return
 		}
 		p.finishNotFound(c)
 		p.wakeWorker()
@@ -42,7 +40,6 @@ func (p *pod) stop(name string, kill bool) (first bool) {
 	case stateRunning:
 		p.stopAsync(c)
 	}
-	return first
 }
 
 // stopAsync stops a running container in the background. p.mu must be held.
@@ -122,7 +119,7 @@ func (r *Runner) inspect(id string) {
 			c.pod.mu.Lock()
 			defer c.pod.mu.Unlock()
 			if c.state == stateExited || !c.started {
-				return // already reported, or not yet known to run
+				return // already reported, or not recorded as started
 			}
 			c.info = r.containerInfo(c.name, status)
 			c.pod.finish(c, c.pod.exitEvent(c, status))

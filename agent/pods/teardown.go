@@ -20,8 +20,8 @@ import (
 // teardown is the progress of a pod's removal.
 type teardown struct {
 	requested bool // no container may start or run
-	remove    bool // remove logs, directories and dead containers too
-	purge     bool // remove what uses disk space; the pod stays known
+	remove    bool // remove logs, directories and exited containers too
+	purge     bool // remove what uses disk space; the Runner keeps the pod
 	running   bool // a goroutine performs it
 	released  bool // resources are released, and that is reported
 }
@@ -30,7 +30,7 @@ type teardown struct {
 const cgroupRemoveTimeout = 5 * time.Second
 
 // startTeardown releases the resources of a pod. If remove is set, it also deletes logs,
-// directories and dead containers.
+// directories and exited containers.
 func (p *pod) startTeardown(remove bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,15 +114,15 @@ func (p *pod) release() error {
 	if err != nil {
 		return err
 	}
-	f := all[uid]
-	if f == nil {
-		f = &existingPod{}
+	existing := all[uid]
+	if existing == nil {
+		existing = &existingPod{}
 	}
-	p.stopRemaining(f.containers)
-	for _, b := range f.sandboxes {
-		if b.GetState() == cri.PodSandboxState_SANDBOX_READY || b.GetId() == p.sandboxID() {
-			if err := r.opts.Service.StopPodSandbox(r.ctx, b.GetId()); err != nil && !isNotFound(err) {
-				return fmt.Errorf("sandbox %s: %w", b.GetId(), err)
+	p.stopRemaining(existing.containers)
+	for _, s := range existing.sandboxes {
+		if s.GetState() == cri.PodSandboxState_SANDBOX_READY || s.GetId() == p.sandboxID() {
+			if err := r.opts.Service.StopPodSandbox(r.ctx, s.GetId()); err != nil && !isNotFound(err) {
+				return fmt.Errorf("sandbox %s: %w", s.GetId(), err)
 			}
 		}
 	}
@@ -252,24 +252,24 @@ func (p *pod) remove() error {
 	return errors.Join(r.removeDir(pod.UID), os.RemoveAll(LogDir(r.opts.Logs, pod)))
 }
 
-// removeContainers removes the dead containers and sandboxes of the pod.
+// removeContainers removes the exited containers and sandboxes of the pod.
 func (p *pod) removeContainers() error {
 	r, uid := p.runner, p.latest().UID
 	all, err := r.listExisting(r.ctx, map[string]string{podUIDLabel: string(uid)})
 	if err != nil {
 		return err
 	}
-	f := all[uid]
-	if f == nil {
+	existing := all[uid]
+	if existing == nil {
 		return nil
 	}
-	for _, c := range f.containers {
+	for _, c := range existing.containers {
 		if err := r.opts.Service.RemoveContainer(r.ctx, c.GetId()); err != nil && !isNotFound(err) {
 			return err
 		}
 	}
-	for _, b := range f.sandboxes {
-		if err := r.removeSandbox(b.GetId()); err != nil {
+	for _, s := range existing.sandboxes {
+		if err := r.removeSandbox(s.GetId()); err != nil {
 			return err
 		}
 	}

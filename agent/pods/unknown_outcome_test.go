@@ -19,11 +19,11 @@ type disconnectingService struct {
 	code int32
 }
 
-func (h disconnectingService) StartContainer(ctx context.Context, id string) error {
-	if err := h.Service.StartContainer(ctx, id); err != nil {
+func (s disconnectingService) StartContainer(ctx context.Context, id string) error {
+	if err := s.Service.StartContainer(ctx, id); err != nil {
 		return err
 	}
-	h.Service.Exit("job", "a", h.code, "")
+	s.Service.Exit("job", "a", s.code, "")
 	return status.Error(codes.Unavailable, "error reading from server: connection reset by peer")
 }
 
@@ -31,14 +31,14 @@ func TestStartOutcomeUnknown(t *testing.T) {
 	for name, tc := range map[string]struct {
 		code int32
 		want string
-	}{"exit code 0": {0, "a=ended(0 )"}, "exit code 3": {3, "a=ended(3 )"}} {
+	}{"exit code 0": {0, "a=terminated(0 )"}, "exit code 3": {3, "a=terminated(3 )"}} {
 		t.Run(name, func(t *testing.T) {
-			g := newHarness(t, func(o *Options) { o.Service = disconnectingService{o.Service.(*fake.Service), tc.code} })
+			h := newHarness(t, func(o *Options) { o.Service = disconnectingService{o.Service.(*fake.Service), tc.code} })
 			pod := testPod("job", "a")
 			pod.Spec.RestartPolicy = corev1.RestartPolicyNever
-			g.admit(pod)
-			g.waitForStates(pod, tc.want)
-			if n := g.count("CreateContainer a"); n != 1 {
+			h.admit(pod)
+			h.waitForStates(pod, tc.want)
+			if n := h.count("CreateContainer a"); n != 1 {
 				t.Errorf("a was created %d times, want once", n)
 			}
 		})
@@ -66,19 +66,19 @@ func (s *unresponsiveService) StartContainer(ctx context.Context, id string) err
 // stopped, not reported as exited.
 func TestStopAfterStartOutcomeUnknown(t *testing.T) {
 	var service *unresponsiveService
-	g := newHarness(t, func(o *Options) {
+	h := newHarness(t, func(o *Options) {
 		service = &unresponsiveService{Service: o.Service.(*fake.Service)}
 		o.Service = service
 	})
 	pod := testPod("web", "a")
-	g.admit(pod)
-	g.waitForStates(pod, "a=starting(RunContainerError)")
-	g.delete(pod, time.Minute)
+	h.admit(pod)
+	h.waitForStates(pod, "a=starting(RunContainerError)")
+	h.delete(pod, time.Minute)
 	service.release()
-	g.waitUntil("it has exited", func() bool { return g.lifecycles[pod.UID].finished })
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if got := g.states(pod); got != "a=ended(143 )" || g.count("StopContainer(24h0m0s) a") != 1 {
-		t.Errorf("%s; want a stop request: %q", got, g.service.Calls())
+	h.waitUntil("the container has exited", func() bool { return h.lifecycles[pod.UID].finished })
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if got := h.states(pod); got != "a=terminated(143 )" || h.count("StopContainer(24h0m0s) a") != 1 {
+		t.Errorf("states %s, want a=terminated(143 ) after one stop request; calls: %q", got, h.service.Calls())
 	}
 }

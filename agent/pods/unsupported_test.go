@@ -20,7 +20,7 @@ func TestUnsupportedErrors(t *testing.T) {
 		errors.New("no space"): false,
 	} {
 		if isUnsupported(err) != want {
-			t.Errorf("%v: refused %t, want %t", err, !want, want)
+			t.Errorf("isUnsupported(%v) = %t, want %t", err, !want, want)
 		}
 	}
 }
@@ -30,11 +30,11 @@ func TestUnsupportedErrors(t *testing.T) {
 func TestUnsupportedPodReportsReason(t *testing.T) {
 	for _, method := range []string{"RunPodSandbox", "CreateContainer"} {
 		t.Run(method, func(t *testing.T) {
-			g := newHarness(t)
-			g.service.Fail(method, status.Error(codes.InvalidArgument, "the embedded runtime refuses this"))
-			g.admit(testPod("web", "a"))
-			g.waitUntil("it is reported", func() bool {
-				return slices.ContainsFunc(g.reports, func(r runtime.Report) bool {
+			h := newHarness(t)
+			h.service.Fail(method, status.Error(codes.InvalidArgument, "the embedded runtime refuses this"))
+			h.admit(testPod("web", "a"))
+			h.waitUntil("the failure is reported", func() bool {
+				return slices.ContainsFunc(h.reports, func(r runtime.Report) bool {
 					w, ok := r.Event.(podlifecycle.Waiting)
 					return ok && w.Reason == "RefusedByRuntime" && strings.Contains(w.Message, "refuses this")
 				})

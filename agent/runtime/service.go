@@ -36,7 +36,7 @@ type Sandboxes interface {
 
 // Containers manages the containers of sandboxes.
 type Containers interface {
-	CreateContainer(ctx context.Context, sandbox string, config *cri.ContainerConfig, of *cri.PodSandboxConfig) (id string, err error)
+	CreateContainer(ctx context.Context, sandbox string, config *cri.ContainerConfig, sandboxConfig *cri.PodSandboxConfig) (id string, err error)
 	StartContainer(ctx context.Context, id string) error
 	// StopContainer stops the container and kills it after grace; 0 kills it immediately.
 	StopContainer(ctx context.Context, id string, grace time.Duration) error

@@ -73,7 +73,7 @@ func testEvents(ctx context.Context, t *testing.T, r *container.Harness) {
 	// A subscription is not acknowledged: repeat until an event arrives.
 	var id string
 	for reported := false; !reported; {
-		_, id = r.Run(t, container.Pod{Name: "ends-" + time.Now().Format("150405.000000"), Args: []string{"-exit=3"}})
+		_, id = r.Run(t, container.Pod{Name: "exits-" + time.Now().Format("150405.000000"), Args: []string{"-exit=3"}})
 		r.WaitExited(t, id)
 		select {
 		case e := <-events:
@@ -90,7 +90,7 @@ func testEvents(ctx context.Context, t *testing.T, r *container.Harness) {
 	}
 	cancel()
 	if err := <-streamErr; err == nil {
-		t.Error("the stream ended without a reason")
+		t.Error("Events returned nil after its context was canceled, want an error")
 	}
 }
 
@@ -155,7 +155,7 @@ func testImages(ctx context.Context, t *testing.T, r *container.Harness, pause s
 	}
 	registry.RequireLogin("ann", "secret")
 	if _, err := r.Service.PullImage(ctx, &criapi.ImageSpec{Image: name}, nil, nil); err == nil {
-		t.Error("an image was pulled without a login")
+		t.Error("PullImage without a login succeeded, want an error")
 	}
 	id, err := r.Service.PullImage(ctx, &criapi.ImageSpec{Image: name}, &criapi.AuthConfig{Username: "ann", Password: "secret"}, nil)
 	if err != nil {
@@ -195,8 +195,8 @@ func testNotFound(ctx context.Context, t *testing.T, r *container.Harness) {
 	}
 }
 
-// restartRuntime kills the daemon and checks that its containers keep running and that reads only
-// wait.
+// restartRuntime kills the daemon and checks that its containers keep running and that reads are
+// delayed but succeed.
 func restartRuntime(t *testing.T, r *container.Containerd) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -207,12 +207,12 @@ func restartRuntime(t *testing.T, r *container.Containerd) {
 	}
 	s, err := r.Service.ContainerStatus(ctx, id)
 	if err != nil || s.State != criapi.ContainerState_CONTAINER_RUNNING {
-		t.Errorf("after the restart: %v, %v, want the container to run", s, err)
+		t.Errorf("status during the restart: %v, %v, want a running container", s, err)
 	}
 	for r.Pid() == before {
 		time.Sleep(time.Millisecond)
 	}
 	if s, err = r.Service.ContainerStatus(ctx, id); err != nil || s.State != criapi.ContainerState_CONTAINER_RUNNING {
-		t.Errorf("of the new daemon: %v, %v, want the container to run", s, err)
+		t.Errorf("status from the new daemon: %v, %v, want a running container", s, err)
 	}
 }

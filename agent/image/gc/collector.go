@@ -31,7 +31,7 @@ func New(o Options) (*Collector, error) {
 	return c, nil
 }
 
-// ImagePulled reports that an image was pulled. Run then records it at once, so that its age counts
+// ImagePulled reports that an image was pulled. Run then records it immediately, so that its age counts
 // from the pull. It does not block.
 func (c *Collector) ImagePulled() {
 	select {

@@ -23,17 +23,17 @@ func (c *Collector) collectContainers(ctx context.Context, finished bool) error 
 	if c.opts.Containers == nil {
 		return nil
 	}
-	dead, err := c.opts.Containers.Dead(ctx)
+	terminated, err := c.opts.Containers.Terminated(ctx)
 	if err != nil {
 		return fmt.Errorf("listing terminated containers: %w", err)
 	}
 	var errs []error
-	for _, d := range c.containersToRemove(dead, finished) {
+	for _, t := range c.containersToRemove(terminated, finished) {
 		if ctx.Err() != nil {
 			break
 		}
-		if err := c.opts.Containers.RemoveDead(ctx, d); err != nil {
-			errs = append(errs, fmt.Errorf("container %s of pod %s: %w", d.Container, d.Pod, err))
+		if err := c.opts.Containers.RemoveTerminated(ctx, t); err != nil {
+			errs = append(errs, fmt.Errorf("container %s of pod %s: %w", t.Container, t.Pod, err))
 			continue
 		}
 		c.opts.Metrics.containers.Inc()
@@ -41,26 +41,26 @@ func (c *Collector) collectContainers(ctx context.Context, finished bool) error 
 	return errors.Join(errs...)
 }
 
-// containersToRemove returns the terminated containers to remove; dead is sorted oldest first.
-func (c *Collector) containersToRemove(dead []pods.DeadContainer, finished bool) (out []pods.DeadContainer) {
+// containersToRemove returns the terminated containers to remove; terminated is sorted oldest first.
+func (c *Collector) containersToRemove(terminated []pods.TerminatedContainer, finished bool) (out []pods.TerminatedContainer) {
 	now, policy := c.opts.Now(), c.opts.Policy
-	units := map[evictUnit][]pods.DeadContainer{}
+	units := map[evictUnit][]pods.TerminatedContainer{}
 	var order []evictUnit
-	for _, d := range dead {
-		if now.Sub(d.Created) < policy.MinContainerAge {
+	for _, t := range terminated {
+		if now.Sub(t.Created) < policy.MinContainerAge {
 			continue
 		}
-		if d.PodDeleted || finished && c.opts.IsPodFinished(d.Pod) {
-			out = append(out, d)
+		if t.PodDeleted || finished && c.opts.IsPodFinished(t.Pod) {
+			out = append(out, t)
 			continue
 		}
-		u := evictUnit{d.Pod, d.Container}
+		u := evictUnit{t.Pod, t.Container}
 		if units[u] == nil {
 			order = append(order, u)
 		}
-		units[u] = append(units[u], d)
+		units[u] = append(units[u], t)
 	}
-	limit := func(perUnit int) {
+	applyLimit := func(perUnit int) {
 		for _, u := range order {
 			n := max(0, len(units[u])-perUnit)
 			out = append(out, units[u][:n]...)
@@ -74,26 +74,26 @@ func (c *Collector) containersToRemove(dead []pods.DeadContainer, finished bool)
 		return n
 	}
 	if policy.MaxPerPodContainer >= 0 {
-		limit(policy.MaxPerPodContainer)
+		applyLimit(policy.MaxPerPodContainer)
 	}
 	if policy.MaxContainers >= 0 && remaining() > policy.MaxContainers {
-		limit(max(1, policy.MaxContainers/len(order)))
-		out = append(out, oldestContainers(dead, units, remaining()-policy.MaxContainers)...)
+		applyLimit(max(1, policy.MaxContainers/len(order)))
+		out = append(out, oldestContainers(terminated, units, remaining()-policy.MaxContainers)...)
 	}
 	return out
 }
 
-// oldestContainers returns the n oldest containers in units; dead is sorted oldest first.
-func oldestContainers(dead []pods.DeadContainer, units map[evictUnit][]pods.DeadContainer, n int) (out []pods.DeadContainer) {
+// oldestContainers returns the n oldest containers in units; terminated is sorted oldest first.
+func oldestContainers(terminated []pods.TerminatedContainer, units map[evictUnit][]pods.TerminatedContainer, n int) (out []pods.TerminatedContainer) {
 	remaining := map[string]bool{}
 	for _, list := range units {
-		for _, d := range list {
-			remaining[d.ID] = true
+		for _, t := range list {
+			remaining[t.ID] = true
 		}
 	}
-	for _, d := range dead {
-		if len(out) < n && remaining[d.ID] {
-			out = append(out, d)
+	for _, t := range terminated {
+		if len(out) < n && remaining[t.ID] {
+			out = append(out, t)
 		}
 	}
 	return out

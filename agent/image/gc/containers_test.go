@@ -17,23 +17,23 @@ import (
 
 // fakeContainers is a list of terminated containers.
 type fakeContainers struct {
-	dead []pods.DeadContainer
-	fail string // ID whose removal fails
+	terminated []pods.TerminatedContainer
+	fail       string // ID whose removal fails
 }
 
-func (g *fakeContainers) Dead(context.Context) ([]pods.DeadContainer, error) {
-	return slices.Clone(g.dead), nil
+func (f *fakeContainers) Terminated(context.Context) ([]pods.TerminatedContainer, error) {
+	return slices.Clone(f.terminated), nil
 }
-func (g *fakeContainers) RemoveDead(_ context.Context, d pods.DeadContainer) error {
-	if d.ID == g.fail {
+func (f *fakeContainers) RemoveTerminated(_ context.Context, d pods.TerminatedContainer) error {
+	if d.ID == f.fail {
 		return errors.New("busy")
 	}
-	g.dead = slices.DeleteFunc(g.dead, func(o pods.DeadContainer) bool { return o.ID == d.ID })
+	f.terminated = slices.DeleteFunc(f.terminated, func(other pods.TerminatedContainer) bool { return other.ID == d.ID })
 	return nil
 }
 
-func (g *fakeContainers) ids() (out []string) {
-	for _, d := range g.dead {
+func (f *fakeContainers) ids() (out []string) {
+	for _, d := range f.terminated {
 		out = append(out, d.ID)
 	}
 	return out
@@ -42,41 +42,41 @@ func (g *fakeContainers) ids() (out []string) {
 // newFakeContainers returns containers given as {pod, container}, created one minute apart; the
 // last one is new.
 func newFakeContainers(now time.Time, names ...[2]string) *fakeContainers {
-	g := &fakeContainers{}
+	f := &fakeContainers{}
 	attempts := map[[2]string]uint32{}
 	for i, n := range names {
-		g.dead = append(g.dead, pods.DeadContainer{ID: fmt.Sprintf("%s/%s/%d", n[0], n[1], attempts[n]), Pod: types.UID(n[0]), Container: n[1],
-			Attempt: attempts[n], Created: now.Add(-time.Duration(len(names)-1-i) * time.Minute), PodDeleted: n[0] == "gone"})
+		f.terminated = append(f.terminated, pods.TerminatedContainer{ID: fmt.Sprintf("%s/%s/%d", n[0], n[1], attempts[n]), Pod: types.UID(n[0]), Container: n[1],
+			Attempt: attempts[n], Created: now.Add(-time.Duration(len(names)-1-i) * time.Minute), PodDeleted: n[0] == "deleted"})
 		attempts[n]++
 	}
-	return g
+	return f
 }
 
-func TestDeadContainers(t *testing.T) {
+func TestCollectContainers(t *testing.T) {
 	now := time.Unix(1e9, 0)
-	a, b, deleted, finished := [2]string{"p", "a"}, [2]string{"p", "b"}, [2]string{"gone", "a"}, [2]string{"done", "a"}
+	a, b, deleted, finished := [2]string{"p", "a"}, [2]string{"p", "b"}, [2]string{"deleted", "a"}, [2]string{"done", "a"}
 	names := [][2]string{a, a, b, deleted, a, b, finished, a}
 	for name, tc := range map[string]struct {
 		change  func(*Policy)
 		reclaim bool
 		want    []string
 	}{
-		"one of each":              {want: []string{"p/b/1", "done/a/0", "p/a/3"}},
-		"under pressure":           {reclaim: true, want: []string{"p/b/1", "p/a/3"}},
-		"two of each":              {change: func(p *Policy) { p.MaxPerPodContainer = 2 }, want: []string{"p/b/0", "p/a/2", "p/b/1", "done/a/0", "p/a/3"}},
-		"none":                     {change: func(p *Policy) { p.MaxPerPodContainer = 0 }},
-		"any number":               {change: func(p *Policy) { p.MaxPerPodContainer = -1 }, want: []string{"p/a/0", "p/a/1", "p/b/0", "p/a/2", "p/b/1", "done/a/0", "p/a/3"}},
-		"old ones only":            {change: func(p *Policy) { p.MinContainerAge = 5 * time.Minute }, want: []string{"p/b/0", "gone/a/0", "p/a/2", "p/b/1", "done/a/0", "p/a/3", "p/a/1"}},
-		"4 in all: 1 of each":      {change: func(p *Policy) { p.MaxPerPodContainer, p.MaxContainers = -1, 4 }, want: []string{"p/b/1", "done/a/0", "p/a/3"}},
-		"2 in all: the oldest too": {change: func(p *Policy) { p.MaxContainers = 2 }, want: []string{"done/a/0", "p/a/3"}},
-		"6 in all: even shares":    {change: func(p *Policy) { p.MaxPerPodContainer, p.MaxContainers = -1, 6 }, want: []string{"p/b/0", "p/a/2", "p/b/1", "done/a/0", "p/a/3"}},
+		"one of each":               {want: []string{"p/b/1", "done/a/0", "p/a/3"}},
+		"under pressure":            {reclaim: true, want: []string{"p/b/1", "p/a/3"}},
+		"two of each":               {change: func(p *Policy) { p.MaxPerPodContainer = 2 }, want: []string{"p/b/0", "p/a/2", "p/b/1", "done/a/0", "p/a/3"}},
+		"none":                      {change: func(p *Policy) { p.MaxPerPodContainer = 0 }},
+		"any number":                {change: func(p *Policy) { p.MaxPerPodContainer = -1 }, want: []string{"p/a/0", "p/a/1", "p/b/0", "p/a/2", "p/b/1", "done/a/0", "p/a/3"}},
+		"by age":                    {change: func(p *Policy) { p.MinContainerAge = 5 * time.Minute }, want: []string{"p/b/0", "deleted/a/0", "p/a/2", "p/b/1", "done/a/0", "p/a/3", "p/a/1"}},
+		"4 in all: 1 of each":       {change: func(p *Policy) { p.MaxPerPodContainer, p.MaxContainers = -1, 4 }, want: []string{"p/b/1", "done/a/0", "p/a/3"}},
+		"2 in all: also the oldest": {change: func(p *Policy) { p.MaxContainers = 2 }, want: []string{"done/a/0", "p/a/3"}},
+		"6 in all: even shares":     {change: func(p *Policy) { p.MaxPerPodContainer, p.MaxContainers = -1, 6 }, want: []string{"p/b/0", "p/a/2", "p/b/1", "done/a/0", "p/a/3"}},
 	} {
-		g := newFakeContainers(now, names...)
+		f := newFakeContainers(now, names...)
 		policy := DefaultPolicy()
 		if tc.change != nil {
 			tc.change(&policy)
 		}
-		c, err := New(Options{Service: fake.New(), ImageFs: stats.NewDisk("/"), Policy: policy, Containers: g, Now: func() time.Time { return now },
+		c, err := New(Options{Service: fake.New(), ImageFs: stats.NewDisk("/"), Policy: policy, Containers: f, Now: func() time.Time { return now },
 			IsPodFinished: func(uid types.UID) bool { return uid == "done" }})
 		if err != nil {
 			t.Fatal(err)
@@ -87,7 +87,7 @@ func TestDeadContainers(t *testing.T) {
 			err = c.CollectContainers(context.Background())
 		}
 		slices.Sort(tc.want)
-		got := g.ids()
+		got := f.ids()
 		slices.Sort(got)
 		if err != nil || !slices.Equal(got, tc.want) {
 			t.Errorf("%s: remaining %q, %v, want %q", name, got, err, tc.want)
@@ -95,17 +95,17 @@ func TestDeadContainers(t *testing.T) {
 	}
 }
 
-// A failed removal does not affect the others.
-func TestRestartingContainer(t *testing.T) {
+// TestFailedContainerRemoval checks that a failed removal does not affect other containers.
+func TestFailedContainerRemoval(t *testing.T) {
 	now := time.Unix(1e9, 0)
-	g := newFakeContainers(now, [2]string{"gone", "a"}, [2]string{"gone", "b"})
-	g.fail = "gone/a/0"
-	c, err := New(Options{Service: fake.New(), ImageFs: stats.NewDisk("/"), Policy: DefaultPolicy(), Containers: g, Now: func() time.Time { return now }})
+	f := newFakeContainers(now, [2]string{"deleted", "a"}, [2]string{"deleted", "b"})
+	f.fail = "deleted/a/0"
+	c, err := New(Options{Service: fake.New(), ImageFs: stats.NewDisk("/"), Policy: DefaultPolicy(), Containers: f, Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.CollectContainers(context.Background()); err == nil || len(g.dead) != 1 {
-		t.Errorf("remaining %q, %v, want an error and the busy one only", g.ids(), err)
+	if err := c.CollectContainers(context.Background()); err == nil || len(f.terminated) != 1 {
+		t.Errorf("remaining %q, %v, want an error and only the busy container", f.ids(), err)
 	}
 }
 

@@ -14,7 +14,7 @@
 // for its log. Those of removed pods are not kept.
 //
 // Under disk pressure, Reclaim removes the terminated containers of finished pods and all
-// unused images at once.
+// unused images immediately.
 //
 // Invariants:
 //

@@ -19,7 +19,7 @@ type imageRecord struct {
 	id            string
 	size          int64 // compressed, from the runtime
 	firstDetected time.Time
-	lastUsed      time.Time // zero: never seen in use
+	lastUsed      time.Time // zero: not in use at any detection
 	inUse         bool      // at the last detection
 	pinned        bool
 }
@@ -213,7 +213,7 @@ func freedBytes(before, after stats.DiskUsage) int64 {
 	return max(0, after.Available-before.Available)
 }
 
-// freeImage removes one image. If that fails it removes the ballast file and tries again.
+// freeImage removes one image. If that fails it removes the ballast file and retries.
 func (c *Collector) freeImage(ctx context.Context, r *imageRecord, reason string) error {
 	spec := &criapi.ImageSpec{Image: r.id}
 	err := c.opts.Service.RemoveImage(ctx, spec)

@@ -65,10 +65,10 @@ func (p Policy) Validate() error {
 
 // Containers manages the terminated containers of a node; *pods.Runner implements it.
 type Containers interface {
-	// Dead returns the terminated containers, oldest first.
-	Dead(ctx context.Context) ([]pods.DeadContainer, error)
-	// RemoveDead removes a container and its log.
-	RemoveDead(ctx context.Context, d pods.DeadContainer) error
+	// Terminated returns the terminated containers, oldest first.
+	Terminated(ctx context.Context) ([]pods.TerminatedContainer, error)
+	// RemoveTerminated removes a container and its log.
+	RemoveTerminated(ctx context.Context, c pods.TerminatedContainer) error
 }
 
 // Options configures a Collector. Fields are required unless marked optional.

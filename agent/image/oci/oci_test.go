@@ -15,11 +15,11 @@ import (
 func spec() oci.Spec {
 	return oci.Spec{Layers: [][]oci.File{
 		{{Path: "/bin/busybox", Mode: 0o755, Data: []byte("shell")}, {Path: "/bin/sh", Link: "busybox"}},
-		{{Path: "/bin/busybox", Mode: 0o700, Data: []byte("another shell")}, {Path: "/etc/deep/file", Mode: 0o600}, {Path: "/tmp", Dir: true, Mode: 0o1777}, {Path: "/tmp/own", Mode: 0o4755}},
+		{{Path: "/bin/busybox", Mode: 0o700, Data: []byte("another shell")}, {Path: "/etc/deep/file", Mode: 0o600}, {Path: "/tmp", Dir: true, Mode: 0o1777}, {Path: "/tmp/setuid", Mode: 0o4755}},
 	}, Entrypoint: []string{"/bin/sh"}, Env: []string{"A=b"}, User: "1000", WorkingDir: "/tmp"}
 }
 
-// The same spec gives the same digest.
+// TestImagesAreReproducible checks that builds of the same spec have the same digest.
 func TestImagesAreReproducible(t *testing.T) {
 	var digests [2]string
 	for i := range digests {
@@ -34,7 +34,7 @@ func TestImagesAreReproducible(t *testing.T) {
 		digests[i] = d.String()
 	}
 	if digests[0] != digests[1] {
-		t.Errorf("digests %v differ", digests)
+		t.Errorf("digests %v, want equal ones", digests)
 	}
 }
 
@@ -60,14 +60,14 @@ func TestImageContents(t *testing.T) {
 		}
 		files[h.Name] = h.FileInfo().Mode().String() + " " + h.Linkname + string(text)
 	}
-	for name, want := range map[string]string{"bin": "drwxr-xr-x ", "bin/busybox": "-rwx------ another shell", "bin/sh": "Lrwxrwxrwx busybox", "etc/deep/file": "-rw------- ", "tmp": "dtrwxrwxrwx ", "tmp/own": "urwxr-xr-x "} {
+	for name, want := range map[string]string{"bin": "drwxr-xr-x ", "bin/busybox": "-rwx------ another shell", "bin/sh": "Lrwxrwxrwx busybox", "etc/deep/file": "-rw------- ", "tmp": "dtrwxrwxrwx ", "tmp/setuid": "urwxr-xr-x "} {
 		if files[strings.TrimSuffix(name, "/")] != want && files[name+"/"] != want {
-			t.Errorf("%s is %q, want %q; all: %q", name, files[name], want, files)
+			t.Errorf("%s: %q, want %q; all files: %q", name, files[name], want, files)
 		}
 	}
 	config, err := image.ConfigFile()
 	if err != nil || config.Config.User != "1000" || config.Config.WorkingDir != "/tmp" || config.Config.Env[0] != "A=b" || config.OS != "linux" {
-		t.Errorf("configuration %+v, %v", config, err)
+		t.Errorf("configuration %+v, %v, want that of the spec for linux", config, err)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestRegistry(t *testing.T) {
 		t.Fatal(err)
 	}
 	if name, err := r.Add("team/app", "v1", image); err != nil || name != r.Host()+"/team/app:v1" {
-		t.Fatalf("%s, %v", name, err)
+		t.Fatalf("Add: %s, %v, want %s/team/app:v1", name, err, r.Host())
 	}
 	digest, err := image.Digest()
 	if err != nil {
@@ -121,15 +121,15 @@ func TestRegistry(t *testing.T) {
 	get("/v2/team/app/manifests/"+digest.String(), 200, false)
 	get("/v2/team/app/manifests/v2", 404, false)
 	get("/v2/team/app/blobs/sha256:00", 404, false)
-	get("/elsewhere", 404, false)
+	get("/other", 404, false)
 	if n := r.Manifests("team/app"); n != 2 {
 		t.Errorf("%d manifests sent, want 2", n)
 	}
-	r.SetGate(func(repository string) int { return map[string]int{"team/app": 503}[repository] })
+	r.OnManifest(func(repository string) int { return map[string]int{"team/app": 503}[repository] })
 	if body := get("/v2/team/app/manifests/v1", 503, false); !strings.Contains(body, "Service Unavailable") {
-		t.Errorf("error %s", body)
+		t.Errorf("response %s, want Service Unavailable", body)
 	}
-	r.SetGate(nil)
+	r.OnManifest(nil)
 	r.RequireLogin("ann", "pw")
 	get("/v2/", 401, false)
 	get("/v2/team/app/manifests/v1", 200, true)

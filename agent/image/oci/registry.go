@@ -25,7 +25,7 @@ type Registry struct {
 	blobs            map[string]func() (io.ReadCloser, error)
 	manifestRequests map[string]int // number of served manifests by repository
 	login            string         // required user:password, "" for none
-	gate             func(repository string) int
+	onManifest       func(repository string) int
 }
 
 // StartRegistry starts a registry on a free port of 127.0.0.1.
@@ -53,12 +53,12 @@ func (r *Registry) RequireLogin(user, password string) {
 	r.login = user + ":" + password
 }
 
-// SetGate sets a function called before each manifest is served. A result other than 0 is sent
+// OnManifest sets a function called before each manifest is served. A result other than 0 is sent
 // as the HTTP status instead. The function may block, to delay a pull.
-func (r *Registry) SetGate(gate func(repository string) int) {
+func (r *Registry) OnManifest(f func(repository string) int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.gate = gate
+	r.onManifest = f
 }
 
 // Manifests returns how many manifests of the repository were served.
@@ -131,10 +131,10 @@ func (r *Registry) serveManifest(w http.ResponseWriter, req *http.Request, repos
 		separator = "@"
 	}
 	r.mu.Lock()
-	image, gate := r.images[repository+separator+reference], r.gate
+	image, onManifest := r.images[repository+separator+reference], r.onManifest
 	r.mu.Unlock()
-	if gate != nil {
-		if code := gate(repository); code != 0 {
+	if onManifest != nil {
+		if code := onManifest(repository); code != 0 {
 			writeError(w, code, "DENIED", http.StatusText(code))
 			return
 		}

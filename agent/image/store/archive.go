@@ -112,16 +112,16 @@ func (a *archive) scan() error {
 
 // open opens a file of the archive.
 func (a *archive) open(name string) (*io.SectionReader, error) {
-	p, ok := a.files[path.Clean(name)]
+	entry, ok := a.files[path.Clean(name)]
 	for range 8 {
-		if p.link != "" {
-			p, ok = a.files[p.link]
+		if entry.link != "" {
+			entry, ok = a.files[entry.link]
 		}
 	}
-	if !ok || p.link != "" {
+	if !ok || entry.link != "" {
 		return nil, fmt.Errorf("%q is not in the archive", name)
 	}
-	return io.NewSectionReader(a.file, p.offset, p.size), nil
+	return io.NewSectionReader(a.file, entry.offset, entry.size), nil
 }
 
 // maxDocuments bounds the size of all documents of an archive, which are kept in memory.

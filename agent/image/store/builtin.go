@@ -29,7 +29,7 @@ const (
 	// PauseImage does nothing; it is the image of sandboxes.
 	PauseImage = "berth.dev/pause:1"
 	// TestProgramImage is agent/testprogram, built from the running binary. The binary must link
-	// that package, whose init function takes over when the program is called "workload".
+	// that package, whose init function runs the test program if the process is named "workload".
 	TestProgramImage = "berth.dev/workload:1"
 )
 
@@ -96,12 +96,12 @@ func (s *Store) buildImage(name, source string, config v1.Config, files func() (
 		return err
 	}
 	diffID := v1.Hash{Algorithm: "sha256", Hex: hex.EncodeToString(sum.Sum(nil))}
-	w, err := s.begin()
+	tx, err := s.begin()
 	if err != nil {
 		return err
 	}
-	defer w.end()
-	dir, root, err := w.newLayerDir()
+	defer tx.end()
+	dir, root, err := tx.newLayerDir()
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (s *Store) buildImage(name, source string, config v1.Config, files func() (
 	if err != nil {
 		return err
 	}
-	if err := w.commitLayer(dir, layer{DiffID: diffID, Size: size, Source: source}); err != nil {
+	if err := tx.commitLayer(dir, layer{DiffID: diffID, Size: size, Source: source}); err != nil {
 		return err
 	}
 	document, err := json.Marshal(v1.ConfigFile{Architecture: runtime.GOARCH, OS: "linux", Created: v1.Time{Time: time.Unix(0, 0).UTC()},
@@ -123,13 +123,13 @@ func (s *Store) buildImage(name, source string, config v1.Config, files func() (
 	if err != nil {
 		return err
 	}
-	if err := w.stage(manifest, document); err != nil {
+	if err := tx.stage(manifest, document); err != nil {
 		return err
 	}
-	if err := syncFileSystem(s.dir); err != nil { // sync first, so that after a power failure the index refers to complete files only
+	if err := syncFileSystem(s.dir); err != nil { // after a power failure, the index must refer only to complete files
 		return err
 	}
-	if _, err := w.addImage(indexEntry{mediaType: types.OCIManifestSchema1, name: name, builtin: true}, manifest, document); err != nil {
+	if _, err := tx.addImage(indexEntry{mediaType: types.OCIManifestSchema1, name: name, builtin: true}, manifest, document); err != nil {
 		return err
 	}
 	return s.removeOldBuiltins(name)
@@ -171,8 +171,8 @@ type file struct {
 }
 
 // writeTar writes the files as a layer, for its digest.
-func writeTar(to io.Writer, files []file) error {
-	w := tar.NewWriter(to)
+func writeTar(dst io.Writer, files []file) error {
+	w := tar.NewWriter(dst)
 	for _, f := range files {
 		h := &tar.Header{Typeflag: tar.TypeReg, Name: f.path[1:], Mode: int64(f.mode.Perm()), Size: int64(len(f.data))}
 		content := io.Reader(bytes.NewReader(f.data))

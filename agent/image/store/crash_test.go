@@ -38,11 +38,11 @@ func unpackForever(dir string) error {
 	return err
 }
 
-// A process killed while unpacking leaves no visible image, and no files after the next Open.
-// While it runs, other processes do not touch its work.
+// TestCrashRecovery checks that a process killed while unpacking leaves no visible image, and no files
+// after the next Open. While it runs, other processes do not remove its files.
 func TestCrashRecovery(t *testing.T) {
 	s := open(t, store.Options{})
-	loaded, err := s.Load(t.Context(), layerReader(t, file("kept", "")), "kept", nil)
+	loaded, err := s.Load(t.Context(), layerReader(t, file("existing", "")), "existing", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestCrashRecovery(t *testing.T) {
 		return len(list)
 	}
 	if _, err := store.Open(s.Dir(), store.Options{}); err != nil || transactions() == 0 {
-		t.Errorf("%v, %d transactions while a process unpacks", err, transactions())
+		t.Errorf("Open while a process unpacks: %v, %d transactions, want its transaction", err, transactions())
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
@@ -76,7 +76,7 @@ func TestCrashRecovery(t *testing.T) {
 		t.Errorf("images %+v, %v, want one", list, err)
 	}
 	if _, err := store.Open(s.Dir(), store.Options{}); err != nil || transactions() != 0 {
-		t.Errorf("%v, %d transactions after Open", err, transactions())
+		t.Errorf("Open after its end: %v, %d transactions, want none", err, transactions())
 	}
 	if err := s.Remove(loaded[0].ID); err != nil {
 		t.Error(err)
@@ -88,7 +88,7 @@ func TestCrashRecovery(t *testing.T) {
 func layerReader(t *testing.T, entries ...header) io.Reader {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "image.tar")
-	if err := os.WriteFile(path, saved(t, layerOf(t, entries...)), 0o600); err != nil {
+	if err := os.WriteFile(path, dockerArchive(t, layerOf(t, entries...)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.Open(path)
@@ -99,10 +99,11 @@ func layerReader(t *testing.T, entries ...header) io.Reader {
 	return f
 }
 
-// An image damaged by a power failure or by hand is removed; the others are kept.
+// TestCorruptImagesAreRemoved checks that an image damaged by a power failure or by hand is removed,
+// and that other images are kept.
 func TestCorruptImagesAreRemoved(t *testing.T) {
 	s := open(t, store.Options{})
-	broken, err := s.Load(t.Context(), layerReader(t, file("a", "1")), "broken", nil)
+	missingLayer, err := s.Load(t.Context(), layerReader(t, file("a", "1")), "missing-layer", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +111,7 @@ func TestCorruptImagesAreRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Load(t.Context(), layerReader(t, file("a", "3")), "whole", nil); err != nil {
+	if _, err := s.Load(t.Context(), layerReader(t, file("a", "3")), "complete", nil); err != nil {
 		t.Fatal(err)
 	}
 	record, err := s.Load(t.Context(), layerReader(t, file("a", "4")), "record", nil)
@@ -122,7 +123,7 @@ func TestCorruptImagesAreRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.RemoveAll(filepath.Dir(broken[0].LowerDirs[0])); err != nil {
+	if err := os.RemoveAll(filepath.Dir(missingLayer[0].LowerDirs[0])); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Truncate(filepath.Join(s.Dir(), "blobs/sha256", blob[0].ID[len("sha256:"):]), 10); err != nil {
@@ -136,46 +137,46 @@ func TestCorruptImagesAreRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	list, err := s.List()
-	if err != nil || len(list) != 1 || list[0].RepoTags[0] != "docker.io/library/whole:latest" {
-		t.Errorf("%+v, %v, want the complete one", list, err)
+	if err != nil || len(list) != 1 || list[0].RepoTags[0] != "docker.io/library/complete:latest" {
+		t.Errorf("images %+v, %v, want only the complete one", list, err)
 	}
 	if _, err := os.Stat(tempFile); err == nil {
-		t.Error("a partially written file was not removed")
+		t.Error("a partially written file exists after Open, want it removed")
 	}
 	if layers, _ := os.ReadDir(filepath.Join(s.Dir(), "layers")); len(layers) != 1 {
 		t.Errorf("%d layers, want 1", len(layers))
 	}
 }
 
-// Unpacking preserves owners, modes, times and links.
+// TestLayerFidelity checks that unpacking preserves owners, modes, times and links.
 func TestLayerFidelity(t *testing.T) {
 	s := open(t, store.Options{})
 	images, err := s.Load(t.Context(), layerReader(t,
-		header{tar.Header{Typeflag: tar.TypeDir, Name: "d/", Mode: 0o1750, Uid: 7, Gid: 8, ModTime: moment}, ""},
-		header{tar.Header{Name: "d/f", Mode: 0o2641, Uid: 9, Gid: 10, ModTime: moment}, "text"},
+		header{tar.Header{Typeflag: tar.TypeDir, Name: "d/", Mode: 0o1750, Uid: 7, Gid: 8, ModTime: modTime}, ""},
+		header{tar.Header{Name: "d/f", Mode: 0o2641, Uid: 9, Gid: 10, ModTime: modTime}, "text"},
 		hardLink("d/h", "d/f"), symlink("d/s", "/etc/passwd"),
 		header{tar.Header{Name: "d/x", PAXRecords: map[string]string{"SCHILY.xattr.user.note": "yes"}}, ""},
-	), "faithful", nil)
+	), "fidelity", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	check(t, images[0].LowerDirs[0])
+	checkLayerFidelity(t, images[0].LowerDirs[0])
 	if _, err := s.Acquire("../c", images[0].ID); err == nil {
-		t.Error("a container name escapes the store")
+		t.Error("Acquire succeeded for a container name outside of the store, want an error")
 	}
 }
 
-// An opaque root directory hides all lower layers.
+// TestOpaqueRoot checks that an opaque root directory hides all lower layers.
 func TestOpaqueRoot(t *testing.T) {
 	s := open(t, store.Options{})
-	images, err := s.Load(t.Context(), archiveOf(t, layerOf(t, file("low", "")), layerOf(t, file(".wh..wh..opq", ""), file("high", ""))), "opaque", nil)
+	images, err := s.Load(t.Context(), archiveOf(t, layerOf(t, file("lower", "")), layerOf(t, file(".wh..wh..opq", ""), file("upper", ""))), "opaque", nil)
 	if err != nil || len(images[0].LowerDirs) != 1 {
-		t.Fatalf("%+v, %v, want only the upper layer", images, err)
+		t.Fatalf("image %+v, %v, want only the upper layer", images, err)
 	}
 	// A repeated layer is mounted once: overlayfs rejects equal lower directories.
-	twice, err := s.Load(t.Context(), archiveOf(t, layerOf(t, file("low", "")), layerOf(t, file("b", "")), layerOf(t, file("low", ""))), "twice", nil)
-	if err != nil || len(twice[0].LowerDirs) != 2 {
-		t.Fatalf("%+v, %v, want two layers", twice, err)
+	repeated, err := s.Load(t.Context(), archiveOf(t, layerOf(t, file("lower", "")), layerOf(t, file("b", "")), layerOf(t, file("lower", ""))), "repeated", nil)
+	if err != nil || len(repeated[0].LowerDirs) != 2 {
+		t.Fatalf("image %+v, %v, want two layers", repeated, err)
 	}
-	mountLayers(t, twice[0])
+	mountLayers(t, repeated[0])
 }

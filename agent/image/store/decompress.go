@@ -42,27 +42,27 @@ func decompress(r io.Reader) (io.ReadCloser, error) {
 
 // progressReader counts and hashes a stream. It fails if the stream exceeds the announced size.
 type progressReader struct {
-	r        io.Reader
+	stream   io.Reader
 	hash     hash.Hash
 	size     int64 // announced
-	n        int64
+	read     int64
 	reported int64
-	report   func(n int64)
+	report   func(read int64)
 }
 
 // progressInterval is the number of bytes between two progress reports.
 const progressInterval = 1 << 20
 
-func (c *progressReader) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.hash.Write(p[:n])
-	c.n += int64(n)
-	if c.n > c.size {
-		return n, fmt.Errorf("%w: content exceeds the announced %d bytes", errDigest, c.size)
+func (r *progressReader) Read(p []byte) (int, error) {
+	n, err := r.stream.Read(p)
+	r.hash.Write(p[:n])
+	r.read += int64(n)
+	if r.read > r.size {
+		return n, fmt.Errorf("%w: content exceeds the announced %d bytes", errDigest, r.size)
 	}
-	if c.n-c.reported >= progressInterval || err == io.EOF {
-		c.reported = c.n
-		c.report(c.n)
+	if r.read-r.reported >= progressInterval || err == io.EOF {
+		r.reported = r.read
+		r.report(r.read)
 	}
 	return n, err
 }

@@ -34,11 +34,11 @@ func (s *Store) Remove(name string) error {
 
 // update changes the index and removes layers and blobs that are no longer needed.
 func (s *Store) update(change func([]indexEntry) ([]indexEntry, error)) error {
-	w, err := s.begin()
+	tx, err := s.begin()
 	if err != nil {
 		return err
 	}
-	defer w.end() // removes what was moved to its directory
+	defer tx.end() // removes what was moved to its directory
 	return s.withLock(func() error {
 		entries, err := s.readIndex()
 		if err != nil {
@@ -50,13 +50,13 @@ func (s *Store) update(change func([]indexEntry) ([]indexEntry, error)) error {
 		if err := s.writeIndex(entries); err != nil {
 			return err
 		}
-		return s.collectGarbage(w, entries)
+		return s.collectGarbage(tx, entries)
 	})
 }
 
-// collectGarbage moves unneeded layers and blobs to w's directory. The caller holds the store
-// lock.
-func (s *Store) collectGarbage(w *transaction, entries []indexEntry) error {
+// collectGarbage moves unneeded layers and blobs to the transaction's directory. The caller holds
+// the store lock.
+func (s *Store) collectGarbage(tx *transaction, entries []indexEntry) error {
 	layers, blobs := map[string]bool{}, map[string]bool{}
 	for _, e := range entries {
 		data, err := s.readBlob(e.id)
@@ -75,14 +75,14 @@ func (s *Store) collectGarbage(w *transaction, entries []indexEntry) error {
 	if err := errors.Join(s.layersInProgress(layers), s.layersInUse(layers)); err != nil {
 		return err
 	}
-	if err := w.discard(s.path("layers"), layers); err != nil {
+	if err := tx.discard(s.path("layers"), layers); err != nil {
 		return err
 	}
-	return w.discard(s.path("blobs", "sha256"), blobs)
+	return tx.discard(s.path("blobs", "sha256"), blobs)
 }
 
-// discard moves the entries of dir that are not in keep to w's directory.
-func (w *transaction) discard(dir string, keep map[string]bool) error {
+// discard moves the entries of dir that are not in keep to the transaction's directory.
+func (tx *transaction) discard(dir string, keep map[string]bool) error {
 	list, err := os.ReadDir(dir)
 	if err != nil {
 		return err
@@ -91,8 +91,8 @@ func (w *transaction) discard(dir string, keep map[string]bool) error {
 		if keep[d.Name()] {
 			continue
 		}
-		w.discarded++
-		if err := os.Rename(filepath.Join(dir, d.Name()), filepath.Join(w.dir, fmt.Sprintf("discarded-%d", w.discarded))); err != nil {
+		tx.discarded++
+		if err := os.Rename(filepath.Join(dir, d.Name()), filepath.Join(tx.dir, fmt.Sprintf("discarded-%d", tx.discarded))); err != nil {
 			return err
 		}
 	}
@@ -119,7 +119,7 @@ func (s *Store) cleanUp() error {
 		return err
 	}
 	err = s.update(func(entries []indexEntry) ([]indexEntry, error) {
-		var whole []indexEntry
+		var intact []indexEntry
 		for _, e := range entries {
 			_, err := s.image(e)
 			if err == nil {
@@ -129,10 +129,10 @@ func (s *Store) cleanUp() error {
 				return nil, fmt.Errorf("image %s: %w", cmp.Or(e.name, e.repoDigest, e.id.String()), err)
 			}
 			if err == nil {
-				whole = append(whole, e)
+				intact = append(intact, e)
 			}
 		}
-		return whole, nil
+		return intact, nil
 	})
 	if errors.Is(err, unix.ENOSPC) {
 		return nil // on a full disk the agent must be able to start, to free space

@@ -36,9 +36,9 @@ func (s *Store) List() ([]Image, error) {
 		})
 	}
 	if err == nil && s.builtin != nil {
-		var more []Image
-		more, err = s.builtin.List()
-		for _, image := range more {
+		var builtins []Image
+		builtins, err = s.builtin.List()
+		for _, image := range builtins {
 			if image.Builtin {
 				image.Bytes, image.Inodes = 0, 0 // counted by the shared store
 				out = append(out, image)
@@ -142,7 +142,7 @@ const shortestID = 7
 
 func resolve(images []Image, name string) (Image, error) {
 	full, err := fullName(name)
-	if _, noID := v1.NewHash(name); err == nil && noID != nil { // a full ID is never a name, because containers refer to images by ID
+	if _, idErr := v1.NewHash(name); err == nil && idErr != nil { // a full ID is never a name, because containers refer to images by ID
 		for _, image := range images {
 			if slices.Contains(image.RepoTags, full) || slices.Contains(image.RepoDigests, full) {
 				return image, nil
@@ -156,19 +156,19 @@ func resolve(images []Image, name string) (Image, error) {
 		}
 		return Image{}, fmt.Errorf("%s: %w", name, ErrNotFound)
 	}
-	var found []Image
+	var matches []Image
 	for _, image := range images {
 		if strings.HasPrefix(strings.TrimPrefix(image.ID, "sha256:"), hex) {
-			found = append(found, image)
+			matches = append(matches, image)
 		}
 	}
-	switch len(found) {
+	switch len(matches) {
 	case 0:
 		return Image{}, fmt.Errorf("%s: %w", name, ErrNotFound)
 	case 1:
-		return found[0], nil
+		return matches[0], nil
 	}
-	return Image{}, fmt.Errorf("%s: ambiguous, %d images have this ID prefix", name, len(found))
+	return Image{}, fmt.Errorf("%s: ambiguous, %d images have this ID prefix", name, len(matches))
 }
 
 // fullName returns the canonical name with registry and either tag or digest.

@@ -82,16 +82,16 @@ func (s *Store) writeIndex(list []indexEntry) error {
 // addEntry adds an image. Another image with the same name loses that name.
 func addEntry(list []indexEntry, e indexEntry) []indexEntry {
 	var out []indexEntry
-	for _, old := range list {
-		if old.name == e.name && e.name != "" {
-			old.name = ""
+	for _, existing := range list {
+		if existing.name == e.name && e.name != "" {
+			existing.name = ""
 		}
-		if old.name == "" && old.id == e.id && old.manifest == e.manifest && (old.repoDigest == "" || e.repoDigest == "" || old.repoDigest == e.repoDigest) {
-			// The same image again: keep its repository digest.
-			e.repoDigest, e.builtin = cmp.Or(e.repoDigest, old.repoDigest), e.builtin || old.builtin
+		if existing.name == "" && existing.id == e.id && existing.manifest == e.manifest && (existing.repoDigest == "" || e.repoDigest == "" || existing.repoDigest == e.repoDigest) {
+			// The entry describes the same image: keep its repository digest.
+			e.repoDigest, e.builtin = cmp.Or(e.repoDigest, existing.repoDigest), e.builtin || existing.builtin
 			continue
 		}
-		out = append(out, old)
+		out = append(out, existing)
 	}
 	return append(out, e)
 }

@@ -91,29 +91,29 @@ func (s *Store) install(ctx context.Context, src *imageSource, progress Progress
 	if err != nil {
 		return Image{}, err
 	}
-	w, err := s.begin()
+	tx, err := s.begin()
 	if err != nil {
 		return Image{}, err
 	}
-	defer w.end()
+	defer tx.end()
 	budget := unpack.NewBudget(unpack.Size{Bytes: s.limits.Bytes, Inodes: s.limits.Inodes}, s.dir, s.limits.MinFree)
-	if err := w.installLayers(ctx, src, ids, budget, progress); err != nil {
+	if err := tx.installLayers(ctx, src, ids, budget, progress); err != nil {
 		return Image{}, err
 	}
-	if err := w.stage(src.manifest, src.config); err != nil {
+	if err := tx.stage(src.manifest, src.config); err != nil {
 		return Image{}, err
 	}
 	if err := syncFileSystem(s.dir); err != nil { // after a power failure, installed layers must not have empty files
 		return Image{}, err
 	}
-	return w.addImage(indexEntry{mediaType: src.mediaType, name: src.name, repoDigest: src.repoDigest}, src.manifest, src.config)
+	return tx.addImage(indexEntry{mediaType: src.mediaType, name: src.name, repoDigest: src.repoDigest}, src.manifest, src.config)
 }
 
-// stage writes documents to w's directory, from which addImage moves them while it holds the
-// lock.
-func (w *transaction) stage(documents ...[]byte) error {
+// stage writes documents to the transaction's directory, from which addImage moves them while it
+// holds the lock.
+func (tx *transaction) stage(documents ...[]byte) error {
 	for _, data := range documents {
-		if err := os.WriteFile(filepath.Join(w.dir, digest(data).Hex), data, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(tx.dir, digest(data).Hex), data, 0o644); err != nil {
 			return err
 		}
 	}
@@ -122,12 +122,12 @@ func (w *transaction) stage(documents ...[]byte) error {
 
 // addImage adds an image with installed layers and staged manifest and configuration to the
 // index.
-func (w *transaction) addImage(e indexEntry, manifest, config []byte) (image Image, err error) {
-	s := w.store
+func (tx *transaction) addImage(e indexEntry, manifest, config []byte) (image Image, err error) {
+	s := tx.store
 	e.size, e.manifest, e.id = int64(len(manifest)), digest(manifest), digest(config)
 	err = s.withLock(func() error {
 		for _, h := range []v1.Hash{e.manifest, e.id} {
-			if err := os.Rename(filepath.Join(w.dir, h.Hex), s.blobPath(h)); err != nil {
+			if err := os.Rename(filepath.Join(tx.dir, h.Hex), s.blobPath(h)); err != nil {
 				return err
 			}
 		}
@@ -163,7 +163,7 @@ func syncFileSystem(dir string) error {
 }
 
 // installLayers installs the missing layers.
-func (w *transaction) installLayers(ctx context.Context, src *imageSource, ids []v1.Hash, budget *unpack.Budget, progress Progress) error {
+func (tx *transaction) installLayers(ctx context.Context, src *imageSource, ids []v1.Hash, budget *unpack.Budget, progress Progress) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if src.cancel != nil {
@@ -179,7 +179,7 @@ func (w *transaction) installLayers(ctx context.Context, src *imageSource, ids [
 			if ctx.Err() != nil {
 				return
 			}
-			if err := w.installLayer(ctx, src.layers[i], id, budget, progress); err != nil {
+			if err := tx.installLayer(ctx, src.layers[i], id, budget, progress); err != nil {
 				cancel(fmt.Errorf("layer %d of %d, %s: %w", i+1, len(ids), src.layers[i].digest, err)) // the first error is reported
 			}
 		})
@@ -189,54 +189,54 @@ func (w *transaction) installLayers(ctx context.Context, src *imageSource, ids [
 }
 
 // installLayer unpacks a layer while it is transferred and commits it if both digests match.
-func (w *transaction) installLayer(ctx context.Context, p layerBlob, id v1.Hash, budget *unpack.Budget, progress Progress) error {
-	unlock, err := w.store.layers.lock(ctx, id.String())
+func (tx *transaction) installLayer(ctx context.Context, blob layerBlob, id v1.Hash, budget *unpack.Budget, progress Progress) error {
+	unlock, err := tx.store.layers.lock(ctx, id.String())
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if exists, err := w.findLayer(id); exists || err != nil {
+	if exists, err := tx.findLayer(id); exists || err != nil {
 		return err
 	}
-	dir, files, err := w.newLayerDir()
+	dir, files, err := tx.newLayerDir()
 	if err != nil {
 		return err
 	}
-	compressed, err := p.open()
+	compressed, err := blob.open()
 	if err != nil {
 		return err
 	}
 	defer compressed.Close()
-	counted := &progressReader{r: compressed, hash: sha256.New(), size: p.size, report: func(n int64) {
+	counter := &progressReader{stream: compressed, hash: sha256.New(), size: blob.size, report: func(read int64) {
 		if progress != nil {
-			progress(p.digest.String(), n, p.size)
+			progress(blob.digest.String(), read, blob.size)
 		}
 	}}
-	stream, err := decompress(counted)
+	stream, err := decompress(counter)
 	if err != nil {
 		return err
 	}
 	defer stream.Close()
 	sum := sha256.New()
-	hashed := io.TeeReader(stream, sum)
-	result, err := unpack.Layer(ctx, files, hashed, budget)
+	tee := io.TeeReader(stream, sum)
+	result, err := unpack.Layer(ctx, files, tee, budget)
 	if err != nil {
 		return err
 	}
 	// The digest includes data after the end of the tar archive.
-	if _, err := io.Copy(io.Discard, io.LimitReader(hashed, maxTail)); err != nil {
+	if _, err := io.Copy(io.Discard, io.LimitReader(tee, maxTail)); err != nil {
 		return err
 	}
-	if _, err := io.Copy(io.Discard, counted); err != nil {
+	if _, err := io.Copy(io.Discard, counter); err != nil {
 		return err
 	}
-	if err := errors.Join(checkDigest("compressed", p.digest, counted.hash), checkDigest("unpacked", id, sum)); err != nil {
+	if err := errors.Join(checkDigest("compressed", blob.digest, counter.hash), checkDigest("unpacked", id, sum)); err != nil {
 		return err
 	}
-	return w.commitLayer(dir, layer{DiffID: id, Size: result.Size, Opaque: result.Opaque})
+	return tx.commitLayer(dir, layer{DiffID: id, Size: result.Size, Opaque: result.Opaque})
 }
 
-// maxTail bounds that data; some tools pad the archive to a block.
+// maxTail bounds the data after the end of a tar archive. Some tools pad the archive to a block.
 const maxTail = 16 << 20
 
 // checkDigest returns an error unless got is want.

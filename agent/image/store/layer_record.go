@@ -58,17 +58,17 @@ func readRecord(dir string) (layer, error) {
 	return l, nil
 }
 
-// findLayer reports whether a layer exists, and pins it for w.
-func (w *transaction) findLayer(diffID v1.Hash) (bool, error) {
+// findLayer reports whether a layer exists, and pins it for the transaction.
+func (tx *transaction) findLayer(diffID v1.Hash) (bool, error) {
 	exists := false
-	err := w.store.withLock(func() error {
-		_, err := w.store.readLayer(diffID)
+	err := tx.store.withLock(func() error {
+		_, err := tx.store.readLayer(diffID)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		if err == nil {
 			exists = true
-			err = w.pinLayer(layerName(diffID))
+			err = tx.pinLayer(layerName(diffID))
 		}
 		return err
 	})
@@ -76,8 +76,8 @@ func (w *transaction) findLayer(diffID v1.Hash) (bool, error) {
 }
 
 // newLayerDir creates an empty directory for the files of a layer.
-func (w *transaction) newLayerDir() (dir, files string, err error) {
-	if dir, err = os.MkdirTemp(w.dir, "layer-"); err != nil {
+func (tx *transaction) newLayerDir() (dir, files string, err error) {
+	if dir, err = os.MkdirTemp(tx.dir, "layer-"); err != nil {
 		return "", "", err
 	}
 	files = filepath.Join(dir, layerFiles)
@@ -88,7 +88,7 @@ func (w *transaction) newLayerDir() (dir, files string, err error) {
 }
 
 // commitLayer moves a complete layer to the store.
-func (w *transaction) commitLayer(dir string, l layer) error {
+func (tx *transaction) commitLayer(dir string, l layer) error {
 	data, err := json.Marshal(l)
 	if err != nil {
 		return err
@@ -99,14 +99,14 @@ func (w *transaction) commitLayer(dir string, l layer) error {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}
-	return w.store.withLock(func() error {
-		if err := w.pinLayer(layerName(l.DiffID)); err != nil {
+	return tx.store.withLock(func() error {
+		if err := tx.pinLayer(layerName(l.DiffID)); err != nil {
 			return err
 		}
-		if _, err := w.store.readLayer(l.DiffID); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := tx.store.readLayer(l.DiffID); !errors.Is(err, fs.ErrNotExist) {
 			return err // another process has committed it
 		}
-		return os.Rename(dir, w.store.path("layers", layerName(l.DiffID)))
+		return os.Rename(dir, tx.store.path("layers", layerName(l.DiffID)))
 	})
 }
 

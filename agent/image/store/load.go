@@ -22,12 +22,12 @@ func (s *Store) Load(ctx context.Context, file io.Reader, name string, progress 
 			return nil, err
 		}
 	}
-	w, err := s.begin()
+	tx, err := s.begin()
 	if err != nil {
 		return nil, err
 	}
-	defer w.end()
-	a, err := newArchive(file, w.dir, s.limits)
+	defer tx.end()
+	a, err := newArchive(file, tx.dir, s.limits)
 	if err != nil {
 		return nil, err
 	}
@@ -87,12 +87,12 @@ func (a *archive) dockerSources() ([]*imageSource, error) {
 		manifest := v1.Manifest{SchemaVersion: 2, MediaType: types.OCIManifestSchema1,
 			Config: v1.Descriptor{MediaType: types.OCIConfigJSON, Size: int64(len(src.config)), Digest: digest(src.config)}, Layers: []v1.Descriptor{}}
 		for _, path := range image.Layers {
-			p, err := a.layer(path)
+			blob, err := a.layer(path)
 			if err != nil {
 				return nil, err
 			}
-			src.layers = append(src.layers, p)
-			manifest.Layers = append(manifest.Layers, v1.Descriptor{MediaType: types.OCIUncompressedLayer, Size: p.size, Digest: p.digest})
+			src.layers = append(src.layers, blob)
+			manifest.Layers = append(manifest.Layers, v1.Descriptor{MediaType: types.OCIUncompressedLayer, Size: blob.size, Digest: blob.digest})
 		}
 		if src.manifest, err = json.Marshal(manifest); err != nil {
 			return nil, err
@@ -154,12 +154,12 @@ func (a *archive) layoutImage(d v1.Descriptor, data []byte, name string) (*image
 		if err := checkLayerDescriptor(l); err != nil {
 			return nil, fmt.Errorf("layer %s: %w", l.Digest, err)
 		}
-		p, err := a.layer(layoutBlobPath(l.Digest))
+		blob, err := a.layer(layoutBlobPath(l.Digest))
 		if err != nil {
 			return nil, err
 		}
-		p.digest, p.size = l.Digest, l.Size
-		src.layers = append(src.layers, p)
+		blob.digest, blob.size = l.Digest, l.Size
+		src.layers = append(src.layers, blob)
 	}
 	return src, nil
 }

@@ -27,13 +27,14 @@ import (
 	"github.com/berthproject/berth/agent/image/unpack"
 )
 
-func sum(data []byte) v1.Hash {
+// digestOf returns the digest of data.
+func digestOf(data []byte) v1.Hash {
 	s := sha256.Sum256(data)
 	return v1.Hash{Algorithm: "sha256", Hex: hex.EncodeToString(s[:])}
 }
 
-// unpacked decompresses the layer as far as possible.
-func unpacked(layer []byte) []byte {
+// decompressed returns the decompressed layer, as far as it can be read.
+func decompressed(layer []byte) []byte {
 	z, err := gzip.NewReader(bytes.NewReader(layer))
 	if err != nil {
 		return layer
@@ -47,7 +48,7 @@ func configOf(t *testing.T, layers ...[]byte) []byte {
 	t.Helper()
 	c := v1.ConfigFile{Architecture: runtime.GOARCH, OS: "linux", RootFS: v1.RootFS{Type: "layers"}}
 	for _, l := range layers {
-		c.RootFS.DiffIDs = append(c.RootFS.DiffIDs, sum(unpacked(l)))
+		c.RootFS.DiffIDs = append(c.RootFS.DiffIDs, digestOf(decompressed(l)))
 	}
 	return encode(t, c)
 }
@@ -61,8 +62,8 @@ func encode(t *testing.T, value any) []byte {
 	return data
 }
 
-// saved returns an image in the format of `docker save`.
-func saved(t *testing.T, layers ...[]byte) []byte {
+// dockerArchive returns an image in the format of `docker save`.
+func dockerArchive(t *testing.T, layers ...[]byte) []byte {
 	t.Helper()
 	entries := []header{file("config.json", string(configOf(t, layers...)))}
 	var names []string
@@ -74,20 +75,20 @@ func saved(t *testing.T, layers ...[]byte) []byte {
 	return layerOf(t, entries...)
 }
 
-// layout returns an image as an OCI layout, whose files change may modify.
-func layout(t *testing.T, layer []byte, change func(files map[string][]byte)) []byte {
+// ociLayout returns an image as an OCI layout. change may modify its files.
+func ociLayout(t *testing.T, layer []byte, change func(files map[string][]byte)) []byte {
 	t.Helper()
 	config := configOf(t, layer)
 	manifest := encode(t, v1.Manifest{SchemaVersion: 2, MediaType: types.OCIManifestSchema1,
-		Config: v1.Descriptor{MediaType: types.OCIConfigJSON, Digest: sum(config), Size: int64(len(config))},
-		Layers: []v1.Descriptor{{MediaType: types.OCILayer, Digest: sum(layer), Size: int64(len(layer))}}})
-	index := encode(t, v1.IndexManifest{SchemaVersion: 2, Manifests: []v1.Descriptor{{MediaType: types.OCIManifestSchema1, Digest: sum(manifest), Size: int64(len(manifest)),
+		Config: v1.Descriptor{MediaType: types.OCIConfigJSON, Digest: digestOf(config), Size: int64(len(config))},
+		Layers: []v1.Descriptor{{MediaType: types.OCILayer, Digest: digestOf(layer), Size: int64(len(layer))}}})
+	index := encode(t, v1.IndexManifest{SchemaVersion: 2, Manifests: []v1.Descriptor{{MediaType: types.OCIManifestSchema1, Digest: digestOf(manifest), Size: int64(len(manifest)),
 		Annotations: map[string]string{"org.opencontainers.image.ref.name": "team/app:9"}}}})
 	files := map[string][]byte{"index.json": index, "config": config, "manifest": manifest, "layer": layer}
 	names := map[string]string{"index.json": "index.json"}
 	for name, data := range files {
 		if name != "index.json" {
-			names[name] = "blobs/sha256/" + sum(data).Hex
+			names[name] = "blobs/sha256/" + digestOf(data).Hex
 		}
 	}
 	if change != nil {
@@ -123,20 +124,20 @@ func TestLoad(t *testing.T) {
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for name, c := range map[string]struct {
+	for name, tc := range map[string]struct {
 		data []byte
 		want string
 	}{
 		"docker save":          {data, "docker.io/team/app:1"},
 		"docker save | gzip":   {compressed.Bytes(), "docker.io/team/app:1"},
-		"an OCI layout":        {layout(t, layerOf(t, file("a", "b")), nil), "docker.io/team/app:9"},
-		"image without a name": {saved(t, layerOf(t, file("a", "b"))), "docker.io/library/given:latest"},
-		"image without layers": {saved(t), "docker.io/library/given:latest"},
+		"an OCI layout":        {ociLayout(t, layerOf(t, file("a", "b")), nil), "docker.io/team/app:9"},
+		"image without a name": {dockerArchive(t, layerOf(t, file("a", "b"))), "docker.io/library/given:latest"},
+		"image without layers": {dockerArchive(t), "docker.io/library/given:latest"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			images, err := s.Load(t.Context(), bytes.NewReader(c.data), "given", nil)
-			if err != nil || len(images) != 1 || !slices.Equal(images[0].RepoTags, []string{c.want}) {
-				t.Fatalf("%+v, %v, want one named %s", images, err, c.want)
+			images, err := s.Load(t.Context(), bytes.NewReader(tc.data), "given", nil)
+			if err != nil || len(images) != 1 || !slices.Equal(images[0].RepoTags, []string{tc.want}) {
+				t.Fatalf("images %+v, %v, want one named %s", images, err, tc.want)
 			}
 			if _, err := os.Stat(images[0].LowerDirs[0]); err != nil {
 				t.Error(err)
@@ -149,66 +150,69 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// Archives with wrong digests or without an image are rejected and leave nothing.
+// TestInvalidArchives checks that archives with wrong digests or without an image are rejected and
+// leave nothing.
 func TestInvalidArchives(t *testing.T) {
 	s := open(t, store.Options{Limits: store.Limits{Layers: 3}})
 	layer := layerOf(t, file("a", "b"))
 	other := layerOf(t, file("a", "c"))
-	several := make([][]byte, 4)
-	for i := range several {
-		several[i] = layer
+	fourLayers := make([][]byte, 4)
+	for i := range fourLayers {
+		fourLayers[i] = layer
 	}
-	replaced := func(name string, with []byte) []byte {
-		return layout(t, layer, func(files map[string][]byte) { files[name] = with })
+	layoutWith := func(name string, data []byte) []byte {
+		return ociLayout(t, layer, func(files map[string][]byte) { files[name] = data })
 	}
-	for name, c := range map[string]struct {
+	for name, tc := range map[string]struct {
 		data []byte
 		want string
 	}{
-		"another layer":          {replaced("layer", other), "wrong digest of the compressed layer: want"},
-		"a longer layer":         {replaced("layer", append(bytes.Clone(layer), make([]byte, 1<<20)...)), "exceeds the announced"},
-		"another configuration":  {replaced("config", []byte("{}")), "wrong digest: want sha256:"},
-		"another manifest":       {replaced("manifest", []byte("{}")), "wrong digest: want sha256:"},
-		"another unpacked layer": {bytes.ReplaceAll(saved(t, layer), []byte(sum(layer).Hex), []byte(sum(other).Hex)), "wrong digest of the unpacked layer: want"},
+		"another layer":          {layoutWith("layer", other), "wrong digest of the compressed layer: want"},
+		"a longer layer":         {layoutWith("layer", append(bytes.Clone(layer), make([]byte, 1<<20)...)), "exceeds the announced"},
+		"another configuration":  {layoutWith("config", []byte("{}")), "wrong digest: want sha256:"},
+		"another manifest":       {layoutWith("manifest", []byte("{}")), "wrong digest: want sha256:"},
+		"another unpacked layer": {bytes.ReplaceAll(dockerArchive(t, layer), []byte(digestOf(layer).Hex), []byte(digestOf(other).Hex)), "wrong digest of the unpacked layer: want"},
 		"a name without an end":  {layerOf(t, file(strings.Repeat("n", 5000), "")), "the archive has a name of more than 4095 bytes"},
 		"no image":               {layer, "neither manifest.json (docker save) nor index.json"},
 		"not a tar file":         {[]byte("hello"), "not a tar archive"},
-		"another machine's":      {bytes.ReplaceAll(saved(t, layer), []byte(`"`+runtime.GOARCH+`"`), []byte(`"s39"  `)), "image is for s39"},
+		"another architecture":   {bytes.ReplaceAll(dockerArchive(t, layer), []byte(`"`+runtime.GOARCH+`"`), []byte(`"s39"  `)), "image is for s39"},
 		"one layer with too many names": {layerOf(t, file("config.json", string(configOf(t, layer))), file("l", string(layer)), file("manifest.json",
 			string(encode(t, []map[string]any{{"Config": "config.json", "Layers": slices.Repeat([]string{"l"}, 100_000)}})))), "100000 layers, the maximum is 3"},
 		"too many documents": {layerOf(t, file("config.json", strings.Repeat(" ", 8<<20)), file("manifest.json",
 			string(encode(t, slices.Repeat([]map[string]any{{"Config": "config.json"}}, 20))))), "manifests and configurations exceed"},
-		"too many layers": {saved(t, several...), "4 layers, the maximum is 3"},
-		"a missing layer": {bytes.ReplaceAll(saved(t, layer), []byte("0/layer.tar\x00"), []byte("0/layer.rat\x00")), ""},
+		"too many layers": {dockerArchive(t, fourLayers...), "4 layers, the maximum is 3"},
+		"a missing layer": {bytes.ReplaceAll(dockerArchive(t, layer), []byte("0/layer.tar\x00"), []byte("0/layer.rat\x00")), ""}, // an anagram keeps the checksum of the tar header
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := s.Load(t.Context(), bytes.NewReader(c.data), "given", nil); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%v, want an error with %q", err, c.want)
+			if _, err := s.Load(t.Context(), bytes.NewReader(tc.data), "given", nil); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%v, want an error with %q", err, tc.want)
 			}
 			checkEmpty(t, s)
 		})
 	}
-	if _, err := s.Load(t.Context(), bytes.NewReader(saved(t, layer)), store.TestProgramImage, nil); err == nil {
-		t.Error("an archive replaced a built-in image")
+	if _, err := s.Load(t.Context(), bytes.NewReader(dockerArchive(t, layer)), store.TestProgramImage, nil); err == nil {
+		t.Error("Load replaced a built-in image, want an error")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := s.Load(ctx, bytes.NewReader(saved(t, layer)), "given", nil); err == nil {
-		t.Error("loaded after cancellation")
+	if _, err := s.Load(ctx, bytes.NewReader(dockerArchive(t, layer)), "given", nil); err == nil {
+		t.Error("Load succeeded after cancellation, want an error")
 	}
 	checkEmpty(t, s)
 }
 
-// A file that would fill the disk is rejected, even if images may be as large.
+// TestArchiveKeepsMinFree checks that a file that would fill the disk is rejected, even if the limit
+// for images is larger.
 func TestArchiveKeepsMinFree(t *testing.T) {
 	s := open(t, store.Options{Limits: store.Limits{MinFree: 1 << 60}})
-	if _, err := s.Load(t.Context(), bytes.NewReader(saved(t, layerOf(t, file("a", "x")))), "large", nil); !errors.Is(err, unpack.ErrTooLarge) {
-		t.Errorf("%v, want an error", err)
+	if _, err := s.Load(t.Context(), bytes.NewReader(dockerArchive(t, layerOf(t, file("a", "x")))), "large", nil); !errors.Is(err, unpack.ErrTooLarge) {
+		t.Errorf("Load: %v, want ErrTooLarge", err)
 	}
 	checkEmpty(t, s)
 }
 
-// An ID or digest always refers to its image; no other image can be given such a name.
+// TestIDIsNotAName checks that an ID or digest always refers to its image, and that no other image can
+// be given such a name.
 func TestIDIsNotAName(t *testing.T) {
 	s := open(t, store.Options{})
 	load := func(data []byte, name string) (store.Image, error) {
@@ -218,7 +222,7 @@ func TestIDIsNotAName(t *testing.T) {
 		}
 		return images[0], nil
 	}
-	right, err := load(saved(t, layerOf(t, file("a", "b"))), "right")
+	original, err := load(dockerArchive(t, layerOf(t, file("a", "b"))), "original")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,8 +232,8 @@ func TestIDIsNotAName(t *testing.T) {
 			string(encode(t, []map[string]any{{"Config": "config.json", "Layers": []string{"l"}, "RepoTags": []string{"app:1", tag}}}))))
 	}
 	named := func(name string) []byte {
-		return layout(t, layer, func(files map[string][]byte) {
-			tagName := strings.ReplaceAll(name, "OWN", sum(files["manifest"]).String())
+		return ociLayout(t, layer, func(files map[string][]byte) {
+			tagName := strings.ReplaceAll(name, "DIGEST", digestOf(files["manifest"]).String())
 			files["index.json"] = bytes.ReplaceAll(files["index.json"], []byte("team/app:9"), []byte(tagName))
 		})
 	}
@@ -238,26 +242,26 @@ func TestIDIsNotAName(t *testing.T) {
 		data       []byte
 		name, want string
 	}{
-		"an id from docker save":      {tagged(right.ID), "", id},
-		"an id from an OCI layout":    {named(right.ID), "", id},
-		"an id from --name":           {saved(t, layer), right.ID, id},
-		"a full id":                   {saved(t, layer), "docker.io/library/" + right.ID, id},
-		"a digest from docker save":   {tagged("nginx@" + right.ID), "", digest},
-		"a digest from an OCI layout": {named("nginx@" + right.ID), "", digest},
-		"a digest from --name":        {saved(t, layer), "nginx@" + right.ID, digest},
+		"an id from docker save":      {tagged(original.ID), "", id},
+		"an id from an OCI layout":    {named(original.ID), "", id},
+		"an id from --name":           {dockerArchive(t, layer), original.ID, id},
+		"a full id":                   {dockerArchive(t, layer), "docker.io/library/" + original.ID, id},
+		"a digest from docker save":   {tagged("nginx@" + original.ID), "", digest},
+		"a digest from an OCI layout": {named("nginx@" + original.ID), "", digest},
+		"a digest from --name":        {dockerArchive(t, layer), "nginx@" + original.ID, digest},
 	} {
 		if _, err := load(tc.data, tc.name); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", desc, err, tc.want)
 		}
 	}
-	if _, err := s.Pull(t.Context(), sum(layer).String(), nil, nil); err == nil || !strings.Contains(err.Error(), id) {
-		t.Errorf("pull by ID: %v", err)
+	if _, err := s.Pull(t.Context(), digestOf(layer).String(), nil, nil); err == nil || !strings.Contains(err.Error(), id) {
+		t.Errorf("pull by ID: %v, want %q", err, id)
 	}
-	if tagName, err := load(named("nginx@OWN"), ""); err != nil || len(tagName.RepoTags) != 1 {
-		t.Errorf("a layout's own digest: %v, %v", tagName.RepoTags, err)
+	if tagName, err := load(named("nginx@DIGEST"), ""); err != nil || len(tagName.RepoTags) != 1 {
+		t.Errorf("digest of the layout: %v, %v, want one name", tagName.RepoTags, err)
 	}
 	// An image stored before such names were rejected.
-	wrong, err := load(saved(t, layer), "wrong")
+	other, err := load(dockerArchive(t, layer), "other")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,16 +270,16 @@ func TestIDIsNotAName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(index, bytes.ReplaceAll(text, []byte("library/wrong:latest"), []byte("library/"+right.ID)), 0o644); err != nil {
+	if err := os.WriteFile(index, bytes.ReplaceAll(text, []byte("library/other:latest"), []byte("library/"+original.ID)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := s.Acquire("container", right.ID); err != nil || got.ID != right.ID {
-		t.Errorf("%s is %s, %v", right.ID, got.ID, err)
+	if got, err := s.Acquire("container", original.ID); err != nil || got.ID != original.ID {
+		t.Errorf("image %s: %s, %v, want the same ID", original.ID, got.ID, err)
 	}
-	if err := s.Remove(right.ID); err != nil {
+	if err := s.Remove(original.ID); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := s.Resolve(wrong.ID); err != nil || got.ID != wrong.ID {
-		t.Errorf("another image was removed: %v", err)
+	if got, err := s.Resolve(other.ID); err != nil || got.ID != other.ID {
+		t.Errorf("image %s after the removal of another: %v, want it to exist", other.ID, err)
 	}
 }

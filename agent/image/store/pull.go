@@ -160,16 +160,16 @@ type stallTransport struct {
 	cancel  context.CancelCauseFunc
 }
 
-// timer runs while waiting for the registry.
-func (w stallTransport) timer() *time.Timer {
-	return time.AfterFunc(w.timeout, func() { w.cancel(fmt.Errorf("the registry sent nothing for %v", w.timeout)) })
+// startTimer starts a timer that cancels the pull after the timeout.
+func (t stallTransport) startTimer() *time.Timer {
+	return time.AfterFunc(t.timeout, func() { t.cancel(fmt.Errorf("the registry sent nothing for %v", t.timeout)) })
 }
 
-func (w stallTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	defer w.timer().Stop()
-	resp, err := w.RoundTripper.RoundTrip(req)
+func (t stallTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	defer t.startTimer().Stop()
+	resp, err := t.RoundTripper.RoundTrip(req)
 	if err == nil {
-		resp.Body = &stallReader{resp.Body, w}
+		resp.Body = &stallReader{resp.Body, t}
 	}
 	return resp, err
 }
@@ -180,9 +180,9 @@ type stallReader struct {
 	transport stallTransport
 }
 
-func (w *stallReader) Read(p []byte) (int, error) {
-	defer w.transport.timer().Stop()
-	return w.ReadCloser.Read(p)
+func (r *stallReader) Read(p []byte) (int, error) {
+	defer r.transport.startTimer().Stop()
+	return r.ReadCloser.Read(p)
 }
 
 // secureTransport rejects plain HTTP to registries that are not listed.
@@ -191,11 +191,11 @@ type secureTransport struct {
 	insecure []string
 }
 
-func (g secureTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.URL.Scheme != "https" && !slices.Contains(g.insecure, req.URL.Host) && !slices.Contains(g.insecure, req.URL.Hostname()) {
+func (t secureTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.URL.Scheme != "https" && !slices.Contains(t.insecure, req.URL.Host) && !slices.Contains(t.insecure, req.URL.Hostname()) {
 		return nil, fmt.Errorf("%s: plain HTTP is allowed only for registries of --insecure-registry", req.URL.Host)
 	}
-	return g.RoundTripper.RoundTrip(req)
+	return t.RoundTripper.RoundTrip(req)
 }
 
 // parseReference parses a full name. Registries that are listed as insecure may use plain HTTP.

@@ -32,13 +32,13 @@ func (s *Store) Acquire(container, name string) (Image, error) {
 		if image, err = resolve(images, name); err != nil {
 			return err
 		}
-		u := layerReference{Image: image.ID}
+		ref := layerReference{Image: image.ID}
 		for _, dir := range image.LowerDirs {
 			if name := filepath.Base(filepath.Dir(dir)); dir != s.path("empty") {
-				u.Layers = append(u.Layers, name)
+				ref.Layers = append(ref.Layers, name)
 			}
 		}
-		data, err := json.Marshal(u)
+		data, err := json.Marshal(ref)
 		if err != nil {
 			return err
 		}
@@ -58,13 +58,13 @@ func validateContainerName(container string) error {
 	return nil
 }
 
-// Release ends the use of an image by a container and removes layers that no other image or container uses. It
-// is a no-op without a preceding Acquire.
+// Release ends the use of an image by a container and removes layers that no other image or container
+// uses. It is a no-op without a preceding Acquire.
 func (s *Store) Release(container string) error {
 	if err := validateContainerName(container); err != nil {
 		return err
 	}
-	last := false
+	imageRemoved := false
 	err := s.withLock(func() error {
 		data, err := os.ReadFile(s.path("uses", container))
 		if err != nil {
@@ -74,7 +74,7 @@ func (s *Store) Release(container string) error {
 			return err
 		}
 		entries, err := s.readIndex()
-		last = !slices.ContainsFunc(entries, func(e indexEntry) bool { return strings.Contains(string(data), e.id.String()) })
+		imageRemoved = !slices.ContainsFunc(entries, func(e indexEntry) bool { return strings.Contains(string(data), e.id.String()) })
 		return err
 	})
 	switch {
@@ -82,7 +82,7 @@ func (s *Store) Release(container string) error {
 		return s.builtin.Release(container)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
-	case err == nil && last: // its image was removed before
+	case err == nil && imageRemoved:
 		return s.update(func(entries []indexEntry) ([]indexEntry, error) { return entries, nil })
 	}
 	return err
@@ -122,11 +122,11 @@ func (s *Store) layersInUse(used map[string]bool) error {
 		if err != nil {
 			return err
 		}
-		var u layerReference
-		if err := json.Unmarshal(data, &u); err != nil {
+		var ref layerReference
+		if err := json.Unmarshal(data, &ref); err != nil {
 			return fmt.Errorf("%s: %w", s.path("uses", d.Name()), err)
 		}
-		for _, l := range u.Layers {
+		for _, l := range ref.Layers {
 			used[l] = true
 		}
 	}

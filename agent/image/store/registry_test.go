@@ -49,31 +49,34 @@ func startMaliciousRegistry(t *testing.T, bodies map[string][]byte) string {
 func maliciousManifest(t *testing.T, layer []byte, change func(*v1.Manifest)) (manifest, config []byte) {
 	t.Helper()
 	config = configOf(t, layer)
-	m := v1.Manifest{SchemaVersion: 2, MediaType: types.OCIManifestSchema1, Config: v1.Descriptor{MediaType: types.OCIConfigJSON, Digest: sum(config), Size: int64(len(config))},
-		Layers: []v1.Descriptor{{MediaType: types.OCIUncompressedLayer, Digest: sum(layer), Size: int64(len(layer))}}}
+	m := v1.Manifest{SchemaVersion: 2, MediaType: types.OCIManifestSchema1, Config: v1.Descriptor{MediaType: types.OCIConfigJSON, Digest: digestOf(config), Size: int64(len(config))},
+		Layers: []v1.Descriptor{{MediaType: types.OCIUncompressedLayer, Digest: digestOf(layer), Size: int64(len(layer))}}}
 	if change != nil {
 		change(&m)
 	}
 	return encode(t, m), config
 }
 
-// Content that does not match its announced digest or size is rejected.
+// TestMaliciousRegistries checks that content that does not match its announced digest or size is
+// rejected.
 func TestMaliciousRegistries(t *testing.T) {
 	s := open(t, store.Options{})
 	layer, other := layerOf(t, file("a", "b")), layerOf(t, file("a", "c"))
-	for name, c := range map[string]struct {
+	for name, tc := range map[string]struct {
 		manifest func(*v1.Manifest)
 		change   func(bodies map[string][]byte, manifest, config, layer string)
 		ref      string
 		want     string
 	}{
-		"another layer":     {change: func(s map[string][]byte, _, _, l string) { s[l] = other }, want: "sha256:" + sum(other).Hex},
+		"another layer":     {change: func(s map[string][]byte, _, _, l string) { s[l] = other }, want: "sha256:" + digestOf(other).Hex},
 		"a truncated layer": {change: func(s map[string][]byte, _, _, l string) { s[l] = s[l][:700] }, want: "layer 1 of 1"},
 		"no layer":          {change: func(s map[string][]byte, _, _, l string) { delete(s, l) }, want: "404 Not Found"},
 		"another configuration": {change: func(s map[string][]byte, _, c, _ string) {
 			s[c] = bytes.ReplaceAll(s[c], []byte("linux"), []byte("limux"))
 		}, want: "sha256"},
-		"another manifest":                  {ref: "@" + sum([]byte("x")).String(), change: func(s map[string][]byte, m, _, _ string) { s["team/app/manifests/"+sum([]byte("x")).String()] = s[m] }, want: "does not match requested digest"},
+		"another manifest": {ref: "@" + digestOf([]byte("x")).String(), change: func(s map[string][]byte, m, _, _ string) {
+			s["team/app/manifests/"+digestOf([]byte("x")).String()] = s[m]
+		}, want: "does not match requested digest"},
 		"more layers than the manifest has": {manifest: func(m *v1.Manifest) { m.Layers = append(m.Layers, m.Layers[0]) }, want: "configuration lists 1 layers, manifest 2"},
 		"a layer of an unknown media type":  {manifest: func(m *v1.Manifest) { m.Layers[0].MediaType = "text/html" }, want: `media type "text/html"`},
 		"layer from another host": {manifest: func(m *v1.Manifest) { m.Layers[0].URLs = []string{"http://169.254.169.254/secret"} },
@@ -81,37 +84,37 @@ func TestMaliciousRegistries(t *testing.T) {
 		"a huge configuration": {manifest: func(m *v1.Manifest) { m.Config.Size = 1 << 40 }, want: "configuration has 1099511627776 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			manifest, config := maliciousManifest(t, layer, c.manifest)
+			manifest, config := maliciousManifest(t, layer, tc.manifest)
 			bodies := map[string][]byte{"team/app/manifests/1": manifest}
-			blobPath := func(data []byte) string { return "team/app/blobs/" + sum(data).String() }
+			blobPath := func(data []byte) string { return "team/app/blobs/" + digestOf(data).String() }
 			bodies[blobPath(config)], bodies[blobPath(layer)] = config, bytes.Clone(layer)
-			if c.change != nil {
-				c.change(bodies, "team/app/manifests/1", blobPath(config), blobPath(layer))
+			if tc.change != nil {
+				tc.change(bodies, "team/app/manifests/1", blobPath(config), blobPath(layer))
 			}
-			ref := c.ref
+			ref := tc.ref
 			if ref == "" {
 				ref = ":1"
 			}
-			if _, err := s.Pull(t.Context(), startMaliciousRegistry(t, bodies)+"/team/app"+ref, nil, nil); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%v, want an error with %q", err, c.want)
+			if _, err := s.Pull(t.Context(), startMaliciousRegistry(t, bodies)+"/team/app"+ref, nil, nil); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%v, want an error with %q", err, tc.want)
 			}
 			checkEmpty(t, s)
 		})
 	}
 }
 
-// ImageService maps errors to gRPC codes and handles missing images.
+// TestImageService checks that ImageService maps errors to gRPC codes and handles missing images.
 func TestImageService(t *testing.T) {
 	s := store.ImageService{Store: open(t, store.Options{})}
 	r := serve(t, map[string]v1.Image{"1": build(t, []oci.File{{Path: "/a", Mode: 0o644, Data: []byte("b")}})})
 	r.RequireLogin("ann", "pw")
 	spec := &cri.ImageSpec{Image: r.Host() + "/team/app:1"}
 	if _, err := s.PullImage(t.Context(), spec, nil, nil); err == nil || !strings.Contains(err.Error(), "UNAUTHORIZED") {
-		t.Errorf("without a password: %v", err)
+		t.Errorf("pull without a password: %v, want UNAUTHORIZED", err)
 	}
 	auth := &cri.AuthConfig{Username: "ann", Password: "pw"}
 	if _, err := s.PullImage(t.Context(), &cri.ImageSpec{Image: r.Host() + "/team/app:2"}, auth, nil); status.Code(err) != codes.NotFound {
-		t.Errorf("a missing tag: %v", err)
+		t.Errorf("pull of a missing tag: %v, want NotFound", err)
 	}
 	id, err := s.PullImage(t.Context(), spec, auth, nil)
 	if err != nil {
@@ -119,10 +122,10 @@ func TestImageService(t *testing.T) {
 	}
 	got, err := s.ImageStatus(t.Context(), spec)
 	if err != nil || got.GetId() != id || got.GetUid().GetValue() != 1000 || got.GetSize() == 0 || len(got.RepoDigests) != 1 {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("ImageStatus: %+v, %v, want image %s with UID 1000 and one digest", got, err, id)
 	}
 	if list, err := s.ListImages(t.Context()); err != nil || len(list) != 1 {
-		t.Errorf("%v, %v", list, err)
+		t.Errorf("ListImages: %v, %v, want one image", list, err)
 	}
 	for range 2 { // the second removal is a no-op
 		if err := s.RemoveImage(t.Context(), spec); err != nil {
@@ -130,18 +133,18 @@ func TestImageService(t *testing.T) {
 		}
 	}
 	if got, err := s.ImageStatus(t.Context(), spec); got != nil || err != nil {
-		t.Errorf("after the removal: %v, %v", got, err)
+		t.Errorf("ImageStatus after the removal: %v, %v, want none", got, err)
 	}
 	fs, err := s.ImageFsInfo(t.Context())
 	if err != nil || fs.ImageFilesystems[0].UsedBytes.Value != 0 || fs.ImageFilesystems[0].FsId.Mountpoint != s.Store.Dir() {
-		t.Errorf("%v, %v", fs, err)
+		t.Errorf("ImageFsInfo: %v, %v, want 0 bytes in %s", fs, err, s.Store.Dir())
 	}
 	checkEmpty(t, s.Store)
 }
 
-// TestPlainHTTPNeedsAnOption checks that plain HTTP is used only for listed registries: not for
-// others on this machine, nor after a redirect.
-func TestPlainHTTPNeedsAnOption(t *testing.T) {
+// TestPlainHTTPRequiresOption checks that plain HTTP is used only for listed registries: not for other
+// registries on this machine, nor after a redirect.
+func TestPlainHTTPRequiresOption(t *testing.T) {
 	r := serve(t, map[string]v1.Image{"1": build(t, []oci.File{{Path: "/a", Mode: 0o644}})})
 	for _, tc := range []struct {
 		insecure []string
@@ -166,24 +169,25 @@ func TestPlainHTTPNeedsAnOption(t *testing.T) {
 	defer redirector.Close()
 	_, err := open(t, store.Options{}).Pull(t.Context(), strings.TrimPrefix(redirector.URL, "http://")+"/team/app:1", nil, nil)
 	if err == nil || !strings.Contains(err.Error(), "registry.invalid: plain HTTP is allowed only") {
-		t.Errorf("%v", err)
+		t.Errorf("pull after a redirect: %v, want plain HTTP is allowed only", err)
 	}
 }
 
-// Concurrent pulls of one image store a single copy; a name refers to the newest image.
+// TestConcurrentPulls checks that concurrent pulls of one image store a single copy, and that a name
+// refers to the newest image.
 func TestConcurrentPulls(t *testing.T) {
 	first := build(t, []oci.File{{Path: "/a", Mode: 0o644, Data: []byte("b")}}, []oci.File{{Path: "/c", Mode: 0o644}})
-	two := build(t, []oci.File{{Path: "/a", Mode: 0o644, Data: []byte("b")}})
+	replacement := build(t, []oci.File{{Path: "/a", Mode: 0o644, Data: []byte("b")}})
 	r := serve(t, map[string]v1.Image{"1": first})
 	s := open(t, store.Options{})
-	second, err := store.Open(s.Dir(), store.Options{Limits: store.Limits{MinFree: -1}, InsecureRegistries: []string{"127.0.0.1"}}) // as in another process
+	otherStore, err := store.Open(s.Dir(), store.Options{Limits: store.Limits{MinFree: -1}, InsecureRegistries: []string{"127.0.0.1"}}) // as in another process
 	if err != nil {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
-			target := []*store.Store{s, second}[i%2]
+			target := []*store.Store{s, otherStore}[i%2]
 			if _, err := target.Pull(t.Context(), r.Host()+"/team/app:1", nil, nil); err != nil {
 				t.Error(err)
 			}
@@ -192,18 +196,18 @@ func TestConcurrentPulls(t *testing.T) {
 	wg.Wait()
 	list, err := s.List()
 	if err != nil || len(list) != 1 {
-		t.Fatalf("%+v, %v", list, err)
+		t.Fatalf("images %+v, %v, want one", list, err)
 	}
 	if layers, _ := os.ReadDir(filepath.Join(s.Dir(), "layers")); len(layers) != 2 {
 		t.Errorf("%d layers, want 2", len(layers))
 	}
-	if _, err := r.Add("team/app", "1", two); err != nil {
+	if _, err := r.Add("team/app", "1", replacement); err != nil {
 		t.Fatal(err)
 	}
 	newer := pull(t, s, r.Host()+"/team/app:1")
 	older, err := s.Resolve(list[0].ID)
 	if err != nil || len(older.RepoTags) != 0 || len(older.RepoDigests) != 1 || newer.ID == older.ID {
-		t.Errorf("%+v and %+v, %v", newer, older, err)
+		t.Errorf("images %+v and %+v, %v, want two, the older one without a tag", newer, older, err)
 	}
 	for _, image := range []store.Image{older, newer} {
 		if err := s.Remove(image.ID); err != nil {
@@ -213,7 +217,7 @@ func TestConcurrentPulls(t *testing.T) {
 	checkEmpty(t, s)
 }
 
-// A canceled pull leaves nothing.
+// TestPullCancellation checks that a canceled pull leaves nothing.
 func TestPullCancellation(t *testing.T) {
 	layer := layerOf(t, file("a", strings.Repeat("b", 100_000)))
 	manifest, config := maliciousManifest(t, layer, nil)
@@ -223,9 +227,9 @@ func TestPullCancellation(t *testing.T) {
 		case strings.Contains(path, "/manifests/"):
 			w.Header().Set("Content-Type", string(types.OCIManifestSchema1))
 			_, _ = w.Write(manifest)
-		case strings.HasSuffix(path, sum(config).String()):
+		case strings.HasSuffix(path, digestOf(config).String()):
 			_, _ = w.Write(config)
-		case strings.HasSuffix(path, sum(layer).String()):
+		case strings.HasSuffix(path, digestOf(layer).String()):
 			_, _ = io.Copy(w, bytes.NewReader(layer[:50_000]))
 			w.(http.Flusher).Flush()
 			close(started)
@@ -240,20 +244,21 @@ func TestPullCancellation(t *testing.T) {
 		cancel()
 	}()
 	if _, err := s.Pull(ctx, strings.TrimPrefix(server.URL, "http://")+"/team/app:1", nil, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v, want it cancelled", err)
+		t.Errorf("Pull: %v, want context.Canceled", err)
 	}
 	checkEmpty(t, s)
 }
 
-// A registry that stops answering is abandoned after the stall timeout.
+// TestStalledRegistries checks that a pull fails after the stall timeout if the registry stops
+// responding.
 func TestStalledRegistries(t *testing.T) {
 	layer := layerOf(t, file("a", strings.Repeat("b", 100_000)))
 	manifest, config := maliciousManifest(t, layer, nil)
-	blobPath := func(data []byte) string { return "/v2/team/app/blobs/" + sum(data).String() }
+	blobPath := func(data []byte) string { return "/v2/team/app/blobs/" + digestOf(data).String() }
 	bodies := map[string][]byte{"/v2/": nil, "/v2/team/app/manifests/1": manifest, blobPath(config): config, blobPath(layer): layer}
-	for name, silent := range map[string]struct {
+	for name, stalled := range map[string]struct {
 		path    string
-		started bool // part of the response is sent
+		partial bool // half of the response is sent
 	}{
 		"the API version":            {path: "/v2/"},
 		"a manifest":                 {path: "/v2/team/app/manifests/1"},
@@ -268,11 +273,11 @@ func TestStalledRegistries(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				data := bodies[r.URL.Path]
 				w.Header().Set("Content-Type", string(types.OCIManifestSchema1))
-				if r.URL.Path != silent.path {
+				if r.URL.Path != stalled.path {
 					_, _ = w.Write(data)
 					return
 				}
-				if silent.started {
+				if stalled.partial {
 					_, _ = w.Write(data[:len(data)/2])
 					w.(http.Flusher).Flush()
 				}
@@ -283,7 +288,7 @@ func TestStalledRegistries(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // in case the pull never ends
 			defer cancel()
 			if _, err := s.Pull(ctx, strings.TrimPrefix(server.URL, "http://")+"/team/app:1", nil, nil); err == nil || !strings.Contains(err.Error(), "the registry sent nothing for 300ms") {
-				t.Errorf("%v, want a stall error", err)
+				t.Errorf("Pull: %v, want a stall error", err)
 			}
 			checkEmpty(t, s)
 		})

@@ -113,10 +113,7 @@ func (s *Store) makeDirs() error {
 	}
 	layout := s.path("oci-layout")
 	data, err := os.ReadFile(layout)
-	if errors.Is(err, fs.ErrNotExist) {
-		return os.WriteFile(layout, []byte(`{"imageLayoutVersion":"1.0.0"}`), 0o644)
-	}
-	if err == nil && len(data) == 0 { // killed while writing it
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(data) == 0 { // empty if a process was killed while writing it
 		return os.WriteFile(layout, []byte(`{"imageLayoutVersion":"1.0.0"}`), 0o644)
 	}
 	if err == nil && !strings.Contains(string(data), `"1.0.0"`) {
@@ -129,15 +126,15 @@ func (s *Store) path(parts ...string) string {
 	return filepath.Join(append([]string{s.dir}, parts...)...)
 }
 
-// withLock calls do while holding the store's file lock.
-func (s *Store) withLock(do func() error) error {
-	f, err := os.OpenFile(s.path("lock"), os.O_CREATE|os.O_RDWR, 0o600)
+// withLock calls f while it holds the store's file lock.
+func (s *Store) withLock(f func() error) error {
+	lock, err := os.OpenFile(s.path("lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer lock.Close()
 	for {
-		err = unix.Flock(int(f.Fd()), unix.LOCK_EX)
+		err = unix.Flock(int(lock.Fd()), unix.LOCK_EX)
 		if !errors.Is(err, unix.EINTR) {
 			break
 		}
@@ -145,7 +142,7 @@ func (s *Store) withLock(do func() error) error {
 	if err != nil {
 		return fmt.Errorf("locking image store %s: %w", s.dir, err)
 	}
-	return do()
+	return f()
 }
 
 // tempPattern matches files that are being written.

@@ -61,7 +61,7 @@ func serve(t *testing.T, images map[string]v1.Image) *oci.Registry {
 	return r
 }
 
-// stack mounts the layers like a container's root and returns the mount point.
+// mountLayers mounts the layers like a container's root and returns the mount point.
 func mountLayers(t *testing.T, image store.Image) string {
 	t.Helper()
 	dir, upper := t.TempDir(), t.TempDir()
@@ -87,7 +87,7 @@ func pull(t *testing.T, s *store.Store, name string) store.Image {
 	return image
 }
 
-// empty checks that the store contains nothing.
+// checkEmpty checks that the store contains nothing.
 func checkEmpty(t *testing.T, s *store.Store) {
 	t.Helper()
 	for _, dir := range []string{"layers", "tmp", "uses", "blobs/sha256"} {
@@ -109,19 +109,19 @@ func TestPullUseRemove(t *testing.T) {
 	s := open(t, store.Options{})
 	image := pull(t, s, r.Host()+"/team/app:1")
 	if image.Config.User != "1000" || len(image.LowerDirs) != 2 || !slices.Equal(image.RepoTags, []string{r.Host() + "/team/app:1"}) || len(image.RepoDigests) != 1 {
-		t.Fatalf("%+v", image)
+		t.Fatalf("image %+v, want user 1000, two layers, one tag and one digest", image)
 	}
-	at := mountLayers(t, image)
-	var have []string
-	_ = filepath.WalkDir(at, func(path string, _ os.DirEntry, _ error) error {
-		have = append(have, strings.TrimPrefix(path, at))
+	root := mountLayers(t, image)
+	var got []string
+	_ = filepath.WalkDir(root, func(path string, _ os.DirEntry, _ error) error {
+		got = append(got, strings.TrimPrefix(path, root))
 		return nil
 	})
-	if want := []string{"", "/bin", "/bin/app", "/etc", "/etc/new", "/var", "/var/a", "/var/a/c"}; !slices.Equal(have, want) {
-		t.Errorf("the mounted root contains %q, want %q", have, want)
+	if want := []string{"", "/bin", "/bin/app", "/etc", "/etc/new", "/var", "/var/a", "/var/a/c"}; !slices.Equal(got, want) {
+		t.Errorf("the mounted root contains %q, want %q", got, want)
 	}
 	if other := pull(t, s, r.Host()+"/team/app:2"); other.LowerDirs[0] != image.LowerDirs[1] {
-		t.Errorf("a shared layer is stored twice: %s and %s", other.LowerDirs[0], image.LowerDirs[1])
+		t.Errorf("shared layer in %s and %s, want one directory", other.LowerDirs[0], image.LowerDirs[1])
 	}
 	if u, err := s.Usage(); err != nil || u.Inodes != 8+7 {
 		t.Errorf("usage %+v, %v, want 15 inodes", u, err)
@@ -130,8 +130,8 @@ func TestPullUseRemove(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{image.ID, image.RepoDigests[0], image.RepoTags[0], image.ID[7:20]} {
-		if have, err := s.Resolve(name); err != nil || have.ID != image.ID {
-			t.Errorf("%s: %v, %v", name, have.ID, err)
+		if got, err := s.Resolve(name); err != nil || got.ID != image.ID {
+			t.Errorf("Resolve(%s): %v, %v, want %s", name, got.ID, err, image.ID)
 		}
 	}
 	for _, name := range []string{image.ID, r.Host() + "/team/app:2"} {
@@ -140,7 +140,7 @@ func TestPullUseRemove(t *testing.T) {
 		}
 	}
 	if _, err := s.Resolve(image.ID); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("a removed image: %v", err)
+		t.Errorf("Resolve of a removed image: %v, want ErrNotFound", err)
 	}
 	if _, err := os.Stat(image.LowerDirs[0]); err != nil {
 		t.Errorf("a layer in use was removed: %v", err)

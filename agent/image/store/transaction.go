@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// transaction is a change in progress. It has a directory, locked while the process lives, and
+// transaction is a change in progress. It has a directory, locked while the process runs, and
 // pins the layers it needs.
 //
 // The lock ends with the process, so a directory that can be locked was abandoned.
@@ -25,36 +25,36 @@ type transaction struct {
 const pinnedLayersFile = "holds"
 
 func (s *Store) begin() (*transaction, error) {
-	w := &transaction{store: s}
+	tx := &transaction{store: s}
 	err := s.withLock(func() (err error) {
-		if w.dir, err = os.MkdirTemp(s.path("tmp"), "work-"); err != nil {
+		if tx.dir, err = os.MkdirTemp(s.path("tmp"), "work-"); err != nil {
 			return err
 		}
-		if w.lock, err = os.Open(w.dir); err != nil {
+		if tx.lock, err = os.Open(tx.dir); err != nil {
 			return err
 		}
-		return unix.Flock(int(w.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		return unix.Flock(int(tx.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	})
 	if err != nil {
-		w.end()
+		tx.end()
 		return nil, err
 	}
-	return w, nil
+	return tx, nil
 }
 
 // end removes the transaction's directory.
-func (w *transaction) end() {
-	if w.dir != "" {
-		_ = os.RemoveAll(w.dir) // the next Open removes what is left
+func (tx *transaction) end() {
+	if tx.dir != "" {
+		_ = os.RemoveAll(tx.dir) // the next Open removes what remains
 	}
-	if w.lock != nil {
-		w.lock.Close()
+	if tx.lock != nil {
+		tx.lock.Close()
 	}
 }
 
 // pinLayer keeps a layer until the transaction ends. The caller holds the store lock.
-func (w *transaction) pinLayer(layer string) error {
-	f, err := os.OpenFile(filepath.Join(w.dir, pinnedLayersFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+func (tx *transaction) pinLayer(layer string) error {
+	f, err := os.OpenFile(filepath.Join(tx.dir, pinnedLayersFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}

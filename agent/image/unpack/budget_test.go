@@ -8,17 +8,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Once exceeded, the budget stays exceeded.
+// TestBudgetDoesNotOverflow checks that a budget stays exceeded once it is exceeded.
 func TestBudgetDoesNotOverflow(t *testing.T) {
 	b := NewBudget(Size{Bytes: 1 << 30, Inodes: 10}, t.TempDir(), 0)
 	for i := range 5 {
 		if err := b.charge(Size{Bytes: 1 << 62, Inodes: math.MaxInt64}); !errors.Is(err, ErrTooLarge) {
-			t.Errorf("%d: %v, want an error", i, err)
+			t.Errorf("charge %d: %v, want ErrTooLarge", i, err)
 		}
 	}
 }
 
-// A file that would fill the disk is rejected before it is written.
+// TestBudgetKeepsMinFree checks that a file that would fill the disk is rejected before it is written.
 func TestBudgetKeepsMinFree(t *testing.T) {
 	dir := t.TempDir()
 	var fs unix.Statfs_t
@@ -27,7 +27,7 @@ func TestBudgetKeepsMinFree(t *testing.T) {
 	}
 	free := int64(fs.Bavail) * fs.Bsize
 	if err := NewBudget(Size{Bytes: math.MaxInt64, Inodes: 10}, dir, free/4).charge(Size{Bytes: free / 8 * 7, Inodes: 1}); !errors.Is(err, ErrTooLarge) {
-		t.Errorf("%v, want an error", err)
+		t.Errorf("charge: %v, want ErrTooLarge", err)
 	}
 	if err := NewBudget(Size{Bytes: math.MaxInt64, Inodes: 10}, dir, free/4).charge(Size{Bytes: free / 8, Inodes: 1}); err != nil {
 		t.Error(err)

@@ -14,7 +14,7 @@ import (
 )
 
 // extract creates the file of a tar header.
-func (l *unpacker) extract(h *tar.Header, data io.Reader) error {
+func (u *unpacker) extract(h *tar.Header, data io.Reader) error {
 	if h.Typeflag == tar.TypeXGlobalHeader {
 		return nil
 	}
@@ -29,34 +29,34 @@ func (l *unpacker) extract(h *tar.Header, data io.Reader) error {
 		if h.Typeflag != tar.TypeDir {
 			return fmt.Errorf("the root of an image must be a directory")
 		}
-		return l.setDirMetadata(l.root, ".", name, h)
+		return u.setDirMetadata(u.root, ".", name, h)
 	}
 	base := path.Base(name)
-	if removed, ok := strings.CutPrefix(base, whiteoutPrefix); ok {
-		return l.whiteout(path.Dir(name), removed)
+	if hidden, ok := strings.CutPrefix(base, whiteoutPrefix); ok {
+		return u.whiteout(path.Dir(name), hidden)
 	}
 	if (h.Typeflag == tar.TypeChar || h.Typeflag == tar.TypeBlock) && strings.HasPrefix(name, "dev/") {
-		l.result.Devices++
+		u.result.Devices++
 		return nil
 	}
-	parent, err := l.openParent(path.Dir(name))
+	parent, err := u.openParent(path.Dir(name))
 	if err != nil {
 		return err
 	}
 	switch h.Typeflag {
 	case tar.TypeDir:
-		if err := l.makeDir(parent, base); err != nil {
+		if err := u.makeDir(parent, base); err != nil {
 			return err
 		}
-		return l.setDirMetadata(parent, base, name, h)
+		return u.setDirMetadata(parent, base, name, h)
 	case tar.TypeReg:
-		return l.file(parent, base, h, data)
+		return u.file(parent, base, h, data)
 	case tar.TypeSymlink:
-		return l.symlink(parent, base, h)
+		return u.symlink(parent, base, h)
 	case tar.TypeLink:
-		return l.hardLink(parent, name, h.Linkname)
+		return u.hardLink(parent, name, h.Linkname)
 	case tar.TypeFifo:
-		return l.fifo(parent, base, h)
+		return u.fifo(parent, base, h)
 	case tar.TypeChar, tar.TypeBlock:
 		return errors.New("device files are not allowed in images; containers have their own /dev")
 	}
@@ -64,7 +64,7 @@ func (l *unpacker) extract(h *tar.Header, data io.Reader) error {
 }
 
 // setDirMetadata sets owner, mode, attributes and time of an existing directory.
-func (l *unpacker) setDirMetadata(parent *os.Root, base, name string, h *tar.Header) error {
+func (u *unpacker) setDirMetadata(parent *os.Root, base, name string, h *tar.Header) error {
 	if err := parent.Lchown(base, h.Uid, h.Gid); err != nil {
 		return err
 	}
@@ -77,36 +77,36 @@ func (l *unpacker) setDirMetadata(parent *os.Root, base, name string, h *tar.Hea
 			return err
 		}
 		defer f.Close()
-		if err := l.setXattrs(f, h); err != nil {
+		if err := u.setXattrs(f, h); err != nil {
 			return err
 		}
 	}
-	return l.recordTime(name, h.ModTime)
+	return u.recordTime(name, h.ModTime)
 }
 
 // modeMask contains the mode bits that layers may set.
 const modeMask = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
 // removeExisting removes the file with the name of a new entry.
-func (l *unpacker) removeExisting(parent *os.Root, base string) error {
+func (u *unpacker) removeExisting(parent *os.Root, base string) error {
 	if _, err := parent.Lstat(base); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		return err
 	}
-	return l.remove(parent, base)
+	return u.remove(parent, base)
 }
 
-func (l *unpacker) file(parent *os.Root, base string, h *tar.Header, data io.Reader) error {
+func (u *unpacker) file(parent *os.Root, base string, h *tar.Header, data io.Reader) error {
 	if h.Size < 0 {
 		return fmt.Errorf("size %d: must not be negative", h.Size)
 	}
 	// Charge the stated size before writing: a sparse file has no data.
-	if err := l.charge(Size{Bytes: (min(h.Size, 1<<62) + blockSize - 1) / blockSize * blockSize, Inodes: 1}); err != nil {
+	if err := u.charge(Size{Bytes: (min(h.Size, 1<<62) + blockSize - 1) / blockSize * blockSize, Inodes: 1}); err != nil {
 		return err
 	}
-	if err := l.removeExisting(parent, base); err != nil {
+	if err := u.removeExisting(parent, base); err != nil {
 		return err
 	}
 	f, err := parent.OpenFile(base, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -123,7 +123,7 @@ func (l *unpacker) file(parent *os.Root, base string, h *tar.Header, data io.Rea
 	if err := f.Chmod(h.FileInfo().Mode() & modeMask); err != nil { // after chown, which clears setuid
 		return err
 	}
-	if err := l.setXattrs(f, h); err != nil {
+	if err := u.setXattrs(f, h); err != nil {
 		return err
 	}
 	if err := f.Close(); err != nil {
@@ -133,14 +133,14 @@ func (l *unpacker) file(parent *os.Root, base string, h *tar.Header, data io.Rea
 }
 
 // symlink creates a link with any target, which is resolved inside of a container only.
-func (l *unpacker) symlink(parent *os.Root, base string, h *tar.Header) error {
+func (u *unpacker) symlink(parent *os.Root, base string, h *tar.Header) error {
 	if h.Linkname == "" || len(h.Linkname) > maxPath {
 		return fmt.Errorf("link target has %d bytes: must have 1 to %d", len(h.Linkname), maxPath)
 	}
-	if err := l.charge(Size{Bytes: blockSize, Inodes: 1}); err != nil {
+	if err := u.charge(Size{Bytes: blockSize, Inodes: 1}); err != nil {
 		return err
 	}
-	if err := l.removeExisting(parent, base); err != nil {
+	if err := u.removeExisting(parent, base); err != nil {
 		return err
 	}
 	if err := parent.Symlink(h.Linkname, base); err != nil {
@@ -150,12 +150,12 @@ func (l *unpacker) symlink(parent *os.Root, base string, h *tar.Header) error {
 }
 
 // hardLink links to a file of the same layer.
-func (l *unpacker) hardLink(in *os.Root, name, target string) error {
-	to, err := cleanName(target)
+func (u *unpacker) hardLink(parent *os.Root, name, target string) error {
+	targetName, err := cleanName(target)
 	if err != nil {
 		return fmt.Errorf("link to %q: %w", truncateName(target), err)
 	}
-	info, err := l.root.Lstat(to)
+	info, err := u.root.Lstat(targetName)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("link to %q: target is not in this layer", truncateName(target))
@@ -163,23 +163,23 @@ func (l *unpacker) hardLink(in *os.Root, name, target string) error {
 		return fmt.Errorf("link to %q: %w", truncateName(target), err)
 	case info.IsDir() || isWhiteout(info):
 		return fmt.Errorf("link to %q: target is not a file", truncateName(target))
-	case to == name:
-		return nil // already there
+	case targetName == name:
+		return nil // the entry links to itself
 	}
-	if err := l.charge(Size{Inodes: 1}); err != nil { // a link uses no inode, but a million links must be rejected too
+	if err := u.charge(Size{Inodes: 1}); err != nil { // a link uses no inode, but a million links must be rejected too
 		return err
 	}
-	if err := l.removeExisting(in, path.Base(name)); err != nil {
+	if err := u.removeExisting(parent, path.Base(name)); err != nil {
 		return err
 	}
-	return l.root.Link(to, name)
+	return u.root.Link(targetName, name)
 }
 
-func (l *unpacker) fifo(parent *os.Root, base string, h *tar.Header) error {
-	if err := l.charge(Size{Inodes: 1}); err != nil {
+func (u *unpacker) fifo(parent *os.Root, base string, h *tar.Header) error {
+	if err := u.charge(Size{Inodes: 1}); err != nil {
 		return err
 	}
-	if err := l.removeExisting(parent, base); err != nil {
+	if err := u.removeExisting(parent, base); err != nil {
 		return err
 	}
 	if err := makeNode(parent, base, unix.S_IFIFO|0o600); err != nil {
@@ -195,13 +195,13 @@ func (l *unpacker) fifo(parent *os.Root, base string, h *tar.Header) error {
 const xattrRecordPrefix = "SCHILY.xattr."
 
 // setXattrs sets the permitted extended attributes.
-func (l *unpacker) setXattrs(f *os.File, h *tar.Header) error {
+func (u *unpacker) setXattrs(f *os.File, h *tar.Header) error {
 	for record, value := range h.PAXRecords {
 		name, ok := strings.CutPrefix(record, xattrRecordPrefix)
 		if !ok || name != "security.capability" && (!strings.HasPrefix(name, "user.") || strings.HasPrefix(name, "user.overlay.")) {
 			continue
 		}
-		if err := l.charge(Size{Bytes: int64(len(value))}); err != nil {
+		if err := u.charge(Size{Bytes: int64(len(value))}); err != nil {
 			return err
 		}
 		if err := unix.Fsetxattr(int(f.Fd()), name, []byte(value), 0); err != nil && !errors.Is(err, unix.ENOTSUP) {

@@ -31,38 +31,38 @@ func Layer(ctx context.Context, dir string, stream io.Reader, budget *Budget) (R
 	if err != nil {
 		return Result{}, err
 	}
-	l := &unpacker{root: root, budget: budget}
-	defer l.close()
-	if err := l.charge(Size{Bytes: blockSize, Inodes: 1}); err != nil { // the root directory
-		return l.result, err
+	u := &unpacker{root: root, budget: budget}
+	defer u.close()
+	if err := u.charge(Size{Bytes: blockSize, Inodes: 1}); err != nil { // the root directory
+		return u.result, err
 	}
-	for r := tar.NewReader(&boundedReader{r: stream, limit: budget.limit.Bytes}); ; {
+	for r := tar.NewReader(&boundedReader{stream: stream, limit: budget.limit.Bytes}); ; {
 		if err := ctx.Err(); err != nil {
-			return l.result, err
+			return u.result, err
 		}
 		h, err := r.Next()
 		if err == io.EOF {
-			return l.result, l.setTimes()
+			return u.result, u.setTimes()
 		}
 		if err != nil {
-			return l.result, fmt.Errorf("reading the layer: %w", err)
+			return u.result, fmt.Errorf("reading the layer: %w", err)
 		}
-		if err := l.extract(h, r); err != nil {
-			return l.result, fmt.Errorf("entry %q: %w", truncateName(h.Name), err)
+		if err := u.extract(h, r); err != nil {
+			return u.result, fmt.Errorf("entry %q: %w", truncateName(h.Name), err)
 		}
 	}
 }
 
 // boundedReader limits a stream including tar headers.
 type boundedReader struct {
-	r           io.Reader
+	stream      io.Reader
 	read, limit int64
 }
 
-func (c *boundedReader) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	if c.read += int64(n); c.read > c.limit {
-		return n, fmt.Errorf("%w: more than %d bytes unpacked", ErrTooLarge, c.limit)
+func (b *boundedReader) Read(p []byte) (int, error) {
+	n, err := b.stream.Read(p)
+	if b.read += int64(n); b.read > b.limit {
+		return n, fmt.Errorf("%w: more than %d bytes unpacked", ErrTooLarge, b.limit)
 	}
 	return n, err
 }
@@ -89,19 +89,19 @@ type unpacker struct {
 
 // dirTime is the modification time of a directory, set after its entries are created.
 type dirTime struct {
-	name string
-	at   time.Time
+	name    string
+	modTime time.Time
 }
 
-func (l *unpacker) close() {
-	l.closeParent()
-	l.root.Close()
+func (u *unpacker) close() {
+	u.closeParent()
+	u.root.Close()
 }
 
-func (l *unpacker) charge(s Size) error {
-	l.result.Bytes += s.Bytes
-	l.result.Inodes += s.Inodes
-	return l.budget.charge(s)
+func (u *unpacker) charge(s Size) error {
+	u.result.Bytes += s.Bytes
+	u.result.Inodes += s.Inodes
+	return u.budget.charge(s)
 }
 
 // Limits of names; those of the kernel, except for the depth.
@@ -138,32 +138,32 @@ func cleanName(name string) (string, error) {
 }
 
 // openParent opens a directory, which it creates if necessary. closeParent closes it.
-func (l *unpacker) openParent(dir string) (*os.Root, error) {
-	if l.parent != nil && l.parentName == dir {
-		return l.parent, nil
+func (u *unpacker) openParent(dir string) (*os.Root, error) {
+	if u.parent != nil && u.parentName == dir {
+		return u.parent, nil
 	}
-	r, err := l.open(dir)
+	r, err := u.open(dir)
 	if err != nil {
 		return nil, err
 	}
-	l.closeParent()
-	l.parent, l.parentName = r, dir
+	u.closeParent()
+	u.parent, u.parentName = r, dir
 	return r, nil
 }
 
 // closeParent closes the cached directory. It must be called when its path may lead elsewhere.
-func (l *unpacker) closeParent() {
-	if l.parent != nil {
-		l.parent.Close()
-		l.parent = nil
+func (u *unpacker) closeParent() {
+	if u.parent != nil {
+		u.parent.Close()
+		u.parent = nil
 	}
 }
 
 // open opens a directory and creates missing parents.
-func (l *unpacker) open(dir string) (*os.Root, error) {
-	info, err := l.root.Stat(dir)
+func (u *unpacker) open(dir string) (*os.Root, error) {
+	info, err := u.root.Stat(dir)
 	if err == nil && info.IsDir() {
-		return l.root.OpenRoot(dir)
+		return u.root.OpenRoot(dir)
 	}
 	if err == nil {
 		err = unix.ENOTDIR
@@ -174,7 +174,7 @@ func (l *unpacker) open(dir string) (*os.Root, error) {
 	if dir == "." || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTDIR) {
 		return nil, err // os.Root rejected it
 	}
-	parent, err := l.open(path.Dir(dir))
+	parent, err := u.open(path.Dir(dir))
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ func (l *unpacker) open(dir string) (*os.Root, error) {
 	if info, err := parent.Lstat(name); err == nil && !isWhiteout(info) {
 		return nil, fmt.Errorf("%q is not a directory", truncateName(dir))
 	}
-	if err := l.makeDir(parent, name); err != nil {
+	if err := u.makeDir(parent, name); err != nil {
 		return nil, fmt.Errorf("%q: %w", truncateName(dir), err)
 	}
 	return parent.OpenRoot(name)
@@ -191,18 +191,18 @@ func (l *unpacker) open(dir string) (*os.Root, error) {
 
 // makeDir creates a directory if it does not exist. The directory is opaque if it replaces a
 // whiteout.
-func (l *unpacker) makeDir(parent *os.Root, name string) error {
+func (u *unpacker) makeDir(parent *os.Root, name string) error {
 	info, err := parent.Lstat(name)
 	if err == nil && info.IsDir() {
 		return nil
 	}
 	hidden := err == nil && isWhiteout(info)
 	if err == nil {
-		if err := l.remove(parent, name); err != nil {
+		if err := u.remove(parent, name); err != nil {
 			return err
 		}
 	}
-	if err := l.charge(Size{Bytes: blockSize, Inodes: 1}); err != nil {
+	if err := u.charge(Size{Bytes: blockSize, Inodes: 1}); err != nil {
 		return err
 	}
 	if err := parent.Mkdir(name, 0o755); err != nil {
@@ -215,27 +215,27 @@ func (l *unpacker) makeDir(parent *os.Root, name string) error {
 }
 
 // remove removes a file that an entry replaces, and invalidates the cached parent.
-func (l *unpacker) remove(parent *os.Root, name string) error {
-	l.parentName = ""
+func (u *unpacker) remove(parent *os.Root, name string) error {
+	u.parentName = ""
 	return parent.RemoveAll(name)
 }
 
 // recordTime records the time of a directory.
-func (l *unpacker) recordTime(name string, modTime time.Time) error {
-	if l.nameBytes += len(name); l.nameBytes > maxNameBytes {
+func (u *unpacker) recordTime(name string, modTime time.Time) error {
+	if u.nameBytes += len(name); u.nameBytes > maxNameBytes {
 		return fmt.Errorf("%w: directory names of a layer exceed %d bytes", ErrTooLarge, maxNameBytes)
 	}
-	l.dirs = append(l.dirs, dirTime{name, modTime})
+	u.dirs = append(u.dirs, dirTime{name, modTime})
 	return nil
 }
 
-func (l *unpacker) setTimes() error {
-	for _, d := range l.dirs {
-		info, err := l.root.Lstat(d.name)
+func (u *unpacker) setTimes() error {
+	for _, d := range u.dirs {
+		info, err := u.root.Lstat(d.name)
 		if err != nil || !info.IsDir() {
 			continue // replaced by a later entry
 		}
-		if err := l.root.Chtimes(d.name, d.at, d.at); err != nil {
+		if err := u.root.Chtimes(d.name, d.modTime, d.modTime); err != nil {
 			return fmt.Errorf("time of directory %q: %w", truncateName(d.name), err)
 		}
 	}

@@ -20,9 +20,9 @@ const (
 const opaqueXattr = "trusted.overlay.opaque"
 
 // whiteout hides the entry name of dir in lower layers.
-func (l *unpacker) whiteout(dir, name string) error {
+func (u *unpacker) whiteout(dir, name string) error {
 	if name == opaqueName {
-		return l.markOpaqueDir(dir)
+		return u.markOpaqueDir(dir)
 	}
 	if strings.HasPrefix(name, whiteoutPrefix) {
 		return nil // aufs metadata
@@ -30,7 +30,7 @@ func (l *unpacker) whiteout(dir, name string) error {
 	if name == "" || name == "." || name == ".." {
 		return errors.New("whiteout without a valid name")
 	}
-	parent, err := l.openParent(dir)
+	parent, err := u.openParent(dir)
 	if err != nil {
 		return err
 	}
@@ -43,19 +43,19 @@ func (l *unpacker) whiteout(dir, name string) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	if err := l.charge(Size{Inodes: 1}); err != nil {
+	if err := u.charge(Size{Inodes: 1}); err != nil {
 		return err
 	}
 	return makeNode(parent, name, unix.S_IFCHR)
 }
 
 // markOpaqueDir hides the content of dir in lower layers.
-func (l *unpacker) markOpaqueDir(dir string) error {
+func (u *unpacker) markOpaqueDir(dir string) error {
 	if dir == "." {
-		l.result.Opaque = true // overlayfs ignores the attribute on a layer's root
+		u.result.Opaque = true // overlayfs ignores the attribute on a layer's root
 		return nil
 	}
-	parent, err := l.openParent(dir)
+	parent, err := u.openParent(dir)
 	if err != nil {
 		return err
 	}

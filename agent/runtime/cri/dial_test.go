@@ -22,11 +22,11 @@ func TestDialErrorNamesEndpoint(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()
 	for endpoint, want := range map[string]string{
-		"unix:///nowhere/c.sock": "waiting for the socket",
+		"unix:///missing/c.sock": "waiting for the socket",
 		"tcp://localhost:1":      "must be the absolute path of a unix socket",
 		"unix://relative/c.sock": "must be the absolute path of a unix socket",
 		"npipe:////./pipe/cri":   "must be the absolute path of a unix socket",
-		"/nowhere/at/all/c.sock": "waiting for the socket",
+		"/missing/dir/c.sock":    "waiting for the socket",
 	} {
 		_, err := cri.Dial(ctx, endpoint)
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), endpoint) {
@@ -41,13 +41,13 @@ type stub struct {
 	criapi.UnimplementedImageServiceServer
 	events   []*criapi.ContainerEventResponse // nil: no event stream
 	failures int                              // number of calls that fail with Unavailable
-	stops    []error                          // results of StopPodSandbox, in order
-	calls    int                              // calls of StopPodSandbox
+	stopErrs []error                          // results of StopPodSandbox, in order
+	stops    int                              // number of calls of StopPodSandbox
 }
 
 func (s *stub) StopPodSandbox(context.Context, *criapi.StopPodSandboxRequest) (*criapi.StopPodSandboxResponse, error) {
-	err := s.stops[s.calls]
-	s.calls++
+	err := s.stopErrs[s.stops]
+	s.stops++
 	return &criapi.StopPodSandboxResponse{}, err
 }
 
@@ -61,7 +61,7 @@ func (s *stub) Version(context.Context, *criapi.VersionRequest) (*criapi.Version
 
 func (s *stub) GetContainerEvents(_ *criapi.GetEventsRequest, stream grpc.ServerStreamingServer[criapi.ContainerEventResponse]) error {
 	if s.events == nil {
-		return status.Error(codes.Unimplemented, "no events here")
+		return status.Error(codes.Unimplemented, "events are not supported")
 	}
 	for _, e := range s.events {
 		if err := stream.Send(e); err != nil {
@@ -102,7 +102,7 @@ func serveStub(t *testing.T, s *stub) *cri.Client {
 func TestReadsAreRetried(t *testing.T) {
 	c := serveStub(t, &stub{failures: 3})
 	if v, err := c.Version(context.Background()); err != nil || v.RuntimeName != "stub" {
-		t.Errorf("version %v, %v, want stub's", v, err)
+		t.Errorf("version %v, %v, want runtime name stub", v, err)
 	}
 }
 
@@ -110,11 +110,11 @@ func TestCloseStopsRetries(t *testing.T) {
 	c := serveStub(t, &stub{failures: 1 << 30})
 	time.AfterFunc(20*time.Millisecond, func() { c.Close() })
 	if _, err := c.Version(context.Background()); err == nil {
-		t.Error("want an error")
+		t.Error("Version succeeded after Close, want an error")
 	}
 }
 
-func TestCRIEvents(t *testing.T) {
+func TestEventsReportsExitsOnly(t *testing.T) {
 	c := serveStub(t, &stub{})
 	if err := c.Events(context.Background(), nil); status.Code(err) != codes.Unimplemented {
 		t.Errorf("a runtime without events: %v, want Unimplemented", err)
@@ -145,9 +145,9 @@ func TestMutatingCallsAreNotRepeated(t *testing.T) {
 		"when the socket is missing":   {results: []error{status.Error(codes.Unavailable, "connection error: desc = \"transport: Error while dialing: no such file\""), nil}, calls: 2},
 		"when it fails":                {results: []error{status.Error(codes.Unknown, "network is removed")}, calls: 1, code: codes.Unknown},
 	} {
-		s := &stub{stops: tc.results}
-		if err := serveStub(t, s).StopPodSandbox(context.Background(), "x"); status.Code(err) != tc.code || s.calls != tc.calls {
-			t.Errorf("%s: %v after %d calls, want %v after %d", name, err, s.calls, tc.code, tc.calls)
+		s := &stub{stopErrs: tc.results}
+		if err := serveStub(t, s).StopPodSandbox(context.Background(), "x"); status.Code(err) != tc.code || s.stops != tc.calls {
+			t.Errorf("%s: %v after %d calls, want %v after %d", name, err, s.stops, tc.code, tc.calls)
 		}
 	}
 }

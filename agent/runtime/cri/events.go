@@ -71,7 +71,7 @@ func (c *Client) runtimeName(ctx context.Context) (string, error) {
 func (c *Client) waitForExitStatus(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(ctx, exitStatusTimeout)
 	defer cancel()
-	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
+	for delay := 5 * time.Millisecond; ; delay = min(2*delay, 100*time.Millisecond) {
 		s, err := c.ContainerStatus(ctx, id)
 		if err != nil || s.State == cri.ContainerState_CONTAINER_EXITED {
 			return
@@ -79,7 +79,7 @@ func (c *Client) waitForExitStatus(ctx context.Context, id string) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(pause):
+		case <-time.After(delay):
 		}
 	}
 }

@@ -96,15 +96,15 @@ func (s streamer) Attach(ctx context.Context, id string, in io.Reader, out, errO
 		if err != nil {
 			return err
 		}
-		var to io.Writer
+		var w io.Writer
 		switch packet[0] {
 		case shim.PacketOut:
-			to = writerOrNil(out)
+			w = writerOrNil(out)
 		case shim.PacketErr:
-			to = writerOrNil(errOut)
+			w = writerOrNil(errOut)
 		}
-		if to != nil {
-			if _, err := to.Write(packet[1:n]); err != nil {
+		if w != nil {
+			if _, err := w.Write(packet[1:n]); err != nil {
 				return err
 			}
 		}

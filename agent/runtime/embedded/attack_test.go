@@ -38,7 +38,7 @@ func attacker(name, attack string, user int64) *cri.ContainerConfig {
 // it affects neither the agent nor commands in other containers, that each command ends within
 // its timeout, and that no process of a command remains.
 func TestExecInHostileContainer(t *testing.T) {
-	for name, a := range map[string]struct {
+	for name, tc := range map[string]struct {
 		attack string
 		user   int64
 		change func(*cri.ContainerConfig)
@@ -49,42 +49,42 @@ func TestExecInHostileContainer(t *testing.T) {
 		"kill-user":   {"kill", 1000, nil},
 		"ptrace":      {"ptrace", 0, nil},
 		"ptrace-user": {"ptrace", 1000, nil},
-		"ptrace-power": {"ptrace", 0, func(c *cri.ContainerConfig) {
+		"ptrace-capability": {"ptrace", 0, func(c *cri.ContainerConfig) {
 			c.Linux.SecurityContext.Capabilities.AddCapabilities = []string{"SYS_PTRACE"}
 		}},
 		"fork": {"fork", 0, nil},
 		"all":  {"stop,ptrace,fork,descriptors", 0, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newHarness(t, false)
-			sb, sandboxConfig := r.createSandbox("hostile", nil)
-			c := attacker("attacker", a.attack, a.user)
-			if a.change != nil {
-				a.change(c)
+			h := newHarness(t, false)
+			sb, sandboxConfig := h.createSandbox("hostile", nil)
+			c := attacker("attacker", tc.attack, tc.user)
+			if tc.change != nil {
+				tc.change(c)
 			}
-			id := r.create(sb, sandboxConfig, c)
+			id := h.create(sb, sandboxConfig, c)
 			group := path.Join(sandboxConfig.Linux.CgroupParent, id)
-			if err := r.host().Create(group, cgroup.Limits{Pids: 100, CPUQuota: 20_000}); err != nil {
+			if err := h.host().Create(group, cgroup.Limits{Pids: 100, CPUQuota: 20_000}); err != nil {
 				t.Fatal(err)
 			}
-			if err := r.Service.StartContainer(context.Background(), id); err != nil {
+			if err := h.Service.StartContainer(context.Background(), id); err != nil {
 				t.Fatal(err)
 			}
-			other := r.run(sb, sandboxConfig, shell("other", "exec sleep 1000"))
+			other := h.run(sb, sandboxConfig, shell("other", "exec sleep 1000"))
 			for range attackRuns() {
-				_, err := r.Service.ExecSync(context.Background(), id, []string{"/bin/sleep", "5"}, time.Second)
+				_, err := h.Service.ExecSync(context.Background(), id, []string{"/bin/sleep", "5"}, time.Second)
 				if err != nil && status.Code(err) != codes.DeadlineExceeded {
 					t.Errorf("command in the attacker: %v, want a timeout or an exit code", err)
 				}
-				if got := r.exec(other, "echo", "done"); got != "done\n" {
-					t.Errorf("command in another container: %q", got)
+				if got := h.exec(other, "echo", "done"); got != "done\n" {
+					t.Errorf("command in another container: %q, want done", got)
 				}
 			}
-			r.waitUntil("no process of a command remains", func() bool { return len(r.helpers(id)) == 0 && len(r.sleepers(group)) == 0 })
-			if s := r.status(id); s.State != cri.ContainerState_CONTAINER_RUNNING {
-				t.Errorf("the attacker is %v, %s", s.State, s.Message)
+			h.waitUntil("no process of a command remains", func() bool { return len(h.helpers(id)) == 0 && len(h.sleepProcesses(group)) == 0 })
+			if s := h.status(id); s.State != cri.ContainerState_CONTAINER_RUNNING {
+				t.Errorf("the attacker is %v, %s, want it running", s.State, s.Message)
 			}
-			if err := r.Service.StopContainer(context.Background(), id, 0); err != nil {
+			if err := h.Service.StopContainer(context.Background(), id, 0); err != nil {
 				t.Error(err)
 			}
 		})
@@ -92,7 +92,7 @@ func TestExecInHostileContainer(t *testing.T) {
 }
 
 // helpers returns the processes that start or run a command in a container.
-func (r *harness) helpers(id string) (out []string) {
+func (h *harness) helpers(id string) (out []string) {
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range files {
 		if text, _ := os.ReadFile(file); strings.HasPrefix(string(text), "berth-exec\x00"+id+"\x00") {
@@ -102,11 +102,11 @@ func (r *harness) helpers(id string) (out []string) {
 	return out
 }
 
-// sleepers returns the processes of a cgroup that run sleep.
-func (r *harness) sleepers(group string) (out []string) {
-	pids, err := r.host().Procs(group)
+// sleepProcesses returns the processes of a cgroup that run sleep.
+func (h *harness) sleepProcesses(group string) (out []string) {
+	pids, err := h.host().Procs(group)
 	if err != nil {
-		r.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	for _, pid := range pids {
 		if text, _ := os.ReadFile("/proc/" + itoa(pid) + "/cmdline"); strings.HasPrefix(string(text), "/bin/sleep\x00") {
@@ -120,45 +120,45 @@ func (r *harness) sleepers(group string) (out []string) {
 // in the same PID namespace stops its processes, and that no process or file of it remains.
 func TestStartInHostilePod(t *testing.T) {
 	t.Parallel()
-	r := &harness{container.StartEmbedded(t, false, func(o *embedded.Options) { o.StartLimit = 3 * time.Second }), t}
-	r.LoadWorkload(t)
-	sb, sandboxConfig := r.createSandbox("shared", func(c *cri.PodSandboxConfig) {
+	h := &harness{container.StartEmbedded(t, false, func(o *embedded.Options) { o.StartLimit = 3 * time.Second }), t}
+	h.LoadWorkload(t)
+	sb, sandboxConfig := h.createSandbox("shared", func(c *cri.PodSandboxConfig) {
 		c.Linux.SecurityContext.NamespaceOptions.Pid = cri.NamespaceMode_POD
 	})
 	c := shell("attacker", "echo started; while true; do kill -STOP -1; done")
-	r.run(sb, sandboxConfig, c)
-	r.waitUntil("it attacks", func() bool { return r.output(sandboxConfig, c) != "" })
-	id := r.create(sb, sandboxConfig, shell("other", "exec sleep 1000"))
-	if err := r.Service.StartContainer(context.Background(), id); err == nil {
+	h.run(sb, sandboxConfig, c)
+	h.waitUntil("the attack has started", func() bool { return h.output(sandboxConfig, c) != "" })
+	id := h.create(sb, sandboxConfig, shell("other", "exec sleep 1000"))
+	if err := h.Service.StartContainer(context.Background(), id); err == nil {
 		t.Log("the container was started between two signals")
 	} else if !strings.Contains(err.Error(), "timed out after 3s") {
 		t.Errorf("start of the container: %v, want a timeout", err)
-	} else if s := r.status(id); s.State != cri.ContainerState_CONTAINER_EXITED || s.Reason != "StartError" {
+	} else if s := h.status(id); s.State != cri.ContainerState_CONTAINER_EXITED || s.Reason != "StartError" {
 		t.Errorf("the container is %v, %s, want it exited with StartError", s.State, s.Reason)
 	} else {
-		r.waitUntil("its process is dead", func() bool { return processEnded(r.processes(id).Container) })
+		h.waitUntil("its process has exited", func() bool { return processExited(h.processes(id).Container) })
 	}
-	if err := r.Service.RemovePodSandbox(context.Background(), sb); err != nil {
+	if err := h.Service.RemovePodSandbox(context.Background(), sb); err != nil {
 		t.Error(err)
 	}
-	if remaining := r.leftovers(); len(remaining) != 0 {
-		t.Errorf("remaining: %q", remaining)
+	if remaining := h.leftovers(); len(remaining) != 0 {
+		t.Errorf("remaining mounts and processes: %q, want none", remaining)
 	}
 }
 
 // TestForwardToHostileListener checks that a connection to a listener that does not respond fails
 // in time.
 func TestForwardToHostileListener(t *testing.T) {
-	r := newHarness(t, true)
-	sb, sandboxConfig := r.createSandbox("listener", nil)
+	h := newHarness(t, true)
+	sb, sandboxConfig := h.createSandbox("listener", nil)
 	c := attacker("attacker", "listen", 0)
 	c.Linux.SecurityContext = nil // port 81 requires a capability
-	r.run(sb, sandboxConfig, c)
-	r.waitUntil("its queue is full", func() bool { return strings.Contains(r.output(sandboxConfig, c), "attack listen done") })
-	if err := r.Runtime.Dial(sb, 81, time.Second); err == nil || !strings.Contains(err.Error(), "no answer within 1s") {
+	h.run(sb, sandboxConfig, c)
+	h.waitUntil("the listener's queue is full", func() bool { return strings.Contains(h.output(sandboxConfig, c), "attack listen done") })
+	if err := h.Runtime.Dial(sb, 81, time.Second); err == nil || !strings.Contains(err.Error(), "no answer within 1s") {
 		t.Errorf("connection to a full listener: %v, want no answer", err)
 	}
-	if err := r.Runtime.Dial(sb, 82, time.Second); err == nil || !strings.Contains(err.Error(), "connection refused") {
+	if err := h.Runtime.Dial(sb, 82, time.Second); err == nil || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("connection to a closed port: %v, want a refused connection", err)
 	}
 }

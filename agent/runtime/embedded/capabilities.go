@@ -34,19 +34,22 @@ func capabilities(c *cri.Capability) (bits uint64, err error) {
 		}
 		bits |= bit
 	}
-	containsAll := func(list []string) bool {
+	containsALL := func(list []string) bool {
 		return slices.ContainsFunc(list, func(s string) bool { return strings.EqualFold(s, "ALL") })
 	}
-	if containsAll(c.GetAddCapabilities()) {
+	if containsALL(c.GetAddCapabilities()) {
 		bits = 1<<len(capabilityNames) - 1
 	}
-	if containsAll(c.GetDropCapabilities()) {
+	if containsALL(c.GetDropCapabilities()) {
 		bits = 0
 	}
 	for _, change := range []struct {
 		names []string
-		do    func(bit uint64)
-	}{{c.GetAddCapabilities(), func(bit uint64) { bits |= bit }}, {c.GetDropCapabilities(), func(bit uint64) { bits &^= bit }}} { // a capability dropped by name is never kept
+		apply func(bit uint64)
+	}{
+		{c.GetAddCapabilities(), func(bit uint64) { bits |= bit }},
+		{c.GetDropCapabilities(), func(bit uint64) { bits &^= bit }}, // last: a drop by name takes precedence
+	} {
 		for _, name := range change.names {
 			if strings.EqualFold(name, "ALL") {
 				continue
@@ -55,7 +58,7 @@ func capabilities(c *cri.Capability) (bits uint64, err error) {
 			if err != nil {
 				return 0, err
 			}
-			change.do(bit)
+			change.apply(bit)
 		}
 	}
 	return bits, nil

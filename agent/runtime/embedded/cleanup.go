@@ -47,7 +47,7 @@ func (r *Runtime) RemoveNetworkIfUnused(ctx context.Context) error {
 	if r.network == nil || len(r.sandboxes) > 0 {
 		return nil
 	}
-	return network.TearDown(ctx, network.Options{Dir: r.opts.network(), Bridge: r.opts.Bridge})
+	return network.TearDown(ctx, network.Options{Dir: r.opts.networkDir(), Bridge: r.opts.Bridge})
 }
 
 // Cleanup removes what a killed runtime with these options left: processes, mounts, network and
@@ -59,31 +59,31 @@ func Cleanup(ctx context.Context, o Options) error {
 	}
 	lock, err := lockDir(o.Dir)
 	if errors.Is(err, os.ErrNotExist) {
-		return network.Remove(ctx, network.Options{Dir: o.network(), Bridge: o.Bridge})
+		return network.Remove(ctx, network.Options{Dir: o.networkDir(), Bridge: o.Bridge})
 	}
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
 	var errs []error
-	dirs, _ := filepath.Glob(filepath.Join(o.containers(), "*"))
+	dirs, _ := filepath.Glob(filepath.Join(o.containersDir(), "*"))
 	for _, dir := range dirs {
 		if c, err := loadContainer(dir); err == nil {
 			errs = append(errs, cleanupContainer(ctx, host, newContainer(dir, c)))
 		}
 	}
-	dirs, _ = filepath.Glob(filepath.Join(o.sandboxes(), "*"))
+	dirs, _ = filepath.Glob(filepath.Join(o.sandboxesDir(), "*"))
 	for _, dir := range dirs {
 		if record, err := loadSandbox(dir); err == nil {
 			s := &sandbox{dir: dir, record: record}
 			errs = append(errs, host.Kill(record.Group), host.Remove(ctx, record.Group), s.unmountShm())
 		}
 	}
-	errs = append(errs, network.Remove(ctx, network.Options{Dir: o.network(), Bridge: o.Bridge}))
+	errs = append(errs, network.Remove(ctx, network.Options{Dir: o.networkDir(), Bridge: o.Bridge}))
 	if err := errors.Join(errs...); err != nil {
 		return err // keep the records of processes that still run
 	}
-	for _, dir := range []string{o.containers(), o.sandboxes(), lock.Name()} {
+	for _, dir := range []string{o.containersDir(), o.sandboxesDir(), lock.Name()} {
 		errs = append(errs, os.RemoveAll(dir))
 	}
 	_ = os.Remove(o.Dir) // fails for a mount point or other contents
@@ -96,11 +96,11 @@ func cleanupContainer(ctx context.Context, host *cgroup.Host, c *container) erro
 		if err := host.Kill(c.record.Group); err != nil {
 			return err
 		}
-		alive, err := c.shimAlive()
+		running, err := c.shimRunning()
 		if err != nil {
 			return err
 		}
-		if !alive {
+		if !running {
 			break
 		}
 		if ids, err := shim.ReadProcesses(c.dir); err == nil {

@@ -52,15 +52,15 @@ func (r *Runtime) startCommand(ctx context.Context, id string, args []string, te
 	if c == nil {
 		return nil, notFound("container", id)
 	}
-	first := c.runningProcess()
-	if first == nil {
+	initProcess := c.runningProcess()
+	if initProcess == nil {
 		return nil, status.Errorf(codes.FailedPrecondition, "container %s is %v: exec requires a running container", id, c.state())
 	}
 	spec, err := c.commandSpec(args, terminal)
 	if err != nil {
 		return nil, err
 	}
-	target, err := first.duplicateFD()
+	target, err := initProcess.duplicateFD()
 	if errors.Is(err, os.ErrClosed) || errors.Is(err, os.ErrProcessDone) {
 		return nil, status.Errorf(codes.FailedPrecondition, "container %s has just exited", id)
 	}
@@ -68,44 +68,44 @@ func (r *Runtime) startCommand(ctx context.Context, id string, args []string, te
 		return nil, err
 	}
 	defer unix.Close(target)
-	p := &command{name: fmt.Sprintf("command %q in container %s", args, id), kill: func(child int) { r.killCommand(c.record.Group, child) }}
+	cmd := &command{name: fmt.Sprintf("command %q in container %s", args, id), kill: func(child int) { r.killCommand(c.record.Group, child) }}
 	report, childEnd, err := reportPair(unix.SOCK_SEQPACKET)
 	if err != nil {
 		return nil, err
 	}
-	p.report = report
-	p.helper, err = r.executables.spawn(containerinit.Exec, spec, spawnOptions{args: []string{id}, target: target, report: os.NewFile(uintptr(childEnd), "report"), stdio: stdio})
+	cmd.report = report
+	cmd.helper, err = r.executables.spawn(containerinit.Exec, spec, spawnOptions{args: []string{id}, target: target, report: os.NewFile(uintptr(childEnd), "report"), stdio: stdio})
 	if err != nil {
 		return nil, errors.Join(err, report.Close())
 	}
-	if err := p.awaitStart(ctx); err != nil {
-		p.abort()
-		p.release()
-		var failure *StartError
+	if err := cmd.awaitStart(ctx); err != nil {
+		cmd.abort()
+		cmd.release()
+		var startErr *StartError
 		delay := exitDelay
 		if strings.HasSuffix(err.Error(), unix.ESRCH.Error()) {
 			delay = certainExitDelay
 		}
-		if ctx.Err() == nil && (!errors.As(err, &failure) || failure.Code == 128) && c.waitForExit(first, delay) {
+		if ctx.Err() == nil && (!errors.As(err, &startErr) || startErr.Code == 128) && c.waitForExit(initProcess, delay) {
 			return nil, status.Errorf(codes.FailedPrecondition, "container %s has just exited", id)
 		}
-		if ctx.Err() != nil || failure != nil {
+		if ctx.Err() != nil || startErr != nil {
 			return nil, err
 		}
 		return nil, fmt.Errorf("exec in container %s: %w", c.record.Config.GetMetadata().GetName(), err)
 	}
-	return p, nil
+	return cmd, nil
 }
 
-// waitForExit reports whether the container or its first process exits within limit. The exit of the container closes
-// the handle of the process, perhaps before the process's own exit is noticed.
-func (c *container) waitForExit(first *process, limit time.Duration) bool {
+// waitForExit reports whether the container or its init process exits within limit. The exit of the
+// container closes the process's handle, perhaps before the exit of the process is detected.
+func (c *container) waitForExit(initProcess *process, limit time.Duration) bool {
 	t := time.NewTimer(limit)
 	defer t.Stop()
 	select {
 	case <-c.exited:
 		return true
-	case <-first.exited:
+	case <-initProcess.exited:
 		return true
 	case <-t.C:
 		return false
@@ -131,14 +131,14 @@ func (c *container) commandSpec(args []string, terminal bool) (*containerinit.Sp
 }
 
 // awaitStart waits until the command runs.
-func (p *command) awaitStart(ctx context.Context) error {
-	stop := context.AfterFunc(ctx, func() { _ = p.report.SetReadDeadline(time.Unix(1, 0)) })
+func (c *command) awaitStart(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() { _ = c.report.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	packet := make([]byte, maxStartReport)
 	for {
-		n, err := p.report.Read(packet)
+		n, err := c.report.Read(packet)
 		if ctx.Err() != nil {
-			return p.timeoutError(ctx, "did not start in time")
+			return c.timeoutError(ctx, "did not start in time")
 		}
 		if err != nil { // the helper was killed
 			return errors.Join(errors.New(containerinit.Exec+" has exited"), err)
@@ -151,29 +151,29 @@ func (p *command) awaitStart(ctx context.Context) error {
 		case !ok:
 			return parseStartError(text)
 		}
-		if p.child, err = strconv.Atoi(child); err != nil || p.child <= 1 {
+		if c.child, err = strconv.Atoi(child); err != nil || c.child <= 1 {
 			return fmt.Errorf("invalid report: %q", text)
 		}
 	}
 }
 
 // timeoutError returns the error of a command whose context has ended.
-func (p *command) timeoutError(ctx context.Context, failure string) error {
+func (c *command) timeoutError(ctx context.Context, failure string) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return status.Errorf(codes.Canceled, "%s was canceled", p.name)
+		return status.Errorf(codes.Canceled, "%s was canceled", c.name)
 	}
-	return status.Errorf(codes.DeadlineExceeded, "%s %s", p.name, failure)
+	return status.Errorf(codes.DeadlineExceeded, "%s %s", c.name, failure)
 }
 
 // waitOrKill waits until the command exits. It kills the command and its descendants when ctx
 // ends.
-func (p *command) waitOrKill(ctx context.Context) error {
+func (c *command) waitOrKill(ctx context.Context) error {
 	select {
-	case <-p.helper.exited:
+	case <-c.helper.exited:
 		return nil
 	case <-ctx.Done():
-		p.abort()
-		return p.timeoutError(ctx, "timed out")
+		c.abort()
+		return c.timeoutError(ctx, "timed out")
 	}
 }
 
@@ -186,20 +186,20 @@ const reapTimeout = 500 * time.Millisecond
 
 // abort kills the helper and all processes of the command. The helper reaps the command first:
 // otherwise the command would stay a zombie of the container's init process if that does not reap.
-func (p *command) abort() {
-	if p.child > 0 && !p.helper.hasExited() { // the helper has not reaped the command, so its ID is valid
-		p.kill(p.child)
-		if p.helper.wait(reapTimeout) {
+func (c *command) abort() {
+	if c.child > 0 && !c.helper.hasExited() { // the helper has not reaped the command, so its ID is valid
+		c.kill(c.child)
+		if c.helper.wait(reapTimeout) {
 			return
 		}
 	}
-	p.helper.kill(syscall.SIGKILL)
-	p.helper.wait(abortTimeout)
+	c.helper.kill(syscall.SIGKILL)
+	c.helper.wait(abortTimeout)
 }
 
 // exitCode returns the exit code of an exited command.
-func (p *command) exitCode() int32 {
-	state := p.helper.state
+func (c *command) exitCode() int32 {
+	state := c.helper.state
 	if state.Signaled() {
 		return 128 + int32(state.Signal())
 	}
@@ -207,7 +207,7 @@ func (p *command) exitCode() int32 {
 }
 
 // release releases the resources of the command. A helper that does not exit yet is reaped later.
-func (p *command) release() {
-	_ = p.report.Close()
-	p.helper.release()
+func (c *command) release() {
+	_ = c.report.Close()
+	c.helper.release()
 }

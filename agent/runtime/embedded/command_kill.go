@@ -20,14 +20,14 @@ func (r *Runtime) killCommand(group string, child int) {
 		if err != nil {
 			r.log.Error(err, "Failed to list processes of a command", "cgroup", group)
 		}
-		found := false
+		foundNew := false
 		for pid, start := range members {
 			if !sent[pid] {
-				sent[pid], found = true, true
+				sent[pid], foundNew = true, true
 				killProcess(pid, start)
 			}
 		}
-		if !found {
+		if !foundNew {
 			return
 		}
 	}
@@ -45,7 +45,7 @@ func killProcess(pid int, start string) {
 	}
 }
 
-// commandProcesses returns the processes of a command that are alive, with their start times.
+// commandProcesses returns the processes of a command that have not exited, with their start times.
 func (r *Runtime) commandProcesses(group string, child int) (map[int]string, error) {
 	pids, err := r.host.Procs(group)
 	stats := map[int]shim.ProcessStat{}
@@ -55,8 +55,8 @@ func (r *Runtime) commandProcesses(group string, child int) (map[int]string, err
 		}
 	}
 	members := map[int]string{}
-	for before := -1; before != len(members); { // until no descendant is added
-		before = len(members)
+	for previous := -1; previous != len(members); { // until no descendant is added
+		previous = len(members)
 		for pid, s := range stats {
 			_, isChild := members[s.Parent]
 			if pid == child || s.Group == child || s.Session == child || isChild {

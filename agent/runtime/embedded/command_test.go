@@ -21,8 +21,8 @@ import (
 // TestCommandConfinement checks that a command has the attributes of its container: user, groups,
 // capabilities, filter, cgroups, namespaces, limits, working directory, and no other open file.
 func TestCommandConfinement(t *testing.T) {
-	r := newHarness(t, false)
-	sb, sandboxConfig := r.createSandbox("equal", nil)
+	h := newHarness(t, false)
+	sb, sandboxConfig := h.createSandbox("confinement", nil)
 	const script = `grep -E "^(Uid|Gid|Groups|Cap|NoNewPrivs|Seccomp:|Umask|SigIgn|SigBlk)" /proc/self/status; cat /proc/self/cgroup /proc/self/limits /proc/self/oom_score_adj
 for n in ipc mnt net pid uts; do readlink /proc/self/ns/$n; done; pwd; echo $HOME; ls /proc/self/fd | wc -l; cat /proc/$$/stat | cut -d" " -f7`
 	for name, change := range map[string]func(*cri.ContainerConfig){
@@ -31,17 +31,17 @@ for n in ipc mnt net pid uts; do readlink /proc/self/ns/$n; done; pwd; echo $HOM
 			c.Linux.SecurityContext = &cri.LinuxContainerSecurityContext{RunAsUsername: "user", SupplementalGroups: []int64{77}}
 			c.WorkingDir, c.Linux.Resources.OomScoreAdj = "/proc", 321
 		},
-		"power": func(c *cri.ContainerConfig) {
+		"capabilities": func(c *cri.ContainerConfig) {
 			c.Linux.SecurityContext.Capabilities = &cri.Capability{AddCapabilities: []string{"NET_ADMIN"}, DropCapabilities: []string{"KILL"}}
 		},
 	} {
 		c := shell(name, script+"; echo end; exec sleep 1000")
 		change(c)
-		id := r.run(sb, sandboxConfig, c)
-		r.waitUntil("the container has printed its attributes", func() bool { return strings.HasSuffix(r.output(sandboxConfig, c), "end\n") })
-		want := strings.TrimSuffix(r.output(sandboxConfig, c), "end\n")
-		if got := r.exec(id, "/bin/sh", "-c", script); got != want {
-			t.Errorf("%s: the command has\n%s\nthe container\n%s", name, got, want)
+		id := h.run(sb, sandboxConfig, c)
+		h.waitUntil("the container has printed its attributes", func() bool { return strings.HasSuffix(h.output(sandboxConfig, c), "end\n") })
+		want := strings.TrimSuffix(h.output(sandboxConfig, c), "end\n")
+		if got := h.exec(id, "/bin/sh", "-c", script); got != want {
+			t.Errorf("%s: attributes of the command:\n%s\nwant those of the container:\n%s", name, got, want)
 		}
 	}
 }
@@ -49,19 +49,19 @@ for n in ipc mnt net pid uts; do readlink /proc/self/ns/$n; done; pwd; echo $HOM
 // TestCommandBeforeExec checks the process that the container sees before it executes the
 // command: it has only the rights of the container, whose attacker stops it at that point.
 func TestCommandBeforeExec(t *testing.T) {
-	r := newHarness(t, false)
-	sb, sandboxConfig := r.createSandbox("early", nil)
-	id := r.run(sb, sandboxConfig, attacker("attacker", "stop", 0))
-	container := "/proc/" + itoa(r.processes(id).Container)
+	h := newHarness(t, false)
+	sb, sandboxConfig := h.createSandbox("before-exec", nil)
+	id := h.run(sb, sandboxConfig, attacker("attacker", "stop", 0))
+	container := "/proc/" + itoa(h.processes(id).Container)
 	for range 50 {
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error, 1)
 		go func() {
-			_, err := r.Service.ExecSync(ctx, id, []string{"/bin/sleep", "5"}, 0)
+			_, err := h.Service.ExecSync(ctx, id, []string{"/bin/sleep", "5"}, 0)
 			done <- err
 		}()
 		var child string
-		r.waitUntil("the command has started or is stopped", func() bool { child = r.child(id); return child != "" })
+		h.waitUntil("the command has started or is stopped", func() bool { child = h.stoppedCommand(id); return child != "" })
 		commandLine := readText(filepath.Join(child, "cmdline"))
 		attributes := func(dir string) string {
 			var out []string
@@ -79,33 +79,33 @@ func TestCommandBeforeExec(t *testing.T) {
 		got, want := attributes(child), attributes(container)
 		cancel()
 		if err := <-done; status.Code(err) != codes.Canceled {
-			t.Errorf("canceled command: %v", err)
+			t.Errorf("canceled command: %v, want Canceled", err)
 		}
 		if !strings.HasPrefix(commandLine, "berth-exec") {
 			continue // it was stopped later
 		}
 		if got != want {
-			t.Errorf("before it executes the command it has\n%s\nthe container\n%s", got, want)
+			t.Errorf("attributes before exec:\n%s\nwant those of the container:\n%s", got, want)
 		}
 		return
 	}
 	t.Error("no command was stopped before it was executed")
 }
 
-// child returns the /proc directory of a stopped process of a command in a container, or "".
-func (r *harness) child(id string) string {
-	for _, helper := range r.helpers(id) {
-		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(helper)))
-		for _, other := range r.allProcesses() {
-			if s, ok := shim.ReadStat(other); ok && s.Parent == pid && s.State == 'T' {
-				return "/proc/" + itoa(other)
+// stoppedCommand returns the /proc directory of a stopped process of a command in a container, or "".
+func (h *harness) stoppedCommand(id string) string {
+	for _, helper := range h.helpers(id) {
+		helperPID, _ := strconv.Atoi(filepath.Base(filepath.Dir(helper)))
+		for _, pid := range h.allProcesses() {
+			if s, ok := shim.ReadStat(pid); ok && s.Parent == helperPID && s.State == 'T' {
+				return "/proc/" + itoa(pid)
 			}
 		}
 	}
 	return ""
 }
 
-func (r *harness) allProcesses() (pids []int) {
+func (h *harness) allProcesses() (pids []int) {
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range dirs {
 		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil {
@@ -116,11 +116,11 @@ func (r *harness) allProcesses() (pids []int) {
 }
 
 // processes returns the process IDs of a container.
-func (r *harness) processes(id string) shim.Processes {
-	r.t.Helper()
-	ids, err := shim.ReadProcesses(filepath.Join(r.Options.Dir, "containers", id))
+func (h *harness) processes(id string) shim.Processes {
+	h.t.Helper()
+	ids, err := shim.ReadProcesses(filepath.Join(h.Options.Dir, "containers", id))
 	if err != nil {
-		r.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	return ids
 }
@@ -133,88 +133,88 @@ func readText(file string) string {
 // TestTimedOutCommandLeavesNothing checks that all processes of a command are killed when it times
 // out, including those in other sessions.
 func TestTimedOutCommandLeavesNothing(t *testing.T) {
-	r := newHarness(t, false)
-	sb, sandboxConfig := r.createSandbox("family", nil)
-	id := r.run(sb, sandboxConfig, shell("c", "exec sleep 1000"))
-	_, err := r.Service.ExecSync(context.Background(), id, []string{"/bin/sh", "-c", "sleep 777 & setsid sh -c 'sleep 777; true' & sleep 777"}, time.Second)
+	h := newHarness(t, false)
+	sb, sandboxConfig := h.createSandbox("timeout", nil)
+	id := h.run(sb, sandboxConfig, shell("c", "exec sleep 1000"))
+	_, err := h.Service.ExecSync(context.Background(), id, []string{"/bin/sh", "-c", "sleep 777 & setsid sh -c 'sleep 777; true' & sleep 777"}, time.Second)
 	if status.Code(err) != codes.DeadlineExceeded {
-		t.Errorf("%v, want a timeout", err)
+		t.Errorf("ExecSync: %v, want DeadlineExceeded", err)
 	}
-	r.waitUntil("no process of the command remains", func() bool { return !strings.Contains(r.exec(id, "ps"), "777") })
-	if s := r.status(id); s.State != cri.ContainerState_CONTAINER_RUNNING {
-		t.Errorf("the container is %v", s.State)
+	h.waitUntil("no process of the command remains", func() bool { return !strings.Contains(h.exec(id, "ps"), "777") })
+	if s := h.status(id); s.State != cri.ContainerState_CONTAINER_RUNNING {
+		t.Errorf("the container is %v, want it running", s.State)
 	}
 }
 
 // TestCommandEndsWithAgent checks that a command does not outlive the agent.
 func TestCommandEndsWithAgent(t *testing.T) {
-	r := newHarness(t, false)
-	sb, sandboxConfig := r.createSandbox("alone", nil)
-	id := r.run(sb, sandboxConfig, shell("c", "exec sleep 1000"))
-	helper, child, err := r.Runtime.AbandonCommand(context.Background(), id, []string{"sleep", "777"})
+	h := newHarness(t, false)
+	sb, sandboxConfig := h.createSandbox("agent-exit", nil)
+	id := h.run(sb, sandboxConfig, shell("c", "exec sleep 1000"))
+	helper, child, err := h.Runtime.AbandonCommand(context.Background(), id, []string{"sleep", "777"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, pid := range []int{helper, child} {
-		r.waitUntil(fmt.Sprintf("process %d has exited", pid), func() bool { return processEnded(pid) })
+		h.waitUntil(fmt.Sprintf("process %d has exited", pid), func() bool { return processExited(pid) })
 	}
 }
 
 // TestCommandOfExitedContainer checks that a command fails if its container exits meanwhile, and
 // that its exit is not delayed by the command.
 func TestCommandOfExitedContainer(t *testing.T) {
-	r := newHarness(t, false)
-	sb, sandboxConfig := r.createSandbox("short", nil)
+	h := newHarness(t, false)
+	sb, sandboxConfig := h.createSandbox("exited", nil)
 	for range 5 {
 		c := shell("c", "exec sleep 1000")
-		id := r.run(sb, sandboxConfig, c)
+		id := h.run(sb, sandboxConfig, c)
 		done := make(chan error, 1)
 		go func() {
 			for {
-				if out, err := r.Service.ExecSync(context.Background(), id, []string{"sleep", "1000"}, 20*time.Second); err != nil || out.GetExitCode() == 137 {
+				if out, err := h.Service.ExecSync(context.Background(), id, []string{"sleep", "1000"}, 20*time.Second); err != nil || out.GetExitCode() == 137 {
 					done <- err
 					return
 				}
 			}
 		}()
-		if err := r.Service.StopContainer(context.Background(), id, 0); err != nil {
+		if err := h.Service.StopContainer(context.Background(), id, 0); err != nil {
 			t.Fatal(err)
 		}
 		if err := <-done; err != nil && status.Code(err) != codes.FailedPrecondition {
-			t.Errorf("%v, want exit code 137 or that the container has exited", err)
+			t.Errorf("ExecSync: %v, want exit code 137 or FailedPrecondition", err)
 		}
-		if err := r.Service.RemoveContainer(context.Background(), id); err != nil {
+		if err := h.Service.RemoveContainer(context.Background(), id); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// TestWorkingDirectoryOutside checks that a working directory cannot be a directory of the node
-// that a process of the container has open.
-func TestWorkingDirectoryOutside(t *testing.T) {
-	r := newHarness(t, false)
-	sb, sandboxConfig := r.createSandbox("cwd", nil)
+// TestStartRejectsNodeWorkingDirectory checks that a working directory cannot be a directory of the
+// node that a process of the container has open.
+func TestStartRejectsNodeWorkingDirectory(t *testing.T) {
+	h := newHarness(t, false)
+	sb, sandboxConfig := h.createSandbox("cwd", nil)
 	for fd := range 16 {
-		c := shell("c-"+itoa(fd), "pwd; ls -d ../../../../../"+r.Dir)
+		c := shell("c-"+itoa(fd), "pwd; ls -d ../../../../../"+h.Dir)
 		c.WorkingDir = "/proc/self/fd/" + itoa(fd)
-		id := r.create(sb, sandboxConfig, c)
-		if err := r.Service.StartContainer(context.Background(), id); err == nil {
-			r.WaitExited(t, id)
-			t.Errorf("working directory %s: started, output %q", c.WorkingDir, r.output(sandboxConfig, c))
+		id := h.create(sb, sandboxConfig, c)
+		if err := h.Service.StartContainer(context.Background(), id); err == nil {
+			h.WaitExited(t, id)
+			t.Errorf("working directory %s: started with output %q, want an error", c.WorkingDir, h.output(sandboxConfig, c))
 		}
 	}
 }
 
-// A command that is killed after its timeout does not stay a zombie of a container whose init process
-// does not reap.
+// TestTimedOutCommandIsReaped checks that a command killed after its timeout does not stay a zombie
+// if the container's init process does not reap.
 func TestTimedOutCommandIsReaped(t *testing.T) {
-	r := newHarness(t, false)
-	sb, sandboxConfig := r.createSandbox("reaps", nil)
-	id := r.run(sb, sandboxConfig, shell("main", "exec tail -f /dev/null"))
-	if _, err := r.Service.ExecSync(context.Background(), id, []string{"sleep", "4321"}, 200*time.Millisecond); status.Code(err) != codes.DeadlineExceeded {
-		t.Fatalf("%v, want DeadlineExceeded", err)
+	h := newHarness(t, false)
+	sb, sandboxConfig := h.createSandbox("reaping", nil)
+	id := h.run(sb, sandboxConfig, shell("main", "exec tail -f /dev/null"))
+	if _, err := h.Service.ExecSync(context.Background(), id, []string{"sleep", "4321"}, 200*time.Millisecond); status.Code(err) != codes.DeadlineExceeded {
+		t.Fatalf("ExecSync: %v, want DeadlineExceeded", err)
 	}
-	if names := r.exec(id, "/bin/sh", "-c", "cat /proc/[0-9]*/comm"); strings.Contains(names, "sleep") {
+	if names := h.exec(id, "/bin/sh", "-c", "cat /proc/[0-9]*/comm"); strings.Contains(names, "sleep") {
 		t.Errorf("processes %q, want no sleep", names)
 	}
 }

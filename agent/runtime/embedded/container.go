@@ -20,7 +20,7 @@ import (
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 )
 
-// container is one container.
+// container is a container with its shim and its init process.
 type container struct {
 	dir    string
 	record containerRecord // immutable
@@ -96,14 +96,17 @@ func (c *container) launch(r *Runtime, sb *sandbox) error {
 		r.recordExit(c, exit)
 		return err
 	}
-	p.kill(syscall.SIGKILL) // its children are killed with it, unless another container of a shared PID namespace stops them early
+	// The kernel kills the shim's children with it, unless another container in a shared PID namespace
+	// stops them first.
+	p.kill(syscall.SIGKILL)
 	if ids, err := shim.ReadProcesses(c.dir); err == nil {
 		killProcess(ids.Container, ids.Start)
 	}
 	return err
 }
 
-// start performs launch. After an error it may be incomplete.
+// start starts the shim and waits until the container runs. After an error the start may be
+// incomplete.
 func (c *container) start(r *Runtime, sb *sandbox) error {
 	lock, err := os.OpenFile(filepath.Join(c.dir, shim.LockFile), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -118,17 +121,17 @@ func (c *container) start(r *Runtime, sb *sandbox) error {
 		return err
 	}
 	defer stderr.Close()
-	sandbox, err := r.openNamespaces(c, sb)
+	sandboxFD, err := r.openNamespaces(c, sb)
 	if err != nil {
 		return err
 	}
-	defer unix.Close(sandbox)
+	defer unix.Close(sandboxFD)
 	report, childEnd, err := reportPair(unix.SOCK_STREAM)
 	if err != nil {
 		return err
 	}
 	defer report.Close()
-	p, err := r.shims.startShim(c.dir, [...]int{shim.PassedStderr: int(stderr.Fd()), shim.PassedReport: childEnd, shim.PassedSandbox: sandbox, shim.PassedLock: int(lock.Fd())})
+	p, err := r.shims.startShim(c.dir, [...]int{shim.PassedStderr: int(stderr.Fd()), shim.PassedReport: childEnd, shim.PassedSandbox: sandboxFD, shim.PassedLock: int(lock.Fd())})
 	_ = unix.Close(childEnd)
 	if err != nil {
 		return err
@@ -141,7 +144,7 @@ func (c *container) start(r *Runtime, sb *sandbox) error {
 	return c.awaitStart(report, r.opts.startLimit())
 }
 
-// reportPair returns a socket pair between the agent and a process that it starts, of that type.
+// reportPair returns a socket pair of a type between the agent and a process that it starts.
 func reportPair(kind int) (agentEnd *os.File, childEnd int, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -161,22 +164,22 @@ func (c *container) awaitStart(report *os.File, limit time.Duration) error {
 	text := make([]byte, 64<<10)
 	n, err := report.Read(text)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return fmt.Errorf("%s timed out after %v", c.describeStuckStart(), limit)
+		return fmt.Errorf("%s timed out after %v", c.describeHungStart(), limit)
 	}
 	if string(text[:n]) == "ok" {
 		return c.recordInitProcess()
 	}
 	code, message, _ := strings.Cut(string(text[:n]), " ")
-	number, err := strconv.Atoi(code)
+	exitCode, err := strconv.Atoi(code)
 	if err != nil {
 		message = "shim exited" + c.shimOutput()
-		number = 128
+		exitCode = 128
 	}
-	return &StartError{Message: message, Code: number}
+	return &StartError{Message: message, Code: exitCode}
 }
 
-// describeStuckStart describes the step at which the start of a container hangs.
-func (c *container) describeStuckStart() string {
+// describeHungStart describes the step at which the start of a container hangs.
+func (c *container) describeHungStart() string {
 	const unknownStep = "starting the init process"
 	ids, err := shim.ReadProcesses(c.dir)
 	if err != nil || shim.StartTime(ids.Container) != ids.Start {
@@ -209,10 +212,10 @@ func (c *container) recordInitProcess() error {
 	if err != nil {
 		return err
 	}
-	first := findProcess(ids.Container, ids.Start)
+	initProcess := findProcess(ids.Container, ids.Start)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.initProcess, c.started, c.user = first, ids.Started, readUser(c.dir)
+	c.initProcess, c.started, c.user = initProcess, ids.Started, readUser(c.dir)
 	return nil
 }
 
@@ -245,12 +248,8 @@ func (r *Runtime) recordExit(c *container, exit shim.Exit) {
 		c.exit, c.oom = &exit, oom
 		close(c.exited)
 	}
-	for _, p := range []*process{c.shim, c.initProcess} {
-		if p != nil {
-			p.close()
-		}
-	}
 	c.mu.Unlock()
+	c.closeHandles()
 	r.publish(runtime.ContainerEvent{Container: c.record.ID})
 }
 

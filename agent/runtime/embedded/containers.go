@@ -39,7 +39,7 @@ func (r *Runtime) CreateContainer(_ context.Context, sandbox string, config *cri
 		return "", err
 	}
 	id := newID()
-	dir := filepath.Join(r.opts.containers(), id)
+	dir := filepath.Join(r.opts.containersDir(), id)
 	if err := os.Mkdir(dir, 0o700); err != nil { // after a crash the directory identifies the other resources
 		return "", err
 	}
@@ -102,8 +102,8 @@ func (r *Runtime) StartContainer(_ context.Context, id string) error {
 	}
 	defer unlock()
 	err = c.launch(r, s)
-	var start *StartError
-	if errors.As(err, &start) { // until the shim is done
+	var startErr *StartError
+	if errors.As(err, &startErr) { // the exit status is recorded when the shim exits
 		timer := time.NewTimer(killTimeout)
 		defer timer.Stop()
 		select {

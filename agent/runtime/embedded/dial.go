@@ -15,9 +15,9 @@ import (
 // dial connects to a port on the sandbox's loopback address.
 func (s *sandbox) dial(port int32, limit time.Duration) (net.Conn, error) {
 	var errs []error
-	for _, to := range []unix.Sockaddr{&unix.SockaddrInet4{Port: int(port), Addr: [4]byte{127, 0, 0, 1}},
+	for _, address := range []unix.Sockaddr{&unix.SockaddrInet4{Port: int(port), Addr: [4]byte{127, 0, 0, 1}},
 		&unix.SockaddrInet6{Port: int(port), Addr: [16]byte{15: 1}}} {
-		conn, err := s.dialTo(to, limit)
+		conn, err := s.dialTo(address, limit)
 		if err == nil {
 			return conn, nil
 		}
@@ -31,9 +31,9 @@ func (s *sandbox) dial(port int32, limit time.Duration) (net.Conn, error) {
 	return nil, errors.Join(errs...)
 }
 
-func (s *sandbox) dialTo(to unix.Sockaddr, limit time.Duration) (net.Conn, error) {
+func (s *sandbox) dialTo(address unix.Sockaddr, limit time.Duration) (net.Conn, error) {
 	family := unix.AF_INET
-	if _, ok := to.(*unix.SockaddrInet6); ok {
+	if _, ok := address.(*unix.SockaddrInet6); ok {
 		family = unix.AF_INET6
 	}
 	fd, err := s.socket(family)
@@ -42,7 +42,7 @@ func (s *sandbox) dialTo(to unix.Sockaddr, limit time.Duration) (net.Conn, error
 	}
 	f := os.NewFile(uintptr(fd), "port "+strconv.Itoa(family))
 	defer f.Close()
-	if err := connect(f, to, limit); err != nil {
+	if err := connect(f, address, limit); err != nil {
 		return nil, err
 	}
 	return net.FileConn(f)
@@ -52,7 +52,7 @@ func (s *sandbox) dialTo(to unix.Sockaddr, limit time.Duration) (net.Conn, error
 const dialTimeout = 10 * time.Second
 
 // connect connects a non-blocking socket.
-func connect(socket *os.File, to unix.Sockaddr, limit time.Duration) error {
+func connect(socket *os.File, address unix.Sockaddr, limit time.Duration) error {
 	conn, err := socket.SyscallConn()
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func connect(socket *os.File, to unix.Sockaddr, limit time.Duration) error {
 	}
 	var result error
 	err = conn.Write(func(fd uintptr) bool { // called again until it is connected or refused
-		result = unix.Connect(int(fd), to)
+		result = unix.Connect(int(fd), address)
 		if result == unix.EISCONN {
 			result = nil
 		}
@@ -74,9 +74,9 @@ func connect(socket *os.File, to unix.Sockaddr, limit time.Duration) error {
 	return errors.Join(err, os.NewSyscallError("connect", result))
 }
 
-// socket returns a socket in the sandbox's network namespace. It stays there in any thread. The
-// thread that joins the namespace for a moment does not fork, and no process of the pod can
-// signal it: network namespaces do not contain processes.
+// socket returns a socket in the sandbox's network namespace. The socket stays in the namespace,
+// whichever thread uses it. The thread that joins the namespace for a moment does not fork, and no
+// process of the pod can signal it: network namespaces do not contain processes.
 func (s *sandbox) socket(family int) (fd int, err error) {
 	const kind = unix.SOCK_STREAM | unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK
 	if s.hostNetwork() {
@@ -87,13 +87,13 @@ func (s *sandbox) socket(family int) (fd int, err error) {
 		return -1, err
 	}
 	defer agentNamespace.Close()
-	sandbox, err := s.openProcess()
+	pidfd, err := s.openProcess()
 	if err != nil {
 		return -1, err
 	}
-	defer unix.Close(sandbox)
+	defer unix.Close(pidfd)
 	runtime.LockOSThread()
-	if err := unix.Setns(sandbox, unix.CLONE_NEWNET); err != nil {
+	if err := unix.Setns(pidfd, unix.CLONE_NEWNET); err != nil {
 		runtime.UnlockOSThread()
 		return -1, os.NewSyscallError("setns", err)
 	}

@@ -16,6 +16,6 @@ func TestDialRefused(t *testing.T) {
 		NamespaceOptions: &cri.NamespaceOption{Network: cri.NamespaceMode_NODE}}}}}}
 	want := fmt.Sprintf("connection refused: no process in the pod listens on 127.0.0.1:%d", port)
 	if _, err := s.dial(port, dialTimeout); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
-		t.Errorf("%v, want %q", err, want)
+		t.Errorf("dial: %v, want %q", err, want)
 	}
 }

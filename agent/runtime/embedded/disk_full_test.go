@@ -21,23 +21,23 @@ func TestFullDisk(t *testing.T) {
 		t.Run(resource, func(t *testing.T) {
 			t.Parallel()
 			disk := container.Disk(t, 96<<20, 700)
-			r := &harness{container.StartEmbedded(t, false, func(o *embedded.Options) { o.Dir = filepath.Join(disk, "c") }), t}
-			r.LoadWorkload(t)
-			sb, sandboxConfig := r.createSandbox("full", nil)
+			h := &harness{container.StartEmbedded(t, false, func(o *embedded.Options) { o.Dir = filepath.Join(disk, "c") }), t}
+			h.LoadWorkload(t)
+			sb, sandboxConfig := h.createSandbox("full", nil)
 			c := shell("c", script)
-			id := r.run(sb, sandboxConfig, c)
-			r.waitUntil("the disk is full", func() bool { return strings.Contains(r.output(sandboxConfig, c), "full") })
-			r.Restart(t)
-			if _, err := store.Open(r.Options.Images.Dir(), store.Options{Limits: store.Limits{MinFree: -1}}); err != nil {
-				t.Errorf("the images of an agent that starts: %v", err)
+			id := h.run(sb, sandboxConfig, c)
+			h.waitUntil("the disk is full", func() bool { return strings.Contains(h.output(sandboxConfig, c), "full") })
+			h.Restart(t)
+			if _, err := store.Open(h.Options.Images.Dir(), store.Options{Limits: store.Limits{MinFree: -1}}); err != nil {
+				t.Errorf("opening the image store on the full disk: %v, want no error", err)
 			}
-			if err := r.Service.StopContainer(context.Background(), id, 0); err != nil {
+			if err := h.Service.StopContainer(context.Background(), id, 0); err != nil {
 				t.Fatal(err)
 			}
-			if s := r.WaitExited(t, id); s.ExitCode != 137 || s.Reason != "Error" {
+			if s := h.WaitExited(t, id); s.ExitCode != 137 || s.Reason != "Error" {
 				t.Errorf("exited with %d %s, want 137 Error", s.ExitCode, s.Reason)
 			}
-			if err := r.Service.RemovePodSandbox(context.Background(), sb); err != nil {
+			if err := h.Service.RemovePodSandbox(context.Background(), sb); err != nil {
 				t.Fatal(err)
 			}
 		})

@@ -18,8 +18,9 @@
 // not support: privileged, hostPID, user namespaces, AppArmor, SELinux, runtime classes and
 // seccomp profiles.
 //
-// Containers are hostile. The agent never joins a namespace that has processes of a pod, and never
-// waits without a limit for a process in one. The code that does is small and can be killed from outside:
+// The runtime treats containers as hostile. The agent never joins a namespace that has processes of
+// a pod, and never waits without a limit for a process in one. The code that does is small and can
+// be killed from outside:
 //
 //	exec, exec probes, hooks     berth-exec, outside of the container's PID namespace (package containerinit)
 //	start in a shared PID ns     berth-shim, outside of it; Options.StartLimit. So do ephemeral containers

@@ -33,9 +33,9 @@ func (r *Runtime) Events(ctx context.Context, handle func(runtime.ContainerEvent
 func (r *Runtime) publish(e runtime.ContainerEvent) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, l := range r.subscribers {
+	for _, subscriber := range r.subscribers {
 		select {
-		case l <- e:
+		case subscriber <- e:
 		default:
 		}
 	}

@@ -21,12 +21,12 @@ const outputDrainTimeout = 500 * time.Millisecond
 // ExecSync runs a command in the container. After timeout the command is killed and the error has
 // code DeadlineExceeded; 0 means no timeout. The timeout includes the start of the command.
 func (r *Runtime) ExecSync(ctx context.Context, id string, command []string, timeout time.Duration) (*cri.ExecSyncResponse, error) {
-	var out, errs limitedBuffer
-	code, err := r.execPiped(ctx, id, command, timeout, nil, &out, &errs)
+	var out, errOut limitedBuffer
+	code, err := r.execPiped(ctx, id, command, timeout, nil, &out, &errOut)
 	if err != nil {
 		return nil, err
 	}
-	return &cri.ExecSyncResponse{Stdout: out.Bytes(), Stderr: errs.Bytes(), ExitCode: code}, nil
+	return &cri.ExecSyncResponse{Stdout: out.Bytes(), Stderr: errOut.Bytes(), ExitCode: code}, nil
 }
 
 // limitedBuffer keeps the first maxExecOutput bytes.
@@ -95,16 +95,16 @@ func (r *Runtime) execPiped(ctx context.Context, id string, command []string, ti
 			return 0, err
 		}
 	}
-	p, err := r.startCommand(ctx, id, command, false, streams.child)
+	cmd, err := r.startCommand(ctx, id, command, false, streams.child)
 	if err != nil {
 		return 0, err
 	}
-	defer p.release()
+	defer cmd.release()
 	streams.closeChildEnds()
 	for _, start := range streams.copyFuncs {
 		start()
 	}
-	err = p.waitOrKill(ctx)
+	err = cmd.waitOrKill(ctx)
 	for _, f := range streams.parent { // children of the command may keep the other ends open
 		_ = f.SetReadDeadline(time.Now().Add(outputDrainTimeout))
 	}
@@ -112,5 +112,5 @@ func (r *Runtime) execPiped(ctx context.Context, id string, command []string, ti
 	if err != nil {
 		return 0, err
 	}
-	return p.exitCode(), nil
+	return cmd.exitCode(), nil
 }

@@ -15,45 +15,45 @@ type executables struct {
 	fd, pause int
 }
 
-// openExecutables opens them. This program is opened through a read-only mount, because a
-// container may get access to the file that its first process was started from.
+// openExecutables opens both programs. It opens this program through a read-only mount, because a
+// container may get access to the file from which its first process was started.
 func openExecutables() (*executables, error) {
-	s := &executables{fd: -1, pause: -1}
+	e := &executables{fd: -1, pause: -1}
 	// Containers must not inherit files that were inherited by this process.
 	if err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return nil, fmt.Errorf("embedded runtime: close_range: %w", err)
 	}
 	fd, err := unix.OpenTree(unix.AT_FDCWD, "/proc/self/exe", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
 	if err == nil {
-		s.fd = fd
+		e.fd = fd
 		err = unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
 	}
 	if err != nil {
-		s.close()
+		e.close()
 		return nil, fmt.Errorf("embedded runtime: opening this program's executable: %w", err)
 	}
 	program, err := pause.Program()
 	if err != nil {
-		s.close()
+		e.close()
 		return nil, err
 	}
-	if s.pause, err = unix.MemfdCreate("berth-sandbox", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING); err == nil {
-		if _, err = unix.Write(s.pause, program); err == nil {
-			_, err = unix.FcntlInt(uintptr(s.pause), unix.F_ADD_SEALS, unix.F_SEAL_WRITE|unix.F_SEAL_GROW|unix.F_SEAL_SHRINK|unix.F_SEAL_SEAL)
+	if e.pause, err = unix.MemfdCreate("berth-sandbox", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING); err == nil {
+		if _, err = unix.Write(e.pause, program); err == nil {
+			_, err = unix.FcntlInt(uintptr(e.pause), unix.F_ADD_SEALS, unix.F_SEAL_WRITE|unix.F_SEAL_GROW|unix.F_SEAL_SHRINK|unix.F_SEAL_SEAL)
 		}
 	}
 	if err != nil {
-		s.close()
+		e.close()
 		return nil, fmt.Errorf("embedded runtime: creating the pause program: %w", err)
 	}
-	return s, nil
+	return e, nil
 }
 
 // path returns the path of this program for execve.
-func (s *executables) path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), s.fd) }
+func (e *executables) path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), e.fd) }
 
-func (s *executables) close() {
-	for _, fd := range []int{s.fd, s.pause} {
+func (e *executables) close() {
+	for _, fd := range []int{e.fd, e.pause} {
 		if fd >= 0 {
 			_ = unix.Close(fd)
 		}

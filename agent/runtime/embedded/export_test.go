@@ -9,12 +9,12 @@ import (
 // AbandonCommand starts a command and then behaves like an agent that was killed: it closes its end
 // of the socket to the helper. It returns the process IDs of helper and command.
 func (r *Runtime) AbandonCommand(ctx context.Context, id string, args []string) (helper, child int, err error) {
-	p, err := r.startCommand(ctx, id, args, false, [3]*os.File{})
+	cmd, err := r.startCommand(ctx, id, args, false, [3]*os.File{})
 	if err != nil {
 		return 0, 0, err
 	}
-	p.release()
-	return p.helper.pid, p.child, nil
+	cmd.release()
+	return cmd.helper.pid, cmd.child, nil
 }
 
 // Dial connects to a port of a sandbox.

@@ -32,24 +32,24 @@ func newHarness(t *testing.T, withNetwork bool) *harness {
 }
 
 // createSandbox creates a sandbox with logs in r.Dir/log/NAME.
-func (r *harness) createSandbox(name string, change func(*cri.PodSandboxConfig)) (string, *cri.PodSandboxConfig) {
-	r.t.Helper()
-	logs := filepath.Join(r.Dir, "log", name)
+func (h *harness) createSandbox(name string, change func(*cri.PodSandboxConfig)) (string, *cri.PodSandboxConfig) {
+	h.t.Helper()
+	logs := filepath.Join(h.Dir, "log", name)
 	if err := os.MkdirAll(logs, 0o755); err != nil {
-		r.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	c := &cri.PodSandboxConfig{Metadata: &cri.PodSandboxMetadata{Name: name, Uid: name, Namespace: "default"}, Hostname: name, LogDirectory: logs,
-		Linux: &cri.LinuxPodSandboxConfig{CgroupParent: filepath.Join(r.Cgroup, "pod"+name), SecurityContext: &cri.LinuxSandboxSecurityContext{
+		Linux: &cri.LinuxPodSandboxConfig{CgroupParent: filepath.Join(h.Cgroup, "pod"+name), SecurityContext: &cri.LinuxSandboxSecurityContext{
 			NamespaceOptions: &cri.NamespaceOption{Pid: cri.NamespaceMode_CONTAINER}}}}
-	if r.CIDR == "" {
+	if h.CIDR == "" {
 		c.Linux.SecurityContext.NamespaceOptions.Network = cri.NamespaceMode_NODE
 	}
 	if change != nil {
 		change(c)
 	}
-	id, err := r.Service.RunPodSandbox(context.Background(), c, "")
+	id, err := h.Service.RunPodSandbox(context.Background(), c, "")
 	if err != nil {
-		r.t.Fatalf("pod %s: %v", name, err)
+		h.t.Fatalf("pod %s: %v", name, err)
 	}
 	return id, c
 }
@@ -67,38 +67,38 @@ func shell(name, script string) *cri.ContainerConfig {
 	return c
 }
 
-func (r *harness) create(sb string, sandboxConfig *cri.PodSandboxConfig, c *cri.ContainerConfig) string {
-	r.t.Helper()
-	id, err := r.Service.CreateContainer(context.Background(), sb, c, sandboxConfig)
+func (h *harness) create(sb string, sandboxConfig *cri.PodSandboxConfig, c *cri.ContainerConfig) string {
+	h.t.Helper()
+	id, err := h.Service.CreateContainer(context.Background(), sb, c, sandboxConfig)
 	if err != nil {
-		r.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	return id
 }
 
-func (r *harness) run(sb string, sandboxConfig *cri.PodSandboxConfig, c *cri.ContainerConfig) string {
-	r.t.Helper()
-	id := r.create(sb, sandboxConfig, c)
-	if err := r.Service.StartContainer(context.Background(), id); err != nil {
-		r.t.Fatal(err)
+func (h *harness) run(sb string, sandboxConfig *cri.PodSandboxConfig, c *cri.ContainerConfig) string {
+	h.t.Helper()
+	id := h.create(sb, sandboxConfig, c)
+	if err := h.Service.StartContainer(context.Background(), id); err != nil {
+		h.t.Fatal(err)
 	}
 	return id
 }
 
 // outputAndCode runs a container to completion and returns its output without timestamps and its
 // exit code.
-func (r *harness) outputAndCode(sb string, sandboxConfig *cri.PodSandboxConfig, c *cri.ContainerConfig) (string, int32) {
-	r.t.Helper()
-	s := r.WaitExited(r.t, r.run(sb, sandboxConfig, c))
-	return r.output(sandboxConfig, c), s.ExitCode
+func (h *harness) outputAndCode(sb string, sandboxConfig *cri.PodSandboxConfig, c *cri.ContainerConfig) (string, int32) {
+	h.t.Helper()
+	s := h.WaitExited(h.t, h.run(sb, sandboxConfig, c))
+	return h.output(sandboxConfig, c), s.ExitCode
 }
 
 // output returns the output of a container.
-func (r *harness) output(sandboxConfig *cri.PodSandboxConfig, c *cri.ContainerConfig) string {
-	r.t.Helper()
+func (h *harness) output(sandboxConfig *cri.PodSandboxConfig, c *cri.ContainerConfig) string {
+	h.t.Helper()
 	text, err := os.ReadFile(filepath.Join(sandboxConfig.LogDirectory, c.LogPath))
 	if err != nil {
-		r.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	var b strings.Builder
 	for line := range strings.Lines(string(text)) {
@@ -109,28 +109,28 @@ func (r *harness) output(sandboxConfig *cri.PodSandboxConfig, c *cri.ContainerCo
 }
 
 // waitUntil waits until ok returns true.
-func (r *harness) waitUntil(condition string, ok func() bool) {
-	r.t.Helper()
+func (h *harness) waitUntil(condition string, ok func() bool) {
+	h.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			r.t.Fatalf("timed out waiting until %s", condition)
+			h.t.Fatalf("timed out waiting until %s", condition)
 		}
 	}
 }
 
-func (r *harness) status(id string) *cri.ContainerStatus {
-	r.t.Helper()
-	s, err := r.Service.ContainerStatus(context.Background(), id)
+func (h *harness) status(id string) *cri.ContainerStatus {
+	h.t.Helper()
+	s, err := h.Service.ContainerStatus(context.Background(), id)
 	if err != nil {
-		r.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	return s
 }
 
-// exec runs a command and returns its output.
-func (r *harness) exec(id string, command ...string) string {
-	r.t.Helper()
-	got, err := r.Service.ExecSync(context.Background(), id, command, 20*time.Second)
+// exec runs a command and returns its output, or the text of the error.
+func (h *harness) exec(id string, command ...string) string {
+	h.t.Helper()
+	got, err := h.Service.ExecSync(context.Background(), id, command, 20*time.Second)
 	if err != nil {
 		return err.Error()
 	}
@@ -138,20 +138,20 @@ func (r *harness) exec(id string, command ...string) string {
 }
 
 // leftovers returns mounts and processes whose name contains the runtime's directory.
-func (r *harness) leftovers() (out []string) {
-	r.t.Helper()
+func (h *harness) leftovers() (out []string) {
+	h.t.Helper()
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
-		r.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	for line := range strings.Lines(string(mounts)) {
-		if strings.Contains(line, r.Dir+"/") {
+		if strings.Contains(line, h.Dir+"/") {
 			out = append(out, "mount "+line)
 		}
 	}
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range files {
-		if text, _ := os.ReadFile(file); strings.Contains(string(text), r.Dir+"/c/") {
+		if text, _ := os.ReadFile(file); strings.Contains(string(text), h.Dir+"/c/") {
 			out = append(out, "process "+string(text))
 		}
 	}
@@ -160,16 +160,16 @@ func (r *harness) leftovers() (out []string) {
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-func (r *harness) host() *cgroup.Host {
-	r.t.Helper()
+func (h *harness) host() *cgroup.Host {
+	h.t.Helper()
 	host, err := cgroup.Detect()
 	if err != nil {
-		r.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	return host
 }
 
 // reopen opens a second runtime in the same directory.
-func (r *harness) reopen() (*embedded.Runtime, error) {
-	return embedded.New(context.Background(), r.Options)
+func (h *harness) reopen() (*embedded.Runtime, error) {
+	return embedded.New(context.Background(), h.Options)
 }

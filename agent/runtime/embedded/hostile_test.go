@@ -17,9 +17,9 @@ import (
 // TestHostilePasswd checks that a container's /etc/passwd cannot map a number to another user or
 // block the start.
 func TestHostilePasswd(t *testing.T) {
-	r := newHarness(t, false)
-	sb, sandboxConfig := r.createSandbox("passwd", nil)
-	names, pipe := filepath.Join(r.Dir, "names"), filepath.Join(r.Dir, "pipe")
+	h := newHarness(t, false)
+	sb, sandboxConfig := h.createSandbox("passwd", nil)
+	names, pipe := filepath.Join(h.Dir, "names"), filepath.Join(h.Dir, "pipe")
 	if err := os.WriteFile(names, []byte("1000:x:0:0::/:/bin/sh\nuser:x:1000:1001::/home:/bin/sh\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -30,8 +30,8 @@ func TestHostilePasswd(t *testing.T) {
 		c := shell(filepath.Base(file), `grep -E "^(Uid|Gid)" /proc/self/status | cut -f2`)
 		c.Mounts = []*cri.Mount{{HostPath: file, ContainerPath: "/etc/passwd"}}
 		c.Linux.SecurityContext.RunAsUser = &cri.Int64Value{Value: 1000}
-		if got, code := r.outputAndCode(sb, sandboxConfig, c); got != want {
-			t.Errorf("with %s it is %q, %d, want %q", filepath.Base(file), got, code, want)
+		if got, code := h.outputAndCode(sb, sandboxConfig, c); got != want {
+			t.Errorf("user and group with %s: %q, exit code %d, want %q", filepath.Base(file), got, code, want)
 		}
 	}
 }
@@ -39,23 +39,23 @@ func TestHostilePasswd(t *testing.T) {
 // TestExitWithOpenWriter checks that a container exits although a process that it started in the
 // pod's PID namespace keeps writing.
 func TestExitWithOpenWriter(t *testing.T) {
-	r := newHarness(t, false)
-	sb, sandboxConfig := r.createSandbox("writer", func(c *cri.PodSandboxConfig) {
+	h := newHarness(t, false)
+	sb, sandboxConfig := h.createSandbox("writer", func(c *cri.PodSandboxConfig) {
 		c.Linux.SecurityContext.NamespaceOptions.Pid = cri.NamespaceMode_POD
 	})
-	if s := r.WaitExited(t, r.run(sb, sandboxConfig, shell("c", "yes & exit 3"))); s.ExitCode != 3 {
+	if s := h.WaitExited(t, h.run(sb, sandboxConfig, shell("c", "yes & exit 3"))); s.ExitCode != 3 {
 		t.Errorf("exited with %d, want 3", s.ExitCode)
 	}
 }
 
-// TestShimIsIdle checks that a shim does not spin after a client sent more input than the
+// TestShimIsIdle checks that a shim uses no CPU time after a client sent more input than the
 // container reads and disconnected.
 func TestShimIsIdle(t *testing.T) {
-	r := newHarness(t, false)
-	sb, sandboxConfig := r.createSandbox("sleeps", nil)
+	h := newHarness(t, false)
+	sb, sandboxConfig := h.createSandbox("sleeps", nil)
 	c := shell("c", "exec sleep 1000")
 	c.Stdin = true
-	dir := filepath.Join(r.Options.Dir, "containers", r.run(sb, sandboxConfig, c))
+	dir := filepath.Join(h.Options.Dir, "containers", h.run(sb, sandboxConfig, c))
 	dirFile, err := os.Open(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ func TestShimIsIdle(t *testing.T) {
 		}
 		return strings.Fields(string(text))[0]
 	}
-	r.waitUntil("the shim sleeps", func() bool {
+	h.waitUntil("the shim sleeps", func() bool {
 		before := cpuTime()
 		time.Sleep(2 * time.Second) // long enough to notice a busy loop
 		return cpuTime() == before
@@ -95,14 +95,14 @@ func TestShimIsIdle(t *testing.T) {
 // TestSharedPIDNamespaceHidesHost checks that no process in a shared PID namespace gives access
 // to the host's files.
 func TestSharedPIDNamespaceHidesHost(t *testing.T) {
-	r := newHarness(t, false)
-	sb, sandboxConfig := r.createSandbox("root", func(c *cri.PodSandboxConfig) {
+	h := newHarness(t, false)
+	sb, sandboxConfig := h.createSandbox("root", func(c *cri.PodSandboxConfig) {
 		c.Linux.SecurityContext.NamespaceOptions.Pid = cri.NamespaceMode_POD
 	})
-	if err := os.WriteFile(filepath.Join(r.Dir, "secret"), []byte("the machine's\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(h.Dir, "secret"), []byte("the machine's\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	got, _ := r.outputAndCode(sb, sandboxConfig, shell("c", `for p in root root/.. cwd cwd/..; do ls /proc/1/$p/ 2>/dev/null; cat /proc/1/$p`+r.Dir+`/secret 2>/dev/null; done; echo end; grep -c . /proc/1/mounts`))
+	got, _ := h.outputAndCode(sb, sandboxConfig, shell("c", `for p in root root/.. cwd cwd/..; do ls /proc/1/$p/ 2>/dev/null; cat /proc/1/$p`+h.Dir+`/secret 2>/dev/null; done; echo end; grep -c . /proc/1/mounts`))
 	if got != "end\n1\n" {
 		t.Errorf("/proc/1 in a container: %q, want no access and one mount", got)
 	}

@@ -18,28 +18,28 @@ func TestHostPort(t *testing.T) {
 	if err := network.CheckPortMapping(); err != nil {
 		testkit.SkipOrFail(t, "iptables", err.Error())
 	}
-	r := newHarness(t, true)
+	h := newHarness(t, true)
 	const port = 20090 // outside of the ephemeral range; it is used on the whole machine for a moment
-	sb, sandboxConfig := r.createSandbox("ports", func(c *cri.PodSandboxConfig) {
+	sb, sandboxConfig := h.createSandbox("ports", func(c *cri.PodSandboxConfig) {
 		c.PortMappings = []*cri.PortMapping{{HostPort: port, ContainerPort: 80}}
 	})
-	r.run(sb, sandboxConfig, config("web", "-listen=:80"))
+	h.run(sb, sandboxConfig, config("web", "-listen=:80"))
 	responds := func() bool {
 		client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-		got, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d/", port))
+		response, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d/", port))
 		if err != nil {
 			return false
 		}
-		_ = got.Body.Close()
+		_ = response.Body.Close()
 		return true
 	}
-	r.waitUntil("the pod responds at the host's port", responds)
-	r.Restart(t)
-	r.waitUntil("the pod still responds after the restart", responds)
-	if err := r.Service.StopPodSandbox(context.Background(), sb); err != nil {
+	h.waitUntil("the pod responds at the host's port", responds)
+	h.Restart(t)
+	h.waitUntil("the pod still responds after the restart", responds)
+	if err := h.Service.StopPodSandbox(context.Background(), sb); err != nil {
 		t.Fatal(err)
 	}
 	if responds() {
-		t.Error("the port responds after the pod was stopped")
+		t.Error("the host port responds after the pod was stopped, want it closed")
 	}
 }

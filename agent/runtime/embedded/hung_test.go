@@ -21,9 +21,9 @@ import (
 // time. The error names the volume, and the container can be removed.
 func TestHungVolume(t *testing.T) {
 	t.Parallel()
-	r := &harness{container.StartEmbedded(t, false, func(o *embedded.Options) { o.StartLimit = 15 * time.Second }), t}
-	r.LoadWorkload(t)
-	hung := filepath.Join(r.Dir, "hung")
+	h := &harness{container.StartEmbedded(t, false, func(o *embedded.Options) { o.StartLimit = 15 * time.Second }), t}
+	h.LoadWorkload(t)
+	hung := filepath.Join(h.Dir, "hung")
 	if err := os.Mkdir(hung, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -40,19 +40,19 @@ func TestHungVolume(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	sb, sandboxConfig := r.createSandbox("hung", nil)
+	sb, sandboxConfig := h.createSandbox("hung", nil)
 	c := config("c")
 	c.Mounts = []*cri.Mount{{HostPath: hung, ContainerPath: "/data"}}
-	id := r.create(sb, sandboxConfig, c)
-	err = r.Service.StartContainer(context.Background(), id)
+	id := h.create(sb, sandboxConfig, c)
+	err = h.Service.StartContainer(context.Background(), id)
 	want := "mounting " + hung + " at /data"
 	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("started: %v, want %q", err, want)
+		t.Errorf("StartContainer: %v, want %q", err, want)
 	}
-	if s := r.status(id); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 128 || s.Reason != "StartError" || !strings.Contains(s.Message, want) {
-		t.Errorf("%v %d %s %q, want it exited with 128, StartError", s.State, s.ExitCode, s.Reason, s.Message)
+	if s := h.status(id); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 128 || s.Reason != "StartError" || !strings.Contains(s.Message, want) {
+		t.Errorf("status %v %d %s %q, want it exited with 128, StartError", s.State, s.ExitCode, s.Reason, s.Message)
 	}
-	if err := r.Service.RemovePodSandbox(context.Background(), sb); err != nil {
+	if err := h.Service.RemovePodSandbox(context.Background(), sb); err != nil {
 		t.Error(err)
 	}
 }
@@ -60,19 +60,19 @@ func TestHungVolume(t *testing.T) {
 // TestStartWithoutSandbox checks that a failed start is an exit with containerd's code and
 // reason.
 func TestStartWithoutSandbox(t *testing.T) {
-	r := newHarness(t, false)
-	sb, sandboxConfig := r.createSandbox("down", nil)
-	id := r.create(sb, sandboxConfig, shell("c", "exec sleep 1000"))
-	if err := r.Service.StopPodSandbox(context.Background(), sb); err != nil {
+	h := newHarness(t, false)
+	sb, sandboxConfig := h.createSandbox("down", nil)
+	id := h.create(sb, sandboxConfig, shell("c", "exec sleep 1000"))
+	if err := h.Service.StopPodSandbox(context.Background(), sb); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Service.StartContainer(context.Background(), id); err == nil || !strings.Contains(err.Error(), "sandbox is down") {
-		t.Errorf("started: %v, want that sandbox is down", err)
+	if err := h.Service.StartContainer(context.Background(), id); err == nil || !strings.Contains(err.Error(), "sandbox is down") {
+		t.Errorf("StartContainer: %v, want sandbox is down", err)
 	}
 	for _, when := range []string{"after the failed start", "after a restart of the agent"} {
-		if s := r.status(id); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 128 || s.Reason != "StartError" {
+		if s := h.status(id); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 128 || s.Reason != "StartError" {
 			t.Errorf("%s: %v %d %s, want it exited with 128, StartError", when, s.State, s.ExitCode, s.Reason)
 		}
-		r.Restart(t)
+		h.Restart(t)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/berthproject/berth/agent/runtime"
 )
 
-// ImageLayers returns nothing: compressed layers are not kept, so the size of an image is its
-// disk usage.
+// ImageLayers returns no layers: the store does not keep compressed layers, so the size of an image
+// is its disk usage.
 func (r *Runtime) ImageLayers(context.Context, string) ([]runtime.Layer, error) {
 	return nil, nil
 }

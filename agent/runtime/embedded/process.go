@@ -41,12 +41,12 @@ func watchProcess(pid, fd int, child bool) (*process, error) {
 		return nil, err
 	}
 	go func() { // waits in the runtime's poller, without a thread
-		ended := false
+		exited := false
 		_ = conn.Read(func(fd uintptr) bool {
-			ended = readable(int(fd))
-			return ended
+			exited = readable(int(fd))
+			return exited
 		})
-		if !ended {
+		if !exited {
 			return // closed
 		}
 		if p.child {
@@ -117,16 +117,16 @@ func (p *process) withFD(do func(fd int) error) error {
 	return withFD(p.file, do)
 }
 
-// namespace opens a namespace of the process, for example net. The process is still alive after
+// namespace opens a namespace of the process, for example net. The process has not exited after
 // the open, so its ID was not reused.
 func (p *process) namespace(name string) (*os.File, error) {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/ns/%s", p.pid, name))
 	if err != nil {
 		return nil, err
 	}
-	ended := true
-	_ = p.withFD(func(fd int) error { ended = readable(fd); return nil })
-	if ended {
+	exited := true
+	_ = p.withFD(func(fd int) error { exited = readable(fd); return nil })
+	if exited {
 		return nil, errors.Join(os.ErrProcessDone, f.Close())
 	}
 	return f, nil
@@ -173,7 +173,7 @@ type spawnOptions struct {
 
 // spawn starts this program as name. The new process is in the agent's PID namespace, or the
 // first one in a new PID namespace: no container can stop it while the agent waits for execve.
-func (s *executables) spawn(name string, spec *containerinit.Spec, o spawnOptions) (*process, error) {
+func (e *executables) spawn(name string, spec *containerinit.Spec, o spawnOptions) (*process, error) {
 	defer o.report.Close()
 	text, err := json.Marshal(spec)
 	if err != nil {
@@ -197,14 +197,14 @@ func (s *executables) spawn(name string, spec *containerinit.Spec, o spawnOption
 	}
 	pidfd := -1
 	attr := &syscall.ProcAttr{Files: files, Env: []string{}, Sys: &syscall.SysProcAttr{Setsid: true, Cloneflags: o.flags, PidFD: &pidfd}}
-	pid, err := syscall.ForkExec(s.path(), append([]string{name}, o.args...), attr)
+	pid, err := syscall.ForkExec(e.path(), append([]string{name}, o.args...), attr)
 	if err != nil {
 		return nil, fmt.Errorf("starting %s: %w", name, err)
 	}
 	return watchProcess(pid, pidfd, true)
 }
 
-// StartError is why a program could not be started.
+// StartError reports why a program could not be started.
 type StartError struct {
 	Message string
 	Code    int // exit code as in shells
@@ -222,7 +222,7 @@ func parseStartError(text string) error {
 	return &StartError{strings.TrimSpace(message), number}
 }
 
-// newMemfd returns an anonymous file with that text.
+// newMemfd returns an anonymous file that contains text.
 func newMemfd(text []byte) (*os.File, error) {
 	fd, err := unix.MemfdCreate("spec", unix.MFD_CLOEXEC)
 	if err != nil {

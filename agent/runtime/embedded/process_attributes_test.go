@@ -14,7 +14,7 @@ func TestStopSignals(t *testing.T) {
 	for name, want := range map[string]syscall.Signal{"": syscall.SIGTERM, "SIGQUIT": syscall.SIGQUIT, "quit": syscall.SIGQUIT, "3": syscall.SIGQUIT,
 		"SIGNAL_SIGUSR1": syscall.SIGUSR1, "SIGRTMIN+3": 37, "SIGNAL_SIGRTMINPLUS3": 37, "SIGRTMAX-1": 63, "SIGRTMIN": 34, "nonsense": syscall.SIGTERM, "99": syscall.SIGTERM} {
 		if got := stopSignal(name); got != want {
-			t.Errorf("%q is signal %d, want %d", name, got, want)
+			t.Errorf("%q: signal %d, want %d", name, got, want)
 		}
 	}
 }
@@ -35,12 +35,12 @@ func TestCapabilities(t *testing.T) {
 		}
 	}
 	if _, err := capabilities(&cri.Capability{AddCapabilities: []string{"FLY"}}); err == nil || !strings.Contains(err.Error(), `"FLY"`) {
-		t.Errorf("%v, want an error for FLY", err)
+		t.Errorf("unknown capability: %v, want an error with FLY", err)
 	}
 }
 
-// run interprets a seccomp filter as the kernel does.
-func run(t *testing.T, p []byte, machine, call, flags uint32) uint32 {
+// runFilter interprets a seccomp filter as the kernel does.
+func runFilter(t *testing.T, p []byte, arch, call, flags uint32) uint32 {
 	t.Helper()
 	var a uint32
 	for i := 0; ; i++ {
@@ -49,7 +49,7 @@ func run(t *testing.T, p []byte, machine, call, flags uint32) uint32 {
 		match := false
 		switch code {
 		case opLoad:
-			a = map[uint32]uint32{offsetNumber: call, offsetArch: machine, offsetFirstArgument: flags}[k]
+			a = map[uint32]uint32{offsetNumber: call, offsetArch: arch, offsetFirstArgument: flags}[k]
 			continue
 		case opReturn:
 			return k
@@ -70,7 +70,7 @@ func run(t *testing.T, p []byte, machine, call, flags uint32) uint32 {
 	}
 }
 
-func TestFilter(t *testing.T) {
+func TestSeccompFilter(t *testing.T) {
 	defaults, err := capabilities(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestFilter(t *testing.T) {
 	for _, tc := range []struct {
 		name         string
 		capabilities uint64
-		machine      uint32
+		arch         uint32
 		call, flags  uint32
 		want         uint32
 	}{
@@ -95,27 +95,27 @@ func TestFilter(t *testing.T) {
 		{"a virtual machine's socket of an admin", admin, auditArch, unix.SYS_SOCKET, unix.AF_VSOCK, retEPERM},
 		{"a call with the number of vsock", defaults, auditArch, unix.AF_VSOCK, unix.AF_VSOCK, unix.SECCOMP_RET_ALLOW},
 		{"clone3", defaults, auditArch, unix.SYS_CLONE3, 0, retENOSYS},
-		{"another machine", defaults, auditArch + 1, unix.SYS_READ, 0, unix.SECCOMP_RET_KILL_PROCESS},
+		{"another architecture", defaults, auditArch + 1, unix.SYS_READ, 0, unix.SECCOMP_RET_KILL_PROCESS},
 	} {
-		if got := run(t, seccompFilter(tc.capabilities), tc.machine, tc.call, tc.flags); got != tc.want {
+		if got := runFilter(t, seccompFilter(tc.capabilities), tc.arch, tc.call, tc.flags); got != tc.want {
 			t.Errorf("%s: %x, want %x", tc.name, got, tc.want)
 		}
 	}
-	if foreignABI != 0 {
-		if got := run(t, seccompFilter(defaults), auditArch, foreignABI+unix.SYS_READ, 0); got != retENOSYS {
+	if otherABI != 0 {
+		if got := runFilter(t, seccompFilter(defaults), auditArch, otherABI+unix.SYS_READ, 0); got != retENOSYS {
 			t.Errorf("a call of another ABI: %x, want %x", got, retENOSYS)
 		}
 	}
 	if n := len(seccompFilter(0)) / 8; n > 4096 {
-		t.Errorf("the filter has %d instructions, the kernel accepts at most 4096", n)
+		t.Errorf("the filter has %d instructions, want at most 4096, the maximum of the kernel", n)
 	}
 }
 
-func TestOptions(t *testing.T) {
+func TestValidateReportsAllErrors(t *testing.T) {
 	err := Options{Dir: "relative", PodCIDR: "10.0.0.1/24", Bridge: "a name that is too long"}.Validate()
 	for _, want := range []string{`dir "relative"`, "images", `podCIDR "10.0.0.1/24"`, `bridge "a name that is too long"`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s in it", err, want)
+			t.Errorf("Validate: %v, want it to contain %s", err, want)
 		}
 	}
 }

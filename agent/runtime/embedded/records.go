@@ -30,7 +30,7 @@ const (
 type sandboxRecord struct {
 	ID      string
 	Created time.Time
-	Raw     json.RawMessage // Config
+	Raw     json.RawMessage // Config as JSON
 	// Group is the cgroup.
 	Group   string
 	Address string `json:",omitempty"`
@@ -38,7 +38,7 @@ type sandboxRecord struct {
 	Process int    `json:",omitempty"`
 	Start   string `json:",omitempty"`
 	Boot    string `json:",omitempty"`
-	// Down reports that the sandbox was stopped.
+	// Down reports whether the sandbox was stopped.
 	Down bool `json:",omitempty"`
 
 	Config *cri.PodSandboxConfig `json:"-"`
@@ -48,7 +48,7 @@ type sandboxRecord struct {
 type containerRecord struct {
 	ID, Sandbox string
 	Created     time.Time
-	Raw         json.RawMessage // Config
+	Raw         json.RawMessage // Config as JSON
 	ImageID     string
 	ImageRef    string // as the API calls it
 	Group       string

@@ -20,10 +20,10 @@ func CheckRequirements() error {
 		return errors.New("not root: containers require namespaces, mounts and cgroups")
 	}
 	var errs []error
-	missing := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	addError := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	for bit, name := range map[int]string{12: "CAP_NET_ADMIN", 21: "CAP_SYS_ADMIN"} {
 		if !hasCapability(bit) {
-			missing("root without %s: running in a container or otherwise confined", name)
+			addError("root without %s: running in a container or otherwise confined", name)
 		}
 	}
 	host, err := cgroup.Detect()
@@ -32,7 +32,7 @@ func CheckRequirements() error {
 	} else {
 		for _, c := range []string{"memory", "cpu", "pids"} {
 			if !host.HasController(c) {
-				missing("missing cgroup controller %s", c)
+				addError("missing cgroup controller %s", c)
 			}
 		}
 		if err := host.CheckWritable(); err != nil {
@@ -40,19 +40,19 @@ func CheckRequirements() error {
 		}
 	}
 	if ids, err := os.ReadFile("/proc/self/uid_map"); err == nil && !slices.Equal(strings.Fields(string(ids)), []string{"0", "0", "4294967295"}) {
-		missing("root only in a user namespace")
+		addError("root only in a user namespace")
 	}
 	if kinds, err := os.ReadFile("/proc/filesystems"); err == nil && !slices.Contains(strings.Fields(string(kinds)), "overlay") {
-		missing("kernel without overlayfs (try: modprobe overlay)")
+		addError("kernel without overlayfs (try: modprobe overlay)")
 	}
 	for _, name := range []string{"mnt", "pid", "net", "ipc", "uts"} {
 		if _, err := os.Stat("/proc/self/ns/" + name); err != nil {
-			missing("kernel without %s namespaces", name)
+			addError("kernel without %s namespaces", name)
 		}
 	}
 	// mount_setattr is the newest required system call: Linux 5.12.
 	if err := unix.MountSetattr(-1, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err == unix.ENOSYS {
-		missing("kernel older than Linux 5.12: no mount_setattr")
+		addError("kernel older than Linux 5.12: no mount_setattr")
 	}
 	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return errors.Join(errs...)
@@ -64,8 +64,8 @@ func hasCapability(bit int) bool {
 	if err != nil {
 		return false
 	}
-	_, rest, _ := strings.Cut(string(text), "CapEff:")
-	mask, _, _ := strings.Cut(strings.TrimSpace(rest), "\n")
+	_, after, _ := strings.Cut(string(text), "CapEff:")
+	mask, _, _ := strings.Cut(strings.TrimSpace(after), "\n")
 	bits, err := strconv.ParseUint(strings.TrimSpace(mask), 16, 64)
 	return err == nil && bits&(1<<bit) != 0
 }

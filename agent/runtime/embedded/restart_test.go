@@ -19,95 +19,95 @@ import (
 // TestContainersSurviveRestart checks that a new agent finds running containers, exit statuses
 // and containers that were never started.
 func TestContainersSurviveRestart(t *testing.T) {
-	r := newHarness(t, true)
-	sb, sandboxConfig := r.createSandbox("survives", nil)
+	h := newHarness(t, true)
+	sb, sandboxConfig := h.createSandbox("survives", nil)
 	running := shell("running", "trap 'echo requested; exit 9' TERM; echo up; while true; do sleep 0.05; done")
-	id := r.run(sb, sandboxConfig, running)
-	exited := r.run(sb, sandboxConfig, shell("exited", "exit 4"))
-	r.WaitExited(t, exited)
+	id := h.run(sb, sandboxConfig, running)
+	exited := h.run(sb, sandboxConfig, shell("exited", "exit 4"))
+	h.WaitExited(t, exited)
 	exiting := shell("exiting", "while [ ! -e /go/now ]; do sleep 0.02; done; echo last line; exit 6")
-	signal := filepath.Join(r.Dir, "signal")
-	if err := os.Mkdir(signal, 0o755); err != nil {
+	signalDir := filepath.Join(h.Dir, "signal")
+	if err := os.Mkdir(signalDir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	exiting.Mounts = []*cri.Mount{{HostPath: signal, ContainerPath: "/go"}}
-	exitingID := r.run(sb, sandboxConfig, exiting)
-	created := r.create(sb, sandboxConfig, config("created"))
-	before := r.status(id)
+	exiting.Mounts = []*cri.Mount{{HostPath: signalDir, ContainerPath: "/go"}}
+	exitingID := h.run(sb, sandboxConfig, exiting)
+	created := h.create(sb, sandboxConfig, config("created"))
+	before := h.status(id)
 
-	if err := r.Runtime.Close(); err != nil {
+	if err := h.Runtime.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(signal, "now"), nil, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(signalDir, "now"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	dir := filepath.Join(r.Options.Dir, "containers", exitingID)
-	r.waitUntil("the container has exited", func() bool { _, err := shim.ReadExit(dir); return err == nil })
-	r.Restart(t)
+	dir := filepath.Join(h.Options.Dir, "containers", exitingID)
+	h.waitUntil("the container has exited", func() bool { _, err := shim.ReadExit(dir); return err == nil })
+	h.Restart(t)
 
-	if s := r.status(id); s.State != cri.ContainerState_CONTAINER_RUNNING || s.StartedAt != before.StartedAt {
+	if s := h.status(id); s.State != cri.ContainerState_CONTAINER_RUNNING || s.StartedAt != before.StartedAt {
 		t.Errorf("running container: %v since %d, want running since %d", s.State, s.StartedAt, before.StartedAt)
 	}
-	if s := r.WaitExited(t, exitingID); s.ExitCode != 6 || r.output(sandboxConfig, exiting) != "last line\n" {
-		t.Errorf("exited in the meantime: %d, %q, want 6, last line", s.ExitCode, r.output(sandboxConfig, exiting))
+	if s := h.WaitExited(t, exitingID); s.ExitCode != 6 || h.output(sandboxConfig, exiting) != "last line\n" {
+		t.Errorf("container that exited without an agent: %d, %q, want 6, last line", s.ExitCode, h.output(sandboxConfig, exiting))
 	}
-	if s := r.status(exited); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 4 {
+	if s := h.status(exited); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 4 {
 		t.Errorf("finished container: %v %d, want exited with 4", s.State, s.ExitCode)
 	}
-	if s := r.status(created); s.State != cri.ContainerState_CONTAINER_CREATED {
-		t.Errorf("container that was not started: %v", s.State)
+	if s := h.status(created); s.State != cri.ContainerState_CONTAINER_CREATED {
+		t.Errorf("container that was not started: %v, want it created", s.State)
 	}
-	if s, err := r.Service.PodSandboxStatus(context.Background(), sb); err != nil || s.State != cri.PodSandboxState_SANDBOX_READY || s.GetNetwork().GetIp() == "" {
+	if s, err := h.Service.PodSandboxStatus(context.Background(), sb); err != nil || s.State != cri.PodSandboxState_SANDBOX_READY || s.GetNetwork().GetIp() == "" {
 		t.Errorf("the sandbox: %v, %v, want it ready with its address", s, err)
 	}
-	if got := r.exec(id, "echo", "hello"); got != "hello\n" {
-		t.Errorf("a command in it: %q", got)
+	if got := h.exec(id, "echo", "hello"); got != "hello\n" {
+		t.Errorf("command in the running container: %q, want hello", got)
 	}
-	if err := r.Service.StopContainer(context.Background(), id, 10*time.Second); err != nil {
+	if err := h.Service.StopContainer(context.Background(), id, 10*time.Second); err != nil {
 		t.Fatal(err)
 	}
-	if s := r.status(id); s.ExitCode != 9 || !strings.HasSuffix(r.output(sandboxConfig, running), "requested\n") {
-		t.Errorf("stopped: %d, %q, want 9, requested", s.ExitCode, r.output(sandboxConfig, running))
+	if s := h.status(id); s.ExitCode != 9 || !strings.HasSuffix(h.output(sandboxConfig, running), "requested\n") {
+		t.Errorf("stopped container: %d, %q, want 9, requested", s.ExitCode, h.output(sandboxConfig, running))
 	}
 }
 
 // TestKilledShims checks that a container whose shim is killed is killed and reported, with and
 // without a running agent.
 func TestKilledShims(t *testing.T) {
-	r := newHarness(t, false)
-	sb, sandboxConfig := r.createSandbox("shims", nil)
+	h := newHarness(t, false)
+	sb, sandboxConfig := h.createSandbox("shims", nil)
 	events, ctx := make(chan runtime.ContainerEvent, 100), t.Context()
-	go func() { _ = r.Service.Events(ctx, func(e runtime.ContainerEvent) { events <- e }) }()
-	for _, stopped := range []bool{false, true} {
+	go func() { _ = h.Service.Events(ctx, func(e runtime.ContainerEvent) { events <- e }) }()
+	for _, agentStopped := range []bool{false, true} {
 		c := shell("c", "exec sleep 1000")
-		if stopped {
+		if agentStopped {
 			c.Metadata.Attempt = 1
 		}
-		id := r.run(sb, sandboxConfig, c)
-		ids, err := shim.ReadProcesses(filepath.Join(r.Options.Dir, "containers", id))
+		id := h.run(sb, sandboxConfig, c)
+		ids, err := shim.ReadProcesses(filepath.Join(h.Options.Dir, "containers", id))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if stopped {
-			if err := r.Runtime.Close(); err != nil {
+		if agentStopped {
+			if err := h.Runtime.Close(); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if err := unix.Kill(ids.Shim, unix.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		r.waitUntil("the container is killed", func() bool { return shim.StartTime(ids.Container) != ids.Start || processEnded(ids.Container) })
-		if stopped {
-			r.Restart(t)
+		h.waitUntil("the container is killed", func() bool { return shim.StartTime(ids.Container) != ids.Start || processExited(ids.Container) })
+		if agentStopped {
+			h.Restart(t)
 		}
-		if s := r.WaitExited(t, id); s.ExitCode != 137 || s.Reason != "ContainerStatusUnknown" {
-			t.Errorf("agent stopped %v: exited with %d %s, want 137 ContainerStatusUnknown", stopped, s.ExitCode, s.Reason)
+		if s := h.WaitExited(t, id); s.ExitCode != 137 || s.Reason != "ContainerStatusUnknown" {
+			t.Errorf("agent stopped %v: exited with %d %s, want 137 ContainerStatusUnknown", agentStopped, s.ExitCode, s.Reason)
 		}
 	}
 }
 
-// processEnded reports whether a process is a zombie.
-func processEnded(pid int) bool {
+// processExited reports whether a process has exited. It may be a zombie.
+func processExited(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + itoa(pid) + "/stat")
 	return err != nil || strings.Contains(string(stat), ") Z ")
 }
@@ -115,110 +115,110 @@ func processEnded(pid int) bool {
 // TestKilledSandbox checks that a sandbox whose process is killed is not ready, and that its
 // containers can be removed.
 func TestKilledSandbox(t *testing.T) {
-	r := newHarness(t, true)
-	sb, sandboxConfig := r.createSandbox("killed", nil)
-	r.run(sb, sandboxConfig, shell("c", "exec sleep 1000"))
-	host := r.host()
+	h := newHarness(t, true)
+	sb, sandboxConfig := h.createSandbox("killed", nil)
+	h.run(sb, sandboxConfig, shell("c", "exec sleep 1000"))
+	host := h.host()
 	if err := host.Kill(sandboxConfig.Linux.CgroupParent); err != nil {
 		t.Fatal(err)
 	}
-	r.waitUntil("it is down", func() bool {
-		s, err := r.Service.PodSandboxStatus(context.Background(), sb)
+	h.waitUntil("the sandbox is not ready", func() bool {
+		s, err := h.Service.PodSandboxStatus(context.Background(), sb)
 		return err == nil && s.State == cri.PodSandboxState_SANDBOX_NOTREADY
 	})
-	if _, err := r.Service.CreateContainer(context.Background(), sb, config("late"), sandboxConfig); err == nil {
-		t.Error("a container was created in a stopped sandbox")
+	if _, err := h.Service.CreateContainer(context.Background(), sb, config("late"), sandboxConfig); err == nil {
+		t.Error("CreateContainer in a stopped sandbox succeeded, want an error")
 	}
-	if err := r.Service.RemovePodSandbox(context.Background(), sb); err != nil {
+	if err := h.Service.RemovePodSandbox(context.Background(), sb); err != nil {
 		t.Fatal(err)
 	}
-	if remaining := r.leftovers(); len(remaining) != 0 {
-		t.Errorf("remaining: %q", remaining)
+	if remaining := h.leftovers(); len(remaining) != 0 {
+		t.Errorf("remaining mounts and processes: %q, want none", remaining)
 	}
 }
 
 // TestIncompleteObjectsAreRemoved checks that a new agent removes what a killed agent had created
 // only in part.
 func TestIncompleteObjectsAreRemoved(t *testing.T) {
-	r := newHarness(t, true)
-	sb, sandboxConfig := r.createSandbox("incomplete", nil)
-	complete := r.create(sb, sandboxConfig, config("complete"))
-	withoutConfig := r.create(sb, sandboxConfig, config("without-config"))
-	withoutRecord := r.create(sb, sandboxConfig, config("without-record"))
-	emptyRecord := r.create(sb, sandboxConfig, config("empty-record")) // as after a power failure
-	if err := r.Runtime.Close(); err != nil {
+	h := newHarness(t, true)
+	sb, sandboxConfig := h.createSandbox("incomplete", nil)
+	complete := h.create(sb, sandboxConfig, config("complete"))
+	withoutConfig := h.create(sb, sandboxConfig, config("without-config"))
+	withoutRecord := h.create(sb, sandboxConfig, config("without-record"))
+	emptyRecord := h.create(sb, sandboxConfig, config("empty-record")) // as after a power failure
+	if err := h.Runtime.Close(); err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range []string{filepath.Join("containers", withoutConfig, shim.ConfigFile), filepath.Join("containers", withoutRecord, "container.json")} {
-		if err := os.Remove(filepath.Join(r.Options.Dir, file)); err != nil {
+		if err := os.Remove(filepath.Join(h.Options.Dir, file)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Truncate(filepath.Join(r.Options.Dir, "containers", emptyRecord, "container.json"), 0); err != nil {
+	if err := os.Truncate(filepath.Join(h.Options.Dir, "containers", emptyRecord, "container.json"), 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(filepath.Join(r.Options.Dir, "sandboxes", "nothing"), 0o700); err != nil {
+	if err := os.Mkdir(filepath.Join(h.Options.Dir, "sandboxes", "empty"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink("unknown", filepath.Join(r.Options.Dir, "network", "10.0.0.1")); err != nil {
+	if err := os.Symlink("unknown", filepath.Join(h.Options.Dir, "network", "10.0.0.1")); err != nil {
 		t.Fatal(err)
 	}
-	r.Restart(t)
-	list, err := r.Service.ListContainers(context.Background(), nil)
+	h.Restart(t)
+	list, err := h.Service.ListContainers(context.Background(), nil)
 	if err != nil || len(list) != 1 || list[0].Id != complete {
-		t.Errorf("containers %v, %v, want %s alone", list, err, complete)
+		t.Errorf("containers %v, %v, want only %s", list, err, complete)
 	}
 	for dir, want := range map[string]int{"containers": 1, "sandboxes": 1, "network": 1} {
-		if entries, err := os.ReadDir(filepath.Join(r.Options.Dir, dir)); err != nil || len(entries) != want {
+		if entries, err := os.ReadDir(filepath.Join(h.Options.Dir, dir)); err != nil || len(entries) != want {
 			t.Errorf("%s has %v, %v, want %d", dir, entries, err, want)
 		}
 	}
-	if users, err := r.Options.Images.Users(); err != nil || len(users) != 1 {
-		t.Errorf("images are used by %v, %v, want %s alone", users, err, complete)
+	if users, err := h.Options.Images.Users(); err != nil || len(users) != 1 {
+		t.Errorf("image users %v, %v, want only %s", users, err, complete)
 	}
 }
 
 // TestImageUseIsReleased checks that a container's reference to its image is released before its
 // record is removed.
 func TestImageUseIsReleased(t *testing.T) {
-	r := newHarness(t, false)
-	sb, sandboxConfig := r.createSandbox("uses", nil)
-	ids := map[string]string{"complete": r.create(sb, sandboxConfig, config("complete")), "incomplete": r.create(sb, sandboxConfig, config("without-record"))} // the second is incomplete
-	uses := filepath.Join(r.Options.Images.Dir(), "uses")
-	backup := filepath.Join(r.Dir, "uses")
+	h := newHarness(t, false)
+	sb, sandboxConfig := h.createSandbox("uses", nil)
+	ids := map[string]string{"complete": h.create(sb, sandboxConfig, config("complete")), "incomplete": h.create(sb, sandboxConfig, config("without-record"))}
+	uses := filepath.Join(h.Options.Images.Dir(), "uses")
+	backup := filepath.Join(h.Dir, "uses")
 	if err := errors.Join(os.Rename(uses, backup), os.WriteFile(uses, nil, 0o600)); err != nil { // so that the release fails
 		t.Fatal(err)
 	}
-	if err := r.Service.RemoveContainer(context.Background(), ids["complete"]); err == nil {
-		t.Error("removed, although its image is still used")
+	if err := h.Service.RemoveContainer(context.Background(), ids["complete"]); err == nil {
+		t.Error("RemoveContainer succeeded although the image reference cannot be released, want an error")
 	}
-	if err := errors.Join(r.Runtime.Close(), os.Remove(filepath.Join(r.Options.Dir, "containers", ids["incomplete"], "container.json"))); err != nil {
+	if err := errors.Join(h.Runtime.Close(), os.Remove(filepath.Join(h.Options.Dir, "containers", ids["incomplete"], "container.json"))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.reopen(); err == nil {
-		t.Error("New succeeded although the image cannot be released")
+	if _, err := h.reopen(); err == nil {
+		t.Error("New succeeded although the image reference cannot be released, want an error")
 	}
 	for name, id := range ids {
-		if _, err := os.Stat(filepath.Join(r.Options.Dir, "containers", id)); err != nil {
+		if _, err := os.Stat(filepath.Join(h.Options.Dir, "containers", id)); err != nil {
 			t.Errorf("container %s was removed before its image reference: %v", name, err)
 		}
 	}
 	if err := errors.Join(os.Remove(uses), os.Rename(backup, uses)); err != nil {
 		t.Fatal(err)
 	}
-	r.Restart(t)
-	if err := r.Service.RemoveContainer(context.Background(), ids["complete"]); err != nil {
+	h.Restart(t)
+	if err := h.Service.RemoveContainer(context.Background(), ids["complete"]); err != nil {
 		t.Error(err)
 	}
-	if users, err := r.Options.Images.Users(); err != nil || len(users) != 0 {
+	if users, err := h.Options.Images.Users(); err != nil || len(users) != 0 {
 		t.Errorf("image users: %v, %v, want none", users, err)
 	}
 }
 
 // TestDirectoryLock checks that two runtimes cannot use the same directory.
 func TestDirectoryLock(t *testing.T) {
-	r := newHarness(t, false)
-	if _, err := r.reopen(); err == nil || !strings.Contains(err.Error(), "in use by another process") {
+	h := newHarness(t, false)
+	if _, err := h.reopen(); err == nil || !strings.Contains(err.Error(), "in use by another process") {
 		t.Errorf("second runtime: %v, want an error", err)
 	}
 }

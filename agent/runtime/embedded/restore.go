@@ -14,12 +14,12 @@ import (
 // restore adopts the sandboxes and containers of an earlier agent. Running containers continue;
 // incomplete objects are removed.
 func (r *Runtime) restore() error {
-	dirs, err := os.ReadDir(r.opts.sandboxes())
+	dirs, err := os.ReadDir(r.opts.sandboxesDir())
 	if err != nil {
 		return err
 	}
 	for _, d := range dirs {
-		dir := filepath.Join(r.opts.sandboxes(), d.Name())
+		dir := filepath.Join(r.opts.sandboxesDir(), d.Name())
 		record, err := loadSandbox(dir)
 		if errors.Is(err, os.ErrNotExist) { // nothing else was created
 			if err := os.RemoveAll(dir); err != nil {
@@ -36,11 +36,11 @@ func (r *Runtime) restore() error {
 		}
 		r.sandboxes[record.ID] = s
 	}
-	if dirs, err = os.ReadDir(r.opts.containers()); err != nil {
+	if dirs, err = os.ReadDir(r.opts.containersDir()); err != nil {
 		return err
 	}
 	for _, d := range dirs {
-		if err := r.restoreContainer(filepath.Join(r.opts.containers(), d.Name()), d.Name()); err != nil {
+		if err := r.restoreContainer(filepath.Join(r.opts.containersDir(), d.Name()), d.Name()); err != nil {
 			return err
 		}
 	}
@@ -76,11 +76,11 @@ func (r *Runtime) restoreContainer(dir, id string) error {
 	if _, err := os.Stat(filepath.Join(dir, shim.ConfigFile)); errors.Is(err, os.ErrNotExist) {
 		return r.removeContainer(c) // incomplete
 	}
-	alive, err := c.shimAlive()
+	running, err := c.shimRunning()
 	if err != nil {
 		return err
 	}
-	if alive {
+	if running {
 		return r.restoreRunning(c)
 	}
 	exit, err := shim.ReadExit(dir)
@@ -116,8 +116,8 @@ func (c *container) notStarted() bool {
 	return true
 }
 
-// shimAlive reports whether the container's shim holds its lock.
-func (c *container) shimAlive() (bool, error) {
+// shimRunning reports whether the container's shim holds its lock.
+func (c *container) shimRunning() (bool, error) {
 	f, err := os.OpenFile(filepath.Join(c.dir, shim.LockFile), os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
@@ -133,7 +133,7 @@ func (c *container) shimAlive() (bool, error) {
 	return false, err
 }
 
-// restoreRunning adopts a container whose shim is alive. It waits for a container that is
+// restoreRunning adopts a container whose shim is running. It waits for a container that is
 // starting.
 func (r *Runtime) restoreRunning(c *container) error {
 	for deadline := time.Now().Add(killTimeout); ; time.Sleep(5 * time.Millisecond) {
@@ -147,14 +147,14 @@ func (r *Runtime) restoreRunning(c *container) error {
 			go r.monitor(c)
 			return nil
 		}
-		alive, lockErr := c.shimAlive()
+		running, lockErr := c.shimRunning()
 		if lockErr != nil {
 			return lockErr
 		}
-		if !alive && c.notStarted() {
+		if !running && c.notStarted() {
 			return nil
 		}
-		if !alive || time.Now().After(deadline) {
+		if !running || time.Now().After(deadline) {
 			c.shim = exitedProcess()
 			go r.monitor(c)
 			return nil

@@ -64,7 +64,7 @@ func (r *Runtime) open() (err error) {
 	if r.host, err = cgroup.Detect(); err != nil {
 		return err
 	}
-	for _, dir := range []string{o.sandboxes(), o.containers()} {
+	for _, dir := range []string{o.sandboxesDir(), o.containersDir()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return fmt.Errorf("embedded runtime: %w", err)
 		}
@@ -75,12 +75,12 @@ func (r *Runtime) open() (err error) {
 	if r.executables, err = openExecutables(); err != nil {
 		return err
 	}
-	r.shims = &shimFactory{executables: r.executables, dir: o.Dir, timeout: min(copyTimeout, o.startLimit())}
+	r.shims = &shimFactory{executables: r.executables, dir: o.Dir, timeout: min(forkTimeout, o.startLimit())}
 	if err := r.shims.startZygote(); err != nil { // start early: it needs some time
 		return fmt.Errorf("embedded runtime: %w", err)
 	}
 	if o.PodCIDR != "" {
-		r.network, err = network.Open(network.Options{Dir: o.network(), CIDR: o.PodCIDR, Bridge: o.Bridge, Log: o.Log})
+		r.network, err = network.Open(network.Options{Dir: o.networkDir(), CIDR: o.PodCIDR, Bridge: o.Bridge, Log: o.Log})
 		if err != nil {
 			return err
 		}
@@ -113,9 +113,9 @@ func lockDir(dir string) (*os.File, error) {
 	}
 }
 
-func (o Options) sandboxes() string  { return filepath.Join(o.Dir, "sandboxes") }
-func (o Options) containers() string { return filepath.Join(o.Dir, "containers") }
-func (o Options) network() string    { return filepath.Join(o.Dir, "network") }
+func (o Options) sandboxesDir() string  { return filepath.Join(o.Dir, "sandboxes") }
+func (o Options) containersDir() string { return filepath.Join(o.Dir, "containers") }
+func (o Options) networkDir() string    { return filepath.Join(o.Dir, "network") }
 
 // Close releases all resources of this process. Containers keep running. It is idempotent.
 func (r *Runtime) Close() (err error) {

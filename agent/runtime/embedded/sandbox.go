@@ -98,12 +98,12 @@ func (s *sandbox) spawn(r *Runtime, spec *containerinit.Spec, flags uintptr) err
 		return err
 	}
 	defer report.Close()
-	waitEnd, holdEnd, err := os.Pipe() // the process exits if the agent does before it is recorded
+	waitEnd, confirmEnd, err := os.Pipe() // the process exits if the agent does before it is recorded
 	if err != nil {
 		return errors.Join(err, childEnd.Close())
 	}
 	defer waitEnd.Close()
-	defer holdEnd.Close()
+	defer confirmEnd.Close()
 	deadline := time.Now().Add(r.opts.startLimit())
 	p, err := r.executables.spawn(containerinit.Sandbox, spec, spawnOptions{flags: flags, target: r.executables.pause, report: childEnd, stdio: [3]*os.File{waitEnd}})
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *sandbox) spawn(r *Runtime, spec *containerinit.Spec, flags uintptr) err
 	err = s.record.save(s.dir)
 	s.mu.Unlock()
 	if err == nil {
-		_, err = holdEnd.Write([]byte{0})
+		_, err = confirmEnd.Write([]byte{0})
 	}
 	if err == nil {
 		err = report.SetReadDeadline(deadline)
@@ -161,12 +161,12 @@ func (s *sandbox) stop(r *Runtime) error {
 	}
 	errs := []error{err}
 	if r.network != nil && !s.hostNetwork() {
-		var unmapped error
+		var unmapErr error
 		if ports, err := s.hostPorts(); len(ports) > 0 || err != nil {
-			unmapped = r.network.UnmapPorts(s.record.ID)
+			unmapErr = r.network.UnmapPorts(s.record.ID)
 		}
 		// Keep an address to which ports are still mapped, or the next pod with it would get the traffic.
-		if errs = append(errs, unmapped); unmapped == nil {
+		if errs = append(errs, unmapErr); unmapErr == nil {
 			errs = append(errs, r.network.Detach(s.record.ID))
 		}
 	}

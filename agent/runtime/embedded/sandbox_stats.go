@@ -96,8 +96,8 @@ func (s *sandbox) networkUsage() *cri.NetworkUsage {
 // parseNetDev parses the kernel's table of network interfaces. It omits the loopback interface.
 func parseNetDev(text []byte) (out []*cri.NetworkInterfaceUsage) {
 	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
-		name, rest, ok := strings.Cut(lines.Text(), ":")
-		fields := strings.Fields(rest)
+		name, counters, ok := strings.Cut(lines.Text(), ":")
+		fields := strings.Fields(counters)
 		if name = strings.TrimSpace(name); !ok || name == "lo" || len(fields) < 11 {
 			continue
 		}

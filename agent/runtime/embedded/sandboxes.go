@@ -25,7 +25,7 @@ func (r *Runtime) RunPodSandbox(_ context.Context, config *cri.PodSandboxConfig,
 	if parent == "" {
 		parent = defaultCgroupParent
 	}
-	s := &sandbox{dir: filepath.Join(r.opts.sandboxes(), id),
+	s := &sandbox{dir: filepath.Join(r.opts.sandboxesDir(), id),
 		record: sandboxRecord{ID: id, Created: time.Now(), Group: path.Join("/", parent, id), Config: config}}
 	if !s.hostNetwork() && r.network == nil {
 		return "", errors.New("embedded runtime: no podCIDR: only pods with spec.hostNetwork can run")

@@ -63,8 +63,8 @@ func seccompFilter(capabilities uint64) []byte {
 	p.emit(opJumpEqual, 1, 0, auditArch)
 	p.emit(opReturn, 0, 0, unix.SECCOMP_RET_KILL_PROCESS)
 	p.emit(opLoad, 0, 0, offsetNumber)
-	if foreignABI != 0 { // system calls of another ABI
-		p.emit(opJumpGreaterEqual, 0, 1, foreignABI)
+	if otherABI != 0 { // system calls of another ABI
+		p.emit(opJumpGreaterEqual, 0, 1, otherABI)
 		p.emit(opReturn, 0, 0, retENOSYS)
 	}
 	for _, d := range deniedCalls {

@@ -4,8 +4,8 @@ import "golang.org/x/sys/unix"
 
 const (
 	auditArch = unix.AUDIT_ARCH_X86_64
-	// foreignABI marks the system calls of x32.
-	foreignABI = 0x40000000
+	// otherABI is the bit that marks system calls of the x32 ABI.
+	otherABI = 0x40000000
 )
 
 // deniedArchCalls exist only on this architecture.

@@ -21,17 +21,17 @@ func stopSignal(name string) syscall.Signal {
 	if s := unix.SignalNum(name); s != 0 {
 		return s
 	}
-	const first, last = 34, 64 // real-time signals that C libraries leave to programs
+	const firstRealTime, lastRealTime = 34, 64 // those that C libraries do not use
 	name = strings.NewReplacer("PLUS", "+", "MINUS", "-").Replace(name)
-	for from, base := range map[string]int{"SIGRTMIN": first, "SIGRTMAX": last} {
-		rest, ok := strings.CutPrefix(name, from)
+	for prefix, base := range map[string]int{"SIGRTMIN": firstRealTime, "SIGRTMAX": lastRealTime} {
+		offset, ok := strings.CutPrefix(name, prefix)
 		if !ok {
 			continue
 		}
-		if rest == "" {
+		if offset == "" {
 			return syscall.Signal(base)
 		}
-		if n, err := strconv.Atoi(rest); err == nil && base+n >= first && base+n <= last {
+		if n, err := strconv.Atoi(offset); err == nil && base+n >= firstRealTime && base+n <= lastRealTime {
 			return syscall.Signal(base + n)
 		}
 	}

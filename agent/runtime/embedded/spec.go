@@ -47,8 +47,8 @@ func (c *container) writeSpec(r *Runtime, sb *sandbox, image store.Image) error 
 	if err := os.WriteFile(filepath.Join(c.dir, shim.InitFile), text, 0o600); err != nil {
 		return err
 	}
-	conf := shim.Config{Log: c.record.Log, Terminal: config.GetTty(), Stdin: config.GetStdin(), StdinOnce: config.GetStdinOnce(), SharedProcesses: sb.sharesPIDNamespace() || c.target() != ""}
-	return os.WriteFile(filepath.Join(c.dir, shim.ConfigFile), conf.Text(), 0o600)
+	shimConfig := shim.Config{Log: c.record.Log, Terminal: config.GetTty(), Stdin: config.GetStdin(), StdinOnce: config.GetStdinOnce(), SharedProcesses: sb.sharesPIDNamespace() || c.target() != ""}
+	return os.WriteFile(filepath.Join(c.dir, shim.ConfigFile), shimConfig.Text(), 0o600)
 }
 
 // processSpec returns the Spec of the process itself: arguments, environment and privileges.

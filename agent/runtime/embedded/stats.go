@@ -86,27 +86,27 @@ func uint64Value(n int64) *cri.UInt64Value { return &cri.UInt64Value{Value: uint
 
 // writableLayerSize returns the size of a writable layer, at most layerSizeTTL old.
 func (r *Runtime) writableLayerSize(c *container) layerSize {
-	m := r.layers.entry(c.record.ID)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if time.Since(m.size.at) >= layerSizeTTL {
-		m.size = measureLayer(filepath.Join(c.dir, "upper"))
+	entry := r.layers.entry(c.record.ID)
+	entry.mu.Lock()
+	defer entry.mu.Unlock()
+	if time.Since(entry.size.at) >= layerSizeTTL {
+		entry.size = measureLayer(filepath.Join(c.dir, "upper"))
 	}
-	return m.size
+	return entry.size
 }
 
 func (l *layerSizeCache) entry(id string) *cachedLayerSize {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	m := l.entries[id]
-	if m == nil {
-		m = &cachedLayerSize{}
+	e := l.entries[id]
+	if e == nil {
+		e = &cachedLayerSize{}
 		if l.entries == nil {
 			l.entries = map[string]*cachedLayerSize{}
 		}
-		l.entries[id] = m
+		l.entries[id] = e
 	}
-	return m
+	return e
 }
 
 func (r *Runtime) dropLayerSize(id string) {

@@ -101,15 +101,15 @@ func (s streamer) Exec(ctx context.Context, id string, command []string, in io.R
 	} else {
 		code, err = s.execPiped(ctx, id, command, 0, in, writerOrNil(out), writerOrNil(errOut))
 	}
-	var start *StartError
-	if errors.As(err, &start) { // exit code as in shells and runc; only text in a stream reaches the client
+	var startErr *StartError
+	if errors.As(err, &startErr) { // exit code as in shells and runc; only text in a stream reaches the client
 		for _, w := range []io.WriteCloser{errOut, out} {
 			if w != nil {
-				fmt.Fprintln(w, start)
+				fmt.Fprintln(w, startErr)
 				break
 			}
 		}
-		return utilexec.CodeExitError{Err: err, Code: start.Code}
+		return utilexec.CodeExitError{Err: err, Code: startErr.Code}
 	}
 	if err == nil && code != 0 {
 		return utilexec.CodeExitError{Err: fmt.Errorf("command %q terminated with exit code %d", command, code), Code: int(code)}
@@ -134,12 +134,12 @@ func (r *Runtime) execTerminal(ctx context.Context, id string, command []string,
 	_ = unix.SetNonblock(masterFD, true) // enables deadlines
 	master, slave := os.NewFile(uintptr(masterFD), "terminal"), os.NewFile(uintptr(slaveFD), "terminal")
 	defer master.Close()
-	p, err := r.startCommand(ctx, id, command, true, [3]*os.File{slave, slave, slave})
+	cmd, err := r.startCommand(ctx, id, command, true, [3]*os.File{slave, slave, slave})
 	_ = slave.Close()
 	if err != nil {
 		return 0, err
 	}
-	defer p.release()
+	defer cmd.release()
 	if resize != nil {
 		go func() {
 			for size := range resize {
@@ -159,10 +159,10 @@ func (r *Runtime) execTerminal(ctx context.Context, id string, command []string,
 			_, _ = io.Copy(out, master) // EIO when the last program has exited
 		}
 	}()
-	err = p.waitOrKill(ctx)
+	err = cmd.waitOrKill(ctx)
 	_ = master.SetReadDeadline(time.Now().Add(outputDrainTimeout))
 	<-done
-	return p.exitCode(), err
+	return cmd.exitCode(), err
 }
 
 // withFD calls do with a file's descriptor.

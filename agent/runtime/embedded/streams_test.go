@@ -23,59 +23,59 @@ import (
 )
 
 // stream opens a stream URL and returns its output.
-func (r *harness) stream(location string, in io.Reader, tty bool) (out, errOut string, err error) {
-	r.t.Helper()
+func (h *harness) stream(location string, in io.Reader, tty bool) (out, errOut string, err error) {
+	h.t.Helper()
 	u, err := url.Parse(location)
 	if err != nil {
-		r.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	executor, err := remotecommand.NewSPDYExecutor(&rest.Config{Host: u.Host}, http.MethodPost, u)
 	if err != nil {
-		r.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	var o, e bytes.Buffer
-	options := remotecommand.StreamOptions{Stdin: in, Stdout: &o, Stderr: &e, Tty: tty}
+	var stdout, stderr bytes.Buffer
+	options := remotecommand.StreamOptions{Stdin: in, Stdout: &stdout, Stderr: &stderr, Tty: tty}
 	if tty {
 		options.Stderr = nil
 	}
 	err = executor.StreamWithContext(ctx, options)
-	return o.String(), e.String(), err
+	return stdout.String(), stderr.String(), err
 }
 
 func TestExecStreams(t *testing.T) {
-	r := newHarness(t, false)
-	sb, sandboxConfig := r.createSandbox("exec", nil)
-	id := r.run(sb, sandboxConfig, shell("c", "exec sleep 1000"))
+	h := newHarness(t, false)
+	sb, sandboxConfig := h.createSandbox("exec", nil)
+	id := h.run(sb, sandboxConfig, shell("c", "exec sleep 1000"))
 	exec := func(tty bool, command ...string) string {
-		location, err := r.Service.Exec(context.Background(), &cri.ExecRequest{ContainerId: id, Cmd: command, Stdin: true, Stdout: true, Stderr: !tty, Tty: tty})
+		location, err := h.Service.Exec(context.Background(), &cri.ExecRequest{ContainerId: id, Cmd: command, Stdin: true, Stdout: true, Stderr: !tty, Tty: tty})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return location
 	}
-	out, errOut, err := r.stream(exec(false, "/bin/sh", "-c", "cat; echo warning >&2; exit 7"), strings.NewReader("input\n"), false)
+	out, errOut, err := h.stream(exec(false, "/bin/sh", "-c", "cat; echo warning >&2; exit 7"), strings.NewReader("input\n"), false)
 	var code utilexec.CodeExitError
 	if out != "input\n" || errOut != "warning\n" || !errors.As(err, &code) || code.Code != 7 {
 		t.Errorf("got %q, %q, %v, want the input, warning, and code 7", out, errOut, err)
 	}
-	_, _, err = r.stream(exec(false, "nope"), strings.NewReader(""), false)
+	_, _, err = h.stream(exec(false, "missing"), strings.NewReader(""), false)
 	if !errors.As(err, &code) || code.Code != 127 {
 		t.Errorf("missing program: %v, want code 127", err)
 	}
-	out, _, err = r.stream(exec(true, "/bin/sh", "-c", "test -t 0 && test -t 1 && read x && echo got $x"), strings.NewReader("a line\n"), true)
+	out, _, err = h.stream(exec(true, "/bin/sh", "-c", "test -t 0 && test -t 1 && read x && echo got $x"), strings.NewReader("a line\n"), true)
 	if err != nil || !strings.Contains(out, "got a line") {
-		t.Errorf("on a terminal: %q, %v", out, err)
+		t.Errorf("on a terminal: %q, %v, want got a line", out, err)
 	}
 }
 
 // TestExecDisconnect checks that a command on a terminal gets SIGHUP when the client disconnects.
 func TestExecDisconnect(t *testing.T) {
-	r := newHarness(t, false)
-	sb, sandboxConfig := r.createSandbox("hangup", nil)
-	id := r.run(sb, sandboxConfig, shell("c", "exec sleep 1000"))
-	location, err := r.Service.Exec(context.Background(), &cri.ExecRequest{ContainerId: id, Cmd: []string{"/bin/sh", "-c", "echo started; exec sleep 777"}, Stdin: true, Stdout: true, Tty: true})
+	h := newHarness(t, false)
+	sb, sandboxConfig := h.createSandbox("hangup", nil)
+	id := h.run(sb, sandboxConfig, shell("c", "exec sleep 1000"))
+	location, err := h.Service.Exec(context.Background(), &cri.ExecRequest{ContainerId: id, Cmd: []string{"/bin/sh", "-c", "echo started; exec sleep 777"}, Stdin: true, Stdout: true, Tty: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,36 +89,36 @@ func TestExecDisconnect(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	in, typed := io.Pipe() // never closed: the client disconnects
-	defer typed.Close()
-	out, written := io.Pipe()
+	in, inWriter := io.Pipe() // never closed: the client disconnects
+	defer inWriter.Close()
+	out, outWriter := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		done <- executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: in, Stdout: written, Tty: true})
+		done <- executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: in, Stdout: outWriter, Tty: true})
 	}()
 	if _, err := io.ReadFull(out, make([]byte, len("started"))); err != nil {
 		t.Fatal(err)
 	}
-	r.waitUntil("it sleeps", func() bool { return strings.Contains(r.exec(id, "ps"), "sleep 777") })
+	h.waitUntil("the command sleeps", func() bool { return strings.Contains(h.exec(id, "ps"), "sleep 777") })
 	go func() { _, _ = io.Copy(io.Discard, out) }()
 	cancel()
 	t.Log(<-done)
-	r.waitUntil("it has exited", func() bool { return !strings.Contains(r.exec(id, "ps"), "sleep 777") })
-	if s := r.status(id); s.State != cri.ContainerState_CONTAINER_RUNNING {
-		t.Errorf("the container is %v", s.State)
+	h.waitUntil("the command has exited", func() bool { return !strings.Contains(h.exec(id, "ps"), "sleep 777") })
+	if s := h.status(id); s.State != cri.ContainerState_CONTAINER_RUNNING {
+		t.Errorf("the container is %v, want it running", s.State)
 	}
 }
 
 // TestAttach checks that a client gets the output from the time of its connection and can write to
 // the container, and that StdinOnce closes the input after the client.
 func TestAttach(t *testing.T) {
-	r := newHarness(t, false)
-	sb, sandboxConfig := r.createSandbox("attach", nil)
+	h := newHarness(t, false)
+	sb, sandboxConfig := h.createSandbox("attach", nil)
 	for _, tty := range []bool{false, true} {
 		c := shell(fmt.Sprintf("tty-%v", tty), "read x; echo got $x; read y || echo closed; echo warning >&2; exit 3")
 		c.Stdin, c.StdinOnce, c.Tty = true, true, tty
-		id := r.run(sb, sandboxConfig, c)
-		location, err := r.Service.Attach(context.Background(), &cri.AttachRequest{ContainerId: id, Stdin: true, Stdout: true, Stderr: !tty, Tty: tty})
+		id := h.run(sb, sandboxConfig, c)
+		location, err := h.Service.Attach(context.Background(), &cri.AttachRequest{ContainerId: id, Stdin: true, Stdout: true, Stderr: !tty, Tty: tty})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,23 +126,23 @@ func TestAttach(t *testing.T) {
 		if tty {
 			in += "\x04" // end of file, as typed on a terminal
 		}
-		out, errOut, err := r.stream(location, strings.NewReader(in), tty)
+		out, errOut, err := h.stream(location, strings.NewReader(in), tty)
 		if err != nil || !strings.Contains(out, "got first") || !strings.Contains(out+errOut, "warning") {
 			t.Errorf("terminal %v: %q, %q, %v, want the input and warning", tty, out, errOut, err)
 		}
-		if s := r.WaitExited(t, id); s.ExitCode != 3 || !strings.Contains(r.output(sandboxConfig, c), "got first") {
-			t.Errorf("terminal %v: exited with %d and its log is %q", tty, s.ExitCode, r.output(sandboxConfig, c))
+		if s := h.WaitExited(t, id); s.ExitCode != 3 || !strings.Contains(h.output(sandboxConfig, c), "got first") {
+			t.Errorf("terminal %v: exited with %d and log %q, want 3 and got first", tty, s.ExitCode, h.output(sandboxConfig, c))
 		}
 	}
 }
 
 func TestPortForward(t *testing.T) {
-	r := newHarness(t, true)
-	sb, sandboxConfig := r.createSandbox("ports", nil)
+	h := newHarness(t, true)
+	sb, sandboxConfig := h.createSandbox("ports", nil)
 	web := config("web", "-listen=127.0.0.1:81") // the pod's loopback address, not the host's
-	r.run(sb, sandboxConfig, web)
-	r.waitUntil("it listens", func() bool { return strings.Contains(r.output(sandboxConfig, web), "listening") })
-	location, err := r.Service.PortForward(context.Background(), &cri.PortForwardRequest{PodSandboxId: sb, Port: []int32{81}})
+	h.run(sb, sandboxConfig, web)
+	h.waitUntil("the pod listens", func() bool { return strings.Contains(h.output(sandboxConfig, web), "listening") })
+	location, err := h.Service.PortForward(context.Background(), &cri.PortForwardRequest{PodSandboxId: sb, Port: []int32{81}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,18 +186,18 @@ func TestPortForward(t *testing.T) {
 // TestLogs checks that logs have CRI's format for any output and continue in a new file after a
 // rotation.
 func TestLogs(t *testing.T) {
-	r := newHarness(t, false)
-	sb, sandboxConfig := r.createSandbox("logs", nil)
+	h := newHarness(t, false)
+	sb, sandboxConfig := h.createSandbox("logs", nil)
 	c := shell("c", "head -c 40000 /dev/zero | tr '\\0' x; echo; echo end; while [ ! -e /dev/shm/go ]; do sleep 0.02; done; printf 'no newline'")
-	id := r.run(sb, sandboxConfig, c)
+	id := h.run(sb, sandboxConfig, c)
 	file := filepath.Join(sandboxConfig.LogDirectory, c.LogPath)
-	r.waitUntil("it has printed a line", func() bool { return strings.HasSuffix(r.output(sandboxConfig, c), "end\n") })
+	h.waitUntil("the container has printed its lines", func() bool { return strings.HasSuffix(h.output(sandboxConfig, c), "end\n") })
 	var tags []string
 	text, _ := os.ReadFile(file)
 	for line := range strings.Lines(string(text)) {
 		f := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 4)
 		if _, err := time.Parse(time.RFC3339Nano, f[0]); err != nil || f[1] != "stdout" {
-			t.Errorf("line %.60q", line)
+			t.Errorf("line %.60q, want a timestamp and stdout", line)
 		}
 		tags = append(tags, fmt.Sprintf("%s%d", f[2], len(f[3])))
 	}
@@ -207,15 +207,15 @@ func TestLogs(t *testing.T) {
 	if err := os.Rename(file, file+".1"); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Service.ReopenContainerLog(context.Background(), id); err != nil {
+	if err := h.Service.ReopenContainerLog(context.Background(), id); err != nil {
 		t.Fatal(err)
 	}
-	r.exec(id, "touch", "/dev/shm/go")
-	r.WaitExited(t, id)
+	h.exec(id, "touch", "/dev/shm/go")
+	h.WaitExited(t, id)
 	if text, _ := os.ReadFile(file); strings.Count(string(text), "\n") != 1 || !strings.HasSuffix(string(text), " stdout P no newline\n") {
-		t.Errorf("the new file has %q, want a part of a line", text)
+		t.Errorf("the new log has %q, want one partial line", text)
 	}
-	if err := r.Service.ReopenContainerLog(context.Background(), id); err == nil {
-		t.Error("the log of an exited container was reopened")
+	if err := h.Service.ReopenContainerLog(context.Background(), id); err == nil {
+		t.Error("ReopenContainerLog of an exited container succeeded, want an error")
 	}
 }

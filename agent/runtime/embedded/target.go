@@ -52,8 +52,8 @@ func (r *Runtime) checkNoTracer(target *container) error {
 	return nil
 }
 
-// lockTarget checks the target of a container again and keeps others from starting in its PID
-// namespace until unlock is called.
+// lockTarget repeats the check of a container's target and blocks starts of other containers in its
+// PID namespace until unlock is called.
 func (r *Runtime) lockTarget(c *container) (unlock func(), err error) {
 	target := r.findContainer(c.target())
 	if c.target() == "" || target == nil {

@@ -19,13 +19,13 @@ func withTarget(c *cri.ContainerConfig, id string, capabilities ...string) *cri.
 // TestTargetContainer checks that an ephemeral container sees the processes of its target, and that no
 // container starts next to one that can trace it.
 func TestTargetContainer(t *testing.T) {
-	r := newHarness(t, false)
-	sb, sandboxConfig := r.createSandbox("debugged", nil)
-	target := r.run(sb, sandboxConfig, shell("main", "exec sleep 1000"))
-	if out, code := r.outputAndCode(sb, sandboxConfig, withTarget(shell("debugger", "tr '\\0' ' ' </proc/1/cmdline; exit 5"), target)); code != 5 || !strings.Contains(out, "sleep 1000") {
-		t.Errorf("exit code %d, process 1 is %q", code, out)
+	h := newHarness(t, false)
+	sb, sandboxConfig := h.createSandbox("debugged", nil)
+	target := h.run(sb, sandboxConfig, shell("main", "exec sleep 1000"))
+	if out, code := h.outputAndCode(sb, sandboxConfig, withTarget(shell("debugger", "tr '\\0' ' ' </proc/1/cmdline; exit 5"), target)); code != 5 || !strings.Contains(out, "sleep 1000") {
+		t.Errorf("exit code %d, process 1 is %q, want 5 and sleep 1000", code, out)
 	}
-	other, otherConfig := r.createSandbox("other", nil)
+	other, otherConfig := h.createSandbox("other", nil)
 	for name, tc := range map[string]struct {
 		config  *cri.ContainerConfig
 		sandbox string
@@ -38,22 +38,22 @@ func TestTargetContainer(t *testing.T) {
 		if tc.sandbox == other {
 			podConfig = otherConfig
 		}
-		if _, err := r.Service.CreateContainer(context.Background(), tc.sandbox, tc.config, podConfig); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if _, err := h.Service.CreateContainer(context.Background(), tc.sandbox, tc.config, podConfig); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)
 		}
 	}
-	waiting := r.create(sb, sandboxConfig, withTarget(shell("waiting", "true"), target))
-	tracer := r.run(sb, sandboxConfig, withTarget(shell("tracer", "exec sleep 1000"), target, "SYS_PTRACE"))
-	if err := r.Service.StartContainer(context.Background(), waiting); err == nil || !strings.Contains(err.Error(), "SYS_PTRACE") {
-		t.Errorf("a start next to a tracer: %v", err)
+	waiting := h.create(sb, sandboxConfig, withTarget(shell("waiting", "true"), target))
+	tracer := h.run(sb, sandboxConfig, withTarget(shell("tracer", "exec sleep 1000"), target, "SYS_PTRACE"))
+	if err := h.Service.StartContainer(context.Background(), waiting); err == nil || !strings.Contains(err.Error(), "SYS_PTRACE") {
+		t.Errorf("start next to a tracer: %v, want an error with SYS_PTRACE", err)
 	}
-	if err := r.Service.StopContainer(context.Background(), target, 0); err != nil {
+	if err := h.Service.StopContainer(context.Background(), target, 0); err != nil {
 		t.Fatal(err)
 	}
-	if s := r.WaitExited(t, tracer); s.ExitCode != 137 {
-		t.Errorf("after its target, the tracer exited with %d", s.ExitCode)
+	if s := h.WaitExited(t, tracer); s.ExitCode != 137 {
+		t.Errorf("the tracer exited with %d after its target, want 137", s.ExitCode)
 	}
-	if _, err := r.Service.CreateContainer(context.Background(), sb, withTarget(shell("late", "true"), target), sandboxConfig); err == nil || !strings.Contains(err.Error(), "not running") {
-		t.Errorf("a target that has exited: %v", err)
+	if _, err := h.Service.CreateContainer(context.Background(), sb, withTarget(shell("late", "true"), target), sandboxConfig); err == nil || !strings.Contains(err.Error(), "not running") {
+		t.Errorf("target that has exited: %v, want not running", err)
 	}
 }

@@ -23,7 +23,7 @@ func checkSandboxSupported(config *cri.PodSandboxConfig, handler string) error {
 		return unsupported("spec.runtimeClassName", "unknown handler "+handler)
 	}
 	// A sandbox runs no program of the pod, so security.GetPrivileged has no effect. A privileged
-	// container is refused when it is created.
+	// container is rejected when it is created.
 	if err := checkSELinux(security.GetSelinuxOptions(), selinuxEnabled()); err != nil {
 		return err
 	}
@@ -36,8 +36,8 @@ func checkSandboxSupported(config *cri.PodSandboxConfig, handler string) error {
 	}
 	n := security.GetNamespaceOptions()
 	for name := range config.GetLinux().GetSysctls() {
-		network := strings.HasPrefix(name, "net.")
-		if network && n.GetNetwork() == cri.NamespaceMode_NODE || !network && n.GetIpc() == cri.NamespaceMode_NODE {
+		isNetwork := strings.HasPrefix(name, "net.")
+		if isNetwork && n.GetNetwork() == cri.NamespaceMode_NODE || !isNetwork && n.GetIpc() == cri.NamespaceMode_NODE {
 			return unsupported("securityContext.sysctls "+name, "the pod shares that namespace with the node")
 		}
 	}

@@ -16,7 +16,7 @@ import (
 
 // TestUnsupportedFields checks that unsupported fields are rejected by name.
 func TestUnsupportedFields(t *testing.T) {
-	r := newHarness(t, false)
+	h := newHarness(t, false)
 	ctx := context.Background()
 	for want, change := range map[string]func(*cri.PodSandboxConfig) string{
 		"spec.runtimeClassName": func(*cri.PodSandboxConfig) string { return "gvisor" },
@@ -37,14 +37,14 @@ func TestUnsupportedFields(t *testing.T) {
 			return ""
 		},
 	} {
-		c := &cri.PodSandboxConfig{Metadata: &cri.PodSandboxMetadata{Name: "unsupported"}, Linux: &cri.LinuxPodSandboxConfig{CgroupParent: r.Cgroup,
+		c := &cri.PodSandboxConfig{Metadata: &cri.PodSandboxMetadata{Name: "unsupported"}, Linux: &cri.LinuxPodSandboxConfig{CgroupParent: h.Cgroup,
 			SecurityContext: &cri.LinuxSandboxSecurityContext{NamespaceOptions: &cri.NamespaceOption{Pid: cri.NamespaceMode_CONTAINER, Network: cri.NamespaceMode_NODE}}}}
 		handler := change(c)
-		if _, err := r.Service.RunPodSandbox(ctx, c, handler); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := h.Service.RunPodSandbox(ctx, c, handler); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error with that name", want, err)
 		}
 	}
-	sb, sandboxConfig := r.createSandbox("unsupported-fields", nil)
+	sb, sandboxConfig := h.createSandbox("unsupported-fields", nil)
 	for want, change := range map[string]func(*cri.LinuxContainerSecurityContext){
 		"securityContext.privileged": func(s *cri.LinuxContainerSecurityContext) { s.Privileged = true },
 		"securityContext.appArmorProfile": func(s *cri.LinuxContainerSecurityContext) {
@@ -59,34 +59,34 @@ func TestUnsupportedFields(t *testing.T) {
 	} {
 		c := config("unsupported")
 		change(c.Linux.SecurityContext)
-		if _, err := r.Service.CreateContainer(ctx, sb, c, sandboxConfig); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := h.Service.CreateContainer(ctx, sb, c, sandboxConfig); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error with that name", want, err)
 		}
 	}
-	shared, sharedConfig := r.createSandbox("shared", func(c *cri.PodSandboxConfig) {
+	shared, sharedConfig := h.createSandbox("shared", func(c *cri.PodSandboxConfig) {
 		c.Linux.SecurityContext.NamespaceOptions.Pid = cri.NamespaceMode_POD
 	})
 	c := config("unsupported")
 	c.Linux.SecurityContext.Capabilities = &cri.Capability{AddCapabilities: []string{"SYS_PTRACE"}}
-	if _, err := r.Service.CreateContainer(ctx, shared, c, sharedConfig); err == nil || !strings.Contains(err.Error(), "SYS_PTRACE with spec.shareProcessNamespace") {
-		t.Errorf("a tracer in a shared PID namespace: %v, want an error", err)
+	if _, err := h.Service.CreateContainer(ctx, shared, c, sharedConfig); err == nil || !strings.Contains(err.Error(), "SYS_PTRACE with spec.shareProcessNamespace") {
+		t.Errorf("SYS_PTRACE in a shared PID namespace: %v, want an error with the field", err)
 	}
 	c = config("unsupported")
 	c.Devices = []*cri.Device{{HostPath: "/dev/null", ContainerPath: "/dev/disk", Permissions: "r"}}
-	if _, err := r.Service.CreateContainer(ctx, sb, c, sandboxConfig); err == nil || !strings.Contains(err.Error(), "volumeDevices of a read-only volume") {
-		t.Errorf("a disk to be read only: %v, want an error", err)
+	if _, err := h.Service.CreateContainer(ctx, sb, c, sandboxConfig); err == nil || !strings.Contains(err.Error(), "volumeDevices of a read-only volume") {
+		t.Errorf("read-only device: %v, want an error with the field", err)
 	}
-	if list, err := r.Service.ListContainers(ctx, nil); err != nil || len(list) != 0 {
-		t.Errorf("containers %v, %v remain after the rejection", list, err)
+	if list, err := h.Service.ListContainers(ctx, nil); err != nil || len(list) != 0 {
+		t.Errorf("containers after the rejections: %v, %v, want none", list, err)
 	}
 }
 
 // TestStartErrors checks the exit code and message of containers that cannot start.
 func TestStartErrors(t *testing.T) {
-	r := newHarness(t, false)
+	h := newHarness(t, false)
 	ctx := context.Background()
-	sb, sandboxConfig := r.createSandbox("fails", nil)
-	dynamic, script := filepath.Join(r.Dir, "dynamic"), filepath.Join(r.Dir, "script")
+	sb, sandboxConfig := h.createSandbox("start-errors", nil)
+	dynamic, script := filepath.Join(h.Dir, "dynamic"), filepath.Join(h.Dir, "script")
 	for file, text := range map[string][]byte{dynamic: dynamicProgram(t, "/lib/ld-none.so.1"), script: []byte("#! /bin/none -x\n")} {
 		if err := os.WriteFile(file, text, 0o755); err != nil {
 			t.Fatal(err)
@@ -96,11 +96,11 @@ func TestStartErrors(t *testing.T) {
 		change func(*cri.ContainerConfig)
 		want   string
 	}{
-		"no such command": {func(c *cri.ContainerConfig) { c.Command = []string{"nope"} }, `exec: "nope": executable file not found in $PATH`},
-		"no such path":    {func(c *cri.ContainerConfig) { c.Command = []string{"/no/pe"} }, `exec: "/no/pe": stat /no/pe: no such file or directory`},
-		"no program":      {func(c *cri.ContainerConfig) { c.Command = []string{"/etc/passwd"} }, "permission denied"},
+		"no such command": {func(c *cri.ContainerConfig) { c.Command = []string{"missing"} }, `exec: "missing": executable file not found in $PATH`},
+		"no such path":    {func(c *cri.ContainerConfig) { c.Command = []string{"/missing/program"} }, `exec: "/missing/program": stat /missing/program: no such file or directory`},
+		"not executable":  {func(c *cri.ContainerConfig) { c.Command = []string{"/etc/passwd"} }, "permission denied"},
 		"a directory":     {func(c *cri.ContainerConfig) { c.Command = []string{"/etc"} }, "permission denied"},
-		"no such user":    {func(c *cri.ContainerConfig) { c.Linux.SecurityContext.RunAsUsername = "nemo" }, "unable to find user nemo"},
+		"no such user":    {func(c *cri.ContainerConfig) { c.Linux.SecurityContext.RunAsUsername = "missing" }, "unable to find user missing"},
 		"cwd is a file":   {func(c *cri.ContainerConfig) { c.WorkingDir = "/etc/passwd" }, "working directory /etc/passwd"},
 		"no interpreter": {func(c *cri.ContainerConfig) {
 			c.Mounts = []*cri.Mount{{HostPath: dynamic, ContainerPath: "/bin/dynamic"}}
@@ -114,55 +114,55 @@ func TestStartErrors(t *testing.T) {
 			c.Mounts = []*cri.Mount{{HostPath: "/etc/passwd/volume", ContainerPath: "/v"}}
 		}, "/etc/passwd/volume"},
 		"a volume over /proc": {func(c *cri.ContainerConfig) {
-			c.Mounts = []*cri.Mount{{HostPath: r.Dir, ContainerPath: "/proc"}}
+			c.Mounts = []*cri.Mount{{HostPath: h.Dir, ContainerPath: "/proc"}}
 		}, "inside of /proc"},
 	} {
 		c := config("c")
 		tc.change(c)
-		id := r.create(sb, sandboxConfig, c)
-		if err := r.Service.StartContainer(ctx, id); err == nil || !strings.Contains(err.Error(), tc.want) {
+		id := h.create(sb, sandboxConfig, c)
+		if err := h.Service.StartContainer(ctx, id); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)
 		}
-		if s := r.status(id); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 128 || s.Reason != "StartError" || !strings.Contains(s.Message, tc.want) {
+		if s := h.status(id); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 128 || s.Reason != "StartError" || !strings.Contains(s.Message, tc.want) {
 			t.Errorf("%s: %v %d %s %q, want it exited with 128, StartError", name, s.State, s.ExitCode, s.Reason, s.Message)
 		}
 	}
-	id := r.run(sb, sandboxConfig, shell("running", "exec sleep 1000"))
-	if got := r.exec(id, "nope"); !strings.Contains(got, `exec: "nope": executable file not found in $PATH`) {
-		t.Errorf("exec of a missing command: %q", got)
+	id := h.run(sb, sandboxConfig, shell("running", "exec sleep 1000"))
+	if got := h.exec(id, "missing"); !strings.Contains(got, `exec: "missing": executable file not found in $PATH`) {
+		t.Errorf("exec of a missing command: %q, want executable file not found", got)
 	}
-	if err := r.Service.StartContainer(ctx, id); err == nil {
-		t.Error("a container was started twice")
+	if err := h.Service.StartContainer(ctx, id); err == nil {
+		t.Error("StartContainer of a running container succeeded, want an error")
 	}
 }
 
 // TestInvalidUsers checks that no number, passwd entry or group entry resolves to the highest ID,
 // with which setuid would keep root.
 func TestInvalidUsers(t *testing.T) {
-	r := newHarness(t, false)
-	sb, sandboxConfig := r.createSandbox("users", nil)
-	const none = "4294967295"
+	h := newHarness(t, false)
+	sb, sandboxConfig := h.createSandbox("users", nil)
+	const invalidID = "4294967295"
 	var mounts []*cri.Mount
-	for name, text := range map[string]string{"passwd": "baduid:x:" + none + ":5:::/\nbadgid:x:1000:" + none + ":::/\nann:x:1000:5::/home:/\n", "group": "badgroup:x:" + none + ":ann\nmaxgid:x:2147483647:ann\n"} {
-		file := filepath.Join(r.Dir, name)
+	for name, text := range map[string]string{"passwd": "baduid:x:" + invalidID + ":5:::/\nbadgid:x:1000:" + invalidID + ":::/\nann:x:1000:5::/home:/\n", "group": "badgroup:x:" + invalidID + ":ann\nmaxgid:x:2147483647:ann\n"} {
+		file := filepath.Join(h.Dir, name)
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		mounts = append(mounts, &cri.Mount{HostPath: file, ContainerPath: "/etc/" + name})
 	}
-	for user, want := range map[string]string{none: "unable to find user " + none, "2147483648": "unable to find user", "baduid": "unable to find user baduid",
-		"badgid": "unable to find user badgid", "1000:" + none: "unable to find group " + none, "1000:badgroup": "unable to find group badgroup"} {
+	for user, want := range map[string]string{invalidID: "unable to find user " + invalidID, "2147483648": "unable to find user", "baduid": "unable to find user baduid",
+		"badgid": "unable to find user badgid", "1000:" + invalidID: "unable to find group " + invalidID, "1000:badgroup": "unable to find group badgroup"} {
 		c := config("c")
 		c.Mounts, c.Linux.SecurityContext.RunAsUsername = mounts, user
-		id := r.create(sb, sandboxConfig, c)
-		if err := r.Service.StartContainer(context.Background(), id); err == nil || !strings.Contains(err.Error(), want) {
+		id := h.create(sb, sandboxConfig, c)
+		if err := h.Service.StartContainer(context.Background(), id); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("user %s: %v, want %q", user, err, want)
 		}
 	}
 	c := shell("ann", "id")
 	c.Mounts, c.Linux.SecurityContext.RunAsUsername = mounts, "ann"
-	if out, _ := r.outputAndCode(sb, sandboxConfig, c); !strings.Contains(out, "uid=1000") || !strings.Contains(out, "2147483647") || strings.Contains(out, none) {
-		t.Errorf("ann is %q, want user 1000, and only maxgid of the two groups", out)
+	if out, _ := h.outputAndCode(sb, sandboxConfig, c); !strings.Contains(out, "uid=1000") || !strings.Contains(out, "2147483647") || strings.Contains(out, invalidID) {
+		t.Errorf("id of ann: %q, want user 1000, and only maxgid of the two groups", out)
 	}
 }
 

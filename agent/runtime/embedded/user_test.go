@@ -14,43 +14,43 @@ import (
 // TestUserInStatus checks that the status has the user that the program was started with, also after
 // the program has changed it, after a restart of the runtime and after the exit.
 func TestUserInStatus(t *testing.T) {
-	r := newHarness(t, false)
-	sb, sandboxConfig := r.createSandbox("users", nil)
+	h := newHarness(t, false)
+	sb, sandboxConfig := h.createSandbox("users", nil)
 	c := shell("main", "exec sleep 1000")
 	c.Linux.SecurityContext = &cri.LinuxContainerSecurityContext{RunAsUser: &cri.Int64Value{Value: 1000}, SupplementalGroups: []int64{1234}}
-	id, root := r.run(sb, sandboxConfig, c), r.run(sb, sandboxConfig, shell("root", "exec su user -c 'sleep 1000'"))
+	id, root := h.run(sb, sandboxConfig, c), h.run(sb, sandboxConfig, shell("root", "exec su user -c 'sleep 1000'"))
 	check := func(when string) {
 		t.Helper()
-		u := r.status(id).GetUser().GetLinux()
+		u := h.status(id).GetUser().GetLinux()
 		if u.GetUid() != 1000 || u.GetGid() != 1000 || !slices.Equal(u.GetSupplementalGroups(), []int64{1000, 1234}) {
 			t.Errorf("%s: user %v, want 1000, group 1000, groups 1000 and 1234", when, u)
 		}
-		if u := r.status(root).GetUser().GetLinux(); u == nil || u.GetUid() != 0 || !slices.Equal(u.GetSupplementalGroups(), []int64{0}) {
+		if u := h.status(root).GetUser().GetLinux(); u == nil || u.GetUid() != 0 || !slices.Equal(u.GetSupplementalGroups(), []int64{0}) {
 			t.Errorf("%s: user %v, want root and its group", when, u)
 		}
 	}
 	check("running")
-	if s := r.status(root); s.State != cri.ContainerState_CONTAINER_RUNNING {
+	if s := h.status(root); s.State != cri.ContainerState_CONTAINER_RUNNING {
 		t.Errorf("the program that changes its user is %v, want it running", s)
 	}
-	r.Restart(t)
+	h.Restart(t)
 	check("adopted")
 	for _, container := range []string{id, root} {
-		if err := r.Service.StopContainer(context.Background(), container, 0); err != nil {
+		if err := h.Service.StopContainer(context.Background(), container, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
 	check("exited")
-	r.Restart(t)
+	h.Restart(t)
 	check("exited and adopted")
 }
 
 // TestInvalidConfigs checks configurations that CRI does not allow.
 func TestInvalidConfigs(t *testing.T) {
-	r := newHarness(t, false)
-	sb, sandboxConfig := r.createSandbox("invalid", nil)
+	h := newHarness(t, false)
+	sb, sandboxConfig := h.createSandbox("invalid", nil)
 	mount := func(change func(*cri.Mount)) func(*cri.ContainerConfig) {
-		m := &cri.Mount{HostPath: r.Dir, ContainerPath: "/v", Readonly: true, RecursiveReadOnly: true}
+		m := &cri.Mount{HostPath: h.Dir, ContainerPath: "/v", Readonly: true, RecursiveReadOnly: true}
 		change(m)
 		return func(c *cri.ContainerConfig) { c.Mounts = []*cri.Mount{m} }
 	}
@@ -68,7 +68,7 @@ func TestInvalidConfigs(t *testing.T) {
 	} {
 		c := config("c")
 		tc.change(c)
-		_, err := r.Service.CreateContainer(context.Background(), sb, c, sandboxConfig)
+		_, err := h.Service.CreateContainer(context.Background(), sb, c, sandboxConfig)
 		if tc.want == "" && err != nil || tc.want != "" && (status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), tc.want)) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)
 		}

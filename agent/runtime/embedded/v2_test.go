@@ -18,12 +18,12 @@ import (
 // TestV2BuiltinImage checks limits, statistics, exec and kill with the built-in image. make
 // test-v2 runs it on a kernel with cgroup v2: it needs only this program.
 func TestV2BuiltinImage(t *testing.T) {
-	r := &harness{container.StartEmbedded(t, false, nil), t}
-	if host := r.host(); os.Getenv("BERTH_V2") != "" && host.Mode != cgroup.V2 {
+	h := &harness{container.StartEmbedded(t, false, nil), t}
+	if host := h.host(); os.Getenv("BERTH_V2") != "" && host.Mode != cgroup.V2 {
 		t.Fatalf("mode %s although BERTH_V2 requires v2", host.Mode)
 	}
 	ctx := context.Background()
-	if err := r.Options.Images.EnsureBuiltin(ctx); err != nil {
+	if err := h.Options.Images.EnsureBuiltin(ctx); err != nil {
 		t.Fatal(err)
 	}
 	builtin := func(name string, args ...string) *cri.ContainerConfig {
@@ -31,39 +31,39 @@ func TestV2BuiltinImage(t *testing.T) {
 		c.Image.Image = store.TestProgramImage
 		return c
 	}
-	sb, sandboxConfig := r.createSandbox("builtin", nil)
-	if s := r.WaitExited(t, r.run(sb, sandboxConfig, builtin("ends", "-exit=3"))); s.ExitCode != 3 {
+	sb, sandboxConfig := h.createSandbox("builtin", nil)
+	if s := h.WaitExited(t, h.run(sb, sandboxConfig, builtin("exit", "-exit=3"))); s.ExitCode != 3 {
 		t.Errorf("exited with %d, want 3", s.ExitCode)
 	}
-	c := builtin("hog", "-memory=300Mi")
+	c := builtin("oom", "-memory=300Mi")
 	c.Linux.Resources.MemoryLimitInBytes = 100 << 20
-	if s := r.WaitExited(t, r.run(sb, sandboxConfig, c)); s.ExitCode != 137 || s.Reason != "OOMKilled" {
+	if s := h.WaitExited(t, h.run(sb, sandboxConfig, c)); s.ExitCode != 137 || s.Reason != "OOMKilled" {
 		t.Errorf("exited with %d %s, want 137 OOMKilled", s.ExitCode, s.Reason)
 	}
 	c = builtin("ignores-sigterm", "-ignore-sigterm", "-memory=20Mi", "-lines=1", "-processes=3")
 	c.Linux.Resources = &cri.LinuxContainerResources{MemoryLimitInBytes: 200 << 20, CpuShares: 100, CpuQuota: 50_000, CpuPeriod: 100_000}
-	id := r.run(sb, sandboxConfig, c)
-	r.waitUntil("memory is allocated", func() bool { return strings.Contains(r.output(sandboxConfig, c), "memory done") })
-	stats, err := r.Service.ListContainerStats(ctx, &cri.ContainerStatsFilter{Id: id})
+	id := h.run(sb, sandboxConfig, c)
+	h.waitUntil("memory is allocated", func() bool { return strings.Contains(h.output(sandboxConfig, c), "memory done") })
+	stats, err := h.Service.ListContainerStats(ctx, &cri.ContainerStatsFilter{Id: id})
 	if err != nil || len(stats) != 1 || stats[0].GetMemory().GetWorkingSetBytes().GetValue() < 20<<20 || stats[0].GetCpu().GetUsageCoreNanoSeconds().GetValue() == 0 {
 		t.Errorf("statistics %v, %v, want at least 20 MiB and CPU time", stats, err)
 	}
-	if got, err := r.Service.ExecSync(ctx, id, []string{"/workload", "true"}, 0); err != nil || got.ExitCode != 0 {
-		t.Errorf("a command: %v, %v", got, err)
+	if got, err := h.Service.ExecSync(ctx, id, []string{"/workload", "true"}, 0); err != nil || got.ExitCode != 0 {
+		t.Errorf("ExecSync: %v, %v, want exit code 0", got, err)
 	}
-	if err := r.Service.StopContainer(ctx, id, 0); err != nil {
+	if err := h.Service.StopContainer(ctx, id, 0); err != nil {
 		t.Fatal(err)
 	}
-	if s := r.WaitExited(t, id); s.ExitCode != 137 || s.Reason != "Error" {
+	if s := h.WaitExited(t, id); s.ExitCode != 137 || s.Reason != "Error" {
 		t.Errorf("exited with %d %s, want 137 Error", s.ExitCode, s.Reason)
 	}
-	if err := r.Service.RemovePodSandbox(ctx, sb); err != nil {
+	if err := h.Service.RemovePodSandbox(ctx, sb); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(r.host().Dir("memory", filepath.Join(sandboxConfig.Linux.CgroupParent, id))); !os.IsNotExist(err) {
-		t.Errorf("the cgroup remains: %v", err)
+	if _, err := os.Stat(h.host().Dir("memory", filepath.Join(sandboxConfig.Linux.CgroupParent, id))); !os.IsNotExist(err) {
+		t.Errorf("cgroup of a removed container: %v, want it not to exist", err)
 	}
-	if remaining := r.leftovers(); len(remaining) != 0 {
-		t.Errorf("remaining: %q", remaining)
+	if remaining := h.leftovers(); len(remaining) != 0 {
+		t.Errorf("remaining mounts and processes: %q, want none", remaining)
 	}
 }

@@ -27,16 +27,16 @@ type shimFactory struct {
 	mu     sync.Mutex
 	conn   *net.UnixConn // nil if there is no zygote
 	zygote *process
-	copies int // forks of this zygote
+	forks  int // of this zygote
 	closed bool
 }
 
 const (
-	// copyTimeout allows for a busy machine.
-	copyTimeout = 30 * time.Second
-	// maxCopies is the maximum number of forks per zygote, which leaks about 300 bytes per fork
+	// forkTimeout allows for a busy machine.
+	forkTimeout = 30 * time.Second
+	// maxForks is the maximum number of forks per zygote, which leaks about 300 bytes per fork
 	// because it has no garbage collector.
-	maxCopies = 10_000
+	maxForks = 10_000
 )
 
 // errZygoteExited reports that the zygote did not receive the request.
@@ -48,7 +48,7 @@ func (s *shimFactory) startShim(dir string, files [4]int) (*process, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for retried := false; ; retried = true {
-		pid, err := s.requestCopy(dir, files[:])
+		pid, err := s.requestFork(dir, files[:])
 		if errors.Is(err, errZygoteExited) && !retried { // it was killed: try a new one
 			continue
 		}
@@ -63,10 +63,10 @@ func (s *shimFactory) startShim(dir string, files [4]int) (*process, error) {
 	}
 }
 
-// requestCopy requests a fork. If the zygote does not answer, it is unknown whether a fork exists. Then
+// requestFork requests a fork. If the zygote does not answer, it is unknown whether a fork exists. Then
 // the container is abandoned, and the zygote is killed so that the next request does not wait. An
 // unclaimed shim does not start its container.
-func (s *shimFactory) requestCopy(dir string, files []int) (int, error) {
+func (s *shimFactory) requestFork(dir string, files []int) (int, error) {
 	if err := s.startZygote(); err != nil {
 		return 0, err
 	}
@@ -89,7 +89,7 @@ func (s *shimFactory) requestCopy(dir string, files []int) (int, error) {
 	if err != nil {
 		return 0, errors.New(string(reply[:n]))
 	}
-	if s.copies++; s.copies >= maxCopies {
+	if s.forks++; s.forks >= maxForks {
 		s.stopZygote()
 	}
 	return pid, nil
@@ -119,7 +119,7 @@ func (s *shimFactory) startZygote() error {
 		return errors.Join(fmt.Errorf("%s: %w", shim.Name, err), conn.Close())
 	}
 	go reapZygote(zygote)
-	s.conn, s.zygote, s.copies = conn.(*net.UnixConn), zygote, 0
+	s.conn, s.zygote, s.forks = conn.(*net.UnixConn), zygote, 0
 	return nil
 }
 
@@ -148,7 +148,7 @@ func reapZygote(zygote *process) {
 		switch {
 		case err == syscall.ECHILD:
 			return
-		case n == 0 && err == nil: // alive: it will exit or leave the group, and neither wakes a waiter
+		case n == 0 && err == nil: // it runs: it will exit or leave the group, and neither wakes a waiter
 			time.Sleep(100 * time.Millisecond)
 		}
 	}

@@ -18,36 +18,36 @@ import (
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
-// TestZygoteStopped stops the zygote with a signal. The container exits and is not started later;
-// a new zygote starts the next one.
-func TestZygoteStopped(t *testing.T) {
+// TestStoppedZygote checks that a container fails to start, and is not started later, if a signal
+// has stopped the zygote, and that a new zygote starts the next container.
+func TestStoppedZygote(t *testing.T) {
 	t.Parallel()
-	r := &harness{container.StartEmbedded(t, false, func(o *embedded.Options) { o.StartLimit = 15 * time.Second }), t}
-	r.LoadWorkload(t)
-	sb, sandboxConfig := r.createSandbox("stopped", nil)
-	r.run(sb, sandboxConfig, shell("first", "exec sleep 1000"))
-	zygote := r.zygotes()[0]
+	h := &harness{container.StartEmbedded(t, false, func(o *embedded.Options) { o.StartLimit = 15 * time.Second }), t}
+	h.LoadWorkload(t)
+	sb, sandboxConfig := h.createSandbox("stopped", nil)
+	h.run(sb, sandboxConfig, shell("first", "exec sleep 1000"))
+	zygote := h.zygotes()[0]
 	if err := syscall.Kill(zygote, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	abandoned := r.create(sb, sandboxConfig, shell("abandoned", "exec sleep 1000"))
-	other := r.create(sb, sandboxConfig, shell("other", "exec sleep 1000"))
-	if err := r.Service.StartContainer(context.Background(), abandoned); err == nil || !strings.Contains(err.Error(), "no answer") {
-		t.Errorf("started: %v, want that there was no answer", err)
+	abandoned := h.create(sb, sandboxConfig, shell("abandoned", "exec sleep 1000"))
+	other := h.create(sb, sandboxConfig, shell("other", "exec sleep 1000"))
+	if err := h.Service.StartContainer(context.Background(), abandoned); err == nil || !strings.Contains(err.Error(), "no answer") {
+		t.Errorf("StartContainer: %v, want no answer", err)
 	}
 	_ = syscall.Kill(zygote, syscall.SIGCONT)
-	r.waitUntil("the stopped zygote has exited", func() bool { return processEnded(zygote) })
-	if err := r.Service.StartContainer(context.Background(), other); err != nil {
-		t.Errorf("second container: %v", err)
+	h.waitUntil("the stopped zygote has exited", func() bool { return processExited(zygote) })
+	if err := h.Service.StartContainer(context.Background(), other); err != nil {
+		t.Errorf("StartContainer after the zygote exited: %v, want no error", err)
 	}
 	for _, when := range []string{"after the failed start", "after a restart of the agent"} {
-		if s := r.status(abandoned); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 128 || s.Reason != "StartError" {
+		if s := h.status(abandoned); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 128 || s.Reason != "StartError" {
 			t.Errorf("%s: %v %d %s, want it exited with 128, StartError", when, s.State, s.ExitCode, s.Reason)
 		}
-		r.Restart(t)
+		h.Restart(t)
 	}
-	if ids, err := shim.ReadProcesses(filepath.Join(r.Options.Dir, "containers", abandoned)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("ContainerState %v, %v", ids, err)
+	if ids, err := shim.ReadProcesses(filepath.Join(h.Options.Dir, "containers", abandoned)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("processes of the abandoned container: %v, %v, want no record", ids, err)
 	}
 }
 
@@ -66,10 +66,10 @@ func TestOpenFileLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &harness{container.StartEmbedded(t, false, nil), t}
-	r.LoadWorkload(t)
-	sb, sandboxConfig := r.createSandbox("limit", nil)
-	if got, _ := r.outputAndCode(sb, sandboxConfig, shell("c", "ulimit -n")); got != string(want) {
+	h := &harness{container.StartEmbedded(t, false, nil), t}
+	h.LoadWorkload(t)
+	sb, sandboxConfig := h.createSandbox("limit", nil)
+	if got, _ := h.outputAndCode(sb, sandboxConfig, shell("c", "ulimit -n")); got != string(want) {
 		t.Errorf("open file limit is %q, want %q", got, want)
 	}
 }

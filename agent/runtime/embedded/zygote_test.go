@@ -16,17 +16,17 @@ import (
 // testShims returns a shimFactory without a runtime.
 func testShims(t *testing.T) *shimFactory {
 	t.Helper()
-	self, err := openExecutables()
+	programs, err := openExecutables()
 	if err != nil {
 		testkit.SkipOrFail(t, "embedded runtime", err.Error())
 	}
-	s := &shimFactory{executables: self, dir: t.TempDir(), timeout: copyTimeout}
-	t.Cleanup(func() { s.close(); self.close() })
+	s := &shimFactory{executables: programs, dir: t.TempDir(), timeout: forkTimeout}
+	t.Cleanup(func() { s.close(); programs.close() })
 	return s
 }
 
-// startCopy starts a shim for an empty container. The shim is not claimed yet.
-func startCopy(t *testing.T, s *shimFactory) (dir string, p *process, report *os.File) {
+// startTestShim starts a shim for an empty container. The shim is not claimed yet.
+func startTestShim(t *testing.T, s *shimFactory) (dir string, p *process, report *os.File) {
 	t.Helper()
 	dir = t.TempDir()
 	for name, text := range map[string][]byte{shim.ConfigFile: shim.Config{}.Text(), shim.InitFile: []byte("nothing"), shim.LockFile: nil} {
@@ -59,7 +59,7 @@ func startCopy(t *testing.T, s *shimFactory) (dir string, p *process, report *os
 // not started.
 func TestUnclaimedShimExits(t *testing.T) {
 	s := testShims(t)
-	dir, p, report := startCopy(t, s)
+	dir, p, report := startTestShim(t, s)
 	if p.wait(200 * time.Millisecond) {
 		t.Error("the shim did not wait until it was claimed")
 	}
@@ -67,7 +67,7 @@ func TestUnclaimedShimExits(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !p.wait(30 * time.Second) {
-		t.Fatal("the unclaimed shim did not exit")
+		t.Fatal("the unclaimed shim did not exit within 30 s")
 	}
 	for _, file := range []string{shim.ProcessFile, shim.ExitFile} {
 		if _, err := os.Stat(filepath.Join(dir, file)); err == nil {
@@ -75,15 +75,15 @@ func TestUnclaimedShimExits(t *testing.T) {
 		}
 	}
 	if c := newContainer(dir, containerRecord{}); !c.notStarted() {
-		t.Error("the container is reported as started")
+		t.Error("notStarted() = false for a container whose shim was not claimed, want true")
 	}
-	dir, p, report = startCopy(t, s)
+	dir, p, report = startTestShim(t, s)
 	defer report.Close()
 	if _, err := report.Write([]byte{shim.Go}); err != nil {
 		t.Fatal(err)
 	}
 	if !p.wait(30 * time.Second) {
-		t.Fatal("claimed shim of an empty container does not exit")
+		t.Fatal("the claimed shim of an empty container did not exit within 30 s")
 	}
 	if e, err := shim.ReadExit(dir); err != nil || e.Reason != "StartError" {
 		t.Errorf("claimed shim: %v, %v, want a StartError", e, err)
@@ -93,7 +93,7 @@ func TestUnclaimedShimExits(t *testing.T) {
 // TestUnclaimedShimsAreReaped checks that unclaimed shims do not stay as zombies.
 func TestUnclaimedShimsAreReaped(t *testing.T) {
 	s := testShims(t)
-	_, p, report := startCopy(t, s)
+	_, p, report := startTestShim(t, s)
 	p.close() // not waited for
 	s.mu.Lock()
 	original := s.zygote
@@ -109,23 +109,23 @@ func TestUnclaimedShimsAreReaped(t *testing.T) {
 	}
 }
 
-// TestZygoteReplaced checks that the zygote is replaced after maxCopies forks.
+// TestZygoteReplaced checks that the zygote is replaced after maxForks forks.
 func TestZygoteReplaced(t *testing.T) {
 	s := testShims(t)
-	var before *process
+	var previous *process
 	for n, replaced := range []bool{false, false, true} {
-		_, p, report := startCopy(t, s)
+		_, p, report := startTestShim(t, s)
 		_ = report.Close()
 		if !p.wait(30 * time.Second) {
-			t.Fatal("a copy of the program still runs")
+			t.Fatal("the unclaimed shim did not exit within 30 s")
 		}
 		s.mu.Lock()
-		if n > 0 && (s.zygote != before) != replaced {
+		if n > 0 && (s.zygote != previous) != replaced {
 			t.Errorf("before fork %d replaced %v, want %v", n, !replaced, replaced)
 		}
-		before = s.zygote
+		previous = s.zygote
 		if n == 1 {
-			s.copies = maxCopies - 1
+			s.forks = maxForks - 1
 		}
 		s.mu.Unlock()
 	}

@@ -30,11 +30,11 @@ func (s *Service) CreateContainer(ctx context.Context, sandboxID string, config 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := s.findSandbox(sandboxID)
-	if b == nil {
+	sandbox := s.findSandbox(sandboxID)
+	if sandbox == nil {
 		return "", notFound("sandbox", sandboxID)
 	}
-	if b.state != cri.PodSandboxState_SANDBOX_READY {
+	if sandbox.state != cri.PodSandboxState_SANDBOX_READY {
 		return "", status.Errorf(codes.FailedPrecondition, "sandbox %q is not running", sandboxID)
 	}
 	for _, c := range s.containers {
@@ -170,7 +170,7 @@ func (s *Service) RemoveContainer(ctx context.Context, id string) error {
 	}
 	s.recordCall("RemoveContainer", c.config.GetMetadata().GetName())
 	s.exit(c, 137, "Error")
-	s.containers = slices.DeleteFunc(s.containers, func(o *container) bool { return o == c })
+	s.containers = slices.DeleteFunc(s.containers, func(other *container) bool { return other == c })
 	return nil
 }
 
@@ -180,8 +180,8 @@ func (s *Service) Exit(pod, name string, code int32, reason string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.containers {
-		b := s.findSandbox(c.sandbox)
-		if b != nil && b.config.GetMetadata().GetName() == pod && c.config.GetMetadata().GetName() == name && c.status.State == cri.ContainerState_CONTAINER_RUNNING {
+		sandbox := s.findSandbox(c.sandbox)
+		if sandbox != nil && sandbox.config.GetMetadata().GetName() == pod && c.config.GetMetadata().GetName() == name && c.status.State == cri.ContainerState_CONTAINER_RUNNING {
 			s.exit(c, code, reason)
 			return true
 		}
@@ -195,12 +195,15 @@ func (s *Service) exit(c *container, code int32, reason string) {
 		return
 	}
 	if reason == "" {
-		reason = map[bool]string{true: "Completed", false: "Error"}[code == 0]
+		reason = "Error"
+		if code == 0 {
+			reason = "Completed"
+		}
 	}
-	ran := c.status.State == cri.ContainerState_CONTAINER_RUNNING
+	wasRunning := c.status.State == cri.ContainerState_CONTAINER_RUNNING
 	c.status.State, c.status.ExitCode, c.status.Reason, c.status.FinishedAt = cri.ContainerState_CONTAINER_EXITED, code, reason, now()
 	close(c.exited)
-	if ran {
+	if wasRunning {
 		s.publish(runtime.ContainerEvent{Container: c.status.Id})
 	}
 }

@@ -78,7 +78,7 @@ func (s *Service) RemoveImage(ctx context.Context, image *cri.ImageSpec) error {
 	defer s.mu.Unlock()
 	if i := s.findImage(image.GetImage()); i != nil {
 		s.recordCall("RemoveImage", i.GetRepoTags()[0])
-		maps.DeleteFunc(s.images, func(_ string, o *cri.Image) bool { return o == i })
+		maps.DeleteFunc(s.images, func(_ string, other *cri.Image) bool { return other == i })
 	}
 	return nil
 }

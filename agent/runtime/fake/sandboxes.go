@@ -25,13 +25,13 @@ func (s *Service) RunPodSandbox(ctx context.Context, config *cri.PodSandboxConfi
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := &sandbox{id: s.newID(), handler: handler, config: config, created: now()}
+	sb := &sandbox{id: s.newID(), handler: handler, config: config, created: now()}
 	if config.GetLinux().GetSecurityContext().GetNamespaceOptions().GetNetwork() != cri.NamespaceMode_NODE {
-		b.ip = fmt.Sprintf("10.88.%d.%d", s.serial/250, s.serial%250+2)
+		sb.ip = fmt.Sprintf("10.88.%d.%d", s.serial/250, s.serial%250+2)
 	}
-	s.sandboxes = append(s.sandboxes, b)
+	s.sandboxes = append(s.sandboxes, sb)
 	s.recordCall("RunPodSandbox", config.GetMetadata().GetName())
-	return b.id, nil
+	return sb.id, nil
 }
 
 // StopPodSandbox implements runtime.Sandboxes. It kills the containers.
@@ -41,25 +41,25 @@ func (s *Service) StopPodSandbox(ctx context.Context, id string) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := s.findSandbox(id)
-	if b == nil {
+	sb := s.findSandbox(id)
+	if sb == nil {
 		return nil // as in containerd
 	}
-	s.recordCall("StopPodSandbox", b.config.GetMetadata().GetName())
+	s.recordCall("StopPodSandbox", sb.config.GetMetadata().GetName())
 	for _, c := range s.containers {
 		if c.sandbox == id {
 			s.exit(c, 137, "Error")
 		}
 	}
-	s.markNotReady(b)
+	s.markNotReady(sb)
 	return nil
 }
 
 // markNotReady makes a sandbox not ready. s.mu must be held.
-func (s *Service) markNotReady(b *sandbox) {
-	if b.state != cri.PodSandboxState_SANDBOX_NOTREADY {
-		b.state = cri.PodSandboxState_SANDBOX_NOTREADY
-		s.publish(runtime.ContainerEvent{Container: b.id})
+func (s *Service) markNotReady(sb *sandbox) {
+	if sb.state != cri.PodSandboxState_SANDBOX_NOTREADY {
+		sb.state = cri.PodSandboxState_SANDBOX_NOTREADY
+		s.publish(runtime.ContainerEvent{Container: sb.id})
 	}
 }
 
@@ -68,9 +68,9 @@ func (s *Service) markNotReady(b *sandbox) {
 func (s *Service) LoseSandbox(pod string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, b := range s.sandboxes {
-		if b.config.GetMetadata().GetName() == pod {
-			s.markNotReady(b)
+	for _, sb := range s.sandboxes {
+		if sb.config.GetMetadata().GetName() == pod {
+			s.markNotReady(sb)
 		}
 	}
 }
@@ -82,11 +82,11 @@ func (s *Service) RemovePodSandbox(ctx context.Context, id string) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := s.findSandbox(id)
-	if b == nil {
+	sb := s.findSandbox(id)
+	if sb == nil {
 		return nil
 	}
-	s.recordCall("RemovePodSandbox", b.config.GetMetadata().GetName())
+	s.recordCall("RemovePodSandbox", sb.config.GetMetadata().GetName())
 	s.containers = slices.DeleteFunc(s.containers, func(c *container) bool {
 		if c.sandbox == id {
 			s.exit(c, 137, "Error")
@@ -94,7 +94,7 @@ func (s *Service) RemovePodSandbox(ctx context.Context, id string) error {
 		}
 		return false
 	})
-	s.sandboxes = slices.DeleteFunc(s.sandboxes, func(o *sandbox) bool { return o == b })
+	s.sandboxes = slices.DeleteFunc(s.sandboxes, func(other *sandbox) bool { return other == sb })
 	return nil
 }
 
@@ -105,12 +105,12 @@ func (s *Service) PodSandboxStatus(ctx context.Context, id string) (*cri.PodSand
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := s.findSandbox(id)
-	if b == nil {
+	sb := s.findSandbox(id)
+	if sb == nil {
 		return nil, notFound("sandbox", id)
 	}
-	return &cri.PodSandboxStatus{Id: id, Metadata: b.config.GetMetadata(), State: b.state, CreatedAt: b.created,
-		Network: &cri.PodSandboxNetworkStatus{Ip: b.ip}, Labels: b.config.GetLabels(), Annotations: b.config.GetAnnotations(), RuntimeHandler: b.handler}, nil
+	return &cri.PodSandboxStatus{Id: id, Metadata: sb.config.GetMetadata(), State: sb.state, CreatedAt: sb.created,
+		Network: &cri.PodSandboxNetworkStatus{Ip: sb.ip}, Labels: sb.config.GetLabels(), Annotations: sb.config.GetAnnotations(), RuntimeHandler: sb.handler}, nil
 }
 
 // ListPodSandbox implements runtime.Sandboxes.
@@ -120,13 +120,13 @@ func (s *Service) ListPodSandbox(ctx context.Context, filter *cri.PodSandboxFilt
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, b := range s.sandboxes {
-		if filter.GetId() != "" && filter.GetId() != b.id || filter.GetState() != nil && filter.GetState().State != b.state ||
-			!matchesLabels(filter.GetLabelSelector(), b.config.GetLabels()) {
+	for _, sb := range s.sandboxes {
+		if filter.GetId() != "" && filter.GetId() != sb.id || filter.GetState() != nil && filter.GetState().State != sb.state ||
+			!matchesLabels(filter.GetLabelSelector(), sb.config.GetLabels()) {
 			continue
 		}
-		out = append(out, &cri.PodSandbox{Id: b.id, Metadata: b.config.GetMetadata(), State: b.state, CreatedAt: b.created,
-			Labels: b.config.GetLabels(), Annotations: b.config.GetAnnotations(), RuntimeHandler: b.handler})
+		out = append(out, &cri.PodSandbox{Id: sb.id, Metadata: sb.config.GetMetadata(), State: sb.state, CreatedAt: sb.created,
+			Labels: sb.config.GetLabels(), Annotations: sb.config.GetAnnotations(), RuntimeHandler: sb.handler})
 	}
 	return out, nil
 }
@@ -135,9 +135,9 @@ func (s *Service) ListPodSandbox(ctx context.Context, filter *cri.PodSandboxFilt
 func (s *Service) SandboxConfig(pod string) *cri.PodSandboxConfig {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, b := range slices.Backward(s.sandboxes) {
-		if b.config.GetMetadata().GetName() == pod {
-			return b.config
+	for _, sb := range slices.Backward(s.sandboxes) {
+		if sb.config.GetMetadata().GetName() == pod {
+			return sb.config
 		}
 	}
 	return nil
@@ -158,9 +158,9 @@ func (s *Service) streamURL(ctx context.Context, method, id string) (string, err
 
 // findSandbox returns the sandbox with that ID, or nil. s.mu must be held.
 func (s *Service) findSandbox(id string) *sandbox {
-	for _, b := range s.sandboxes {
-		if b.id == id {
-			return b
+	for _, sb := range s.sandboxes {
+		if sb.id == id {
+			return sb
 		}
 	}
 	return nil

@@ -73,7 +73,7 @@ func (s *Service) Block(method string) (release func()) {
 	})
 }
 
-// Calls returns the calls that changed something, in order: "METHOD NAME".
+// Calls returns the recorded calls in order, as "METHOD NAME". Calls that only read are not recorded.
 func (s *Service) Calls() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,8 +85,8 @@ func (s *Service) Calls() []string {
 func (s *Service) BreakEventStreams() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i, r := range s.streams {
-		close(r.broken)
+	for i, stream := range s.streams {
+		close(stream.broken)
 		delete(s.streams, i)
 	}
 }
@@ -160,11 +160,11 @@ func (s *Service) Events(ctx context.Context, handle func(runtime.ContainerEvent
 	if err := s.beginCall(ctx, "Events"); err != nil {
 		return err
 	}
-	r := eventStream{make(chan runtime.ContainerEvent, 1024), make(chan struct{})}
+	stream := eventStream{make(chan runtime.ContainerEvent, 1024), make(chan struct{})}
 	s.mu.Lock()
 	s.serial++
 	key := s.serial
-	s.streams[key] = r
+	s.streams[key] = stream
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
@@ -173,9 +173,9 @@ func (s *Service) Events(ctx context.Context, handle func(runtime.ContainerEvent
 	}()
 	for {
 		select {
-		case e := <-r.events:
+		case e := <-stream.events:
 			handle(e)
-		case <-r.broken:
+		case <-stream.broken:
 			return status.Error(codes.Unavailable, "event stream broke")
 		case <-ctx.Done():
 			return ctx.Err()
@@ -192,9 +192,9 @@ func (s *Service) EventStreams() int {
 
 // publish sends an event to all readers; a full buffer loses it. s.mu must be held.
 func (s *Service) publish(e runtime.ContainerEvent) {
-	for _, r := range s.streams {
+	for _, stream := range s.streams {
 		select {
-		case r.events <- e:
+		case stream.events <- e:
 		default:
 		}
 	}

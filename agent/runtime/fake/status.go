@@ -22,7 +22,7 @@ func (s *Service) ContainerStatus(ctx context.Context, id string) (*cri.Containe
 	return copyStatus(c.status), nil
 }
 
-// copyStatus returns a copy that does not change any more.
+// copyStatus returns a copy that later changes of the container do not affect.
 func copyStatus(c *cri.ContainerStatus) *cri.ContainerStatus {
 	return &cri.ContainerStatus{Id: c.Id, Metadata: c.Metadata, State: c.State, CreatedAt: c.CreatedAt, StartedAt: c.StartedAt, FinishedAt: c.FinishedAt,
 		ExitCode: c.ExitCode, Image: c.Image, ImageRef: c.ImageRef, ImageId: c.ImageId, Reason: c.Reason, Message: c.Message,

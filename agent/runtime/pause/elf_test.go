@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// The ELF file of each architecture is valid. The arm64 code was tested with qemu.
+// TestExecutables checks that the ELF file of each architecture is valid. It does not run the code;
+// the arm64 code was tested with qemu.
 func TestExecutables(t *testing.T) {
 	for arch, machine := range map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64} {
 		code, got := machineCode(arch)
@@ -15,10 +16,10 @@ func TestExecutables(t *testing.T) {
 			t.Fatal(err)
 		}
 		if f.Machine != machine || f.Type != elf.ET_EXEC || len(f.Progs) != 1 || f.Entry != f.Progs[0].Vaddr+f.Progs[0].Filesz-uint64(len(code)) {
-			t.Errorf("%s: %+v %+v, want code for it to begin where the program does", arch, f.FileHeader, f.Progs[0].ProgHeader)
+			t.Errorf("%s: %+v %+v, want machine %v and the entry point at the code", arch, f.FileHeader, f.Progs[0].ProgHeader, machine)
 		}
 	}
 	if code, _ := machineCode("riscv64"); code != nil {
-		t.Error("no test covers the code for riscv64")
+		t.Error("machineCode returned code for riscv64, which no test covers")
 	}
 }

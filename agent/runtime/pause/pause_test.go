@@ -45,7 +45,8 @@ func TestPauseExitsOnSignals(t *testing.T) {
 	}
 }
 
-// As process 1 it receives signals that the kernel would otherwise drop.
+// TestPauseExitsAsPID1 checks that the program exits on SIGTERM as process 1, for which the kernel
+// drops signals with the default action.
 func TestPauseExitsAsPID1(t *testing.T) {
 	if os.Getuid() != 0 {
 		testkit.SkipOrFail(t, "root", "creating a PID namespace requires root")
@@ -58,20 +59,20 @@ func TestPauseExitsAsPID1(t *testing.T) {
 	waitUntilAsleep(t, cmd.Process.Pid)
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	if err := cmd.Wait(); err != nil {
-		t.Errorf("%v, want exit code 0", err)
+		t.Errorf("SIGTERM: %v, want exit code 0", err)
 	}
 }
 
 // waitUntilAsleep waits until the process blocks in rt_sigtimedwait.
 func waitUntilAsleep(t *testing.T, pid int) {
 	t.Helper()
-	waiting := map[string]string{"amd64": "128 ", "arm64": "137 "}[runtime.GOARCH]
+	syscallPrefix := map[string]string{"amd64": "128 ", "arm64": "137 "}[runtime.GOARCH]
 	for {
 		data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/syscall")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(data) > 4 && string(data[:4]) == waiting {
+		if len(data) > 4 && string(data[:4]) == syscallPrefix {
 			return
 		}
 		runtime.Gosched()

@@ -28,7 +28,7 @@ func TestInvalidAnnotations(t *testing.T) {
 			t.Errorf("%s: message %q, want %q", key, message, tc.want)
 		}
 		if pod.Annotations[key] = tc.valid; tc.valid != "" && len(InvalidAnnotations(pod)) > 0 {
-			t.Errorf("%s: %q, which can be read: %q", key, tc.valid, InvalidAnnotations(pod))
+			t.Errorf("%s: messages %q for the valid value %q, want none", key, InvalidAnnotations(pod), tc.valid)
 		}
 	}
 }

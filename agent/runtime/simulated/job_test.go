@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-// Pods of Jobs and Helm hooks complete without annotations.
+// TestJobsComplete checks that pods of Jobs and Helm hooks complete without annotations.
 func TestJobsComplete(t *testing.T) {
 	job := []metav1.OwnerReference{{Kind: "Job", Name: "j", Controller: new(true)}}
 	set := []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "s", Controller: new(true)}}

@@ -66,8 +66,8 @@ func (r *Runtime) Resume(pod *corev1.Pod, container string, since podlifecycle.S
 	r.run(pod, container, time.Since(since.StartedAt))
 }
 
-func (r *Runtime) run(pod *corev1.Pod, container string, passed time.Duration) {
-	ends, after, code := exitPlan(pod, container)
+func (r *Runtime) run(pod *corev1.Pod, container string, elapsed time.Duration) {
+	exits, after, code := exitPlan(pod, container)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.pods[pod.UID] == nil {
@@ -76,9 +76,9 @@ func (r *Runtime) run(pod *corev1.Pod, container string, passed time.Duration) {
 	p := &process{}
 	p.stopDuration, _ = annotationSeconds(pod, container, StopSeconds)
 	r.pods[pod.UID][container] = p
-	if ends {
+	if exits {
 		uid := pod.UID
-		p.exitTimer = time.AfterFunc(max(after-passed, 0), func() { r.exit(uid, container, p, code) })
+		p.exitTimer = time.AfterFunc(max(after-elapsed, 0), func() { r.exit(uid, container, p, code) })
 	}
 }
 
@@ -86,15 +86,15 @@ func (r *Runtime) run(pod *corev1.Pod, container string, passed time.Duration) {
 const jobRunTime = time.Second
 
 // exitPlan returns when and how a container exits, according to the annotations.
-func exitPlan(pod *corev1.Pod, container string) (ends bool, after time.Duration, code int32) {
+func exitPlan(pod *corev1.Pod, container string) (exits bool, after time.Duration, code int32) {
 	switch {
 	case isInitContainer(pod, container):
-		ends = true
+		exits = true
 	case runsToCompletion(pod):
-		ends, after = isContainer(pod, container), jobRunTime
+		exits, after = isContainer(pod, container), jobRunTime
 	}
 	if _, ok := annotation(pod, container, RunSeconds); ok {
-		if after, ends = annotationSeconds(pod, container, RunSeconds); !ends {
+		if after, exits = annotationSeconds(pod, container, RunSeconds); !exits {
 			return true, 0, exitCodeStartError
 		}
 	}
@@ -105,7 +105,7 @@ func exitPlan(pod *corev1.Pod, container string) (ends bool, after time.Duration
 		}
 		code = int32(c)
 	}
-	return ends, after, code
+	return exits, after, code
 }
 
 // annotation returns the value for a container. Annotations for the whole pod do not apply to
@@ -129,7 +129,7 @@ func annotationSeconds(pod *corev1.Pod, container, key string) (d time.Duration,
 
 func parseSeconds(text string) (d time.Duration, ok bool) {
 	s, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(s >= 0 && s <= 1e9) {
+	if err != nil || !(s >= 0 && s <= 1e9) { // also true for NaN
 		return 0, false
 	}
 	return time.Duration(s * float64(time.Second)), true
@@ -166,7 +166,7 @@ func isInitContainer(pod *corev1.Pod, container string) bool {
 // Update implements runtime.Runtime.
 func (r *Runtime) Update(*corev1.Pod) {}
 
-// Resize implements runtime.Runtime. It succeeds at once.
+// Resize implements runtime.Runtime. It succeeds immediately.
 func (r *Runtime) Resize(pod *corev1.Pod, _ runtime.Resources) {
 	r.report(runtime.Report{Pod: pod.UID, Resize: &runtime.ResizeResult{Target: pod, Applied: runtime.SpecResources(pod)}})
 }

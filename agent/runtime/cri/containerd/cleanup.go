@@ -19,18 +19,19 @@ import (
 
 // Destroy stops and removes all pods, the daemon and everything it created. It does not remove
 // cgroups that callers passed as cgroup_parent.
-func (p *Daemon) Destroy(ctx context.Context) error {
-	err := p.removePods(ctx)
-	p.Stop()
-	return errors.Join(err, ForceCleanup(p.options))
+func (d *Daemon) Destroy(ctx context.Context) error {
+	err := d.removePods(ctx)
+	d.Stop()
+	return errors.Join(err, ForceCleanup(d.options))
 }
 
-// Cleanup removes what a killed daemon with these options left. It succeeds if there is nothing.
+// Cleanup removes what a killed daemon with these options left behind. It succeeds if nothing
+// remains.
 func Cleanup(ctx context.Context, o Options) error {
 	if _, err := os.Stat(o.root()); os.IsNotExist(err) {
 		return ForceCleanup(o)
 	}
-	// The daemon itself releases addresses and firewall rules best.
+	// A running daemon releases addresses and firewall rules through CNI.
 	p, _, err := Start(ctx, o)
 	if err != nil {
 		return errors.Join(err, ForceCleanup(o))
@@ -42,10 +43,10 @@ func Cleanup(ctx context.Context, o Options) error {
 // processes.
 const parallelRemovals = 8
 
-func (p *Daemon) removePods(ctx context.Context) error {
-	sandboxes, err := p.service.ListPodSandbox(ctx, nil)
+func (d *Daemon) removePods(ctx context.Context) error {
+	sandboxes, err := d.service.ListPodSandbox(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("containerd in %s: listing pods to remove: %w", p.options.Dir, err)
+		return fmt.Errorf("containerd in %s: listing pods to remove: %w", d.options.Dir, err)
 	}
 	errs := make([]error, len(sandboxes))
 	var wg sync.WaitGroup
@@ -54,7 +55,7 @@ func (p *Daemon) removePods(ctx context.Context) error {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			if err := errors.Join(p.killContainers(ctx, s.Id), p.service.StopPodSandbox(ctx, s.Id), p.service.RemovePodSandbox(ctx, s.Id)); err != nil {
+			if err := errors.Join(d.killContainers(ctx, s.Id), d.service.StopPodSandbox(ctx, s.Id), d.service.RemovePodSandbox(ctx, s.Id)); err != nil {
 				errs[i] = fmt.Errorf("pod %s/%s: %w", s.GetMetadata().GetNamespace(), s.GetMetadata().GetName(), err)
 			}
 		})
@@ -65,16 +66,16 @@ func (p *Daemon) removePods(ctx context.Context) error {
 
 // killContainers kills the containers of a sandbox. StopPodSandbox would grant them a grace
 // period.
-func (p *Daemon) killContainers(ctx context.Context, sandbox string) error {
+func (d *Daemon) killContainers(ctx context.Context, sandbox string) error {
 	running := &criapi.ContainerStateValue{State: criapi.ContainerState_CONTAINER_RUNNING}
-	list, err := p.service.ListContainers(ctx, &criapi.ContainerFilter{PodSandboxId: sandbox, State: running})
+	list, err := d.service.ListContainers(ctx, &criapi.ContainerFilter{PodSandboxId: sandbox, State: running})
 	for _, c := range list {
-		err = errors.Join(err, p.service.StopContainer(ctx, c.Id, 0))
+		err = errors.Join(err, d.service.StopContainer(ctx, c.Id, 0))
 	}
 	return err
 }
 
-// ForceCleanup removes what a daemon left, without its help: shims and their processes, mounts,
+// ForceCleanup removes what a daemon left behind without starting it: shims and their processes, mounts,
 // network and files. PodCIDR is optional.
 func ForceCleanup(o Options) error {
 	errs := []error{killShims(o.socket())}
@@ -120,7 +121,7 @@ func killShims(socket string) error {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("containerd: %d processes of shims with address %s did not end within 10 s of SIGKILL", remaining, socket)
+			return fmt.Errorf("containerd: %d processes of shims with address %s did not exit within 10 s of SIGKILL", remaining, socket)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}

@@ -39,14 +39,14 @@ func TestDaemonRunsContainer(t *testing.T) {
 	_, caller := r.Run(t, container.Pod{Name: "caller", Command: []string{"/bin/sh", "-c",
 		"until wget -q -O - http://" + s.GetNetwork().GetIp() + ":8080/; do sleep 0.05; done"}})
 	if s := r.WaitExited(t, caller); s.ExitCode != 0 {
-		t.Errorf("caller ended with %d: %s", s.ExitCode, r.Log(t, "caller"))
+		t.Errorf("caller exited with %d, want 0: %s", s.ExitCode, r.Log(t, "caller"))
 	}
 	r.WaitForLog(t, "caller", " stdout F server\n")
 }
 
-// TestProtectLoopback checks the rule that blocks access to services on the host's loopback
+// TestDaemonProtectsLoopback checks the rule that blocks access to services on the host's loopback
 // addresses. It must exist before CNI's portmap lets such packets in.
-func TestProtectLoopback(t *testing.T) {
+func TestDaemonProtectsLoopback(t *testing.T) {
 	var bridge string
 	container.StartContainerd(t, func(o *containerd.Options) { bridge = o.Bridge })
 	want := "-A INPUT -d 127.0.0.0/8 -i " + bridge + " "
@@ -70,8 +70,8 @@ func TestValidateOptions(t *testing.T) {
 	}
 }
 
-// TestCleanup kills the process that started the daemon and removes the rest, with the daemon's
-// help or, if its state is lost, without.
+// TestCleanup checks that Cleanup removes everything that a stopped daemon left behind, also if the
+// daemon's database is lost.
 func TestCleanup(t *testing.T) {
 	for name, corrupt := range map[string]func(containerd.Options) error{
 		"unchanged": func(containerd.Options) error { return nil },
@@ -87,7 +87,7 @@ func TestCleanup(t *testing.T) {
 			r.Stop()
 			r.Daemon = nil
 			if len(leftovers(t, o)) == 0 {
-				t.Error("no process or mount after stopping the daemon: the pod did not survive")
+				t.Error("no process or mount after stopping the daemon, want those of the pod")
 			}
 			if err := corrupt(o); err != nil {
 				t.Fatal(err)
@@ -96,26 +96,26 @@ func TestCleanup(t *testing.T) {
 				t.Fatal(err)
 			}
 			if remaining := leftovers(t, o); len(remaining) > 0 {
-				t.Errorf("remaining: %q", remaining)
+				t.Errorf("remaining processes and mounts: %q, want none", remaining)
 			}
 			if rules, err := exec.Command("iptables-save").Output(); err != nil || bytes.Contains(rules, []byte(o.Bridge)) {
-				t.Errorf("firewall rules remain (%v):\n%s", err, rules)
+				t.Errorf("firewall rules after the cleanup: %v, want none of the bridge:\n%s", err, rules)
 			}
 			if results, _ := filepath.Glob("/var/lib/cni/results/" + o.Bridge + "-*"); len(results) > 0 {
-				t.Errorf("remaining: %q", results)
+				t.Errorf("remaining CNI results: %q, want none", results)
 			}
 			for _, path := range []string{o.Dir, o.State, "/sys/class/net/" + o.Bridge} {
 				if _, err := os.Stat(path); !os.IsNotExist(err) {
-					t.Errorf("%s still exists (%v)", path, err)
+					t.Errorf("%s: %v, want it not to exist", path, err)
 				}
 			}
 		})
 	}
 }
 
-// TestOrphanedNetns kills the daemon while it creates pods. The next daemon removes the network
-// namespaces of which the killed one lost track.
-func TestOrphanedNetns(t *testing.T) {
+// TestDaemonRemovesOrphanedNetns kills the daemon while it creates pods, and checks that the next
+// daemon removes the network namespaces that the killed one did not record.
+func TestDaemonRemovesOrphanedNetns(t *testing.T) {
 	var o containerd.Options
 	r := container.StartContainerd(t, func(options *containerd.Options) { o = *options })
 	for round := range 4 {
@@ -149,7 +149,7 @@ func TestOrphanedNetns(t *testing.T) {
 			}
 		}
 		if remaining := netnsMounts(t, o); len(remaining) > 0 {
-			t.Fatalf("round %d, after %d pods were removed: %q", round, len(list), remaining)
+			t.Fatalf("round %d: network namespaces after the removal of %d pods: %q, want none", round, len(list), remaining)
 		}
 	}
 }

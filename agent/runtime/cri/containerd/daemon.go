@@ -59,54 +59,54 @@ func Start(ctx context.Context, o Options) (*Daemon, string, error) {
 	}
 	// Dial must not find the socket file of an earlier daemon.
 	_ = os.Remove(o.socket())
-	p := &Daemon{options: o, config: config, log: o.Log, done: make(chan struct{})}
-	if p.log == nil {
-		p.ownsLog = true
-		if p.log, err = os.OpenFile(filepath.Join(o.Dir, "containerd.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o640); err != nil {
+	d := &Daemon{options: o, config: config, log: o.Log, done: make(chan struct{})}
+	if d.log == nil {
+		d.ownsLog = true
+		if d.log, err = os.OpenFile(filepath.Join(o.Dir, "containerd.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o640); err != nil {
 			return nil, "", fmt.Errorf("containerd: log: %w", err)
 		}
 	}
 	superviseCtx, stop := context.WithCancel(context.Background())
-	p.stop = stop
-	go p.supervise(superviseCtx)
-	if err := p.waitUntilReady(ctx); err != nil {
-		err = fmt.Errorf("containerd in %s: %w%s", o.Dir, err, p.describeFailure())
-		p.Stop()
+	d.stop = stop
+	go d.supervise(superviseCtx)
+	if err := d.waitUntilReady(ctx); err != nil {
+		err = fmt.Errorf("containerd in %s: %w%s", o.Dir, err, d.describeFailure())
+		d.Stop()
 		return nil, "", err
 	}
-	return p, o.socket(), nil
+	return d, o.socket(), nil
 }
 
 // waitUntilReady waits until the runtime reports that it is ready, and loads the pause image.
-func (p *Daemon) waitUntilReady(ctx context.Context) error {
+func (d *Daemon) waitUntilReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	var err error
-	if p.service, err = cri.Dial(ctx, p.options.socket()); err != nil {
+	if d.service, err = cri.Dial(ctx, d.options.socket()); err != nil {
 		return err
 	}
-	for !p.isReady(ctx) {
+	for !d.isReady(ctx) {
 		select {
 		case <-ctx.Done():
 			return errors.New("not ready within " + readyTimeout.String())
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	if p.options.SandboxImage != "" {
+	if d.options.SandboxImage != "" {
 		return nil
 	}
-	return p.loadPause(ctx)
+	return d.loadPause(ctx)
 }
 
-func (p *Daemon) isReady(ctx context.Context) bool {
+func (d *Daemon) isReady(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	s, err := p.service.Status(ctx)
+	s, err := d.service.Status(ctx)
 	if err != nil {
 		return false
 	}
 	for _, c := range s.Conditions {
-		if !c.Status && (c.Type == criapi.RuntimeReady || c.Type == criapi.NetworkReady && p.options.PodCIDR != "") {
+		if !c.Status && (c.Type == criapi.RuntimeReady || c.Type == criapi.NetworkReady && d.options.PodCIDR != "") {
 			return false
 		}
 	}
@@ -114,107 +114,107 @@ func (p *Daemon) isReady(ctx context.Context) bool {
 }
 
 // Service returns a connection to the daemon. Stop closes it.
-func (p *Daemon) Service() *cri.Client { return p.service }
+func (d *Daemon) Service() *cri.Client { return d.service }
 
 // Pid returns the daemon's process ID, or 0 while it does not run.
-func (p *Daemon) Pid() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.pid
+func (d *Daemon) Pid() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.pid
 }
 
 // Starts returns how often the daemon was started.
-func (p *Daemon) Starts() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.starts
+func (d *Daemon) Starts() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.starts
 }
 
 // Kill sends SIGKILL to the daemon to simulate a crash. The daemon is restarted.
-func (p *Daemon) Kill() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.pid == 0 {
+func (d *Daemon) Kill() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.pid == 0 {
 		return nil
 	}
-	return syscall.Kill(p.pid, syscall.SIGKILL)
+	return syscall.Kill(d.pid, syscall.SIGKILL)
 }
 
 // Stop stops the daemon. Its containers keep running.
-func (p *Daemon) Stop() {
-	p.stop()
-	<-p.done
-	if p.service != nil {
-		_ = p.service.Close()
+func (d *Daemon) Stop() {
+	d.stop()
+	<-d.done
+	if d.service != nil {
+		_ = d.service.Close()
 	}
-	if p.ownsLog {
-		_ = p.log.Close()
+	if d.ownsLog {
+		_ = d.log.Close()
 	}
 }
 
 // supervise runs the daemon and restarts it until ctx ends. It locks its thread, because the
 // kernel kills the daemon when the thread that started it exits.
-func (p *Daemon) supervise(ctx context.Context) {
+func (d *Daemon) supervise(ctx context.Context) {
 	runtime.LockOSThread()
-	defer close(p.done)
+	defer close(d.done)
 	defer runtime.UnlockOSThread() // or the thread would exit and kill other processes that it has started
-	for pause := 50 * time.Millisecond; ctx.Err() == nil; pause = min(2*pause, 5*time.Second) {
-		if err := removeOrphanedNetns(p.options.state()); err != nil {
-			fmt.Fprintln(p.log, "berth: failed to remove orphaned network namespaces:", err)
+	for delay := 50 * time.Millisecond; ctx.Err() == nil; delay = min(2*delay, 5*time.Second) {
+		if err := removeOrphanedNetns(d.options.state()); err != nil {
+			fmt.Fprintln(d.log, "berth: failed to remove orphaned network namespaces:", err)
 		}
 		start := time.Now()
-		err := p.runOnce(ctx)
-		p.mu.Lock()
-		p.pid, p.lastExit = 0, err
-		p.mu.Unlock()
+		err := d.runOnce(ctx)
+		d.mu.Lock()
+		d.pid, d.lastExit = 0, err
+		d.mu.Unlock()
 		if time.Since(start) > 10*time.Second {
-			pause = 50 * time.Millisecond
+			delay = 50 * time.Millisecond
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(pause):
+		case <-time.After(delay):
 		}
 	}
 }
 
 // runOnce runs the daemon until it exits or ctx ends.
-func (p *Daemon) runOnce(ctx context.Context) error {
-	cmd := exec.Command("containerd", "--config", p.config)
-	cmd.Stdout, cmd.Stderr = p.log, p.log
+func (d *Daemon) runOnce(ctx context.Context) error {
+	cmd := exec.Command("containerd", "--config", d.config)
+	cmd.Stdout, cmd.Stderr = d.log, d.log
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	p.mu.Lock()
-	p.pid = cmd.Process.Pid
-	p.starts++
-	p.mu.Unlock()
-	ended := make(chan struct{})
-	stopped := context.AfterFunc(ctx, func() {
+	d.mu.Lock()
+	d.pid = cmd.Process.Pid
+	d.starts++
+	d.mu.Unlock()
+	exited := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		select {
-		case <-ended:
+		case <-exited:
 		case <-time.After(5 * time.Second):
 			_ = cmd.Process.Kill()
 		}
 	})
 	err := cmd.Wait()
-	close(ended)
-	stopped()
+	close(exited)
+	stop()
 	return err
 }
 
 // describeFailure returns the exit status and the end of the daemon's log for an error message.
-func (p *Daemon) describeFailure() string {
-	p.mu.Lock()
-	exit := p.lastExit
-	p.mu.Unlock()
+func (d *Daemon) describeFailure() string {
+	d.mu.Lock()
+	exit := d.lastExit
+	d.mu.Unlock()
 	text := ""
 	if exit != nil {
 		text = fmt.Sprintf(" (it exited: %v)", exit)
 	}
-	data, err := os.ReadFile(p.log.Name())
+	data, err := os.ReadFile(d.log.Name())
 	if err != nil || len(data) == 0 {
 		return text
 	}

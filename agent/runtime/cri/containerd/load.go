@@ -25,8 +25,8 @@ import (
 const PauseImage = "berth.dev/pause:1"
 
 // loadPause loads the pause image unless the runtime has it.
-func (p *Daemon) loadPause(ctx context.Context) error {
-	existing, err := p.service.ImageStatus(ctx, &criapi.ImageSpec{Image: PauseImage})
+func (d *Daemon) loadPause(ctx context.Context) error {
+	existing, err := d.service.ImageStatus(ctx, &criapi.ImageSpec{Image: PauseImage})
 	if err != nil || existing != nil {
 		return err
 	}
@@ -38,13 +38,13 @@ func (p *Daemon) loadPause(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("building the pause image: %w", err)
 	}
-	return p.Load(ctx, PauseImage, image)
+	return d.Load(ctx, PauseImage, image)
 }
 
 // Load adds an image under a name such as berth.dev/pause:1 and replaces an image of that name.
 // The runtime pulls it from a registry in this process, so that it is unpacked as usual, and Load
 // renames it.
-func (p *Daemon) Load(ctx context.Context, name string, image v1.Image) error {
+func (d *Daemon) Load(ctx context.Context, name string, image v1.Image) error {
 	registry, err := oci.StartRegistry()
 	if err != nil {
 		return err
@@ -54,21 +54,21 @@ func (p *Daemon) Load(ctx context.Context, name string, image v1.Image) error {
 	if err != nil {
 		return fmt.Errorf("image %s: %w", name, err)
 	}
-	if _, err := p.service.PullImage(ctx, &criapi.ImageSpec{Image: pulled}, nil, nil); err != nil {
+	if _, err := d.service.PullImage(ctx, &criapi.ImageSpec{Image: pulled}, nil, nil); err != nil {
 		return fmt.Errorf("loading image %s: %w", name, err)
 	}
-	if err := p.renameImage(ctx, pulled, name); err != nil {
+	if err := d.renameImage(ctx, pulled, name); err != nil {
 		return fmt.Errorf("renaming image %s: %w", name, err)
 	}
-	return p.waitForImage(ctx, name, registryHost(pulled)+"/")
+	return d.waitForImage(ctx, name, registryHost(pulled)+"/")
 }
 
 // registryHost returns the host of the temporary registry in an image name.
 func registryHost(pulled string) string { return strings.TrimSuffix(pulled, "/load:now") }
 
 // renameImage adds a name to an image and removes the temporary names. CRI has no such call.
-func (p *Daemon) renameImage(ctx context.Context, from, to string) error {
-	conn, err := grpc.NewClient("unix://"+p.options.socket(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+func (d *Daemon) renameImage(ctx context.Context, from, to string) error {
+	conn, err := grpc.NewClient("unix://"+d.options.socket(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return err
 	}
@@ -93,9 +93,9 @@ func (p *Daemon) renameImage(ctx context.Context, from, to string) error {
 		return err
 	}
 	registry := registryHost(from)
-	for _, i := range list.Images {
-		if len(i.Name) > len(registry) && i.Name[:len(registry)+1] == registry+"/" {
-			if _, err := client.Delete(ctx, &images.DeleteImageRequest{Name: i.Name, Sync: true}); err != nil {
+	for _, image := range list.Images {
+		if strings.HasPrefix(image.Name, registry+"/") {
+			if _, err := client.Delete(ctx, &images.DeleteImageRequest{Name: image.Name, Sync: true}); err != nil {
 				return err
 			}
 		}
@@ -105,9 +105,9 @@ func (p *Daemon) renameImage(ctx context.Context, from, to string) error {
 
 // waitForImage waits until CRI has the image under its name and under no name with oldPrefix.
 // containerd updates both asynchronously.
-func (p *Daemon) waitForImage(ctx context.Context, name, oldPrefix string) error {
+func (d *Daemon) waitForImage(ctx context.Context, name, oldPrefix string) error {
 	for {
-		image, err := p.service.ImageStatus(ctx, &criapi.ImageSpec{Image: name})
+		image, err := d.service.ImageStatus(ctx, &criapi.ImageSpec{Image: name})
 		if err != nil && status.Code(err) != codes.NotFound {
 			return err
 		}

@@ -14,20 +14,21 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/berthproject/berth/agent/mounts"
-	rules "github.com/berthproject/berth/agent/network"
+	"github.com/berthproject/berth/agent/network"
 )
 
 // cniResultDir is where CNI plugins store their results, independent of the configuration.
 const cniResultDir = "/var/lib/cni/results"
 
-// masquerade gives packets from pods to other networks, but not to pods of other nodes on this
-// machine, the machine's address. CNI's bridge plugin does not make this distinction.
+// masquerade replaces the source address of packets that leave the pod network with the machine's
+// address, except for packets to pods of other nodes on this machine. CNI's bridge plugin cannot
+// make this exception.
 func masquerade(o Options) error {
 	prefix, err := netip.ParsePrefix(o.PodCIDR)
 	if err != nil || !prefix.Addr().Is4() {
 		return nil // no network, or IPv6
 	}
-	return rules.Masquerade(o.Bridge, prefix)
+	return network.Masquerade(o.Bridge, prefix)
 }
 
 // protectLoopback blocks access from pods to services on the host's loopback addresses. CNI's
@@ -37,7 +38,7 @@ func protectLoopback(o Options) error {
 	if err != nil || !prefix.Addr().Is4() {
 		return nil // no network, or IPv6, for which the kernel has no such setting
 	}
-	if err := rules.ProtectLoopback(o.Bridge); err != nil {
+	if err := network.ProtectLoopback(o.Bridge); err != nil {
 		return fmt.Errorf("containerd: blocking access of pods to the host's loopback addresses: %w", err)
 	}
 	return nil
@@ -93,7 +94,7 @@ func removeNetwork(bridge string) error {
 	if bridge == "" {
 		return nil
 	}
-	errs := []error{rules.RemoveRules(context.Background(), func(network, _ string) bool { return network == bridge })}
+	errs := []error{network.RemoveRules(context.Background(), func(name, _ string) bool { return name == bridge })}
 	if _, err := os.Stat("/sys/class/net/" + bridge); err == nil {
 		if out, err := exec.Command("ip", "link", "delete", bridge).CombinedOutput(); err != nil {
 			errs = append(errs, fmt.Errorf("removing network device %s: %w: %s", bridge, err, out))

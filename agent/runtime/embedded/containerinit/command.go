@@ -65,7 +65,8 @@ func runExec(s *Spec) error {
 	return nil
 }
 
-// start forks and waits until the command runs. After an error the child is dead.
+// start forks and waits until the command runs. After an error the child has been
+// killed and reaped.
 func (c *command) start(joins []int) error {
 	pid, errno := c.fork()
 	_ = syscall.Close(c.childEnd)

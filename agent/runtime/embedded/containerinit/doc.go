@@ -17,7 +17,7 @@
 // the rights, the root and the limits of the container. The agent never waits for it: it waits
 // for the helper up to a deadline and then kills the helper, which also kills the child.
 //
-// It runs in the package's init function, before the initialization of the other packages that
+// The code runs in the package's init function, before the initialization of the other packages that
 // the program links, so it must import almost nothing. Only the first thread does the work:
 // namespaces and credentials belong to a thread and survive execve there.
 //

@@ -15,15 +15,15 @@ type startError struct {
 	code    int
 }
 
-func (f *startError) Error() string { return f.message }
+func (e *startError) Error() string { return e.message }
 
 // wrapError adds the failed step to an error.
 func wrapError(step string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if f, ok := err.(*startError); ok {
-		return f
+	if startErr, ok := err.(*startError); ok {
+		return startErr
 	}
 	return &startError{step + ": " + err.Error(), 128}
 }
@@ -32,31 +32,31 @@ func init() {
 	if len(os.Args) == 0 {
 		return
 	}
-	var do func(*Spec) error
+	var run func(*Spec) error
 	switch os.Args[0] {
 	case Init:
-		do = runInit
+		run = runInit
 	case Exec:
-		do = runExec
+		run = runExec
 	case Sandbox:
-		do = runSandbox
+		run = runSandbox
 	default:
 		return
 	}
 	for _, fd := range []int{SpecFD, ReportFD, ProcessFD} {
 		syscall.CloseOnExec(fd)
 	}
-	err := dispatch(do)
+	err := dispatch(run)
 	code := 128
-	if start, ok := err.(*startError); ok {
-		code = start.code
+	if startErr, ok := err.(*startError); ok {
+		code = startErr.code
 	}
 	_, _ = syscall.Write(ReportFD, []byte(strconv.Itoa(code)+" "+err.Error()))
 	os.Exit(code)
 }
 
-// dispatch runs do, which returns only with an error.
-func dispatch(do func(*Spec) error) error {
+// dispatch calls run with the spec. Both return only with an error.
+func dispatch(run func(*Spec) error) error {
 	// Processes in the container must not access this process through /proc.
 	if err := prctl(prSetDumpable, 0); err != nil {
 		return wrapError("prctl", err)
@@ -69,7 +69,7 @@ func dispatch(do func(*Spec) error) error {
 	if err := json.Unmarshal(text, &s); err != nil {
 		return wrapError("reading the spec", err)
 	}
-	return do(&s)
+	return run(&s)
 }
 
 // runInit is the init process of a new container. It starts in its own mount namespace and
@@ -147,11 +147,9 @@ func runSandbox(s *Spec) error {
 		return err
 	}
 	// Wait until the agent has recorded this process. A process without a record must not remain.
-	var word [1]byte
-	if n, err := syscall.Read(0, word[:]); n != 1 {
+	var input [1]byte
+	if n, _ := syscall.Read(0, input[:]); n != 1 {
 		return &startError{"the agent exited", 128}
-	} else if err != nil {
-		return wrapError("waiting for the agent", err)
 	}
 	if err := syscall.Dup3(null, 0, 0); err != nil {
 		return wrapError("/dev/null", err)
@@ -195,8 +193,8 @@ func openCgroups(files []string) ([]int, error) {
 	return fds, nil
 }
 
-// joinCgroups joins the cgroups, as late as possible, so that this code is not charged to the
-// container.
+// joinCgroups joins the cgroups. Callers join as late as possible, so that this code is not charged
+// to the container.
 func joinCgroups(fds []int) error {
 	for _, fd := range fds {
 		if _, err := syscall.Write(fd, []byte("0")); err != nil {

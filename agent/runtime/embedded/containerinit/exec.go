@@ -111,8 +111,8 @@ func (s *Spec) environ(home string) []string {
 // dropPrivileges changes the user, drops capabilities and installs the seccomp filter. All of
 // these are properties of the calling thread, which executes the program.
 func (s *Spec) dropPrivileges(uid, gid uint32, groups []uint32) error {
-	const last = 63
-	for c := range uintptr(last + 1) {
+	const maxCapability = 63
+	for c := range uintptr(maxCapability + 1) {
 		if s.Capabilities&(1<<c) == 0 {
 			if err := prctl(prCapbsetDrop, c); err == syscall.EINVAL {
 				break // the kernel has fewer capabilities
@@ -210,18 +210,18 @@ func describeExecErrors(program string, paths []string, errnos []syscall.Errno) 
 	if strings.Contains(program, "/") && len(errnos) == 1 {
 		return execError(program, errnos[0])
 	}
-	last := syscall.ENOENT
+	lastErrno := syscall.ENOENT
 	for i, errno := range errnos {
 		if errno != syscall.ENOENT && errno != syscall.ENOTDIR {
-			last = errno
+			lastErrno = errno
 		} else if interpreter(paths[i]) != "" { // report the missing interpreter instead of a missing command
 			return execError(paths[i], errno)
 		}
 	}
-	if last == syscall.ENOENT {
+	if lastErrno == syscall.ENOENT {
 		return &startError{`exec: "` + program + `": executable file not found in $PATH`, 127}
 	}
-	return execError(program, last)
+	return execError(program, lastErrno)
 }
 
 // execError describes why a program cannot be executed.

@@ -14,7 +14,7 @@ type command struct {
 	names               []*byte
 	argv, envv          []*byte
 	terminal            bool
-	word                [1]byte
+	input               [1]byte // from the helper
 	// status is what the child sends if it cannot execute the command: the error of setting its
 	// terminal, then those of the paths.
 	status []uint32
@@ -58,7 +58,7 @@ const childSocket = SpecFD
 //go:noinline
 //go:norace
 func (c *command) fork() (int, syscall.Errno) {
-	socket, word, status := uintptr(c.childEnd), pin(&c.word), pin(&c.status[0])
+	socket, input, status := uintptr(c.childEnd), pin(&c.input), pin(&c.status[0])
 	argv, envv := pin(&c.argv[0]), pin(&c.envv[0])
 	names := make([]uintptr, len(c.names))
 	for i, name := range c.names {
@@ -72,7 +72,7 @@ func (c *command) fork() (int, syscall.Errno) {
 	_, _, _ = syscall.RawSyscall(syscall.SYS_DUP3, socket, childSocket, syscall.O_CLOEXEC)
 	_, _, _ = syscall.RawSyscall(callCloseRange, childSocket+1, 1<<32-1, 0)
 	_, _, _ = syscall.RawSyscall(syscall.SYS_SETSID, 0, 0, 0)
-	n, _, _ := syscall.RawSyscall(syscall.SYS_READ, childSocket, word, 1)
+	n, _, _ := syscall.RawSyscall(syscall.SYS_READ, childSocket, input, 1)
 	if n == 1 { // otherwise the helper has exited
 		if c.terminal {
 			_, _, errno = syscall.RawSyscall(syscall.SYS_IOCTL, 0, syscall.TIOCSCTTY, 0)

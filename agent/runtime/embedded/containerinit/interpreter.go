@@ -18,8 +18,8 @@ func interpreter(program string) string {
 	if n > 2 && head[0] == '#' && head[1] == '!' {
 		return interpreterWord(head[2:])
 	}
-	const fileHeader, loads = 64, 3 // PT_INTERP
-	if n < fileHeader || string(head[:5]) != "\x7fELF\x02" {
+	const fileHeaderSize, typeInterp = 64, 3 // typeInterp is PT_INTERP
+	if n < fileHeaderSize || string(head[:5]) != "\x7fELF\x02" {
 		return ""
 	}
 	table, size, count := littleEndian(head[32:40]), littleEndian(head[54:56]), littleEndian(head[56:58])
@@ -29,15 +29,15 @@ func interpreter(program string) string {
 			return ""
 		}
 		entry := head[offset : offset+56]
-		if littleEndian(entry[:4]) != loads {
+		if littleEndian(entry[:4]) != typeInterp {
 			continue
 		}
-		from, length := littleEndian(entry[8:16]), littleEndian(entry[32:40])
+		start, length := littleEndian(entry[8:16]), littleEndian(entry[32:40])
 		if length == 0 || length > 4096 {
 			return ""
 		}
 		name := make([]byte, length)
-		if n, _ := f.ReadAt(name, int64(from)); uint64(n) != length {
+		if n, _ := f.ReadAt(name, int64(start)); uint64(n) != length {
 			return ""
 		}
 		return string(name[:length-1]) // without the terminating zero
@@ -47,15 +47,15 @@ func interpreter(program string) string {
 
 // interpreterWord returns the first word of a line.
 func interpreterWord(text []byte) string {
-	from := 0
-	for from < len(text) && (text[from] == ' ' || text[from] == '\t') {
-		from++
+	start := 0
+	for start < len(text) && (text[start] == ' ' || text[start] == '\t') {
+		start++
 	}
-	to := from
-	for to < len(text) && text[to] != ' ' && text[to] != '\t' && text[to] != '\n' {
-		to++
+	end := start
+	for end < len(text) && text[end] != ' ' && text[end] != '\t' && text[end] != '\n' {
+		end++
 	}
-	return string(text[from:to])
+	return string(text[start:end])
 }
 
 // littleEndian decodes a little-endian integer.

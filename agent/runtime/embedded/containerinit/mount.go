@@ -22,7 +22,7 @@ func (m *Mount) Describe() string {
 func (m *Mount) mountInto(root int) error {
 	var fd int
 	var err error
-	file := false
+	isFile := false
 	if m.Type == "bind" {
 		var info syscall.Stat_t
 		err = syscall.Stat(m.Source, &info)
@@ -34,7 +34,7 @@ func (m *Mount) mountInto(root int) error {
 		if err != nil {
 			return err
 		}
-		file = info.Mode&syscall.S_IFMT != syscall.S_IFDIR
+		isFile = info.Mode&syscall.S_IFMT != syscall.S_IFDIR
 		fd, err = m.cloneTree()
 	} else {
 		fd, err = m.newFilesystem()
@@ -43,7 +43,7 @@ func (m *Mount) mountInto(root int) error {
 		return err
 	}
 	defer syscall.Close(fd)
-	mountPoint, err := openMountPoint(root, m.Target, file)
+	mountPoint, err := openMountPoint(root, m.Target, isFile)
 	if err != nil {
 		return err
 	}
@@ -107,13 +107,13 @@ func (m *Mount) newFilesystem() (int, error) {
 const maxSymlinks = 40
 
 // openMountPoint opens a path inside of root as a mount point and creates missing parts.
-func openMountPoint(root int, path string, file bool) (int, error) {
+func openMountPoint(root int, path string, isFile bool) (int, error) {
 	for range maxSymlinks {
 		fd, err := openInRoot(root, path, oPath)
 		if err != syscall.ENOENT {
 			return fd, err
 		}
-		fd, next, err := createPath(root, path, file)
+		fd, next, err := createPath(root, path, isFile)
 		if err != nil || next == "" {
 			return fd, err
 		}
@@ -124,7 +124,7 @@ func openMountPoint(root int, path string, file bool) (int, error) {
 
 // createPath creates the missing parts of a path. If it finds a dangling symlink, next is its
 // target.
-func createPath(root int, path string, file bool) (fd int, next string, err error) {
+func createPath(root int, path string, isFile bool) (fd int, next string, err error) {
 	parent, err := openInRoot(root, "/", oPath|syscall.O_DIRECTORY)
 	if err != nil {
 		return -1, "", err
@@ -141,7 +141,7 @@ func createPath(root int, path string, file bool) (fd int, next string, err erro
 				}
 				return -1, target + "/" + strings.Join(parts[i+1:], "/"), nil
 			}
-			if err = createEntry(parent, name, file && i == len(parts)-1); err == nil {
+			if err = createEntry(parent, name, isFile && i == len(parts)-1); err == nil {
 				fd, err = openInRoot(root, partial, oPath)
 			}
 		}
@@ -155,8 +155,8 @@ func createPath(root int, path string, file bool) (fd int, next string, err erro
 }
 
 // createEntry creates an empty directory or file.
-func createEntry(dir int, name string, file bool) error {
-	if !file {
+func createEntry(dir int, name string, isFile bool) error {
+	if !isFile {
 		return syscall.Mkdirat(dir, name, 0o755)
 	}
 	fd, err := syscall.Openat(dir, name, syscall.O_CREAT|syscall.O_EXCL|syscall.O_WRONLY|syscall.O_CLOEXEC, 0o644)

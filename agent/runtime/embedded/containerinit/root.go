@@ -54,7 +54,8 @@ func (s *Spec) setupRoot() error {
 // system does not respond. MountIndex reads it.
 const mountNamePrefix = "berth-mount-"
 
-// MountIndex returns which mount of its spec a process is at, given its name.
+// MountIndex parses the name of a process during a mount, and returns the mount's index in
+// Spec.Mounts.
 func MountIndex(name string) (index int, ok bool) {
 	text, ok := strings.CutPrefix(name, mountNamePrefix)
 	if !ok {
@@ -118,11 +119,11 @@ func linkDevices(root int, terminal bool) error {
 		return nil
 	}
 	// The terminal belongs to the host's devpts: bind it to /dev/console.
-	from, err := os.Readlink("/proc/self/fd/0")
-	if err != nil || !strings.HasPrefix(from, "/dev/pts/") {
+	terminalPath, err := os.Readlink("/proc/self/fd/0")
+	if err != nil || !strings.HasPrefix(terminalPath, "/dev/pts/") {
 		return nil
 	}
-	m := Mount{Type: "bind", Source: from, Target: "/dev/console"}
+	m := Mount{Type: "bind", Source: terminalPath, Target: "/dev/console"}
 	return wrapError("/dev/console", m.mountInto(root))
 }
 

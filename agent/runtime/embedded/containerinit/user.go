@@ -51,14 +51,14 @@ func (u *User) resolve() (identity, error) {
 	id.uid = uint32(uid)
 	inPasswd := false
 	login := name
-	eachLine("/etc/passwd", func(f []string) bool {
+	forEachLine("/etc/passwd", func(f []string) bool {
 		if len(f) < 6 || !numeric && f[0] != name {
 			return true
 		}
 		n, err := strconv.ParseUint(f[2], 10, maxIDBits)
-		g, err2 := strconv.ParseUint(f[3], 10, maxIDBits)
+		g, gidErr := strconv.ParseUint(f[3], 10, maxIDBits)
 		// A number is always an ID: an image must not name root "1000".
-		if err != nil || err2 != nil || numeric && n != uid {
+		if err != nil || gidErr != nil || numeric && n != uid {
 			return true
 		}
 		inPasswd, login, id.uid, id.gid, id.home = true, f[0], uint32(n), uint32(g), f[5]
@@ -89,7 +89,7 @@ func (id *identity) resolvePrimaryGroup(u *User, group string) error {
 		id.gid = uint32(n)
 	default:
 		found := false
-		eachLine("/etc/group", func(f []string) bool {
+		forEachLine("/etc/group", func(f []string) bool {
 			if len(f) < 3 || f[0] != group {
 				return true
 			}
@@ -106,7 +106,7 @@ func (id *identity) resolvePrimaryGroup(u *User, group string) error {
 
 // addGroupsOf adds the groups that the user is a member of.
 func (id *identity) addGroupsOf(login string) {
-	eachLine("/etc/group", func(f []string) bool {
+	forEachLine("/etc/group", func(f []string) bool {
 		if len(f) >= 4 {
 			for m := range strings.SplitSeq(f[3], ",") {
 				if n, err := strconv.ParseUint(f[2], 10, maxIDBits); m == login && err == nil {
@@ -118,9 +118,9 @@ func (id *identity) addGroupsOf(login string) {
 	})
 }
 
-// eachLine calls each with the fields of each line of a file until it returns false. A missing
+// forEachLine calls visit with the fields of each line of a file until visit returns false. A missing
 // file has no lines.
-func eachLine(file string, each func([]string) bool) {
+func forEachLine(file string, visit func([]string) bool) {
 	const maxSize = 1 << 20 // the file is untrusted: read only regular files, without blocking
 
 	fd, err := syscall.Open(file, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
@@ -135,17 +135,17 @@ func eachLine(file string, each func([]string) bool) {
 	text := make([]byte, maxSize)
 	n := 0
 	for n < maxSize {
-		got, err := syscall.Read(fd, text[n:])
+		count, err := syscall.Read(fd, text[n:])
 		if err == syscall.EINTR {
 			continue
 		}
-		if err != nil || got <= 0 {
+		if err != nil || count <= 0 {
 			break
 		}
-		n += got
+		n += count
 	}
 	for line := range strings.SplitSeq(string(text[:n]), "\n") {
-		if !each(strings.Split(line, ":")) {
+		if !visit(strings.Split(line, ":")) {
 			return
 		}
 	}

@@ -35,11 +35,11 @@ func (s *runtimeServer) StopPodSandbox(ctx context.Context, req *cri.StopPodSand
 	if err != nil {
 		return nil, err
 	}
-	before, _ := s.runtime.PodSandboxStatus(ctx, id)
+	status, _ := s.runtime.PodSandboxStatus(ctx, id)
 	if err := s.runtime.StopPodSandbox(ctx, id); err != nil {
 		return nil, err
 	}
-	if before != nil && before.GetState() == cri.PodSandboxState_SANDBOX_READY {
+	if status != nil && status.GetState() == cri.PodSandboxState_SANDBOX_READY {
 		s.publishSandbox(ctx, id, cri.ContainerEventType_CONTAINER_STOPPED_EVENT)
 	}
 	return &cri.StopPodSandboxResponse{}, nil
@@ -51,12 +51,12 @@ func (s *runtimeServer) RemovePodSandbox(ctx context.Context, req *cri.RemovePod
 	if err != nil {
 		return nil, err
 	}
-	last, _ := s.runtime.PodSandboxStatus(ctx, id)
+	status, _ := s.runtime.PodSandboxStatus(ctx, id)
 	if err := s.runtime.RemovePodSandbox(ctx, id); err != nil {
 		return nil, err
 	}
-	if last != nil {
-		s.publishRemoved(id, last)
+	if status != nil {
+		s.publishRemoved(id, status)
 	}
 	return &cri.RemovePodSandboxResponse{}, nil
 }

@@ -25,8 +25,8 @@ type Server struct {
 	events  eventLog
 }
 
-// maxRequest and maxResponse are the maximum sizes of messages in bytes. The output of ExecSync has up to
-// 32 MiB.
+// maxRequest and maxResponse are the maximum sizes of messages in bytes. The output of ExecSync has
+// up to 32 MiB.
 const (
 	maxRequest  = 16 << 20
 	maxResponse = 64 << 20

@@ -42,10 +42,10 @@ func serve(t *testing.T) *harness {
 	t.Cleanup(func() {
 		cancel()
 		if err := <-serveErr; err != nil {
-			t.Errorf("serving: %v", err)
+			t.Errorf("Serve: %v", err)
 		}
 		if _, err := os.Lstat(r.socket); !os.IsNotExist(err) {
-			t.Errorf("the socket remains: %v", err)
+			t.Errorf("socket after Serve: %v, want it not to exist", err)
 		}
 		conn.Close()
 	})
@@ -65,7 +65,7 @@ func TestSocket(t *testing.T) {
 	}
 	other := criserver.New(r.Runtime, "")
 	if err := other.Serve(t.Context(), r.socket); err == nil || !strings.Contains(err.Error(), "in use by another process") {
-		t.Errorf("second server: %v, want an error", err)
+		t.Errorf("second server: %v, want in use by another process", err)
 	}
 	file := filepath.Join(r.Dir, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -82,14 +82,14 @@ func TestStatus(t *testing.T) {
 	r, ctx := serve(t), t.Context()
 	s, err := r.Status(ctx, &cri.StatusRequest{})
 	if err != nil || len(s.GetStatus().GetConditions()) != 2 || !s.GetFeatures().GetSupplementalGroupsPolicy() {
-		t.Errorf("status %v, %v", s, err)
+		t.Errorf("status %v, %v, want two conditions and supplemental groups policy", s, err)
 	}
 	handlers := s.GetRuntimeHandlers()
 	if len(handlers) != 1 || handlers[0].GetName() != "" || !handlers[0].GetFeatures().GetRecursiveReadOnlyMounts() || handlers[0].GetFeatures().GetUserNamespaces() {
-		t.Errorf("handlers %v", handlers)
+		t.Errorf("handlers %v, want the default handler with recursive read-only mounts only", handlers)
 	}
 	if c, err := r.RuntimeConfig(ctx, &cri.RuntimeConfigRequest{}); err != nil || c.GetLinux().GetCgroupDriver() != cri.CgroupDriver_CGROUPFS {
-		t.Errorf("configuration %v, %v", c, err)
+		t.Errorf("configuration %v, %v, want driver cgroupfs", c, err)
 	}
 	for cidr, want := range map[string]codes.Code{r.CIDR: codes.OK, "": codes.OK, "10.1.0.0/24": codes.InvalidArgument} {
 		config := &cri.RuntimeConfig{NetworkConfig: &cri.NetworkConfig{PodCidr: cidr}}
@@ -99,7 +99,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// Unsupported calls and fields fail with an error that has their name.
+// TestUnsupportedRequests checks that unsupported calls and fields fail with an error that names them.
 func TestUnsupportedRequests(t *testing.T) {
 	r, ctx := serve(t), t.Context()
 	sandbox, id := r.Run(t, container.Pod{Name: "unsupported", Args: []string{"-listen=:80"}})

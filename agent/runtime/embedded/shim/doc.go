@@ -8,7 +8,7 @@
 //
 //	DIR/shim.conf   the Config
 //	DIR/init.json   the Spec of berth-init (package containerinit)
-//	DIR/lock        locked while the shim lives, from before its start
+//	DIR/lock        locked while the shim runs, from before its start
 //	DIR/process     process IDs of shim and container, written after the start
 //	DIR/user        user, group and groups of the program at its start
 //	DIR/exit        exit status, written atomically as the shim's last action

@@ -137,7 +137,7 @@ func StartTime(pid int) string {
 
 // ProcessStat is a part of /proc/PID/stat.
 type ProcessStat struct {
-	State                  byte // Z and X are dead
+	State                  byte // Z and X are exited processes
 	Parent, Group, Session int
 	Start                  string // clock ticks since boot
 }
@@ -148,21 +148,21 @@ func ReadStat(pid int) (s ProcessStat, ok bool) {
 	if err != nil {
 		return s, false
 	}
-	// pid (name) state parent group session ...: the name may contain any character, the rest
-	// contains no parentheses. The start time is field 22.
+	// pid (name) state parent group session ...: only the name may contain parentheses. The start time
+	// is field 22.
 	end := len(stat)
 	for end > 0 && stat[end-1] != ')' {
 		end--
 	}
 	const first, last = 3, 22
-	rest := stat[min(end+1, len(stat)):]
+	fields := stat[min(end+1, len(stat)):]
 	for field := first; field <= last; field++ {
-		n := indexByte(rest, ' ')
+		n := indexByte(fields, ' ')
 		if n < 0 {
 			return ProcessStat{}, false
 		}
-		text := string(rest[:n])
-		rest = rest[n+1:]
+		text := string(fields[:n])
+		fields = fields[n+1:]
 		number, _ := strconv.Atoi(text)
 		switch field {
 		case first:

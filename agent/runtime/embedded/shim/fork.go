@@ -29,7 +29,7 @@ func execInit(files []int) error {
 		return err
 	}
 	_ = prctl(prSetTHPDisable, 0) // inherited by the container's program
-	// Highest number first: the last two have the numbers of others.
+	// Highest number first: SandboxFD must be duplicated before its number is reused.
 	for i := len(files) - 1; i >= 0; i-- {
 		if _, errno := call(syscall.SYS_DUP3, uintptr(files[i]), uintptr(i), 0, 0, 0); errno != 0 {
 			return errno

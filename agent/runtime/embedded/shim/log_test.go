@@ -8,7 +8,8 @@ import (
 	"github.com/berthproject/berth/agent/server/logfile"
 )
 
-// A reader returns exactly what the container wrote, with or without a final line break.
+// TestLogKeepsLastLine checks that a reader returns exactly what the container wrote, with or without
+// a final line break.
 func TestLogKeepsLastLine(t *testing.T) {
 	for _, text := range []string{"DONE", "DONE\n", "a\nDONE"} {
 		path := filepath.Join(t.TempDir(), "0.log")
@@ -28,7 +29,7 @@ func TestLogKeepsLastLine(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := os.ReadFile(out.Name()); err != nil || string(got) != text {
-			t.Errorf("wrote %q, read %q, %v", text, got, err)
+			t.Errorf("read %q, %v, want %q", got, err, text)
 		}
 	}
 }

@@ -53,8 +53,8 @@ func (m *fileMappings) dropPages(buffer []byte) {
 	}
 }
 
-// dropPagesAgain drops pages that were mapped again.
-func (m *fileMappings) dropPagesAgain() {
+// dropRanges drops the pages of the recorded ranges that were mapped again.
+func (m *fileMappings) dropRanges() {
 	for _, r := range m.ranges[:m.count] {
 		madvise(r[0], r[1], syscall.MADV_DONTNEED)
 	}
@@ -67,8 +67,8 @@ const faultAroundSize = 64 << 10
 // only within a mapping with equal advice. So every other part gets a different advice.
 func dropRange(from, to uintptr) {
 	madvise(from, to, syscall.MADV_DONTNEED)
-	for at := (from | (faultAroundSize - 1)) + 1; at < to; at += 2 * faultAroundSize {
-		madvise(at, min(at+faultAroundSize, to), syscall.MADV_RANDOM)
+	for address := (from | (faultAroundSize - 1)) + 1; address < to; address += 2 * faultAroundSize {
+		madvise(address, min(address+faultAroundSize, to), syscall.MADV_RANDOM)
 	}
 }
 

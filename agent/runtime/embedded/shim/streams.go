@@ -81,9 +81,9 @@ func OpenTerminal() (master, slave int, err error) {
 	unlock, number := int32(0), int32(0)
 	for _, c := range []struct {
 		request uintptr
-		at      *int32
+		value   *int32
 	}{{syscall.TIOCSPTLCK, &unlock}, {syscall.TIOCGPTN, &number}} {
-		if _, errno := call(syscall.SYS_IOCTL, uintptr(master), c.request, uintptr(unsafe.Pointer(c.at)), 0, 0); errno != 0 {
+		if _, errno := call(syscall.SYS_IOCTL, uintptr(master), c.request, uintptr(unsafe.Pointer(c.value)), 0, 0); errno != 0 {
 			closeFile(master)
 			return -1, -1, &pathError{"terminal", errno}
 		}
@@ -125,7 +125,7 @@ func (s *shim) serve() {
 		}
 		polls = append(polls, stdin)
 		if poll(polls, &s.limit, timeout) == 0 {
-			s.files.dropPagesAgain()
+			s.files.dropRanges()
 			timeout = -1
 			continue
 		}

@@ -30,10 +30,11 @@ func init() {
 	if len(os.Args) != 2 || os.Args[0] != Name {
 		return
 	}
-	o := &zygote{shim: &shim{listener: -1, stdin: -1}}
+	z := &zygote{shim: &shim{listener: -1, stdin: -1}}
 	setProcessName("berth-shims")
-	go func() { // the goroutine of init is locked to its thread: yielding there would need another thread
-		o.run()
+	// The goroutine of init is locked to its thread: yielding in it would require another thread.
+	go func() {
+		z.run()
 		quit(0)
 	}()
 	select {}
@@ -50,22 +51,24 @@ type zygote struct {
 	reply   [64]byte
 }
 
-func (o *zygote) run() {
+func (z *zygote) run() {
 	syscall.CloseOnExec(RequestFD)
-	_ = syscall.Exec("", nil, nil) // fails, but restores the open file limit that package syscall has raised; forks pass it on (see execInit)
-	o.shim.files.dropPages(o.shim.input[:])
+	// Exec fails, but restores the open file limit that package syscall has raised. Forks inherit it
+	// (see execInit).
+	_ = syscall.Exec("", nil, nil)
+	z.shim.files.dropPages(z.shim.input[:])
 	for {
-		dir, files, ok := o.receiveRequest()
+		dir, files, ok := z.receiveRequest()
 		if !ok {
 			return
 		}
-		pid, errno := o.fork(dir, files)
+		pid, errno := z.fork(dir, files)
 		for _, fd := range files {
 			closeFile(fd)
 		}
-		reply := strconv.AppendInt(o.reply[:0], int64(pid), 10)
+		reply := strconv.AppendInt(z.reply[:0], int64(pid), 10)
 		if errno != 0 {
-			reply = append(o.reply[:0], errno.Error()...)
+			reply = append(z.reply[:0], errno.Error()...)
 		}
 		if _, errno := write(RequestFD, reply); errno != 0 {
 			return
@@ -74,23 +77,23 @@ func (o *zygote) run() {
 }
 
 // receiveRequest waits for a request. ok is false when the socket is closed.
-func (o *zygote) receiveRequest() (dir string, files []int, ok bool) {
-	o.text = syscall.Iovec{Base: &o.dir[0], Len: uint64(len(o.dir))}
+func (z *zygote) receiveRequest() (dir string, files []int, ok bool) {
+	z.text = syscall.Iovec{Base: &z.dir[0], Len: uint64(len(z.dir))}
 	for {
-		o.message = syscall.Msghdr{Iov: &o.text, Iovlen: 1, Control: &o.control[0], Controllen: uint64(len(o.control))}
-		n, errno := call(syscall.SYS_RECVMSG, RequestFD, uintptr(unsafe.Pointer(&o.message)), syscall.MSG_CMSG_CLOEXEC, 0, 0)
+		z.message = syscall.Msghdr{Iov: &z.text, Iovlen: 1, Control: &z.control[0], Controllen: uint64(len(z.control))}
+		n, errno := call(syscall.SYS_RECVMSG, RequestFD, uintptr(unsafe.Pointer(&z.message)), syscall.MSG_CMSG_CLOEXEC, 0, 0)
 		if errno == syscall.EINTR {
 			continue
 		}
 		if n <= 0 {
 			return "", nil, false
 		}
-		messages, err := syscall.ParseSocketControlMessage(o.control[:o.message.Controllen])
+		messages, err := syscall.ParseSocketControlMessage(z.control[:z.message.Controllen])
 		if err != nil || len(messages) != 1 {
 			return "", nil, false
 		}
 		files, err = syscall.ParseUnixRights(&messages[0])
-		return string(o.dir[:n]), files, err == nil && len(files) == numPassed
+		return string(z.dir[:n]), files, err == nil && len(files) == numPassed
 	}
 }
 
@@ -109,19 +112,19 @@ func (o *zygote) receiveRequest() (dir string, files []int, ok bool) {
 //     of running. Gosched completes earlier requests.
 //   - A thread that is just being created holds a lock that syscall.Exec needs. The fork never
 //     calls syscall.Exec (see execInit).
-func (o *zygote) fork(dir string, files []int) (int, syscall.Errno) {
+func (z *zygote) fork(dir string, files []int) (int, syscall.Errno) {
 	runtime.Gosched()
 	pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, syscall.CLONE_PARENT|uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
 	if errno != 0 || pid != 0 {
 		return int(pid), errno
 	}
 	forked = true
-	o.runShim(dir, files)
+	z.runShim(dir, files)
 	return 0, 0 // not reached
 }
 
 // runShim is the main function of a fork.
-func (o *zygote) runShim(dir string, files []int) {
+func (z *zygote) runShim(dir string, files []int) {
 	setProcessName(Name)
 	setArgument(dir)
 	err := renumberFiles(files, []int{2, ReportFD, SandboxFD, LockFD})
@@ -132,8 +135,8 @@ func (o *zygote) runShim(dir string, files []int) {
 		_, _ = write(2, []byte(err.Error()+"\n"))
 		quit(1)
 	}
-	o.shim.dir = dir
-	o.shim.run()
+	z.shim.dir = dir
+	z.shim.run()
 	quit(0)
 }
 
@@ -149,9 +152,9 @@ func setArgument(dir string) {
 // renumberFiles gives files their well-known numbers. The current numbers are higher, or already
 // right.
 func renumberFiles(files, numbers []int) error {
-	const safe = 16
+	const minTemporaryFD = 16
 	for i, fd := range files {
-		n, errno := call(syscall.SYS_FCNTL, uintptr(fd), syscall.F_DUPFD_CLOEXEC, safe, 0, 0)
+		n, errno := call(syscall.SYS_FCNTL, uintptr(fd), syscall.F_DUPFD_CLOEXEC, minTemporaryFD, 0, 0)
 		if errno != 0 {
 			return errno
 		}

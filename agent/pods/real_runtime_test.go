@@ -20,30 +20,30 @@ import (
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
-// onEach runs a test on each real container runtime.
-func onEach(t *testing.T, test func(t *testing.T, real *realParts)) {
+// forEachRuntime runs a test on each real container runtime.
+func forEachRuntime(t *testing.T, test func(t *testing.T, r *realRuntime)) {
 	t.Run("containerd", func(t *testing.T) {
 		t.Parallel()
 		r := container.StartContainerd(t, nil)
-		test(t, &realParts{Harness: r.Harness, kill: r.Kill})
+		test(t, &realRuntime{Harness: r.Harness, kill: r.Kill})
 	})
 	t.Run("embedded", func(t *testing.T) {
 		t.Parallel()
 		r := container.StartEmbedded(t, true, nil)
 		// The embedded runtime is part of the agent's process.
-		test(t, &realParts{Harness: r.Harness, kill: func() error { return nil }, between: func() { r.Restart(t) }})
+		test(t, &realRuntime{Harness: r.Harness, kill: func() error { return nil }, betweenAgents: func() { r.Restart(t) }})
 	})
 }
 
-// realParts are the parts of a harness with a real runtime.
-type realParts struct {
+// realRuntime is a container runtime that runs processes.
+type realRuntime struct {
 	*container.Harness
-	kill    func() error // kills the runtime's daemon, if any
-	between func()       // called between two agents
+	kill          func() error // kills the runtime's daemon, if any
+	betweenAgents func()       // called between two agents
 }
 
 // newRealHarness returns a harness with a real runtime, volumes and cgroups.
-func newRealHarness(t *testing.T, client kubernetes.Interface, r *realParts, change ...func(*Options)) *harness {
+func newRealHarness(t *testing.T, client kubernetes.Interface, r *realRuntime, change ...func(*Options)) *harness {
 	t.Helper()
 	r.LoadWorkload(t)
 	host, err := cgroup.Detect()
@@ -58,20 +58,20 @@ func newRealHarness(t *testing.T, client kubernetes.Interface, r *realParts, cha
 	if err := host.Create(r.Cgroup, cgroup.Limits{}); err != nil {
 		t.Fatal(err)
 	}
-	g := newHarness(t, func(o *Options) {
+	h := newHarness(t, func(o *Options) {
 		o.Service, o.Images, o.Client, o.Root, o.Volumes = r.Service, imagePuller{r.Service}, client, root, volumes
 		o.Cgroups, o.CgroupRoot = host, r.Cgroup
 		for _, f := range change {
 			f(o)
 		}
 	})
-	if r.between != nil {
-		g.betweenRestarts = func() {
-			r.between()
-			g.opts.Service, g.opts.Images = r.Service, imagePuller{r.Service}
+	if r.betweenAgents != nil {
+		h.betweenRestarts = func() {
+			r.betweenAgents()
+			h.opts.Service, h.opts.Images = r.Service, imagePuller{r.Service}
 		}
 	}
-	return g
+	return h
 }
 
 // realPod returns a pod whose containers run the test program with these arguments.
@@ -85,96 +85,99 @@ func realPod(name string, containers map[string][]string) *corev1.Pod {
 	return p
 }
 
-// log waits until a container's log contains text.
-func (g *harness) log(pod *corev1.Pod, name, text string) {
-	g.t.Helper()
-	p, _ := g.runner.Pod(pod.Namespace, pod.Name)
+// waitForLog waits until a container's log contains text.
+func (h *harness) waitForLog(pod *corev1.Pod, name, text string) {
+	h.t.Helper()
+	p, _ := h.runner.Pod(pod.Namespace, pod.Name)
 	c, _ := p.Container(name)
 	var got []byte
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if got, _ = os.ReadFile(c.LogPath); strings.Contains(string(got), text) {
 			return
 		}
 	}
-	g.t.Errorf("the log of %s has no %q in it: %s", name, text, got)
+	h.t.Errorf("log of %s: %q, want it to contain %q", name, got, text)
 }
 
-func TestRealPodLifecycle(t *testing.T) { onEach(t, realPodLifecycle) }
+func TestRealPodLifecycle(t *testing.T) { forEachRuntime(t, realPodLifecycle) }
 
-func realPodLifecycle(t *testing.T, r *realParts) {
+func realPodLifecycle(t *testing.T, r *realRuntime) {
 	client := clientset.NewClientset(
-		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "settings"}, Data: map[string]string{"COLOUR": "green"}},
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "settings"}, Data: map[string]string{"COLOR": "green"}},
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "db"}, Spec: corev1.ServiceSpec{ClusterIP: "10.0.0.9", Ports: []corev1.ServicePort{{Port: 5432}}}})
-	g := newRealHarness(t, client, r)
+	h := newRealHarness(t, client, r)
 	pod := realPod("web", map[string][]string{"a": nil, "b": {"-lines=1"}})
 	a := &pod.Spec.Containers[0]
-	a.Command = []string{"/bin/sh", "-c", `echo "$WHO $COLOUR $DB_SERVICE_PORT $(hostname)"; cat /etc/hosts; echo last words > /dev/termination-log; sleep 1; exit 7`}
+	a.Command = []string{"/bin/sh", "-c", `echo "$WHO $COLOR $DB_SERVICE_PORT $(hostname)"; cat /etc/hosts; echo last words > /dev/termination-log; sleep 1; exit 7`}
 	a.Env = []corev1.EnvVar{{Name: "IP", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "status.podIP"}}}, {Name: "WHO", Value: "ip=$(IP)"}}
 	a.EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}}
 	a.Resources = corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")}, Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("128Mi")}}
 	pod.Spec.Volumes = []corev1.Volume{{Name: "work", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
 	a.VolumeMounts = []corev1.VolumeMount{{Name: "work", MountPath: "/work"}}
-	g.admit(pod)
-	g.waitUntil("both are up", func() bool { s := g.states(pod); return strings.Contains(s, "a=up") && strings.Contains(s, "b=up") })
+	h.admit(pod)
+	h.waitUntil("both containers run", func() bool {
+		s := h.states(pod)
+		return strings.Contains(s, "a=running") && strings.Contains(s, "b=running")
+	})
 	ip := ""
-	g.waitUntil("the address is known", func() bool {
-		for _, rep := range g.reports {
-			if len(rep.Addresses) > 0 {
-				ip = rep.Addresses[0]
+	h.waitUntil("the pod's address is reported", func() bool {
+		for _, report := range h.reports {
+			if len(report.Addresses) > 0 {
+				ip = report.Addresses[0]
 			}
 		}
 		return ip != ""
 	})
-	g.log(pod, "a", "ip="+ip+" green 5432 web")
-	g.log(pod, "a", ip+"\tweb")
+	h.waitForLog(pod, "a", "ip="+ip+" green 5432 web")
+	h.waitForLog(pod, "a", ip+"\tweb")
 	host, _ := cgroup.Detect()
 	group := Cgroup(r.Cgroup, pod)
 	if !host.Exists(group) {
-		t.Errorf("the pod has no cgroup %s", group)
+		t.Errorf("cgroup %s of the pod does not exist", group)
 	}
-	g.waitUntil("a exits with 7 and its last words, and restarts", func() bool {
-		_, cs := g.lifecycles[pod.UID].machine.Statuses()
+	h.waitUntil("a exits with 7 and its last words, and restarts", func() bool {
+		_, cs := h.lifecycles[pod.UID].machine.Statuses()
 		return cs[0].State == podlifecycle.ContainerRunning && cs[0].Restarts == 1 && cs[0].Last.Code == 7 && cs[0].Last.Message == "last words\n"
 	})
-	g.delete(pod, 10*time.Second)
-	g.waitUntil("it is released", func() bool { return g.lifecycles[pod.UID].released })
+	h.delete(pod, 10*time.Second)
+	h.waitUntil("the pod is released", func() bool { return h.lifecycles[pod.UID].released })
 	if host.Exists(group) {
 		t.Errorf("cgroup %s remains", group)
 	}
-	g.runner.Forget(pod.UID)
-	g.waitUntilRealPodRemoved(pod)
+	h.runner.Forget(pod.UID)
+	h.waitUntilRealPodRemoved(pod)
 }
 
-// waitUntilRealPodRemoved waits until a real runtime has nothing left of a pod.
-func (g *harness) waitUntilRealPodRemoved(pod *corev1.Pod) {
-	g.t.Helper()
-	for end := time.Now().Add(20 * time.Second); g.runner.lookup(pod.UID) != nil; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			g.t.Fatalf("%s is still here", pod.Name)
+// waitUntilRealPodRemoved waits until a pod and all of its resources in a real runtime are removed.
+func (h *harness) waitUntilRealPodRemoved(pod *corev1.Pod) {
+	h.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); h.runner.lookup(pod.UID) != nil; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			h.t.Fatalf("pod %s still exists", pod.Name)
 		}
 	}
-	if all, err := g.runner.listExisting(g.t.Context(), nil); err != nil || all[pod.UID] != nil {
-		g.t.Errorf("the runtime still has %v, %v", all[pod.UID], err)
+	if all, err := h.runner.listExisting(h.t.Context(), nil); err != nil || all[pod.UID] != nil {
+		h.t.Errorf("pod in the runtime: %v, %v, want none", all[pod.UID], err)
 	}
 }
 
-func TestRealOOMKilled(t *testing.T) { onEach(t, realOOMKilled) }
+func TestRealOOMKilled(t *testing.T) { forEachRuntime(t, realOOMKilled) }
 
-func realOOMKilled(t *testing.T, r *realParts) {
-	g := newRealHarness(t, nil, r)
-	pod := realPod("hog", map[string][]string{"a": {"-memory=256Mi"}, "b": nil})
+func realOOMKilled(t *testing.T, r *realRuntime) {
+	h := newRealHarness(t, nil, r)
+	pod := realPod("oom", map[string][]string{"a": {"-memory=256Mi"}, "b": nil})
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	pod.Spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")}
 	pod.Spec.Containers[1].Command = []string{"/bin/sh", "-c", "kill -9 $$; sleep 1; exec /bin/sh -c 'exit 137'"}
-	g.admit(pod)
-	g.waitForStates(pod, "a=ended(137 OOMKilled) b=ended(137 )")
-	g.waitUntil("it is released", func() bool { return g.lifecycles[pod.UID].released })
+	h.admit(pod)
+	h.waitForStates(pod, "a=terminated(137 OOMKilled) b=terminated(137 )")
+	h.waitUntil("the pod is released", func() bool { return h.lifecycles[pod.UID].released })
 }
 
-func TestRealConfinement(t *testing.T) { onEach(t, realConfinement) }
+func TestRealConfinement(t *testing.T) { forEachRuntime(t, realConfinement) }
 
-func realConfinement(t *testing.T, r *realParts) {
-	g := newRealHarness(t, nil, r)
+func realConfinement(t *testing.T, r *realRuntime) {
+	h := newRealHarness(t, nil, r)
 	pod := realPod("strict", map[string][]string{"a": nil})
 	a := &pod.Spec.Containers[0]
 	a.Command = []string{"/bin/sh", "-c", `id; touch /x || echo read-only; grep -E "CapEff|Seccomp:|NoNewPrivs" /proc/self/status; echo score $(cat /proc/self/oom_score_adj); cat /etc/resolv.conf; sleep 3600`}
@@ -183,19 +186,19 @@ func realConfinement(t *testing.T, r *realParts) {
 	a.SecurityContext = &corev1.SecurityContext{ReadOnlyRootFilesystem: ptr(true), AllowPrivilegeEscalation: ptr(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}
 	a.Lifecycle = &corev1.Lifecycle{PostStart: execHook("/bin/sh", "-c", "echo hook > /proc/1/fd/1"), PreStop: execHook("/bin/sh", "-c", "echo bye > /proc/1/fd/1")}
 	pod.Spec.DNSPolicy, pod.Spec.DNSConfig = corev1.DNSNone, &corev1.PodDNSConfig{Nameservers: []string{"192.0.2.53"}}
-	g.admit(pod)
-	g.waitForStates(pod, "a=up")
+	h.admit(pod)
+	h.waitForStates(pod, "a=running")
 	for _, want := range []string{"uid=1000(user) gid=1000(user)", "groups=77,", "read-only", "CapEff:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2", "score 1000", "nameserver 192.0.2.53", "hook"} {
-		g.log(pod, "a", want)
+		h.waitForLog(pod, "a", want)
 	}
-	p, _ := g.runner.Pod("default", "strict")
+	p, _ := h.runner.Pod("default", "strict")
 	c, _ := p.Container("a")
-	code, out, err := g.runner.Exec(t.Context(), c.ID, []string{"/bin/sh", "-c", "echo out; exit 5"}, 10*time.Second)
+	code, out, err := h.runner.Exec(t.Context(), c.ID, []string{"/bin/sh", "-c", "echo out; exit 5"}, 10*time.Second)
 	if code != 5 || out != "out\n" || err != nil {
-		t.Errorf("exec answers %d, %q, %v", code, out, err)
+		t.Errorf("Exec: %d, %q, %v, want 5 and out", code, out, err)
 	}
-	g.delete(pod, 3*time.Second) // the shell ignores SIGTERM
-	g.log(pod, "a", "bye")
-	g.waitForStates(pod, "a=ended(137 )")
-	g.waitUntil("it is released", func() bool { return g.lifecycles[pod.UID].released })
+	h.delete(pod, 3*time.Second) // the shell ignores SIGTERM
+	h.waitForLog(pod, "a", "bye")
+	h.waitForStates(pod, "a=terminated(137 )")
+	h.waitUntil("the pod is released", func() bool { return h.lifecycles[pod.UID].released })
 }
