@@ -45,8 +45,12 @@ func (a *Agent) runLeaseRenewal(ctx context.Context, n *node) {
 // renewLease creates or updates the node's Lease. It caches the last written object, so that a
 // renewal is one request.
 func (a *Agent) renewLease(ctx context.Context, n *node) error {
-	a.leaseSlots <- struct{}{}
-	defer func() { <-a.leaseSlots }()
+	select {
+	case a.leaseSlots <- struct{}{}:
+		defer func() { <-a.leaseSlots }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	leases := a.opts.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
 	if n.lease == nil {
 		created, err := leases.Create(ctx, &coordinationv1.Lease{

@@ -115,8 +115,12 @@ const statusRetryDelay = 10 * time.Second
 // syncNodeStatus creates the node, or updates labels, capacity and conditions of the existing
 // one. It keeps what other clients set.
 func (a *Agent) syncNodeStatus(ctx context.Context, n *node) error {
-	a.statusSlots <- struct{}{}
-	defer func() { <-a.statusSlots }()
+	select {
+	case a.statusSlots <- struct{}{}:
+		defer func() { <-a.statusSlots }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	// Other clients may taint or label the node at the same time.
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error { return a.updateNodeStatus(ctx, n) })
 }

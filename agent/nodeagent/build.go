@@ -182,7 +182,7 @@ func (n *node) newRunner(report func(runtime.Report)) (err error) {
 		Root: o.Root, Logs: o.Logs, Cgroups: n.host, CgroupRoot: o.Cgroup,
 		Images: n.puller, Volumes: n.volumes, Prober: n.prober, Event: n.recordEvent, Log: o.Log,
 		DNS:       pods.DNS{Servers: k.ClusterDNS, NoCluster: o.NoClusterDNS, Domain: k.ClusterDomain, ResolvConf: k.ResolvConf},
-		PidsLimit: pidsLimit(k), SeccompDefault: k.SeccompDefault, NoCPUQuota: !k.CPUCFSQuota, UnsafeSysctls: k.AllowedUnsafeSysctls,
+		PidsLimit: pidsLimit(k), SeccompDefault: k.SeccompDefault, NoCPUQuota: !k.CPUCFSQuota,
 		LogSize: k.Logs.MaxSize, LogFiles: int(k.Logs.MaxFiles), PortInUse: network.FindListener,
 		AwaitEndpoints: o.AwaitEndpoints, EndpointTimeout: time.Duration(o.Nodes.EndpointTimeoutMilliseconds) * time.Millisecond,
 	}, report)

@@ -58,8 +58,6 @@ type Options struct {
 	SeccompDefault bool
 	// NoCPUQuota disables CPU limits (cpuCFSQuota: false).
 	NoCPUQuota bool
-	// UnsafeSysctls are allowed in addition to the safe ones. A trailing * matches any suffix.
-	UnsafeSysctls []string
 	// LogSize is the size in bytes at which a log is rotated, by default 10 Mi. LogFiles is the
 	// number of files kept per log, by default 5.
 	LogSize  int64

@@ -93,9 +93,6 @@ func (p *pod) ensureSandbox(ctx context.Context) (*podSandbox, error) {
 		r.recordEvent(pod, "", corev1.EventTypeWarning, "MissingClusterDNS", fmt.Sprintf("pod: %q. kubelet does not have ClusterDNS IP configured and cannot create Pod using %q policy. Falling back to %q policy.",
 			podKey(pod), pod.Spec.DNSPolicy, corev1.DNSDefault))
 	}
-	if sysctl := r.forbiddenSysctl(pod); sysctl != "" {
-		return nil, &WaitingError{Reason: "SysctlForbidden", Message: fmt.Sprintf("forbidden sysctl: %q not allowlisted", sysctl)}
-	}
 	if err := r.checkHostPorts(config); err != nil {
 		r.recordEvent(pod, "", corev1.EventTypeWarning, "HostPortInUse", err.Error())
 		return nil, err

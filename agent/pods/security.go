@@ -197,24 +197,6 @@ func setUserForGroup(s *cri.LinuxContainerSecurityContext, image *cri.Image) {
 	s.RunAsUser = &cri.Int64Value{Value: image.GetUid().GetValue()}
 }
 
-// safeSysctls are allowed for all pods: they are namespaced and do not affect the node.
-var safeSysctls = []string{"kernel.shm_rmid_forced", "net.ipv4.ip_local_port_range", "net.ipv4.tcp_syncookies", "net.ipv4.ping_group_range",
-	"net.ipv4.ip_unprivileged_port_start", "net.ipv4.ip_local_reserved_ports", "net.ipv4.tcp_keepalive_time", "net.ipv4.tcp_fin_timeout",
-	"net.ipv4.tcp_keepalive_intvl", "net.ipv4.tcp_keepalive_probes", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"}
-
-// forbiddenSysctl returns the first sysctl of the pod that is not allowed, or "".
-func (r *Runner) forbiddenSysctl(pod *corev1.Pod) string {
-	for name := range sysctls(pod) {
-		if !slices.Contains(safeSysctls, name) && !slices.ContainsFunc(r.opts.UnsafeSysctls, func(allowed string) bool {
-			prefix, wildcard := strings.CutSuffix(allowed, "*")
-			return wildcard && strings.HasPrefix(name, prefix) || allowed == name
-		}) {
-			return name
-		}
-	}
-	return ""
-}
-
 func sysctls(pod *corev1.Pod) map[string]string {
 	if pod.Spec.SecurityContext == nil || len(pod.Spec.SecurityContext.Sysctls) == 0 {
 		return nil
