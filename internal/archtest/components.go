@@ -34,7 +34,7 @@ var components = []component{
 	{"drain", 6, "`berth drain`: plans, previews and performs the evacuation of nodes"},
 	{"load", 6, "`berth load`: creates the pods of a trace and reports their outcome"},
 	{"sim", 6, "the simulator: a world of clock, API and faults; actors and invariants in subpackages, which `sim/cluster` composes"},
-	{"conformance", 5, "compares Berth with recorded behaviour of the real components"},
+	{"conformance", 5, "compares Berth with recorded behavior of the real components"},
 	{"controllers/podtemplate", 5, "pods from templates, as pure functions"},
 	{"executor", 5, "executes effects against the API, including every displacement"},
 	{"explain", 5, "turns decisions into text, tables and JSON"},
@@ -75,7 +75,7 @@ var components = []component{
 	{"e2e", unlayered, "tests of the built binary"},
 	{"internal/archtest", unlayered, "tests of the rules on this page"},
 	{"internal/testkit", unlayered, "helpers that tests share"},
-	{"scenarios", unlayered, "behaviour over time as text, with the recorded timeline"},
+	{"scenarios", unlayered, "behavior over time as text, with the recorded timeline"},
 }
 
 // sameLayerImports lists the allowed imports between components of one layer, with the reason.
