@@ -19,7 +19,7 @@ type Machine struct {
 	placers  map[string]profiles.Placer
 	profiles map[string]profiles.Profile
 
-	moves            []*Move // evicted ones first
+	moves            []*Move // evicted pods first
 	byUID            map[string]*Move
 	round            int              // number of rounds with an eviction
 	iteration        int              // number of all rounds
@@ -31,7 +31,7 @@ type Machine struct {
 	started          bool
 	idle             bool
 	pendingTracker   pendingTracker
-	staleSince       map[string]time.Time // since when a budget's status is outdated, by key
+	staleSince       map[string]time.Time // when a budget's status was first seen outdated, by key
 	surges           map[string]*surge    // by owner UID
 	currentSurge     *surge               // the surge being awaited
 	acted            bool                 // this round took an action
@@ -48,14 +48,14 @@ func New(nodes []string, o Options, p Timeouts, s *Scheduler, v *View) *Machine 
 		staleSince: map[string]time.Time{}, surges: map[string]*surge{}, stuckPods: map[string]bool{}}
 }
 
-// Moves returns the pods to evict: evicted ones in the order of eviction, then the others in
+// Moves returns the pods to evict: evicted pods in the order of eviction, then the others in
 // the planned order.
 func (m *Machine) Moves() []*Move { return m.moves }
 
 // Round returns the number of the current round.
 func (m *Machine) Round() int { return m.round }
 
-// Done reports whether all pods to evict are gone.
+// Done reports whether all pods to evict are deleted.
 func (m *Machine) Done() bool {
 	return m.started && m.idle && !slices.ContainsFunc(m.moves, func(x *Move) bool { return !x.Gone() })
 }
@@ -122,8 +122,8 @@ type Action interface{ action() }
 // Evict requests the eviction of a pod; HandleEviction must follow.
 type Evict struct {
 	Pod *model.Pod
-	// SurgePod is the pod that already replaces it because of a surge, or nil. The owner must be
-	// informed.
+	// SurgePod is the pod that already replaces Pod because of a surge, or nil. The caller must
+	// announce it to the owner before the eviction.
 	SurgePod *model.Pod
 }
 
@@ -133,7 +133,7 @@ func (Evict) action() {}
 type EvictionResult struct {
 	Granted   bool
 	Message   string // why it was refused
-	Permanent bool   // a retry fails until something changes
+	Permanent bool   // a retry fails unless the cluster changes
 }
 
 // HandleEviction handles the result of the last Evict action.
@@ -214,7 +214,7 @@ func (m *Machine) observe(now time.Time, v *View) {
 // ledger.
 func (m *Machine) beginRound(now time.Time, v *View) (wake time.Time, ok bool) {
 	m.collectPods(v)
-	if wake, rests := m.schedulerIdle(now, v); !rests {
+	if wake, idle := m.schedulerIdle(now, v); !idle {
 		return wake, false
 	}
 	if wake, current := m.budgetsCurrent(now, v); !current {

@@ -12,7 +12,7 @@ type stage uint8
 const (
 	waiting   stage = iota // for its turn or a budget
 	requested              // the eviction is requested
-	granted                // the pod terminates or is gone
+	granted                // the pod terminates or is deleted
 )
 
 // Move is a pod to evict from a drained node.
@@ -29,8 +29,8 @@ type Move struct {
 
 	stage              stage
 	lastTried          int             // last round in which it was tried
-	before             map[string]bool // owner's pods before the eviction, by UID: whether scheduled
-	blocksSiblings     bool            // terminating without the drain; siblings wait for its end
+	before             map[string]bool // whether a pod of the owner was scheduled before the eviction, by UID
+	blocksSiblings     bool            // terminating without the drain; siblings wait for its deletion
 	awaitTermination   bool            // its termination may affect placement
 	since              time.Time       // start of the stage
 	goneAt             time.Time       // when it was observed to be gone
@@ -43,10 +43,10 @@ type Move struct {
 	firstRefused       time.Time       // first refusal in this round
 }
 
-// Evicted reports whether the pod terminates or is gone.
+// Evicted reports whether the pod terminates or is deleted.
 func (m *Move) Evicted() bool { return m.stage == granted }
 
-// Gone reports whether the pod is gone.
+// Gone reports whether the pod is deleted.
 func (m *Move) Gone() bool { return !m.goneAt.IsZero() }
 
 // expectsReplacement reports whether a controller should replace the pod.
@@ -109,7 +109,7 @@ func (m *Move) findReplacement(now time.Time, v *View, assigned map[string]bool)
 		if m.before[p.UID] || assigned[p.UID] || p.Deleting || m.Replacement != nil && p.NodeName == "" {
 			continue
 		}
-		if _, old := m.before[p.UID]; old && (p.NodeName == "" || m.Pod.Owner.Kind == "StatefulSet") {
+		if _, existed := m.before[p.UID]; existed && (p.NodeName == "" || m.Pod.Owner.Kind == "StatefulSet") {
 			continue // it was pending before
 		}
 		if m.Replacement != nil {

@@ -68,7 +68,7 @@ func (c *Cluster) previewOnce(nodes []string, o Options, t timing) (*Result, err
 	cfg := c.machineConfig()
 	w := newSimulatedCluster(c.Now, cfg, c.Objects, c.Scale)
 	w.timing = t
-	gets := w.readinessAssumption()
+	becomesReady := w.readinessAssumption()
 	if w.runScheduler(); w.preemptionLoop {
 		return nil, w.loopError()
 	}
@@ -80,7 +80,7 @@ func (c *Cluster) previewOnce(nodes []string, o Options, t timing) (*Result, err
 	m := New(nodes, o, DefaultTimeouts(), &c.Scheduler, w.view)
 	for !w.preemptionLoop {
 		if t.readyFirst {
-			w.markReady(gets)
+			w.markReady(becomesReady)
 		}
 		a, wake := m.Step(w.now, w.view)
 		switch a := a.(type) {
@@ -97,7 +97,7 @@ func (c *Cluster) previewOnce(nodes []string, o Options, t timing) (*Result, err
 			m.HandleSurge(w.now, "")
 			continue
 		}
-		if w.advance(gets) {
+		if w.advance(becomesReady) {
 			continue
 		}
 		if m.Idle() || !wake.After(w.now) {
@@ -132,9 +132,9 @@ func (w *simulatedCluster) loopError() error {
 	return fmt.Errorf("%w: %s preempts pods of %s on %s, and their replacements preempt in turn", ErrPreemptionLoop, last.By.Key(), owner, last.Pod.NodeName)
 }
 
-// readinessAssumption returns which pods are assumed to become Ready: those scheduled by the
-// simulation, unless their workload has old pods and none is Ready, and young pods of
-// workloads that are replacing a pod.
+// readinessAssumption returns a function that reports whether a pod is assumed to become Ready:
+// pods that the simulation schedules and recent pods of workloads that are replacing a pod, unless
+// the workload has no Ready pod and one that exceeded unreadyTimeout.
 func (w *simulatedCluster) readinessAssumption() func(*model.Pod) bool {
 	bound, start := map[string]bool{}, w.now
 	ready, stuck, replaces := map[string]bool{}, map[string]bool{}, map[string]bool{}

@@ -71,7 +71,7 @@ func (d *generator) limit(n int) string {
 
 // rule returns a random placement rule, or none.
 func (d *generator) rule(app int) string {
-	app -= d.r.Intn(2) // for its own app or the previous one
+	app -= d.r.Intn(2) // the rule refers to this app or the previous one
 	switch d.r.Intn(16) {
 	case 0:
 		return " selector=disk=" + d.pick("ssd", "hdd")

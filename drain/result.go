@@ -40,11 +40,11 @@ type Pod struct {
 	Outcome Outcome `json:"outcome"`
 	Round   int     `json:"round,omitempty"`
 	To      string  `json:"to,omitempty"` // node of its replacement
-	// Replacement is the pod that replaces it; not known in a preview.
+	// Replacement is the pod that replaces it; empty in a preview.
 	Replacement string `json:"replacement,omitempty"`
 	Ready       bool   `json:"ready,omitempty"` // the replacement is Ready
 	Surged      bool   `json:"surged,omitempty"`
-	// Gone: a terminating pod is gone.
+	// Gone: a terminating pod is deleted.
 	Gone bool `json:"deleted,omitempty"`
 	// Uncertain: the result depends on timing because pods of equal priority compete for the same
 	// capacity.
@@ -60,7 +60,7 @@ type Pod struct {
 	Suggestions   []string `json:"suggestions,omitempty"`
 }
 
-// SkippedPod is a pod that is not evicted by design.
+// SkippedPod is a pod that the drain does not evict.
 type SkippedPod struct {
 	Pod    string     `json:"pod"`
 	Node   string     `json:"node"`
@@ -74,7 +74,7 @@ type PreemptedPod struct {
 	By   string `json:"preemptor"`
 }
 
-// ExitCode returns 0 if all pods moved or are gone, 3 if some wait, and 4 if some can never
+// ExitCode returns 0 if all pods moved or are deleted, 3 if some wait, and 4 if some can never
 // move.
 func (r *Result) ExitCode() int {
 	code := 0
@@ -100,7 +100,7 @@ func (r *Result) NumNotMoved() int {
 	return n
 }
 
-// isTerminating reports whether the pod is terminating and not gone.
+// isTerminating reports whether the pod is terminating and not deleted yet.
 func (p *Pod) isTerminating() bool { return p.Outcome == OutcomeTerminating && !p.Gone }
 
 // CannotProgress reports whether waiting is useless: all remaining pods are blocked

@@ -15,7 +15,7 @@ import (
 
 // simulatedCluster simulates a cluster: owners replace pods, the scheduler's machine schedules
 // them, and scheduled pods become Ready. Requests complete at once; time advances only when
-// everything waits.
+// nothing else can happen.
 type simulatedCluster struct {
 	now     time.Time
 	machine *scheduling.Machine
@@ -108,7 +108,7 @@ func (w *simulatedCluster) cordon(nodes []string) {
 // Limits of a simulation, in scheduler steps and replacements per pod, beyond which it counts
 // as a preemption loop.
 const (
-	mostSteps             = 100_000
+	maxSchedulerSteps     = 100_000
 	maxReplacementsPerPod = 2
 )
 
@@ -116,7 +116,7 @@ const (
 // wait for.
 func (w *simulatedCluster) runScheduler() {
 	limit := w.serial + 100 + maxReplacementsPerPod*w.view.Len()
-	for range mostSteps {
+	for range maxSchedulerSteps {
 		if w.serial > limit {
 			break
 		}
@@ -220,7 +220,7 @@ func (w *simulatedCluster) replacePod(p *model.Pod) {
 	w.serial++
 	name := p.Name
 	if p.Owner.Kind != "StatefulSet" {
-		name += "-again-" + strconv.Itoa(w.serial)
+		name += "-replacement-" + strconv.Itoa(w.serial)
 	}
 	q := newReplica(p, name, "preview/"+strconv.Itoa(w.serial)+"/"+p.UID)
 	q.Created = w.now
@@ -252,7 +252,7 @@ func (w *simulatedCluster) surge(p *model.Pod, delta int32) {
 	w.runScheduler()
 }
 
-// leastReady returns the pod that an owner with too many deletes: the surge pod of a
+// leastReady returns the pod that an owner with too many pods deletes: the surge pod of a
 // StatefulSet, else an unscheduled pod, one that is not Ready, or the youngest.
 func (w *simulatedCluster) leastReady(o model.Owner) *model.Pod {
 	var least *model.Pod
@@ -284,21 +284,21 @@ func (w *simulatedCluster) recreateClaims(p, q *model.Pod) {
 	s.Claims = slices.Clone(s.Claims)
 	for i := range s.Claims {
 		c := &s.Claims[i]
-		old, ok := w.view.State.PVC(p.Namespace, c.Claim)
+		existing, ok := w.view.State.PVC(p.Namespace, c.Claim)
 		if !c.Ephemeral || !ok {
 			continue
 		}
 		c.Claim = q.Name + "-" + c.Volume
-		fresh := *old
-		fresh.Name, fresh.UID, fresh.VolumeName, fresh.Bound, fresh.HasSelectedNode, fresh.SelectedNode = c.Claim, q.UID+"/"+c.Volume, "", false, false, ""
-		fresh.Owner = model.Owner{APIVersion: "v1", Kind: "Pod", Name: q.Name, UID: q.UID}
-		w.events = append(w.events, &fresh)
+		claim := *existing
+		claim.Name, claim.UID, claim.VolumeName, claim.Bound, claim.HasSelectedNode, claim.SelectedNode = c.Claim, q.UID+"/"+c.Volume, "", false, false, ""
+		claim.Owner = model.Owner{APIVersion: "v1", Kind: "Pod", Name: q.Name, UID: q.UID}
+		w.events = append(w.events, &claim)
 	}
 	q.Spec = &s
 }
 
-// advance lets time pass: pods terminate, then become Ready; it reports whether anything
-// happened.
+// advance terminates a pod or, if none terminates, makes pods Ready. It reports whether a pod
+// changed.
 func (w *simulatedCluster) advance(ready func(*model.Pod) bool) bool {
 	return w.terminateNext() || w.markReady(ready)
 }

@@ -25,7 +25,7 @@ const (
 	scaleUpRequested surgeStage = iota
 	scaledUp
 	scaleDownRequested
-	settling // until the owner deleted a pod
+	settling // until the owner has deleted a pod
 	surgeDone
 )
 
@@ -38,7 +38,7 @@ type surge struct {
 	podsBefore int        // active pods before the surge
 	extra      *model.Pod // the additional pod, or nil
 	placedAt   time.Time  // when it was observed on a node
-	failure    string     // why the surge is useless and will be undone
+	failure    string     // why the surge does not help and will be undone
 	retryAfter time.Time  // time of the next attempt to undo it
 }
 
@@ -93,7 +93,7 @@ func (m *Machine) HandleSurge(now time.Time, reason string) {
 		s.stage, s.failure = surgeDone, reason
 	case reason == "":
 		s.stage = settling
-		return // the additional pod counts for budgets until it is gone
+		return // the additional pod counts for budgets until it is deleted
 	default: // retry
 		s.stage, s.retryAfter = scaledUp, now.Add(retryInterval)
 	}
@@ -186,7 +186,7 @@ func (s *surge) awaitsReady() bool {
 	return s.stage == scaledUp && s.failure == "" && !s.move.Evicted() && s.extra != nil && !s.extra.Ready
 }
 
-// surgeDown undoes a surge that is used or useless. For a StatefulSet it waits for the
+// surgeDown undoes a surge that has been used or does not help. For a StatefulSet it waits for the
 // replacement, as the additional pod does not replace the evicted one.
 func (m *Machine) surgeDown(now time.Time) Action {
 	for _, x := range m.moves {
