@@ -64,7 +64,7 @@ spec:
 
 // TestDrainUnderLoad sends 500 requests per second through a Service's name and a node port while
 // a node is drained, pods are evicted by a taint and preempted, and a rollout replaces all. No
-// request fails. With BERTH_SOAK the test also measures two usual orders of events.
+// request fails. With BERTH_SOAK the test also measures two other orders of SIGTERM and rules.
 func TestDrainUnderLoad(t *testing.T) {
 	if err := embedded.CheckRequirements(); err != nil {
 		testkit.SkipOrFail(t, "embedded runtime", err.Error())
@@ -103,7 +103,7 @@ func TestDrainUnderLoad(t *testing.T) {
 // drainUnderLoad returns the number of failed requests and the client's report.
 func drainUnderLoad(t *testing.T, nodes string) (failed, report string) {
 	h := newTestHome(t)
-	t.Cleanup(func() { sweep(t, h.path("data/virtual")) })
+	t.Cleanup(func() { cleanUpVirtualNodes(t, h.path("data/virtual")) })
 	args := []string{"--virtual-nodes", "3", "--virtual-memory", "1Gi", "--virtual-disk", "1Gi", "--runtime", "embedded", "--service-proxy", "on", "--dns", "on"}
 	if nodes != "" {
 		args = append(args, "--config", h.write("nodes.yaml", "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nnodes: "+nodes+"\n"))
@@ -119,7 +119,7 @@ func drainUnderLoad(t *testing.T, nodes string) (failed, report string) {
 		r := c.kubectl("exec", "client", "--", "/workload", "requests", "500", "12s", "http://web.default.svc.cluster.local/", fmt.Sprintf("http://%s:30080/", gateway))
 		reports <- r.stdout + r.stderr
 	}()
-	time.Sleep(500 * time.Millisecond) // requests under way
+	time.Sleep(500 * time.Millisecond) // until requests are in flight
 	c.mustKubectl("drain", "v1", "--ignore-daemonsets", "--force", "--delete-emptydir-data")
 	c.mustKubectl("uncordon", "v1")
 	c.mustKubectl("wait", "--for=condition=Available", "deployment/web", "--timeout=60s")
@@ -133,7 +133,7 @@ func drainUnderLoad(t *testing.T, nodes string) (failed, report string) {
 	report = <-reports
 	match := regexp.MustCompile(`sent (\d+) failed (\d+)`).FindStringSubmatch(report)
 	if match == nil {
-		t.Fatalf("the client's report: %s", report)
+		t.Fatalf("got report %q, want the numbers of sent and failed requests", report)
 	}
 	if code := c.proc.stop(); code != 0 {
 		t.Errorf("berth up ended with %d: %s", code, c.proc.out.String())

@@ -21,10 +21,10 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// arriving is the number of pods that arrive in a round of the kill loop. They fill the
-// nodes completely, so that a lost or duplicate binding is detected.
+// A round of the kill loop creates numPods pods. They fill the nodes completely, so that a lost or
+// duplicate binding is detected.
 const (
-	arriving  = 2000
+	numPods   = 2000
 	killNodes = 20
 )
 
@@ -38,32 +38,32 @@ func TestKill(t *testing.T) {
 		t.Parallel()
 	}
 	for i := range rounds {
-		after := arriving * (2*i + 1) / (2 * rounds)
+		after := numPods * (2*i + 1) / (2 * rounds)
 		if !t.Run(fmt.Sprintf("after %d pods", after), func(t *testing.T) { killRound(t, after) }) {
 			return
 		}
 	}
-	fmt.Printf("soak: kill -9 in the middle of %d arriving pods: %d rounds, nothing lost, bound twice or over capacity\n", arriving, rounds)
+	fmt.Printf("soak: kill -9 while %d pods arrive: %d rounds, nothing lost, bound twice or over capacity\n", numPods, rounds)
 }
 
 func killRound(t *testing.T, after int) {
 	h := newTestHome(t)
 	address := testkit.FreeAddress(t)
-	args := []string{"--listen", address, "--nodes", fmt.Sprint(killNodes), "--node-cpu", fmt.Sprint(arriving / killNodes / 10), "--node-memory", "64Gi"}
+	args := []string{"--listen", address, "--nodes", fmt.Sprint(killNodes), "--node-cpu", fmt.Sprint(numPods / killNodes / 10), "--node-memory", "64Gi"}
 	c := h.up(args...)
 	l := &acknowledgedPods{acknowledged: map[string]types.UID{}, bound: map[types.UID]string{}, running: map[types.UID]bool{}}
 	ctx := t.Context()
-	// One watcher at a time, because two may lag differently, which would look like a change.
-	first, ended := context.WithCancel(ctx)
-	l.watch(first, t, c.protobuf())
+	// One watcher at a time: a difference in lag would be reported as a changed binding.
+	watchCtx, stopWatch := context.WithCancel(ctx)
+	l.watch(watchCtx, t, c.protobuf())
 
 	// The kill interrupts create requests. They are repeated below.
 	reached := make(chan struct{})
 	var arrivals sync.WaitGroup
-	arrivals.Go(func() { l.arrive(ctx, c.protobuf(), after, reached) })
+	arrivals.Go(func() { l.createAll(ctx, c.protobuf(), after, reached) })
 	<-reached
 	c.proc.kill()
-	ended()
+	stopWatch()
 	arrivals.Wait()
 	acknowledged, boundBefore := l.counts()
 
@@ -72,21 +72,21 @@ func killRound(t *testing.T, after int) {
 	ready := time.Since(restarted)
 	l.checkNothingLost(t, c.protobuf())
 	l.watch(ctx, t, c.protobuf())
-	arrivals.Go(func() { l.arrive(ctx, c.protobuf(), arriving, nil) })
+	arrivals.Go(func() { l.createAll(ctx, c.protobuf(), numPods, nil) })
 	arrivals.Wait()
-	eventually(t, 2*happenWithin, func() error {
+	eventually(t, 2*eventTimeout, func() error {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if len(l.bound) != arriving || len(l.running) != arriving {
-			return fmt.Errorf("%d of %d pods are bound, %d have run", len(l.bound), arriving, len(l.running))
+		if len(l.bound) != numPods || len(l.running) != numPods {
+			return fmt.Errorf("%d of %d pods are bound, %d have run", len(l.bound), numPods, len(l.running))
 		}
 		return nil
 	})
 	l.checkNothingLost(t, c.protobuf())
 	checkNodeCapacity(t, c.pods(), c.nodes())
 	t.Logf("killed with %d pods acknowledged, %d seen bound; ready again after %.1f s; all %d bound and running after %.1f s",
-		acknowledged, boundBefore, ready.Seconds(), arriving, time.Since(restarted).Seconds())
-	fmt.Printf("soak: killed with %d pods acknowledged, %d seen bound; all %d bound, each once, and running\n", acknowledged, boundBefore, arriving)
+		acknowledged, boundBefore, ready.Seconds(), numPods, time.Since(restarted).Seconds())
+	fmt.Printf("soak: killed with %d pods acknowledged, %d seen bound; all %d bound, each once, and running\n", acknowledged, boundBefore, numPods)
 }
 
 // protobuf returns a fast client with its own connection.
@@ -108,7 +108,7 @@ type acknowledgedPods struct {
 	acknowledged map[string]types.UID
 	bound        map[types.UID]string
 	running      map[types.UID]bool
-	twice        []string
+	rebound      []string
 }
 
 func (l *acknowledgedPods) counts() (acknowledged, bound int) {
@@ -117,11 +117,11 @@ func (l *acknowledgedPods) counts() (acknowledged, bound int) {
 	return len(l.acknowledged), len(l.bound)
 }
 
-// arrive creates all pods that are not yet acknowledged. After want pods it closes reached, if
-// not nil, and continues until the server does not respond any more.
-func (l *acknowledgedPods) arrive(ctx context.Context, client kubernetes.Interface, want int, reached chan struct{}) {
-	work := make(chan string, arriving)
-	for i := range arriving {
+// createAll creates all pods that are not yet acknowledged, until the server does not respond. After
+// want pods it closes reached, if not nil.
+func (l *acknowledgedPods) createAll(ctx context.Context, client kubernetes.Interface, want int, reached chan struct{}) {
+	work := make(chan string, numPods)
+	for i := range numPods {
 		work <- fmt.Sprintf("pod-%04d", i)
 	}
 	close(work)
@@ -179,7 +179,7 @@ func newArrivingPod(name string) *corev1.Pod {
 	}}}}
 }
 
-// watch records bindings, and reports any that changes.
+// watch records bindings, and those that change.
 func (l *acknowledgedPods) watch(ctx context.Context, t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	factory := informers.NewSharedInformerFactory(client, 0)
@@ -191,9 +191,9 @@ func (l *acknowledgedPods) watch(ctx context.Context, t *testing.T, client kuber
 		}
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		was := l.bound[p.UID]
-		if was != "" && was != p.Spec.NodeName {
-			l.twice = append(l.twice, fmt.Sprintf("pod %s was bound to %q and then to %q", p.Name, was, p.Spec.NodeName))
+		previous := l.bound[p.UID]
+		if previous != "" && previous != p.Spec.NodeName {
+			l.rebound = append(l.rebound, fmt.Sprintf("pod %s was bound to %q and then to %q", p.Name, previous, p.Spec.NodeName))
 		}
 		if p.Spec.NodeName != "" {
 			l.bound[p.UID] = p.Spec.NodeName
@@ -232,7 +232,7 @@ func (l *acknowledgedPods) checkNothingLost(t *testing.T, client kubernetes.Inte
 			t.Errorf("pod %s was bound to %s, now to %q", uid, node, existing[uid])
 		}
 	}
-	for _, fault := range l.twice {
+	for _, fault := range l.rebound {
 		t.Error(fault)
 	}
 }

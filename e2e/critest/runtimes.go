@@ -28,7 +28,7 @@ type target struct {
 // readyTimeout bounds the start of a runtime.
 const readyTimeout = time.Minute
 
-// startEmbedded starts `berth runtime` in a directory. Its log goes to another one.
+// startEmbedded starts `berth runtime` with its data in dir and its log in logs.
 func startEmbedded(ctx context.Context, berth, dir, logs string, env []string) (*target, error) {
 	log, err := os.Create(filepath.Join(logs, "runtime.log"))
 	if err != nil {

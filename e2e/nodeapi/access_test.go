@@ -38,7 +38,7 @@ func eventually(t *testing.T, f func() error) {
 	t.Fatal(err)
 }
 
-// usage requests what kubectl top requests.
+// usage sends the requests of kubectl top.
 func (w *testCluster) usage(t *testing.T) {
 	client, err := metrics.NewForConfig(w.admin)
 	if err != nil {
@@ -48,35 +48,35 @@ func (w *testCluster) usage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := map[string]string{}
+	usage := map[string]string{}
 	for _, n := range nodes.Items { // s2 has no metrics and is omitted
-		found[n.Name] = formatUsage(n.Usage)
+		usage[n.Name] = formatUsage(n.Usage)
 	}
-	if fmt.Sprint(found) != "map[n1:250m 64Mi s1:1 1Gi]" {
-		t.Errorf("nodes use %v", found)
+	if fmt.Sprint(usage) != "map[n1:250m 64Mi s1:1 1Gi]" {
+		t.Errorf("got usage of nodes %v, want n1 and s1", usage)
 	}
-	if one, err := client.MetricsV1beta1().NodeMetricses().List(t.Context(), metav1.ListOptions{LabelSelector: "name=s1"}); err != nil || len(one.Items) != 1 {
-		t.Errorf("nodes by label: %v, %v", one, err)
+	if single, err := client.MetricsV1beta1().NodeMetricses().List(t.Context(), metav1.ListOptions{LabelSelector: "name=s1"}); err != nil || len(single.Items) != 1 {
+		t.Errorf("nodes by label: got %v, %v, want s1", single, err)
 	}
 	pods, err := client.MetricsV1beta1().PodMetricses("").List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	found = map[string]string{}
+	usage = map[string]string{}
 	for _, p := range pods.Items {
-		found[p.Namespace+"/"+p.Name+"/"+p.Containers[0].Name] = formatUsage(p.Containers[0].Usage)
+		usage[p.Namespace+"/"+p.Name+"/"+p.Containers[0].Name] = formatUsage(p.Containers[0].Usage)
 	}
-	if fmt.Sprint(found) != "map[default/calm/main:1 1Gi default/web/main:250m 64Mi]" {
-		t.Errorf("pods use %v", found)
+	if fmt.Sprint(usage) != "map[default/calm/main:1 1Gi default/web/main:250m 64Mi]" {
+		t.Errorf("got usage of pods %v, want calm and web", usage)
 	}
-	one, err := client.MetricsV1beta1().PodMetricses("default").Get(t.Context(), "web", metav1.GetOptions{})
-	if err != nil || one.Timestamp.IsZero() || one.Window.Duration <= 0 {
-		t.Errorf("one pod: %+v, %v", one, err)
+	single, err := client.MetricsV1beta1().PodMetricses("default").Get(t.Context(), "web", metav1.GetOptions{})
+	if err != nil || single.Timestamp.IsZero() || single.Window.Duration <= 0 {
+		t.Errorf("one pod: got %+v, %v, want a timestamp and a window", single, err)
 	}
 	if _, err := client.MetricsV1beta1().NodeMetricses().Get(t.Context(), "s2", metav1.GetOptions{}); !apierrors.IsServiceUnavailable(err) {
 		t.Errorf("a node without metrics: %v", err)
 	}
-	if _, err := client.MetricsV1beta1().NodeMetricses().Get(t.Context(), "ghost", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+	if _, err := client.MetricsV1beta1().NodeMetricses().Get(t.Context(), "missing", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("a missing node: %v", err)
 	}
 	var table metav1.Table
@@ -91,7 +91,7 @@ func formatUsage(l corev1.ResourceList) string { return l.Cpu().String() + " " +
 // testUntrustedPeers checks callers that connect to an agent directly, and agents with the
 // wrong identity.
 func (w *testCluster) testUntrustedPeers(t *testing.T, n *server.Node) {
-	at := w.agent(pki.Node("n1"), n)
+	address := w.agent(pki.Node("n1"), n)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(w.server.Authority().CAPEM())
 	get := func(path string, id *pki.Identity, token string) int {
@@ -109,7 +109,7 @@ func (w *testCluster) testUntrustedPeers(t *testing.T, n *server.Node) {
 		}
 		transport := &http.Transport{TLSClientConfig: config}
 		defer transport.CloseIdleConnections()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("https://%s%s", at, path), nil)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("https://%s%s", address, path), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,18 +145,18 @@ func (w *testCluster) testUntrustedPeers(t *testing.T, n *server.Node) {
 			}
 		}
 	}
-	w.node("n9", at, nil)
-	w.refused(t, "n9", `the certificate of the node agent is for "system:node:n1", want "system:node:n9"`)
+	w.node("n9", address, nil)
+	w.checkRefused(t, "n9", `the certificate of the node agent is for "system:node:n1", want "system:node:n9"`)
 	w.node("n8", w.agent(pki.Scheduler(), n), nil)
-	w.refused(t, "n8", "the node agent uses a self-signed certificate")
+	w.checkRefused(t, "n8", "the node agent uses a self-signed certificate")
 	w.node("n7", nil, nil)
-	w.refused(t, "n7", `node "n7" has no node agent endpoint`)
-	w.node("n6", nil, map[string]string{v1alpha1.AgentURLAnnotation: "http://" + at.String()})
-	w.refused(t, "n6", "must be https://HOST:PORT or https://HOST:PORT/nodes/n6")
-	w.node("n5", nil, map[string]string{v1alpha1.AgentURLAnnotation: fmt.Sprintf("https://%s/nodes/n5", at)})
-	w.refused(t, "n5", `the certificate of the node agent is for "system:node:n1", want "system:berth:simulated-nodes"`)
+	w.checkRefused(t, "n7", `node "n7" has no node agent endpoint`)
+	w.node("n6", nil, map[string]string{v1alpha1.AgentURLAnnotation: "http://" + address.String()})
+	w.checkRefused(t, "n6", "must be https://HOST:PORT or https://HOST:PORT/nodes/n6")
+	w.node("n5", nil, map[string]string{v1alpha1.AgentURLAnnotation: fmt.Sprintf("https://%s/nodes/n5", address)})
+	w.checkRefused(t, "n5", `the certificate of the node agent is for "system:node:n1", want "system:berth:simulated-nodes"`)
 	w.node("n4", &net.TCPAddr{Port: 1}, nil)
-	w.refused(t, "n4", "connection refused")
+	w.checkRefused(t, "n4", "connection refused")
 }
 
 // createServiceAccount returns a token of a service account that may read node metrics.
@@ -197,7 +197,7 @@ func (w *testCluster) grant(t *testing.T, name string, subject rbacv1.Subject, r
 	}
 }
 
-func (w *testCluster) refused(t *testing.T, node, reason string) {
+func (w *testCluster) checkRefused(t *testing.T, node, reason string) {
 	t.Helper()
 	text, err := w.raw("", "/api/v1/nodes/"+node+"/proxy/healthz")
 	if err == nil || !strings.Contains(text+err.Error(), reason) {
@@ -206,12 +206,12 @@ func (w *testCluster) refused(t *testing.T, node, reason string) {
 }
 
 func (w *testCluster) simulated(t *testing.T) {
-	const why = `pod "calm" on node "s1" is simulated: it has no logs`
-	if _, err := w.client.CoreV1().Pods("default").GetLogs("calm", &corev1.PodLogOptions{}).Stream(t.Context()); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), why) {
+	const want = `pod "calm" on node "s1" is simulated: it has no logs`
+	if _, err := w.client.CoreV1().Pods("default").GetLogs("calm", &corev1.PodLogOptions{}).Stream(t.Context()); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), want) {
 		t.Errorf("logs: %v", err)
 	}
-	w.pod("ghost", "s1", "main")
-	if _, err := w.client.CoreV1().Pods("default").GetLogs("ghost", &corev1.PodLogOptions{}).Stream(t.Context()); !apierrors.IsNotFound(err) {
+	w.pod("missing", "s1", "main")
+	if _, err := w.client.CoreV1().Pods("default").GetLogs("missing", &corev1.PodLogOptions{}).Stream(t.Context()); !apierrors.IsNotFound(err) {
 		t.Errorf("logs of a pod that its node does not have: %v", err)
 	}
 }

@@ -161,13 +161,13 @@ func (s *streamingRuntime) startContainer(t *testing.T, p *corev1.Pod, container
 		t.Fatal(err)
 	}
 	labels := map[string]string{"io.kubernetes.pod.uid": string(p.UID), "io.kubernetes.container.name": container}
-	box := &cri.PodSandboxConfig{Metadata: &cri.PodSandboxMetadata{Name: p.Name, Namespace: p.Namespace, Uid: string(p.UID), Attempt: attempt}, LogDirectory: logs, Labels: labels}
-	sandbox, err := s.RunPodSandbox(t.Context(), box, "")
+	config := &cri.PodSandboxConfig{Metadata: &cri.PodSandboxMetadata{Name: p.Name, Namespace: p.Namespace, Uid: string(p.UID), Attempt: attempt}, LogDirectory: logs, Labels: labels}
+	sandbox, err := s.RunPodSandbox(t.Context(), config, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	id, err := s.CreateContainer(t.Context(), sandbox, &cri.ContainerConfig{Metadata: &cri.ContainerMetadata{Name: container, Attempt: attempt},
-		Image: &cri.ImageSpec{Image: "img"}, LogPath: container + ".log", Labels: labels}, box)
+		Image: &cri.ImageSpec{Image: "img"}, LogPath: container + ".log", Labels: labels}, config)
 	if err == nil {
 		err = s.StartContainer(t.Context(), id)
 	}

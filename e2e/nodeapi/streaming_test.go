@@ -44,11 +44,11 @@ func TestNodeAPI(t *testing.T) {
 	web = w.pod("web", "n1", "main", "side")
 	id := rt.startContainer(t, web, "main", 0)
 
-	playing := w.agent(pki.SimulatedNodes(),
+	simulatedAgents := w.agent(pki.SimulatedNodes(),
 		&server.Node{Name: "s1", Pods: func() []*corev1.Pod { return []*corev1.Pod{calm} }, Summary: func(ctx context.Context) (*stats.Summary, error) { return podUsageSummary("s1", 1e9, 1<<30, calm)(ctx) }},
 		&server.Node{Name: "s2", Pods: func() []*corev1.Pod { return nil }})
 	for _, name := range []string{"s1", "s2"} {
-		w.node(name, nil, map[string]string{v1alpha1.AgentURLAnnotation: fmt.Sprintf("https://%s/nodes/%s", playing, name)})
+		w.node(name, nil, map[string]string{v1alpha1.AgentURLAnnotation: fmt.Sprintf("https://%s/nodes/%s", simulatedAgents, name)})
 	}
 	calm = w.pod("calm", "s1", "main")
 
@@ -58,8 +58,8 @@ func TestNodeAPI(t *testing.T) {
 	t.Run("port-forward", func(t *testing.T) { w.forward(t) })
 	t.Run("proxy", func(t *testing.T) { w.proxy(t) })
 	t.Run("usage", func(t *testing.T) { w.usage(t) })
-	t.Run("rights", func(t *testing.T) { w.rights(t) })
-	t.Run("strangers", func(t *testing.T) { w.testUntrustedPeers(t, real) })
+	t.Run("permissions", func(t *testing.T) { w.checkPermissions(t) })
+	t.Run("untrusted peers", func(t *testing.T) { w.testUntrustedPeers(t, real) })
 	t.Run("simulated", func(t *testing.T) { w.simulated(t) })
 }
 
@@ -86,14 +86,14 @@ func (w *testCluster) logs(t *testing.T, rt *streamingRuntime, p *corev1.Pod, id
 		"one\ntwo\n": {Container: "main"},
 		"two\n":      {Container: "main", TailLines: ptr.To[int64](1)},
 		"a container name must be specified for pod web, choose one of: [main side]":      {},
-		"container ghost is not valid for pod web":                                        {Container: "ghost"},
+		"container missing is not valid for pod web":                                      {Container: "missing"},
 		`container "side" in pod "web" is waiting to start: no logs yet`:                  {Container: "side"},
 		`previous terminated container "main" in pod "web" not found`:                     {Container: "main", Previous: true},
 		`tailLines: Invalid value: -1: must be greater than or equal to 0`:                {Container: "main", TailLines: ptr.To[int64](-1)},
 		`stream: Unsupported value: "Stdin": supported values: "All", "Stderr", "Stdout"`: {Container: "main", Stream: ptr.To("Stdin")},
 	} {
 		if got := read(o); !strings.HasSuffix(got, want) {
-			t.Errorf("%+v: have %q, want %q", o, got, want)
+			t.Errorf("%+v: got %q, want %q", o, got, want)
 		}
 	}
 	stream, err := pods.GetLogs("web", &corev1.PodLogOptions{Container: "main", Follow: true, TailLines: ptr.To[int64](1)}).Stream(t.Context())
@@ -104,7 +104,7 @@ func (w *testCluster) logs(t *testing.T, rt *streamingRuntime, p *corev1.Pod, id
 	lines := bufio.NewReader(stream)
 	for _, want := range []string{"two\n", "three\n"} {
 		if line, err := lines.ReadString('\n'); line != want {
-			t.Errorf("followed: %q, %v", line, err)
+			t.Errorf("followed log: got %q, %v, want %q", line, err, want)
 		}
 		if want == "two\n" {
 			if err := rt.Log(id, "stderr", "three"); err != nil {
@@ -114,21 +114,21 @@ func (w *testCluster) logs(t *testing.T, rt *streamingRuntime, p *corev1.Pod, id
 	}
 	rt.Exit("web", "main", 1, "")
 	if remaining, err := io.ReadAll(lines); len(remaining) > 0 || err != nil {
-		t.Errorf("after its end: %q, %v", remaining, err)
+		t.Errorf("followed log after the container's end: got %q, %v, want nothing", remaining, err)
 	}
 	second := rt.startContainer(w.t, p, "main", 1)
-	if err := rt.Log(second, "stdout", "again"); err != nil {
+	if err := rt.Log(second, "stdout", "restarted"); err != nil {
 		t.Fatal(err)
 	}
-	if got := read(corev1.PodLogOptions{Container: "main"}); got != "again\n" {
-		t.Errorf("after a restart: %q", got)
+	if got := read(corev1.PodLogOptions{Container: "main"}); got != "restarted\n" {
+		t.Errorf("log after a restart: got %q, want restarted", got)
 	}
 	if got := read(corev1.PodLogOptions{Container: "main", Previous: true}); got != "one\ntwo\nthree\n" {
-		t.Errorf("log of the previous container: %q", got)
+		t.Errorf("log of the previous container: got %q, want one, two, three", got)
 	}
 }
 
-// executors returns the protocols of clients.
+// executors returns an executor for each protocol of kubectl.
 func (w *testCluster) executors(t *testing.T, path string, o any, method string) map[string]remotecommand.Executor {
 	t.Helper()
 	u := w.client.CoreV1().RESTClient().Post().Resource("pods").Namespace("default").Name("web").SubResource(path)
@@ -138,15 +138,15 @@ func (w *testCluster) executors(t *testing.T, path string, o any, method string)
 	case *corev1.PodAttachOptions:
 		u = u.VersionedParams(o, scheme.ParameterCodec)
 	}
-	old, err := remotecommand.NewSPDYExecutor(w.admin, method, u.URL())
+	spdyExecutor, err := remotecommand.NewSPDYExecutor(w.admin, method, u.URL())
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, err := remotecommand.NewWebSocketExecutor(w.admin, http.MethodGet, u.URL().String())
+	webSocketExecutor, err := remotecommand.NewWebSocketExecutor(w.admin, http.MethodGet, u.URL().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return map[string]remotecommand.Executor{"SPDY": old, "WebSocket": now}
+	return map[string]remotecommand.Executor{"SPDY": spdyExecutor, "WebSocket": webSocketExecutor}
 }
 
 func (w *testCluster) exec(t *testing.T) {
@@ -252,7 +252,7 @@ func (w *testCluster) proxy(t *testing.T) {
 	for path, want := range map[string]string{
 		"/api/v1/nodes/s2/proxy/stats/summary":       `node "s2" does not provide usage`,
 		"/api/v1/nodes/n1:22/proxy/x":                `cannot proxy to port 22`,
-		"/api/v1/nodes/ghost/proxy/healthz":          `nodes "ghost" not found`,
+		"/api/v1/nodes/missing/proxy/healthz":        `nodes "missing" not found`,
 		"/api/v1/namespaces/default/pods/web/proxy/": `pod "web": the pod has no IP address yet`,
 	} {
 		if got, err := w.raw("", path); err == nil || !strings.Contains(got+err.Error(), want) {
@@ -261,8 +261,8 @@ func (w *testCluster) proxy(t *testing.T) {
 	}
 }
 
-func (w *testCluster) rights(t *testing.T) {
-	w.grant(t, "looks", rbacv1.Subject{Kind: "User", APIGroup: rbacv1.GroupName, Name: "eve"}, "pods/log", "pods/exec", "nodes/proxy")
+func (w *testCluster) checkPermissions(t *testing.T) {
+	w.grant(t, "eve", rbacv1.Subject{Kind: "User", APIGroup: rbacv1.GroupName, Name: "eve"}, "pods/log", "pods/exec", "nodes/proxy")
 	eventually(t, func() error { _, err := w.raw("eve", "/api/v1/nodes/n1/proxy/healthz"); return err })
 	if _, err := w.impersonate("eve", w.admin).CoreV1().Pods("default").GetLogs("web", &corev1.PodLogOptions{Container: "main"}).DoRaw(t.Context()); err != nil {
 		t.Errorf("logs with permission: %v", err)
@@ -273,8 +273,8 @@ func (w *testCluster) rights(t *testing.T) {
 	otherUser := rest.CopyConfig(w.admin)
 	otherUser.Impersonate.UserName = "eve"
 	for name, path := range map[string]string{
-		"exec":            "/api/v1/namespaces/default/pods/web/exec?container=main&command=x&stdout=true",
-		"the agent's own": "/api/v1/nodes/n1/proxy/exec/default/web/main?command=x&output=1",
+		"exec":                     "/api/v1/namespaces/default/pods/web/exec?container=main&command=x&stdout=true",
+		"exec through nodes/proxy": "/api/v1/nodes/n1/proxy/exec/default/web/main?command=x&output=1",
 	} {
 		e, err := remotecommand.NewWebSocketExecutor(otherUser, http.MethodGet, w.admin.Host+path)
 		if err != nil {
