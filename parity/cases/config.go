@@ -15,7 +15,7 @@ func (w *caseBuilder) configure() {
 	}
 	if w.chance(0.25) {
 		affinity := object{}
-		w.strict = true // a malformed one would be rejected at the start
+		w.strict = true // kube-scheduler rejects malformed arguments
 		if w.chance(0.6) {
 			affinity["requiredDuringSchedulingIgnoredDuringExecution"] = object{"nodeSelectorTerms": []object{w.nodeTerm()}}
 		}

@@ -27,7 +27,7 @@ type caseBuilder struct {
 	config  object
 	gates   map[string]bool
 	volumes volumes
-	strict  bool // nothing malformed from now on
+	strict  bool // no malformed values
 	scale   int  // multiple of the number of pods in a small cluster
 }
 
@@ -113,8 +113,8 @@ func (w *caseBuilder) build() {
 	}
 }
 
-// size returns the number of nodes. Mostly it is small, because most differences show
-// there and are not hidden by other rejections or ties.
+// size returns the number of nodes. It is usually small, because other rejections and ties then
+// hide fewer differences.
 func (w *caseBuilder) size() int {
 	switch {
 	case w.chance(0.05):

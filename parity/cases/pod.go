@@ -46,7 +46,7 @@ func (w *caseBuilder) podLabels() object {
 	return labels
 }
 
-// run puts a pod on a node. Some are completed, being deleted, or elsewhere.
+// run puts a pod on a node. Some pods are completed or being deleted, or their node does not exist.
 func (w *caseBuilder) run(metadata, spec, status object) {
 	spec["nodeName"] = pick(w, w.nodes...)["metadata"].(object)["name"]
 	status["startTime"] = "2026-01-01T00:01:40Z"
@@ -61,7 +61,7 @@ func (w *caseBuilder) run(metadata, spec, status object) {
 	}
 }
 
-// constrain adds what matters only for a pod that is being placed.
+// constrain adds tolerations, node affinity and topology spread constraints.
 func (w *caseBuilder) constrain(metadata, spec object) {
 	if w.enabled["taints"] {
 		if w.chance(0.8) {

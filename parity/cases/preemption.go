@@ -2,9 +2,8 @@ package cases
 
 import "fmt"
 
-// addPreemption makes it likely that the last pod must preempt: it has a higher priority
-// than most, and the others started at different times and have budgets. Some are already
-// being deleted.
+// addPreemption makes it likely that the last pod must preempt: most pods have a lower priority.
+// The others started at different times and have budgets. Some are being deleted.
 func (w *caseBuilder) addPreemption() {
 	pending := w.pods[len(w.pods)-1]
 	spec, status := pending["spec"].(object), pending["status"].(object)

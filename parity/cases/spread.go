@@ -33,7 +33,7 @@ func (w *caseBuilder) spread(metadata, spec object) {
 	spec["topologySpreadConstraints"] = out
 }
 
-// groups makes the objects from which the default constraints take their selectors.
+// groups makes the Services and workloads whose selectors the default constraints use.
 func (w *caseBuilder) groups() {
 	p := w.pods[len(w.pods)-1]["metadata"].(object)
 	for range w.IntN(3) {

@@ -56,7 +56,7 @@ func (c *cluster) checkBudgetDebits(ctx context.Context, f *findings, controller
 		}
 	}
 	if b.Status.DisruptionsAllowed != 0 || len(b.Status.DisruptedPods) != len(controllers.deleted) {
-		f.errorf("budget %s: allows %d more and lists %d, want 0 and %d", budget, b.Status.DisruptionsAllowed, len(b.Status.DisruptedPods), len(controllers.deleted))
+		f.errorf("budget %s: %d disruptions allowed and %d entries, want 0 and %d", budget, b.Status.DisruptionsAllowed, len(b.Status.DisruptedPods), len(controllers.deleted))
 	}
 	return nil
 }

@@ -25,8 +25,8 @@ func groups() []group {
 		{app: "low", count: fullNodes * victims, first: true, change: func(_ int, s *corev1.PodSpec) { onFullNodes(s); setRequests(s, "8", "1Gi") }},
 		{app: "plain", count: 290},
 		{app: "zones", count: 100, change: func(_ int, s *corev1.PodSpec) { s.Affinity = required(workload.Zone, "zone-0", "zone-1") }},
-		{app: "rather-apart", count: 100, change: func(_ int, s *corev1.PodSpec) {
-			s.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 100, PodAffinityTerm: podAffinityTerm("rather-apart", workload.Host)}}}}
+		{app: "prefer-apart", count: 100, change: func(_ int, s *corev1.PodSpec) {
+			s.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 100, PodAffinityTerm: podAffinityTerm("prefer-apart", workload.Host)}}}}
 		}},
 		{app: "apart", count: 90, change: func(_ int, s *corev1.PodSpec) {
 			s.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{podAffinityTerm("apart", workload.Host)}}}

@@ -32,7 +32,7 @@ type testScheduler struct {
 	pod *corev1.Pod
 }
 
-// start creates a scheduler for the vector and waits until it has seen all objects.
+// start creates a scheduler for the vector and waits until its caches have all objects.
 func (v *vector) start() (context.Context, *testScheduler, error) {
 	if len(v.FeatureGates) == 0 {
 		gates.RLock()

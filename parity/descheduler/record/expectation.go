@@ -26,7 +26,7 @@ type bounds struct {
 	Max int `json:"max"`
 }
 
-// summarize fills in what all runs had in common, and the bounds of what varied.
+// summarize fills in the results that all runs have in common, and the bounds of those that vary.
 func (e *expectation) summarize(all []cycle, pods map[string]*corev1.Pod) {
 	times, refused := map[string]int{}, map[string]int{}
 	e.Count = &bounds{Min: len(all[0].evicted)}
