@@ -19,8 +19,7 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// protectedApp is an application of ten pods and the number that its budget minHealthy, which
-// is computed by hand.
+// protectedApp is an application of ten pods with a budget. minHealthy is computed by hand.
 type protectedApp struct {
 	name       string
 	spec       policyv1.PodDisruptionBudgetSpec

@@ -40,8 +40,7 @@ func TestOverload(t *testing.T) {
 	}
 }
 
-// holdWrites opens requests whose bodies do not end until release is
-// called.
+// holdWrites opens requests whose bodies do not end until release is called.
 func (s *apiClients) holdWrites(t *testing.T, n int) (release func()) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
