@@ -135,7 +135,7 @@ items:
 	c.mustKubectl("run", "plain", "--image", "plain:1")
 	c.mustKubectl("run", "fpga", "--image", "fpga:1", "--overrides", `{"spec":{"tolerations":[{"key":"dedicated","operator":"Exists"}],
 		"containers":[{"name":"fpga","image":"fpga:1","resources":{"limits":{"example.com/fpga":"2"}}}]}}`)
-	c.running(2)
+	c.waitForRunning(2)
 	for _, p := range c.pods() {
 		if want := map[string]string{"plain": "small", "fpga": "big"}[p.Name]; p.Spec.NodeName != want {
 			t.Errorf("pod %s is on %s, want %s", p.Name, p.Spec.NodeName, want)
@@ -168,7 +168,7 @@ func TestConfigReadsBack(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} {
 		c.mustKubectl("run", name, "--image", "x:1", "--overrides", `{"spec":{"schedulerName":"tight","containers":[{"name":"x","image":"x:1","resources":{"requests":{"cpu":"1"}}}]}}`)
 	}
-	c.running(3)
+	c.waitForRunning(3)
 	pods := c.pods()
 	if pods[0].Spec.NodeName != pods[1].Spec.NodeName || pods[1].Spec.NodeName != pods[2].Spec.NodeName {
 		t.Errorf("MostAllocated spread the pods: %s, %s, %s", pods[0].Spec.NodeName, pods[1].Spec.NodeName, pods[2].Spec.NodeName)

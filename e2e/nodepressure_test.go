@@ -66,7 +66,7 @@ type constrainedNode struct {
 }
 
 // testNodePressure lets a node run out of memory, processes, inodes and bytes, one after
-// the other. Each time only the pod that used it is evicted, and the node recovers.
+// the other. Each time only the pod that used the resource is evicted, and the node recovers.
 func (m *nodeMachine) testNodePressure(t *testing.T, useEmbedded bool) {
 	skipIfMissing(t, useEmbedded)
 	name := map[bool]string{true: "constrained", false: "constrained-cri"}[useEmbedded]
@@ -88,7 +88,7 @@ func (m *nodeMachine) testNodePressure(t *testing.T, useEmbedded bool) {
 	}
 	n.deletePods(t)
 	if code := n.agent.stop(); code != 0 {
-		t.Errorf("the agent ended with %d: %s", code, n.agent.out.String())
+		t.Errorf("exit code %d of the agent, want 0: %s", code, n.agent.out.String())
 	}
 }
 
@@ -114,8 +114,8 @@ func (n *constrainedNode) startSurvivors(t *testing.T) {
 	t.Logf("%d pods run after %d ms", len(n.survivors), time.Since(start).Milliseconds())
 }
 
-// checkOnlyEviction checks that one more pod was evicted, for this reason, that the others
-// run, and that the pressure ends.
+// checkOnlyEviction checks that one more pod was evicted, because of this resource, that the
+// survivors run, and that the pressure ends.
 func (n *constrainedNode) checkOnlyEviction(t *testing.T, name, resource string, condition corev1.NodeConditionType) {
 	t.Helper()
 	p := n.waitForPhase(t, name, corev1.PodFailed, "Evicted")

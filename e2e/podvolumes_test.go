@@ -78,7 +78,7 @@ func (c *virtualNodeCluster) testVolumeTypes(t *testing.T) {
 	}
 	// All scripts run in one command, because each exec takes some time.
 	const separator = "<next>"
-	var all strings.Builder
+	var command strings.Builder
 	want := map[string]string{
 		"cat /conf/app.ini /conf/other":     "a=1x",
 		"cat /etc/app.ini":                  "a=1",
@@ -98,9 +98,9 @@ func (c *virtualNodeCluster) testVolumeTypes(t *testing.T) {
 	}
 	scripts := slices.Sorted(maps.Keys(want))
 	for _, script := range scripts {
-		all.WriteString("(" + script + "); printf '" + separator + "'\n")
+		command.WriteString("(" + script + "); printf '" + separator + "'\n")
 	}
-	outputs := strings.Split(sh(all.String()), separator)
+	outputs := strings.Split(sh(command.String()), separator)
 	for i, script := range scripts {
 		if got := outputs[i]; got != want[script] {
 			t.Errorf("%s: %q, want %q", script, got, want[script])
@@ -124,7 +124,7 @@ func (c *virtualNodeCluster) testVolumeTypes(t *testing.T) {
 	var events corev1.EventList
 	c.json(&events, "get", "events", "--field-selector", "involvedObject.name=all,reason=Unhealthy")
 	if len(events.Items) == 0 {
-		t.Error("no event about failed probes")
+		t.Error("got no Unhealthy event, want one for the failed probes")
 	}
 
 	// The data of a claim outlives the pod.

@@ -86,12 +86,12 @@ func (v *victims) checkVictims(t *testing.T, client kubernetes.Interface) int {
 	defer v.mu.Unlock()
 	for uid, texts := range v.conditions {
 		if len(texts) != 1 || len(events[uid]) != 1 || !v.deleted[uid] {
-			t.Errorf("victim %s: conditions %v, %d Preempted events, deleted %v", v.names[uid], texts, len(events[uid]), v.deleted[uid])
+			t.Errorf("victim %s: conditions %v, %d Preempted events, deleted %v; want one condition, one event and its deletion", v.names[uid], texts, len(events[uid]), v.deleted[uid])
 		}
 	}
 	for uid, es := range events {
 		if len(v.conditions[uid]) == 0 {
-			t.Errorf("pod %s has a Preempted event and had no condition", es[0].Regarding.Name)
+			t.Errorf("pod %s has a Preempted event, but no DisruptionTarget condition was observed", es[0].Regarding.Name)
 		}
 	}
 	return len(v.conditions)
@@ -127,9 +127,9 @@ func TestPreemption(t *testing.T) {
 	client := c.client()
 	createClass(t, client)
 	observed := watchVictims(t.Context(), t, client)
-	all := metav1.LabelSelector{MatchLabels: map[string]string{"app": "protected"}}
+	selector := metav1.LabelSelector{MatchLabels: map[string]string{"app": "protected"}}
 	if _, err := client.PolicyV1().PodDisruptionBudgets("default").Create(t.Context(), &policyv1.PodDisruptionBudget{
-		ObjectMeta: metav1.ObjectMeta{Name: "protected"}, Spec: policyv1.PodDisruptionBudgetSpec{Selector: &all}}, metav1.CreateOptions{}); err != nil {
+		ObjectMeta: metav1.ObjectMeta{Name: "protected"}, Spec: policyv1.PodDisruptionBudgetSpec{Selector: &selector}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 4 {

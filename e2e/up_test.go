@@ -21,7 +21,7 @@ func TestQuickStart(t *testing.T) {
 	c := h.up()
 	t.Run("thirty pods run on three nodes", func(t *testing.T) {
 		c.mustKubectl("apply", "-f", "../examples/pods.yaml")
-		c.running(examplePods)
+		c.waitForRunning(examplePods)
 		table := c.mustKubectl("get", "pods", "-o", "wide")
 		lines := strings.Split(strings.TrimSpace(table), "\n")
 		if len(lines) != examplePods+1 || !strings.HasPrefix(lines[0], "NAME") || !strings.Contains(lines[0], "NODE") {
@@ -134,7 +134,7 @@ func checkResumes(t *testing.T, c *cluster, before []corev1.Pod, name string) {
 		}
 	}
 	c.mustKubectl("run", name, "--image", "more:1")
-	c.running(len(before) + 1)
+	c.waitForRunning(len(before) + 1)
 	checkNodeCapacity(t, c.pods(), c.nodes())
 }
 
@@ -143,7 +143,7 @@ func TestResumeAfterKill(t *testing.T) {
 	h := newTestHome(t)
 	c := h.up("--nodes", "4", "--node-cpu", "3500m", "--node-memory", "4Gi")
 	c.mustKubectl("apply", "-f", "../examples/pods.yaml")
-	c.running(examplePods)
+	c.waitForRunning(examplePods)
 	before := c.pods()
 	c.proc.kill()
 	c = h.up("--nodes", "4", "--node-cpu", "3500m", "--node-memory", "4Gi")
@@ -164,7 +164,7 @@ func TestEphemeralCleanup(t *testing.T) {
 		t.Errorf("output lacks the seed, the kubeconfig or the note about the data: %s", out)
 	}
 	c.mustKubectl("run", "one", "--image", "one:1")
-	c.running(1)
+	c.waitForRunning(1)
 	if code := c.proc.stop(); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
 	}
@@ -226,8 +226,8 @@ func (c *cluster) nodes() []corev1.Node {
 	return list.Items
 }
 
-// running waits until the given number of pods are Running.
-func (c *cluster) running(want int) {
+// waitForRunning waits until the given number of pods are Running.
+func (c *cluster) waitForRunning(want int) {
 	c.t.Helper()
 	eventually(c.t, eventTimeout, func() error {
 		n := 0

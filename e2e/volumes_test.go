@@ -200,7 +200,7 @@ func TestClaimsSurviveKill(t *testing.T) {
 	c.apply(manifests...)
 	c.proc.kill()
 	c = h.up()
-	c.running(n)
+	c.waitForRunning(n)
 	var volumes corev1.PersistentVolumeList
 	c.json(&volumes, "get", "pv")
 	claims := map[string]bool{}

@@ -96,7 +96,7 @@ func (c *cluster) checkRefusals(ctx context.Context, f *findings, berth, kubecon
 		cmd := exec.CommandContext(ctx, berth, append(append([]string{"controller"}, strings.Fields(args)...), "--kubeconfig", kubeconfig)...)
 		out, _ := cmd.CombinedOutput()
 		if code := cmd.ProcessState.ExitCode(); code != 2 || !strings.Contains(string(out), want) {
-			f.errorf("berth controller %s with a live Lease: code %d, want 2 and %q: %s", args, code, want, out)
+			f.errorf("berth controller %s with a valid Lease: code %d, want 2 and %q: %s", args, code, want, out)
 			continue
 		}
 		fmt.Printf("berth controller %s: refused: %s", args, out)
@@ -126,7 +126,7 @@ func (c *cluster) renewNodeLeases(ctx context.Context) error {
 				updated, err := leases.Update(ctx, l, metav1.UpdateOptions{})
 				if err != nil {
 					if ctx.Err() == nil {
-						fmt.Fprintln(os.Stderr, "cluster: fake controllers:", err)
+						fmt.Fprintln(os.Stderr, "cluster: renewing the Lease of node "+l.Name+":", err)
 					}
 					continue
 				}
