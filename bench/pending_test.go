@@ -187,7 +187,7 @@ func (w *pendingBench) step(timed bool, events ...scheduling.Event) {
 func (w *pendingBench) report(b *testing.B) {
 	b.ReportMetric(float64(w.spent.Nanoseconds())/float64(w.events), "ns/event")
 	b.ReportMetric(float64(w.wastedWakeups)/float64(w.events), "wasted_wakeups/event")
-	b.ReportMetric(float64(w.m.WakeupCounts().StaleWakeups)/float64(w.events), "lulled/event")
+	b.ReportMetric(float64(w.m.WakeupCounts().StaleWakeups)/float64(w.events), "stale-wakeups/event")
 	b.ReportMetric(float64(w.binds)/float64(w.events), "binds/event")
 	b.ReportMetric(0, "ns/op") // it would include arrivals
 }

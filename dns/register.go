@@ -21,22 +21,22 @@ const (
 	sliceManager   = "dns.berth.dev"
 )
 
-// ForeignError reports that the cluster has another DNS server.
-type ForeignError struct{ ClusterIP string }
+// OtherServerError reports that the cluster has another DNS server.
+type OtherServerError struct{ ClusterIP string }
 
 // Error implements error.
-func (e *ForeignError) Error() string {
+func (e *OtherServerError) Error() string {
 	return fmt.Sprintf("service %s/%s exists and is not managed by Berth: the cluster has another DNS server", serviceNamespace, ServiceName)
 }
 
 // Register creates the server's Service with the given cluster IP, or checks that it exists. It
-// returns a *ForeignError if the Service belongs to another DNS server.
+// returns a *OtherServerError if the Service belongs to another DNS server.
 func Register(ctx context.Context, client kubernetes.Interface, ip netip.Addr) error {
 	services := client.CoreV1().Services(serviceNamespace)
 	existing, err := services.Get(ctx, ServiceName, metav1.GetOptions{})
 	switch {
 	case err == nil && existing.Labels[managedByLabel] != managedBy:
-		return &ForeignError{existing.Spec.ClusterIP}
+		return &OtherServerError{existing.Spec.ClusterIP}
 	case err == nil && existing.Spec.ClusterIP == ip.String():
 		return nil
 	case err == nil: // the range of cluster IPs has changed

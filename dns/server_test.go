@@ -241,7 +241,7 @@ func TestRegister(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := Register(ctx, client, netip.MustParseAddr("10.96.0.10"))
-	if other, ok := err.(*ForeignError); !ok || other.ClusterIP != "10.96.0.99" {
+	if other, ok := err.(*OtherServerError); !ok || other.ClusterIP != "10.96.0.99" {
 		t.Errorf("Register next to another server: %v", err)
 	}
 	if err := Unregister(ctx, client); err != nil {

@@ -57,7 +57,7 @@ func (m *Machine) Round() int { return m.round }
 
 // Done reports whether all pods to evict are deleted.
 func (m *Machine) Done() bool {
-	return m.started && m.idle && !slices.ContainsFunc(m.moves, func(x *Move) bool { return !x.Gone() })
+	return m.started && m.idle && !slices.ContainsFunc(m.moves, func(x *Move) bool { return !x.Deleted() })
 }
 
 // Idle reports whether nothing is in progress: the remaining pods are blocked, and only a
@@ -178,7 +178,7 @@ func (x *Move) retryUntil(p Timeouts) time.Time {
 
 // withdraw defers a move to a later round. Its surge may be undone by then.
 func (x *Move) withdraw() {
-	x.Round, x.before, x.firstRefused = 0, nil, time.Time{}
+	x.Round, x.existing, x.firstRefused = 0, nil, time.Time{}
 	x.Surged, x.Replacement = false, nil
 }
 
@@ -299,8 +299,8 @@ func (x *Move) deadline(p Timeouts) time.Time {
 	switch {
 	case !x.placedAt.IsZero():
 		return x.placedAt.Add(p.Ready)
-	case x.Gone() && x.Replacement == nil:
-		return x.goneAt.Add(p.Replacement)
+	case x.Deleted() && x.Replacement == nil:
+		return x.deletedAt.Add(p.Replacement)
 	}
 	return time.Time{}
 }

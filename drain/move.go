@@ -29,11 +29,11 @@ type Move struct {
 
 	stage              stage
 	lastTried          int             // last round in which it was tried
-	before             map[string]bool // whether a pod of the owner was scheduled before the eviction, by UID
+	existing           map[string]bool // pods of the owner before the eviction, by UID: whether they were scheduled
 	blocksSiblings     bool            // terminating without the drain; siblings wait for its deletion
 	awaitTermination   bool            // its termination may affect placement
 	since              time.Time       // start of the stage
-	goneAt             time.Time       // when it was observed to be gone
+	deletedAt          time.Time       // when its deletion was observed
 	noReplacement      bool            // no controller creates a replacement
 	placedAt           time.Time       // when the replacement was observed on a node
 	readyTimedOut      bool            // the replacement was not Ready in time
@@ -46,8 +46,8 @@ type Move struct {
 // Evicted reports whether the pod terminates or is deleted.
 func (m *Move) Evicted() bool { return m.stage == granted }
 
-// Gone reports whether the pod is deleted.
-func (m *Move) Gone() bool { return !m.goneAt.IsZero() }
+// Deleted reports whether the pod is deleted.
+func (m *Move) Deleted() bool { return !m.deletedAt.IsZero() }
 
 // expectsReplacement reports whether a controller should replace the pod.
 func (m *Move) expectsReplacement() bool { return m.Pod.Owner.UID != "" && !m.noReplacement }
@@ -58,8 +58,8 @@ func (m *Move) observe(now time.Time, v *View, p Timeouts, assigned map[string]b
 	if current != nil {
 		m.Pod = current
 	}
-	if current == nil && m.goneAt.IsZero() {
-		m.goneAt = now
+	if current == nil && m.deletedAt.IsZero() {
+		m.deletedAt = now
 	}
 	if m.stage != granted {
 		if current == nil || current.Deleting { // deleted without the drain
@@ -68,7 +68,7 @@ func (m *Move) observe(now time.Time, v *View, p Timeouts, assigned map[string]b
 		return
 	}
 	m.findReplacement(now, v, assigned)
-	if m.Replacement == nil && m.Gone() && now.Sub(m.goneAt) >= p.Replacement {
+	if m.Replacement == nil && m.Deleted() && now.Sub(m.deletedAt) >= p.Replacement {
 		m.noReplacement = true
 	}
 	r := m.Replacement
@@ -86,7 +86,7 @@ func (m *Move) observe(now time.Time, v *View, p Timeouts, assigned map[string]b
 // the eviction. While it is unscheduled, an equal sibling that gets scheduled takes its place,
 // except in a StatefulSet.
 func (m *Move) findReplacement(now time.Time, v *View, assigned map[string]bool) {
-	if !m.expectsReplacement() || m.before == nil {
+	if !m.expectsReplacement() || m.existing == nil {
 		return
 	}
 	if r := m.Replacement; r != nil {
@@ -94,9 +94,9 @@ func (m *Move) findReplacement(now time.Time, v *View, assigned map[string]bool)
 		switch {
 		case current == nil || current.Deleting: // the replacement terminates; the owner creates another
 			m.Replacement = nil
-			m.before[r.UID] = true
-			if m.Gone() {
-				m.goneAt = now
+			m.existing[r.UID] = true
+			if m.Deleted() {
+				m.deletedAt = now
 			}
 		case current.NodeName != "" || m.Pod.Owner.Kind == "StatefulSet":
 			m.Replacement = current
@@ -106,10 +106,10 @@ func (m *Move) findReplacement(now time.Time, v *View, assigned map[string]bool)
 		}
 	}
 	for _, p := range v.OwnedBy(m.Pod.Owner) {
-		if m.before[p.UID] || assigned[p.UID] || p.Deleting || m.Replacement != nil && p.NodeName == "" {
+		if m.existing[p.UID] || assigned[p.UID] || p.Deleting || m.Replacement != nil && p.NodeName == "" {
 			continue
 		}
-		if _, existed := m.before[p.UID]; existed && (p.NodeName == "" || m.Pod.Owner.Kind == "StatefulSet") {
+		if _, ok := m.existing[p.UID]; ok && (p.NodeName == "" || m.Pod.Owner.Kind == "StatefulSet") {
 			continue // it was pending before
 		}
 		if m.Replacement != nil {
@@ -139,10 +139,10 @@ func (m *Move) busy() bool {
 	if m.alreadyTerminating() {
 		return m.blocksSiblings
 	}
-	if m.stage == requested || !m.Gone() {
+	if m.stage == requested || !m.Deleted() {
 		return true
 	}
-	return m.expectsReplacement() && m.before != nil && (m.Replacement == nil || !m.Replacement.Ready)
+	return m.expectsReplacement() && m.existing != nil && (m.Replacement == nil || !m.Replacement.Ready)
 }
 
 // complete reports whether the round no longer waits for the move.
@@ -151,5 +151,5 @@ func (m *Move) complete() bool {
 		return true
 	}
 	r := m.Replacement
-	return m.stage == granted && m.Gone() && r != nil && (r.NodeName == "" || m.readyTimedOut)
+	return m.stage == granted && m.Deleted() && r != nil && (r.NodeName == "" || m.readyTimedOut)
 }

@@ -13,7 +13,7 @@ func (l *progressLog) report(m *Machine, emit func(string)) {
 	moves := m.Moves()
 	n := 0
 	for _, x := range moves {
-		if x.Evicted() && (x.Gone() || !x.alreadyTerminating()) {
+		if x.Evicted() && (x.Deleted() || !x.alreadyTerminating()) {
 			n++
 		}
 	}
@@ -36,7 +36,7 @@ func describeProgress(x *Move) string {
 		return name + " is blocked: " + x.Block.describe()
 	case !x.Evicted():
 		return ""
-	case x.alreadyTerminating() && x.Gone():
+	case x.alreadyTerminating() && x.Deleted():
 		return name + " is deleted (was already terminating)"
 	case x.alreadyTerminating():
 		return name + " is already terminating"
@@ -46,7 +46,7 @@ func describeProgress(x *Move) string {
 		return fmt.Sprintf("%s is replaced by %s, starting on %s", name, r.Key(), r.NodeName)
 	case r != nil && r.UnschedulableReason != "":
 		return fmt.Sprintf("%s is replaced by %s, which is unscheduled", name, r.Key())
-	case x.Gone() && !x.expectsReplacement():
+	case x.Deleted() && !x.expectsReplacement():
 		return name + " is deleted"
 	}
 	return name + " is evicted"

@@ -44,8 +44,8 @@ type Pod struct {
 	Replacement string `json:"replacement,omitempty"`
 	Ready       bool   `json:"ready,omitempty"` // the replacement is Ready
 	Surged      bool   `json:"surged,omitempty"`
-	// Gone: a terminating pod is deleted.
-	Gone bool `json:"deleted,omitempty"`
+	// Deleted: a terminating pod is deleted.
+	Deleted bool `json:"deleted,omitempty"`
 	// Uncertain: the result depends on timing because pods of equal priority compete for the same
 	// capacity.
 	Uncertain bool `json:"uncertain,omitempty"`
@@ -101,7 +101,7 @@ func (r *Result) NumNotMoved() int {
 }
 
 // isTerminating reports whether the pod is terminating and not deleted yet.
-func (p *Pod) isTerminating() bool { return p.Outcome == OutcomeTerminating && !p.Gone }
+func (p *Pod) isTerminating() bool { return p.Outcome == OutcomeTerminating && !p.Deleted }
 
 // CannotProgress reports whether waiting is useless: all remaining pods are blocked
 // permanently, directly or by a replacement that can never be scheduled. Explain must have
@@ -169,13 +169,13 @@ func newPodResult(x *Move) Pod {
 	case !x.Evicted():
 		out.Outcome, out.Block = OutcomeBlocked, x.Block
 	case x.alreadyTerminating():
-		out.Outcome, out.Gone = OutcomeTerminating, x.Gone()
+		out.Outcome, out.Deleted = OutcomeTerminating, x.Deleted()
 	case r != nil:
 		out.Outcome, out.Replacement, out.To, out.Ready = OutcomePending, r.Key(), r.NodeName, r.Ready
 		if r.NodeName != "" {
 			out.Outcome = OutcomeMoved
 		}
-	case !x.Gone():
+	case !x.Deleted():
 		out.Outcome = OutcomeTerminating
 	default:
 		out.Outcome = OutcomeRemoved

@@ -49,9 +49,9 @@ func (m *Machine) beginEviction(now time.Time, v *View, x *Move) Action {
 	}
 	x.setStage(requested, now)
 	x.Round, x.awaitTermination = m.round, m.awaitTermination || terminationMatters(v, x.Pod)
-	x.before = map[string]bool{}
+	x.existing = map[string]bool{}
 	for _, p := range v.OwnedBy(x.Pod.Owner) {
-		x.before[p.UID] = p.NodeName != ""
+		x.existing[p.UID] = p.NodeName != ""
 	}
 	m.useSurgePod(x)
 	m.ledger.debit(now, x.Pod)
@@ -118,7 +118,7 @@ func (m *Machine) settled(now time.Time, v *View, x *Move) (wake time.Time, ok b
 	if x.stage == waiting {
 		return time.Time{}, true // it was refused
 	}
-	if !x.Gone() && !x.Pod.Deleting {
+	if !x.Deleted() && !x.Pod.Deleting {
 		at := x.since.Add(m.timeouts.EvictionObserved)
 		if now.Before(at) {
 			return at, false
@@ -130,7 +130,7 @@ func (m *Machine) settled(now time.Time, v *View, x *Move) (wake time.Time, ok b
 	if x.expectsReplacement() && x.Replacement == nil {
 		return x.deadline(m.timeouts), false
 	}
-	if !x.Gone() && x.awaitTermination {
+	if !x.Deleted() && x.awaitTermination {
 		return time.Time{}, false
 	}
 	return m.schedulerIdle(now, v)

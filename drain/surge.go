@@ -34,12 +34,12 @@ type surge struct {
 	move       *Move
 	stage      surgeStage
 	since      time.Time
-	before     map[string]bool
-	podsBefore int        // active pods before the surge
-	extra      *model.Pod // the additional pod, or nil
-	placedAt   time.Time  // when it was observed on a node
-	failure    string     // why the surge does not help and will be undone
-	retryAfter time.Time  // time of the next attempt to undo it
+	existing   map[string]bool // UIDs of the owner's pods before the surge
+	podsBefore int             // active pods before the surge
+	extra      *model.Pod      // the additional pod, or nil
+	placedAt   time.Time       // when it was observed on a node
+	failure    string          // why the surge does not help and will be undone
+	retryAfter time.Time       // time of the next attempt to undo it
 }
 
 // scalableKinds are the kinds with replicas.
@@ -51,9 +51,9 @@ func (m *Machine) surgeUp(now time.Time, v *View, x *Move) Action {
 	if !m.o.Surge || x.Block == nil || x.Block.Kind != ByBudget || !slices.Contains(scalableKinds, o.Kind) || !x.Pod.Ready || m.surges[o.UID] != nil || !surgeHelps(v, x.Pod) {
 		return nil
 	}
-	s := &surge{move: x, since: now, before: map[string]bool{}}
+	s := &surge{move: x, since: now, existing: map[string]bool{}}
 	for _, p := range v.OwnedBy(o) {
-		s.before[p.UID] = true
+		s.existing[p.UID] = true
 	}
 	s.podsBefore = countActive(v, o)
 	m.surges[o.UID], m.currentSurge, m.acted = s, s, true
@@ -108,9 +108,9 @@ func (m *Machine) AdoptSurge(now time.Time, v *View, pod string) {
 	if x == nil {
 		return
 	}
-	s := &surge{move: x, stage: scaledUp, since: now, before: map[string]bool{}}
+	s := &surge{move: x, stage: scaledUp, since: now, existing: map[string]bool{}}
 	for _, p := range v.OwnedBy(x.Pod.Owner) {
-		s.before[p.UID] = true
+		s.existing[p.UID] = true
 		if p.UID != pod && !p.Deleting {
 			s.extra = p // the youngest
 		}
@@ -140,7 +140,7 @@ func (s *surge) observe(now time.Time, v *View, p Timeouts) {
 		}
 	}
 	for _, q := range v.OwnedBy(s.move.Pod.Owner) {
-		if s.extra == nil && !s.before[q.UID] && !q.Deleting && q.UID != s.move.Pod.UID && (s.move.Replacement == nil || q.UID != s.move.Replacement.UID) {
+		if s.extra == nil && !s.existing[q.UID] && !q.Deleting && q.UID != s.move.Pod.UID && (s.move.Replacement == nil || q.UID != s.move.Replacement.UID) {
 			s.extra = q
 		}
 	}
@@ -194,7 +194,7 @@ func (m *Machine) surgeDown(now time.Time) Action {
 		if s == nil || s.move != x || s.stage != scaledUp || now.Before(s.retryAfter) {
 			continue
 		}
-		replaced := x.Evicted() && (x.Pod.Owner.Kind != "StatefulSet" || x.Gone() && x.complete())
+		replaced := x.Evicted() && (x.Pod.Owner.Kind != "StatefulSet" || x.Deleted() && x.complete())
 		if !replaced && s.failure == "" {
 			continue
 		}

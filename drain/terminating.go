@@ -14,7 +14,7 @@ func (m *Move) alreadyTerminating() bool { return m.stage == granted && m.Round 
 // owner has already replaced them and all its pods are Ready.
 func (m *Machine) observeTerminating(v *View) {
 	for _, x := range m.moves {
-		blocks := x.alreadyTerminating() && !x.Gone() && m.hasWaitingSiblings(x) && !isReplaced(v, x.Pod.Owner)
+		blocks := x.alreadyTerminating() && !x.Deleted() && m.hasWaitingSiblings(x) && !isReplaced(v, x.Pod.Owner)
 		if x.blocksSiblings && !blocks {
 			m.acted = true // siblings may be evicted now: run another round
 		}
@@ -39,5 +39,5 @@ func isReplaced(v *View, o model.Owner) bool {
 
 // anyTerminating reports whether a pod terminates without an eviction by the drain.
 func (m *Machine) anyTerminating() bool {
-	return slices.ContainsFunc(m.moves, func(x *Move) bool { return x.alreadyTerminating() && !x.Gone() })
+	return slices.ContainsFunc(m.moves, func(x *Move) bool { return x.alreadyTerminating() && !x.Deleted() })
 }

@@ -172,8 +172,8 @@ func clientCertificate(t *testing.T, c *cluster, expired bool) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// checkAlive checks that a server still responds.
-func checkAlive(t *testing.T, c apiClient) {
+// checkServerResponds checks that a server still responds.
+func checkServerResponds(t *testing.T, c apiClient) {
 	t.Helper()
 	for _, path := range []string{"/livez", "/readyz"} {
 		a, err := c.call(t.Context(), http.MethodGet, path, nil, "")

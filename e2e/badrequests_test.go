@@ -60,23 +60,23 @@ var unauthorizedRequests = []badRequest{
 // invalidQueries are requests with invalid paths and parameters.
 var invalidQueries = []badRequest{
 	{"watch with an invalid version", nil, "GET", pods + "?watch=1&resourceVersion=abc", nil, "", 400, []string{`"abc"`, "resourceVersion"}},
-	{"watch from the future", nil, "GET", pods + "?resourceVersion=999999999999", nil, "", 504, []string{"Too large resource version: 999999999999"}},
-	{"watch with a zero timeout", nil, "GET", pods + "?watch=1&timeoutSeconds=soon", nil, "", 400, []string{`"soon"`}},
+	{"future resource version", nil, "GET", pods + "?resourceVersion=999999999999", nil, "", 504, []string{"Too large resource version: 999999999999"}},
+	{"watch with a non-numeric timeout", nil, "GET", pods + "?watch=1&timeoutSeconds=soon", nil, "", 400, []string{`"soon"`}},
 	{"non-numeric list limit", nil, "GET", pods + "?limit=many", nil, "", 400, []string{`"many"`}},
 	{"malformed continue token", nil, "GET", pods + "?limit=1&continue=garbage", nil, "", 400, []string{"continue key is not valid"}},
 	{"match without version", nil, "GET", pods + "?resourceVersionMatch=Exact", nil, "", 422, []string{"resourceVersionMatch", "Forbidden", "unless resourceVersion is provided"}},
 	{"unknown match", nil, "GET", pods + "?resourceVersion=1&resourceVersionMatch=Roughly", nil, "", 422, []string{"resourceVersionMatch", `"Roughly"`, `"Exact"`}},
 	{"initial events without watch", nil, "GET", pods + "?sendInitialEvents=true", nil, "", 422, []string{"sendInitialEvents", "Forbidden"}},
-	{"field selector, unknown field", nil, "GET", pods + "?fieldSelector=spec.colour%3Dred", nil, "", 400, []string{"field label not supported: spec.colour"}},
-	{"field selector, no operator", nil, "GET", pods + "?fieldSelector=colour", nil, "", 400, []string{"'colour'", "invalid"}},
+	{"field selector, unknown field", nil, "GET", pods + "?fieldSelector=spec.color%3Dred", nil, "", 400, []string{"field label not supported: spec.color"}},
+	{"field selector, no operator", nil, "GET", pods + "?fieldSelector=color", nil, "", 400, []string{"'color'", "invalid"}},
 	{"label selector", nil, "GET", pods + "?labelSelector=a+in+(b", nil, "", 400, []string{"unable to parse requirement", "',' or ')'"}},
 	{"non-numeric timeout", nil, "GET", pods + "?timeout=soon", nil, "", 400, []string{"timeout", "soon"}},
 	{"unknown dry run", nil, "POST", configMaps + "?dryRun=Some", asJSON, `{"metadata":{"name":"x"}}`, 422, []string{"dryRun", `"Some"`, `"All"`}},
 	{"unknown field validation", nil, "POST", configMaps + "?fieldValidation=Loose", asJSON, `{"metadata":{"name":"x"}}`, 422, []string{"fieldValidation", `"Loose"`, `"Strict"`}},
 	{"field manager too long", nil, "POST", configMaps + "?fieldManager=" + strings.Repeat("m", 200), asJSON, `{"metadata":{"name":"x"}}`, 422, []string{"fieldManager", "128"}},
-	{"unknown subresource", nil, "GET", pods + "/on-n1/shoes", nil, "", 404, []string{"could not find the requested resource"}},
-	{"unknown resource", nil, "GET", "/api/v1/namespaces/default/ships", nil, "", 404, []string{"could not find the requested resource"}},
-	{"unknown group", nil, "GET", "/apis/sea.example.com/v1/ships", nil, "", 404, []string{"404"}},
+	{"unknown subresource", nil, "GET", pods + "/on-n1/unknown", nil, "", 404, []string{"could not find the requested resource"}},
+	{"unknown resource", nil, "GET", "/api/v1/namespaces/default/unknowns", nil, "", 404, []string{"could not find the requested resource"}},
+	{"unknown group", nil, "GET", "/apis/unknown.example.com/v1/unknowns", nil, "", 404, []string{"404"}},
 	{"no such object", nil, "GET", pods + "/missing", nil, "", 404, []string{`pods "missing" not found`}},
 	{"wrong method on a collection", nil, "PUT", pods, asJSON, "{}", 405, []string{"does not allow this method"}},
 	{"wrong method on an object", nil, "POST", existing, asJSON, "{}", 405, []string{"does not allow this method"}},
@@ -104,7 +104,7 @@ var invalidBodies = []badRequest{
 	{"wrong patch type", nil, "PATCH", existing, asJSON, "{}", 415, []string{"Unsupported Media Type"}},
 	{"deep nesting", nil, "POST", configMaps, asJSON, `{"data":` + strings.Repeat(`{"a":`, 20000) + "1" + strings.Repeat("}", 20000) + "}", 400, []string{"depth"}},
 	{"duplicate field, strict", nil, "POST", configMaps + "?fieldValidation=Strict", asJSON, `{"metadata":{"name":"x","name":"y"}}`, 400, []string{`duplicate field "metadata.name"`}},
-	{"unknown field, strict", nil, "POST", configMaps + "?fieldValidation=Strict", asJSON, `{"metadata":{"name":"x"},"colour":"red"}`, 400, []string{`unknown field "colour"`}},
+	{"unknown field, strict", nil, "POST", configMaps + "?fieldValidation=Strict", asJSON, `{"metadata":{"name":"x"},"color":"red"}`, 400, []string{`unknown field "color"`}},
 	{"another kind", nil, "POST", configMaps, asJSON, `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"x"}}`, 400, []string{"Secret", "ConfigMap"}},
 	{"wrong namespace in the body", nil, "POST", configMaps, asJSON, `{"metadata":{"name":"x","namespace":"kube-system"}}`, 400, []string{"namespace of the provided object does not match the namespace sent on the request"}},
 	{"wrong name in the body", nil, "PUT", existing, asJSON, `{"metadata":{"name":"other"}}`, 400, []string{"(other)", "(existing)"}},
@@ -148,7 +148,7 @@ func TestBadRequests(t *testing.T) {
 					t.Errorf("the message lacks %q: %s", w, truncate(got.message))
 				}
 			}
-			checkAlive(t, s.anonymous)
+			checkServerResponds(t, s.anonymous)
 		})
 	}
 	// A rejected request has changed nothing.

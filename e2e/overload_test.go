@@ -32,7 +32,7 @@ func TestOverload(t *testing.T) {
 	defer readers.Wait()
 	defer stop()
 	for i := range 10 {
-		checkAlive(t, s.anonymous)
+		checkServerResponds(t, s.anonymous)
 		c.mustKubectl("create", "configmap", fmt.Sprint("by-admin-", i))
 		if got, err := s.viewer.call(t.Context(), http.MethodGet, pods, nil, ""); err != nil || got.code != http.StatusOK {
 			t.Errorf("read by another user: got %+v, %v, want code 200", got, err)

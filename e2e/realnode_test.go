@@ -55,14 +55,14 @@ func TestUpRealNode(t *testing.T) {
 	c.mustKubectl("apply", "-f", h.write("web.yaml", realNodePod))
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
 	if r := c.kubectl("exec", "web", "--", "/workload", "-help"); r.code != 2 || !strings.Contains(r.stderr, "-listen") {
-		t.Errorf("exec: %s", r)
+		t.Errorf("exec: got %s, want exit code 2 and the flags", r)
 	}
 	first := containerOf(c)
 	if _, err := net.InterfaceByName(bridgeOf(root)); err != nil {
 		t.Errorf("the pods' bridge: %v", err)
 	}
 	if code := c.proc.stop(); code != 0 || !strings.Contains(c.proc.out.String(), "1 pod keeps running") {
-		t.Errorf("exit code %d: %s", code, c.proc.out.String())
+		t.Errorf("exit code %d, want 0 and 1 pod that keeps running: %s", code, c.proc.out.String())
 	}
 	c = h.up(args...)
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
@@ -79,7 +79,7 @@ func TestUpRealNode(t *testing.T) {
 		return nil
 	})
 	if code := c.proc.stop(); code != 0 || strings.Contains(c.proc.out.String(), "running") {
-		t.Errorf("exit code %d: %s", code, c.proc.out.String())
+		t.Errorf("exit code %d, want 0 and no running pod: %s", code, c.proc.out.String())
 	}
 	if _, err := net.InterfaceByName(bridgeOf(root)); err == nil {
 		t.Error("the bridge of the pods exists after the stop, want none")

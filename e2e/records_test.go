@@ -94,7 +94,7 @@ func (c *cluster) waitForRecords(t *testing.T, pods []corev1.Pod, drained, taint
 				continue
 			}
 			d := byUID[string(p.UID)]
-			if d == nil || d.Gone == nil || d.Replacement == nil || d.Replacement.Ready == nil {
+			if d == nil || d.Deleted == nil || d.Replacement == nil || d.Replacement.Ready == nil {
 				return fmt.Errorf("pod %s of node %s: %+v", p.Name, p.Spec.NodeName, d)
 			}
 			if cause := map[string]string{drained: "API", tainted: "Taint"}[p.Spec.NodeName]; d.Cause != cause || d.Reconstructed || d.Node != p.Spec.NodeName {

@@ -32,7 +32,7 @@ decisions in the scheduler's journal:
 		t.Errorf("got\n%s", b.String())
 	}
 	b.Reset()
-	gone := DeletedPod{Pod: "ns/p", Displacements: []*journal.Displacement{{Time: at, Node: "n1", Cause: "Preemption", For: &journal.Pod{Namespace: "ns", Name: "high"}}}}
+	gone := DeletedPod{Pod: "ns/p", Displacements: []*journal.Displacement{{Time: at, Node: "n1", Cause: "Preemption", Preemptor: &journal.Pod{Namespace: "ns", Name: "high"}}}}
 	const displaced = `pod ns/p does not exist any more
 it was displaced from n1 at 2001-09-09T01:46:40Z: Preemption, requested by pod ns/high (see berth explain displacement ns/p)
 `

@@ -68,10 +68,10 @@ func orDash(s string) string {
 
 func requestedBy(d *journal.Displacement) string {
 	switch {
-	case d.For != nil:
-		return oneLine("pod " + d.For.Key())
-	case d.By != "":
-		return oneLine(d.By)
+	case d.Preemptor != nil:
+		return oneLine("pod " + d.Preemptor.Key())
+	case d.RequestedBy != "":
+		return oneLine(d.RequestedBy)
 	case !d.Reconstructed:
 		return oneLine(d.Writer)
 	}
@@ -116,10 +116,10 @@ func ownerOf(d *journal.Displacement) string {
 }
 
 func deletedAfter(d *journal.Displacement) string {
-	if d.Gone == nil {
+	if d.Deleted == nil {
 		return "-"
 	}
-	return formatElapsed(d.Time, *d.Gone)
+	return formatElapsed(d.Time, *d.Deleted)
 }
 
 // formatElapsed formats a duration in seconds, the resolution of most API times.
@@ -156,8 +156,8 @@ func displacementLines(d *journal.Displacement) (lines [][2]string) {
 	}
 	cause, _ := displacement.ParseCause(d.Cause)
 	add("cause", d.Cause+causeDescriptions[cause])
-	add("requested by", d.By)
-	if f := d.For; f != nil {
+	add("requested by", d.RequestedBy)
+	if f := d.Preemptor; f != nil {
 		add("for", fmt.Sprintf("pod %s (priority %d over %d)", f.Key(), f.Priority, d.Pod.Priority))
 	}
 	add("plugin", d.Rule)
@@ -172,8 +172,8 @@ func displacementLines(d *journal.Displacement) (lines [][2]string) {
 	if o := d.Owner; o != nil {
 		add("owner", o.Kind+"/"+o.Name)
 	}
-	if d.Gone != nil {
-		add("deleted", "after "+formatElapsed(d.Time, *d.Gone))
+	if d.Deleted != nil {
+		add("deleted", "after "+formatElapsed(d.Time, *d.Deleted))
 	} else {
 		add("deleted", "not yet")
 	}

@@ -20,8 +20,8 @@ func displacedBy() []*journal.Displacement {
 	}
 	return []*journal.Displacement{
 		{Time: displacedAt, Cause: "Preemption", Pod: journal.Pod{Namespace: "ns", Name: "low"}, Node: "n1", Writer: "default-scheduler",
-			For: &journal.Pod{Namespace: "ns", Name: "high", Priority: 1000}, Owner: &journal.Owner{Kind: "ReplicaSet", Name: "web"},
-			Budgets: []journal.Budget{{Name: "a", Before: 2, After: 1}, {Name: "b", Overruled: true}}, Gone: after(2 * time.Second),
+			Preemptor: &journal.Pod{Namespace: "ns", Name: "high", Priority: 1000}, Owner: &journal.Owner{Kind: "ReplicaSet", Name: "web"},
+			Budgets: []journal.Budget{{Name: "a", Before: 2, After: 1}, {Name: "b", Overruled: true}}, Deleted: after(2 * time.Second),
 			Replacement: &journal.Replacement{Name: "low-2", Node: "n3", Created: after(0), Scheduled: after(time.Second), Ready: after(90 * time.Second)}},
 		{Time: displacedAt.Add(-time.Hour), Cause: "Pressure", Pod: journal.Pod{Namespace: "ns", Name: "fat"}, Node: "n2", Reconstructed: true,
 			Message: "The node was low on resource: memory."},
@@ -78,9 +78,9 @@ func TestForgedRecords(t *testing.T) {
 	const evil = "x\x1b[2J\nall good"
 	pod := journal.Pod{Namespace: evil, Name: evil, UID: evil}
 	forged := []*journal.Displacement{
-		{Time: displacedAt, Pod: pod, Node: evil, Cause: evil, Reason: evil, Message: evil, By: evil, Rule: evil, Writer: evil, Owner: &journal.Owner{Kind: evil, Name: evil},
+		{Time: displacedAt, Pod: pod, Node: evil, Cause: evil, Reason: evil, Message: evil, RequestedBy: evil, Rule: evil, Writer: evil, Owner: &journal.Owner{Kind: evil, Name: evil},
 			Budgets: []journal.Budget{{Name: evil}, {Name: evil, Overruled: true}}, Replacement: &journal.Replacement{Name: evil, Node: evil}},
-		{Time: displacedAt, Pod: pod, Node: evil, Cause: evil, For: &pod, Writer: evil, Replacement: &journal.Replacement{Name: evil}},
+		{Time: displacedAt, Pod: pod, Node: evil, Cause: evil, Preemptor: &pod, Writer: evil, Replacement: &journal.Replacement{Name: evil}},
 	}
 	var b strings.Builder
 	err := EvictionsText(&b, forged, TextOptions{Now: displacedAt, Limit: 2})

@@ -40,9 +40,9 @@ func Check() error {
 	return nil
 }
 
-// ForeignProxy returns the name of the nftables table of another service proxy on this machine,
+// DetectOtherProxy returns the name of the nftables table of another service proxy on this machine,
 // or "".
-func ForeignProxy() string {
+func DetectOtherProxy() string {
 	conn, err := connect()
 	if err != nil {
 		return ""

@@ -109,7 +109,7 @@ func (p *Proxy) loop(ctx context.Context) {
 // machine. It returns false if ctx ends first.
 func (p *Proxy) waitForOtherProxy(ctx context.Context) bool {
 	for waiting := false; ; waiting = true {
-		other := ForeignProxy()
+		other := DetectOtherProxy()
 		if other == "" {
 			if waiting {
 				p.opts.Log.Info("The other service proxy is gone; routing Services again")

@@ -13,8 +13,8 @@ type Proxy struct{}
 // Check returns why this machine cannot run the proxy.
 func Check() error { return errors.New("the service proxy requires Linux") }
 
-// ForeignProxy returns "".
-func ForeignProxy() string { return "" }
+// DetectOtherProxy returns "".
+func DetectOtherProxy() string { return "" }
 
 // RemoveUnused does nothing.
 func RemoveUnused() error { return nil }

@@ -117,10 +117,10 @@ func TestKeepRules(t *testing.T) {
 	}
 }
 
-// ForeignProxy finds kube-proxy by its rules.
-func TestForeignProxy(t *testing.T) {
+// DetectOtherProxy finds kube-proxy by its rules.
+func TestDetectOtherProxy(t *testing.T) {
 	m := newMachine(t)
-	if found := ForeignProxy(); found != "" {
+	if found := DetectOtherProxy(); found != "" {
 		t.Errorf("found %q on a machine without one", found)
 	}
 	for _, tc := range []struct{ table, chain, want string }{
@@ -136,7 +136,7 @@ func TestForeignProxy(t *testing.T) {
 		if err := conn.Flush(); err != nil {
 			t.Fatal(err)
 		}
-		if found := ForeignProxy(); found != tc.want {
+		if found := DetectOtherProxy(); found != tc.want {
 			t.Errorf("found %q, want %q", found, tc.want)
 		}
 		conn.DelTable(table)

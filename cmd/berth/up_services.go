@@ -67,7 +67,7 @@ func chooseServiceProxy(s serviceSwitch) (run bool, note string, err error) {
 		}
 		return false, "pods cannot reach Services: " + err.Error(), nil
 	}
-	if other := serviceproxy.ForeignProxy(); other != "" && s == switchAuto {
+	if other := serviceproxy.DetectOtherProxy(); other != "" && s == switchAuto {
 		return false, "Services are routed by kube-proxy (" + other + "); --service-proxy on overrides this", nil
 	}
 	return true, "", nil
@@ -201,7 +201,7 @@ func (u *upServices) withoutDNS(reason error, local *upLocalNodes, k *config.Kub
 		return nil
 	}
 	k.ClusterDNS = nil
-	if other := (*dns.ForeignError)(nil); errors.As(reason, &other) && other.ClusterIP != "" {
+	if other := (*dns.OtherServerError)(nil); errors.As(reason, &other) && other.ClusterIP != "" {
 		k.ClusterDNS = []string{other.ClusterIP}
 	}
 	return nil

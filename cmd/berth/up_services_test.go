@@ -43,7 +43,7 @@ func TestServicesWithoutNodes(t *testing.T) {
 
 // Next to another DNS server pods use that one, unless the configuration names a server.
 func TestOtherClusterDNS(t *testing.T) {
-	otherDNS := &dns.ForeignError{ClusterIP: "10.96.0.99"}
+	otherDNS := &dns.OtherServerError{ClusterIP: "10.96.0.99"}
 	for _, c := range []struct {
 		u      upServices
 		reason error

@@ -67,7 +67,7 @@ func newClusterState(client kubernetes.Interface, holds *v1alpha1.Client, schedu
 }
 
 func (w *clusterState) observePod(p *corev1.Pod) {
-	f := conversion.Facts(p)
+	f := conversion.PodDetails(p)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.podDetails[string(p.UID)] = f

@@ -18,7 +18,7 @@ import (
 // isComplete reports whether a record needs no further update.
 func isComplete(d *journal.Displacement, now time.Time) bool {
 	replaced := d.Owner == nil || d.Replacement != nil && d.Replacement.Ready != nil
-	return d.Gone != nil && replaced || now.Sub(d.Time) > replacementTimeout
+	return d.Deleted != nil && replaced || now.Sub(d.Time) > replacementTimeout
 }
 
 // completeRecords updates the records of an owner from the present state of its pods.
@@ -60,9 +60,9 @@ func (k *controller) completeRecords(ctx context.Context, key owner) (time.Durat
 			continue
 		}
 		next := *e.rec
-		if p := live[e.rec.Pod.UID]; next.Gone == nil && (p == nil || podFinished(p)) {
+		if p := live[e.rec.Pod.UID]; next.Deleted == nil && (p == nil || podFinished(p)) {
 			at := k.deletionTime(e.rec.Pod.ID())
-			next.Gone = &at
+			next.Deleted = &at
 		}
 		if p := owned[replacements[e.rec.Pod.UID]]; p != nil {
 			next.Replacement = mergeReplacement(p, next.Replacement)

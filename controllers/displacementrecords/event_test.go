@@ -145,7 +145,7 @@ func TestRecordsAreMatchedByUID(t *testing.T) {
 	c := w.copies[0]
 	now := w.now.UTC()
 	forged := entryOf(t, writeRecordEvent(t, "a", w.now, func(d *journal.Displacement) {
-		d.Pod.UID, d.Gone, d.Replacement = "u1", &now, &journal.Replacement{Name: "q", Node: "n", Ready: &now, Scheduled: &now}
+		d.Pod.UID, d.Deleted, d.Replacement = "u1", &now, &journal.Replacement{Name: "q", Node: "n", Ready: &now, Scheduled: &now}
 	}))
 	w.replica()
 	p := w.randomPod()

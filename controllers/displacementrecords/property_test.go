@@ -136,7 +136,7 @@ func (w *harness) check(seed uint64) {
 			w.t.Fatalf("seed %d: pod %s has %d records", seed, uid, len(records[uid]))
 		}
 		rec, err := journal.ParseDisplacement(records[uid][0].Annotations[journal.Annotation])
-		if err != nil || rec.Cause != cause.String() || rec.Gone == nil {
+		if err != nil || rec.Cause != cause.String() || rec.Deleted == nil {
 			w.t.Errorf("seed %d: pod %s was displaced by %v: %+v, %v", seed, uid, cause, rec, err)
 		}
 	}

@@ -93,7 +93,7 @@ func TestRun(t *testing.T) {
 			t.Fatalf("%d records", len(records))
 		}
 		d, _ := journal.ParseDisplacement(records[0].Annotations[journal.Annotation])
-		if d.Cause != "Pressure" || d.Gone == nil || d.Replacement == nil || d.Replacement.Ready == nil {
+		if d.Cause != "Pressure" || d.Deleted == nil || d.Replacement == nil || d.Replacement.Ready == nil {
 			t.Errorf("record %+v", d)
 		}
 		if h := store.one(); h == nil || h.Spec.Node != "n1" {

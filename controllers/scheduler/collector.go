@@ -17,7 +17,7 @@ var (
 	inFlightDesc   = prometheus.NewDesc("scheduler_inflight_events", "Number of pods in scheduling attempts.", []string{"event"}, nil)
 	flushedDesc    = prometheus.NewDesc("scheduler_pod_scheduled_after_flush_total",
 		"Number of pods that were scheduled after they were moved out of the unschedulable queue because of a timeout.", nil, nil)
-	suppressedDesc = prometheus.NewDesc("berth_scheduler_lulled_pods_total",
+	staleWakeupsDesc = prometheus.NewDesc("berth_scheduler_stale_wakeups_total",
 		"Number of pods that returned to the unschedulable queue without a decision, because the event that had moved them was void by their turn.", nil, nil)
 	rejectedDesc = prometheus.NewDesc("scheduler_unschedulable_pods",
 		"Number of unschedulable pods by plugin; a pod counts for each plugin that rejected it.", []string{"plugin", "profile"}, nil)
@@ -35,7 +35,7 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- goroutinesDesc
 	ch <- inFlightDesc
 	ch <- flushedDesc
-	ch <- suppressedDesc
+	ch <- staleWakeupsDesc
 	c.m.evaluations.count.Describe(ch)
 }
 
@@ -59,7 +59,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(incomingDesc, prometheus.CounterValue, float64(n), a.pool, a.event)
 	}
 	ch <- prometheus.MustNewConstMetric(flushedDesc, prometheus.CounterValue, float64(c.m.wakeups.Flushed))
-	ch <- prometheus.MustNewConstMetric(suppressedDesc, prometheus.CounterValue, float64(c.m.wakeups.StaleWakeups))
+	ch <- prometheus.MustNewConstMetric(staleWakeupsDesc, prometheus.CounterValue, float64(c.m.wakeups.StaleWakeups))
 	gauge(inFlightDesc, "PodPopped", d.InFlight)
 	c.m.evaluations.flush()
 	c.m.evaluations.count.Collect(ch)

@@ -54,8 +54,8 @@ func (a *AvoidHolds) OnChange(f func(kind string, owner types.NamespacedName)) {
 	a.listeners = append(a.listeners, f)
 }
 
-// HeldUntil returns until when an owner's pods must avoid a node, and the cause. The time is zero if they need not.
-func (a *AvoidHolds) HeldUntil(owner types.UID, node string, now time.Time) (until time.Time, cause string) {
+// AvoidUntil returns until when an owner's pods must avoid a node, and the cause. The time is zero if they need not.
+func (a *AvoidHolds) AvoidUntil(owner types.UID, node string, now time.Time) (until time.Time, cause string) {
 	if a == nil {
 		return time.Time{}, ""
 	}
@@ -69,9 +69,9 @@ func (a *AvoidHolds) HeldUntil(owner types.UID, node string, now time.Time) (unt
 	return until, cause
 }
 
-// LiftedAt returns when the last Hold of an owner on a node was deleted before its end, because its cause had ended.
+// EndedEarlyAt returns when the last Hold of an owner on a node was deleted before its end, because its cause had ended.
 // Earlier failures on the node are then ignored. It returns zero if there was no such Hold recently.
-func (a *AvoidHolds) LiftedAt(owner types.UID, node string) time.Time {
+func (a *AvoidHolds) EndedEarlyAt(owner types.UID, node string) time.Time {
 	if a == nil {
 		return time.Time{}
 	}

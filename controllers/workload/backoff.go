@@ -20,13 +20,13 @@ const BackOffReason = "BackOff"
 // has ended.
 func (a *AvoidHolds) NotBefore(now time.Time, owner types.UID, node string, failures []workload.PodFailure) (until time.Time, reason string) {
 	if node != "" {
-		if until, cause := a.HeldUntil(owner, node, now); !until.IsZero() {
+		if until, cause := a.AvoidUntil(owner, node, now); !until.IsZero() {
 			return until, fmt.Sprintf("Creating no pod on node %s until %s: avoided after %s", node, formatTime(until), cause)
 		}
 	}
 	counted := make([]workload.PodFailure, 0, len(failures))
 	for _, d := range failures {
-		if !d.FailedAt.Before(a.LiftedAt(owner, d.Node).Truncate(time.Second)) { // the API stores whole seconds
+		if !d.FailedAt.Before(a.EndedEarlyAt(owner, d.Node).Truncate(time.Second)) { // the API stores whole seconds
 			counted = append(counted, d)
 		}
 	}

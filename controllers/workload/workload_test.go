@@ -196,7 +196,7 @@ func TestHoldLiftedNextToExpiredHold(t *testing.T) {
 		a.onHold(nil, hold("other", other), now)
 		a.onHold(nil, hold("pressure", time.Minute), now)
 		a.onHold(hold("pressure", time.Minute), nil, now)
-		if got := !a.LiftedAt("owner-1", "n1").IsZero(); got != want {
+		if got := !a.EndedEarlyAt("owner-1", "n1").IsZero(); got != want {
 			t.Errorf("next to a Hold that ends in %v: lifted is %v", other, got)
 		}
 	}

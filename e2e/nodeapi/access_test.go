@@ -66,8 +66,8 @@ func (c *testCluster) testUsage(t *testing.T) {
 	for _, p := range pods.Items {
 		usage[p.Namespace+"/"+p.Name+"/"+p.Containers[0].Name] = formatUsage(p.Containers[0].Usage)
 	}
-	if fmt.Sprint(usage) != "map[default/calm/main:1 1Gi default/web/main:250m 64Mi]" {
-		t.Errorf("got usage of pods %v, want calm and web", usage)
+	if fmt.Sprint(usage) != "map[default/simulated/main:1 1Gi default/web/main:250m 64Mi]" {
+		t.Errorf("got usage of pods %v, want simulated and web", usage)
 	}
 	single, err := client.MetricsV1beta1().PodMetricses("default").Get(t.Context(), "web", metav1.GetOptions{})
 	if err != nil || single.Timestamp.IsZero() || single.Window.Duration <= 0 {
@@ -199,15 +199,15 @@ func (c *testCluster) grant(t *testing.T, name string, subject rbacv1.Subject, r
 
 func (c *testCluster) checkRefused(t *testing.T, node, reason string) {
 	t.Helper()
-	text, err := c.raw("", "/api/v1/nodes/"+node+"/proxy/healthz")
+	text, err := c.getRaw("", "/api/v1/nodes/"+node+"/proxy/healthz")
 	if err == nil || !strings.Contains(text+err.Error(), reason) {
 		t.Errorf("node %s: %q, %v, want %q", node, text, err, reason)
 	}
 }
 
 func (c *testCluster) testSimulatedNode(t *testing.T) {
-	const want = `pod "calm" on node "s1" is simulated: it has no logs`
-	if _, err := c.client.CoreV1().Pods("default").GetLogs("calm", &corev1.PodLogOptions{}).Stream(t.Context()); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), want) {
+	const want = `pod "simulated" on node "s1" is simulated: it has no logs`
+	if _, err := c.client.CoreV1().Pods("default").GetLogs("simulated", &corev1.PodLogOptions{}).Stream(t.Context()); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), want) {
 		t.Errorf("logs: %v", err)
 	}
 	c.pod("missing", "s1", "main")

@@ -34,7 +34,7 @@ import (
 // TestNodeAPI uses clients of the API server with agents that have a fake container runtime.
 func TestNodeAPI(t *testing.T) {
 	c, rt := newTestCluster(t), newStreamingRuntime(t)
-	var web, calm *corev1.Pod
+	var web, simulated *corev1.Pod
 	real := &server.Node{Name: "n1", Runtime: rt, Pods: func() []*corev1.Pod { return []*corev1.Pod{web} },
 		Summary: func(ctx context.Context) (*stats.Summary, error) {
 			return podUsageSummary("n1", 250e6, 64<<20, web)(ctx)
@@ -45,12 +45,14 @@ func TestNodeAPI(t *testing.T) {
 	id := rt.startContainer(t, web, "main", 0)
 
 	simulatedAgents := c.agent(pki.SimulatedNodes(),
-		&server.Node{Name: "s1", Pods: func() []*corev1.Pod { return []*corev1.Pod{calm} }, Summary: func(ctx context.Context) (*stats.Summary, error) { return podUsageSummary("s1", 1e9, 1<<30, calm)(ctx) }},
+		&server.Node{Name: "s1", Pods: func() []*corev1.Pod { return []*corev1.Pod{simulated} }, Summary: func(ctx context.Context) (*stats.Summary, error) {
+			return podUsageSummary("s1", 1e9, 1<<30, simulated)(ctx)
+		}},
 		&server.Node{Name: "s2", Pods: func() []*corev1.Pod { return nil }})
 	for _, name := range []string{"s1", "s2"} {
 		c.node(name, nil, map[string]string{v1alpha1.AgentURLAnnotation: fmt.Sprintf("https://%s/nodes/%s", simulatedAgents, name)})
 	}
-	calm = c.pod("calm", "s1", "main")
+	simulated = c.pod("simulated", "s1", "main")
 
 	t.Run("logs", func(t *testing.T) { c.testLogs(t, rt, web, id) })
 	t.Run("exec", func(t *testing.T) { c.testExec(t) })
@@ -223,7 +225,7 @@ func (c *testCluster) testPortForward(t *testing.T) {
 	}
 }
 
-func (c *testCluster) raw(user, path string) (string, error) {
+func (c *testCluster) getRaw(user, path string) (string, error) {
 	client := c.client
 	if user != "" {
 		client = c.impersonate(user, c.admin)
@@ -245,7 +247,7 @@ func (c *testCluster) testProxy(t *testing.T) {
 		"/api/v1/nodes/n1/proxy/metrics/resource": `container_memory_working_set_bytes{container="main",namespace="default",pod="web"} 6.7108864e+07`,
 		"/api/v1/nodes/s2/proxy/pods":             `"items":[]`,
 	} {
-		if got, err := c.raw("", path); err != nil || !strings.Contains(got, want) {
+		if got, err := c.getRaw("", path); err != nil || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, %v, want %q", path, got, err, want)
 		}
 	}
@@ -255,7 +257,7 @@ func (c *testCluster) testProxy(t *testing.T) {
 		"/api/v1/nodes/missing/proxy/healthz":        `nodes "missing" not found`,
 		"/api/v1/namespaces/default/pods/web/proxy/": `pod "web": the pod has no IP address yet`,
 	} {
-		if got, err := c.raw("", path); err == nil || !strings.Contains(got+err.Error(), want) {
+		if got, err := c.getRaw("", path); err == nil || !strings.Contains(got+err.Error(), want) {
 			t.Errorf("%s: %q, %v, want %q", path, got, err, want)
 		}
 	}
@@ -263,7 +265,7 @@ func (c *testCluster) testProxy(t *testing.T) {
 
 func (c *testCluster) testPermissions(t *testing.T) {
 	c.grant(t, "eve", rbacv1.Subject{Kind: "User", APIGroup: rbacv1.GroupName, Name: "eve"}, "pods/log", "pods/exec", "nodes/proxy")
-	eventually(t, func() error { _, err := c.raw("eve", "/api/v1/nodes/n1/proxy/healthz"); return err })
+	eventually(t, func() error { _, err := c.getRaw("eve", "/api/v1/nodes/n1/proxy/healthz"); return err })
 	if _, err := c.impersonate("eve", c.admin).CoreV1().Pods("default").GetLogs("web", &corev1.PodLogOptions{Container: "main"}).DoRaw(t.Context()); err != nil {
 		t.Errorf("logs with permission: %v", err)
 	}

@@ -29,9 +29,9 @@ func (c cluster) userConfig(id pki.Identity) *rest.Config {
 	return &rest.Config{Host: "https://" + c.Address(), QPS: -1, TLSClientConfig: rest.TLSClientConfig{CAData: c.Authority().CAPEM(), CertData: cert, KeyData: key}}
 }
 
-// slowPosts opens n reviews of a user whose bodies never end, each on a separate connection, and
+// openSlowPosts opens n reviews of a user whose bodies never end, each on a separate connection, and
 // returns once the server has accepted them.
-func (c cluster) slowPosts(config *rest.Config, n int) {
+func (c cluster) openSlowPosts(config *rest.Config, n int) {
 	c.t.Helper()
 	var sent, ended sync.WaitGroup
 	c.t.Cleanup(ended.Wait) // runs after the cleanups below, which end the bodies
@@ -83,7 +83,7 @@ func TestSlowRequestsDoNotBlockOtherUsers(t *testing.T) {
 		}
 		return ""
 	})
-	c.slowPosts(c.userConfig(pki.Identity{Name: "system:serviceaccount:default:default", Groups: []string{"system:serviceaccounts"}}), slow)
+	c.openSlowPosts(c.userConfig(pki.Identity{Name: "system:serviceaccount:default:default", Groups: []string{"system:serviceaccounts"}}), slow)
 	lease, err := node.CoordinationV1().Leases("kube-node-lease").Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatalf("a node creates its lease: %v", err)

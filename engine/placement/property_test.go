@@ -38,7 +38,7 @@ func (d eventGenerator) node(name string) *model.Node {
 }
 
 func (d eventGenerator) term() model.PodAffinityTerm {
-	t := build.Near(d.pick("zone", framework.HostnameKey), d.pick("web", "db"))
+	t := build.PodAffinityTerm(d.pick("zone", framework.HostnameKey), d.pick("web", "db"))
 	if d.one(4) {
 		t.Namespaces, t.NamespaceSelector = nil, []*model.Selector{{}, build.Matches("team", "r")}[d.Intn(2)]
 	}

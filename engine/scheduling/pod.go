@@ -31,7 +31,7 @@ func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
 		m.notifyChange(now, delta(podChange(old, p), old, p))
 		m.notifyVolumesFreed(now, hadVolumes)
 		if occupiesNode(old) && p.Finished() {
-			m.handlePodGone(now, old)
+			m.handlePodRemoval(now, old)
 		}
 		return
 	}
@@ -116,7 +116,7 @@ func (m *Machine) removePod(now time.Time, uid string) {
 	if occupiesNode(old) || old.NominatedNodeName != "" {
 		m.notifyFreed(now, old)
 	}
-	m.handlePodGone(now, old)
+	m.handlePodRemoval(now, old)
 }
 
 // occupiesNode reports whether a pod uses resources of a node.

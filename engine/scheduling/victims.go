@@ -64,9 +64,9 @@ func (m *Machine) unmarkVictims(now time.Time, n *nomination) {
 	}
 }
 
-// handlePodGone handles a pod that no longer uses resources. Pods nominated to its node that waited
+// handlePodRemoval handles a pod that no longer uses resources. Pods nominated to its node that waited
 // only for it are activated.
-func (m *Machine) handlePodGone(now time.Time, p *model.Pod) {
+func (m *Machine) handlePodRemoval(now time.Time, p *model.Pod) {
 	delete(m.markedVictims, p.UID)
 	if displacement.Preemption.IsTerminating(p) {
 		m.activateNominated(now, p.NodeName)

@@ -16,8 +16,8 @@ const (
 	annotationPreferNoEviction = "descheduler.alpha.kubernetes.io/prefer-no-eviction"
 )
 
-// Facts returns the fields of a pod that descheduling reads beyond those of Converter.Pod.
-func Facts(pod *corev1.Pod) *descheduling.PodDetails {
+// PodDetails returns the fields of a pod that descheduling reads beyond those of Converter.Pod.
+func PodDetails(pod *corev1.Pod) *descheduling.PodDetails {
 	f := &descheduling.PodDetails{
 		HasPriority:    pod.Spec.Priority != nil,
 		Guaranteed:     QoS(pod) == corev1.PodQOSGuaranteed,
@@ -69,7 +69,7 @@ func containers(statuses []corev1.ContainerStatus) (out []descheduling.Container
 
 // DeschedulingPod converts a pod for descheduling.
 func (in *Converter) DeschedulingPod(pod *corev1.Pod) *descheduling.Pod {
-	return &descheduling.Pod{Pod: in.Pod(pod), Details: Facts(pod)}
+	return &descheduling.Pod{Pod: in.Pod(pod), Details: PodDetails(pod)}
 }
 
 // DeschedulingNode converts a node for descheduling, without its pods.

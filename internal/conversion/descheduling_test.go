@@ -52,14 +52,14 @@ func TestFacts(t *testing.T) {
 		Containers: []descheduling.Container{{Name: "a", Restarts: 5, Waiting: "CrashLoopBackOff"}, {Name: "b"}},
 		Ephemeral:  []descheduling.Container{{Name: "d", Terminated: &descheduling.Termination{Reason: "Completed"}}},
 	}
-	got := conversion.Facts(&pod)
+	got := conversion.PodDetails(&pod)
 	for i := range got.Conditions {
 		got.Conditions[i].LastTransition = got.Conditions[i].LastTransition.UTC()
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
-	if got := conversion.Facts(&corev1.Pod{}); !reflect.DeepEqual(got, &descheduling.PodDetails{}) {
+	if got := conversion.PodDetails(&corev1.Pod{}); !reflect.DeepEqual(got, &descheduling.PodDetails{}) {
 		t.Errorf("empty pod: %+v", got)
 	}
 }

@@ -24,11 +24,11 @@ type Displacement struct {
 	Node  string    `json:"node,omitempty"`  // node of the pod
 	Cause string    `json:"cause"`           // by displacement.Cause.String
 	// Reason and Message are those of the DisruptionTarget condition.
-	Reason  string `json:"reason,omitempty"`
-	Message string `json:"message,omitempty"`
-	By      string `json:"requestedBy,omitempty"` // requester: a user or a component
-	For     *Pod   `json:"preemptor,omitempty"`   // the preemptor
-	Rule    string `json:"rule,omitempty"`        // with numbers
+	Reason      string `json:"reason,omitempty"`
+	Message     string `json:"message,omitempty"`
+	RequestedBy string `json:"requestedBy,omitempty"` // requester: a user or a component
+	Preemptor   *Pod   `json:"preemptor,omitempty"`   // the preemptor
+	Rule        string `json:"rule,omitempty"`        // with numbers
 	// Budgets are the effects on disruption budgets.
 	Budgets      []Budget `json:"budgets,omitempty"`
 	GraceSeconds *int64   `json:"graceSeconds,omitempty"` // absent: the pod's own
@@ -38,7 +38,7 @@ type Displacement struct {
 	// the pod's condition and events.
 	Reconstructed bool `json:"reconstructed,omitempty"`
 
-	Gone        *time.Time   `json:"deleted,omitempty"` // when the end of the pod was observed
+	Deleted     *time.Time   `json:"deleted,omitempty"` // when the end of the pod was observed
 	Replacement *Replacement `json:"replacement,omitempty"`
 }
 
@@ -88,7 +88,7 @@ type Replacement struct {
 func NewDisplacement(r *displacement.Record, at time.Time, writer string) *Displacement {
 	v := r.Victim
 	d := &Displacement{Time: at.UTC().Truncate(time.Microsecond), Pod: newPod(v), Node: r.Node, Cause: r.Cause.String(), Reason: r.Cause.Reason(),
-		Message: r.Message(), By: r.Requester, Rule: r.Rule, GraceSeconds: r.Grace, Writer: writer}
+		Message: r.Message(), RequestedBy: r.Requester, Rule: r.Rule, GraceSeconds: r.Grace, Writer: writer}
 	if d.Node == "" {
 		d.Node = v.NodeName
 	}
@@ -97,7 +97,7 @@ func NewDisplacement(r *displacement.Record, at time.Time, writer string) *Displ
 	}
 	if r.Preemptor != nil {
 		p := newPod(r.Preemptor)
-		d.For = &p
+		d.Preemptor = &p
 	}
 	for _, e := range r.Entries {
 		d.Budgets = append(d.Budgets, Budget{Name: e.Budget, Before: e.Before, After: e.After, Overruled: e.Overruled})

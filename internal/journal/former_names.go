@@ -20,7 +20,7 @@ func (d *Displacement) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &in); err != nil {
 		return err
 	}
-	d.By, d.For, d.Gone = cmp.Or(d.By, in.By), cmp.Or(d.For, in.For), cmp.Or(d.Gone, in.Gone)
+	d.RequestedBy, d.Preemptor, d.Deleted = cmp.Or(d.RequestedBy, in.By), cmp.Or(d.Preemptor, in.For), cmp.Or(d.Deleted, in.Gone)
 	d.Reconstructed = d.Reconstructed || in.Afterwards
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 // TestFormerNames checks that records of version 0.1.0 can be read.
 func TestFormerNames(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	want := Displacement{Time: at, Cause: "API", Pod: Pod{Namespace: "ns", Name: "p"}, By: "ann", For: &Pod{Namespace: "ns", Name: "high"}, Reconstructed: true, Gone: &at}
+	want := Displacement{Time: at, Cause: "API", Pod: Pod{Namespace: "ns", Name: "p"}, RequestedBy: "ann", Preemptor: &Pod{Namespace: "ns", Name: "high"}, Reconstructed: true, Deleted: &at}
 	former := `{"time":"2026-01-02T03:04:05Z","cause":"API","pod":{"namespace":"ns","name":"p"},"by":"ann","for":{"namespace":"ns","name":"high"},"afterwards":true,"gone":"2026-01-02T03:04:05Z"}`
 	current, err := json.Marshal(want)
 	if err != nil {

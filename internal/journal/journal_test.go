@@ -192,14 +192,14 @@ func writeForEver(dir string) {
 func TestMergePrefersOriginalRecords(t *testing.T) {
 	at := time.Unix(100, 0)
 	reconstructed, first := record(5), record(3)
-	reconstructed.Reconstructed, reconstructed.Gone, reconstructed.Pod = true, &at, first.Pod
+	reconstructed.Reconstructed, reconstructed.Deleted, reconstructed.Pod = true, &at, first.Pod
 	reconstructed.Replacement = &Replacement{Name: "n", Node: "n2"}
-	first.By = "alice"
+	first.RequestedBy = "alice"
 	late := record(3)
 	late.Replacement = &Replacement{Name: "n"}
 	for _, order := range [][]*Displacement{{reconstructed, first, late}, {late, first, reconstructed}, {first, reconstructed, late}} {
 		got := Merge(order)
-		if len(got) != 1 || got[0].Reconstructed || got[0].Gone == nil || got[0].Replacement.Node != "n2" {
+		if len(got) != 1 || got[0].Reconstructed || got[0].Deleted == nil || got[0].Replacement.Node != "n2" {
 			t.Errorf("merged to %+v", got[0])
 		}
 	}

@@ -96,9 +96,9 @@ func Sort(list []*Displacement) {
 // merge merges another record of the same pod. Original records take precedence over
 // reconstructed ones, then earlier ones over later.
 func (d *Displacement) merge(o *Displacement) {
-	deleted, replacement := d.Gone, d.Replacement
-	if deleted == nil || o.Gone != nil && o.Gone.Before(*deleted) {
-		deleted = o.Gone
+	deleted, replacement := d.Deleted, d.Replacement
+	if deleted == nil || o.Deleted != nil && o.Deleted.Before(*deleted) {
+		deleted = o.Deleted
 	}
 	if replacement == nil || o.Replacement != nil && o.Replacement.isMoreComplete(replacement) {
 		replacement = o.Replacement
@@ -109,14 +109,14 @@ func (d *Displacement) merge(o *Displacement) {
 		previous := *d
 		*d, lessComplete = *o, &previous
 	}
-	d.Gone, d.Replacement = deleted, replacement
+	d.Deleted, d.Replacement = deleted, replacement
 	d.fill(lessComplete)
 }
 
 // fill copies fields that are empty in d.
 func (d *Displacement) fill(o *Displacement) {
 	for _, text := range []struct{ to, from *string }{
-		{&d.Node, &o.Node}, {&d.Reason, &o.Reason}, {&d.Message, &o.Message}, {&d.By, &o.By}, {&d.Rule, &o.Rule},
+		{&d.Node, &o.Node}, {&d.Reason, &o.Reason}, {&d.Message, &o.Message}, {&d.RequestedBy, &o.RequestedBy}, {&d.Rule, &o.Rule},
 	} {
 		if *text.to == "" {
 			*text.to = *text.from
@@ -125,8 +125,8 @@ func (d *Displacement) fill(o *Displacement) {
 	if d.Owner == nil {
 		d.Owner = o.Owner
 	}
-	if d.For == nil {
-		d.For = o.For
+	if d.Preemptor == nil {
+		d.Preemptor = o.Preemptor
 	}
 	if d.Pod.Created == nil {
 		d.Pod.Created = o.Pod.Created
@@ -157,7 +157,7 @@ func (d *Displacement) Completeness() int {
 	if !d.Reconstructed {
 		n += 16
 	}
-	if d.Gone != nil {
+	if d.Deleted != nil {
 		n += 8
 	}
 	if d.Replacement != nil {

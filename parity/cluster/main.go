@@ -120,7 +120,7 @@ func (c *cluster) createPods(ctx context.Context, timeout time.Duration) error {
 		if !first {
 			break
 		}
-		if err := c.protect(ctx); err != nil {
+		if err := c.createBudget(ctx); err != nil {
 			return err
 		}
 	}

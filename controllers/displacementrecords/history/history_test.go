@@ -59,7 +59,7 @@ func TestUpstreamEvents(t *testing.T) {
 			}
 			continue
 		}
-		if d == nil || d.Cause != tc.cause || d.By != tc.by || d.Node != tc.node || !d.Time.Equal(at) || !d.Reconstructed {
+		if d == nil || d.Cause != tc.cause || d.RequestedBy != tc.by || d.Node != tc.node || !d.Time.Equal(at) || !d.Reconstructed {
 			t.Errorf("%s: %+v", name, d)
 		}
 	}
@@ -110,7 +110,7 @@ func TestReadMergesRecordsPerPod(t *testing.T) {
 	if err != nil || len(badLines) > 0 || len(list) != 2 {
 		t.Fatalf("%d records, %v, %v", len(list), badLines, err)
 	}
-	if p := list[0]; p.Pod.Name != "p" || p.Node != "n1" || p.By != "kubelet" || p.Cause != "Pressure" {
+	if p := list[0]; p.Pod.Name != "p" || p.Node != "n1" || p.RequestedBy != "kubelet" || p.Cause != "Pressure" {
 		t.Errorf("the newest is %+v", p)
 	}
 	if list[1].Pod.Name != "old" {

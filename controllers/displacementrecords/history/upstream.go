@@ -34,12 +34,12 @@ func fromEvent(e *corev1.Event) *journal.Displacement {
 	if o := e.InvolvedObject; !ok || o.Kind != "Pod" || o.Namespace != e.Namespace || !hasAnyPrefix(e.Message, f.openings) {
 		return nil
 	}
-	d := &journal.Displacement{Time: displacementrecords.ClampTime(e, timeOf(e)), Cause: f.cause.String(), Reason: f.cause.Reason(), Message: e.Message, By: writerOf(e), Reconstructed: true,
+	d := &journal.Displacement{Time: displacementrecords.ClampTime(e, timeOf(e)), Cause: f.cause.String(), Reason: f.cause.Reason(), Message: e.Message, RequestedBy: writerOf(e), Reconstructed: true,
 		Pod: journal.Pod{Namespace: e.InvolvedObject.Namespace, Name: e.InvolvedObject.Name, UID: string(e.InvolvedObject.UID)}}
 	switch f.cause {
 	case displacement.Preemption:
 		if r := e.Related; r != nil && r.Kind == "Pod" {
-			d.For = &journal.Pod{Namespace: r.Namespace, Name: r.Name, UID: string(r.UID)}
+			d.Preemptor = &journal.Pod{Namespace: r.Namespace, Name: r.Name, UID: string(r.UID)}
 		}
 		if _, node, reported := strings.Cut(e.Message, " on node "); reported {
 			d.Node = node

@@ -31,11 +31,11 @@ func (p *Planner) checkPod(m *Move) (RefusalReason, string) {
 	current := p.state.Pod(m.Pod.UID)
 	switch {
 	case p.moved[m.Pod.UID]:
-		return PodGone, "it is already planned to move"
+		return PodUnavailable, "it is already planned to move"
 	case current == nil || current.NodeName != m.From:
-		return PodGone, "it is no longer on node " + m.From + ""
+		return PodUnavailable, "it is no longer on node " + m.From + ""
 	case current.Deleting:
-		return PodGone, "it is terminating"
+		return PodUnavailable, "it is terminating"
 	}
 	return 0, ""
 }

@@ -34,7 +34,7 @@ func TestInProgressMovesAreApplied(t *testing.T) {
 		got := ""
 		if to != nil {
 			got = to.Name
-		} else if p.Plan().Refused[0].Reason == PodGone {
+		} else if p.Plan().Refused[0].Reason == PodUnavailable {
 			got = "gone"
 		}
 		if got != tc.want {

@@ -63,7 +63,7 @@ type RefusalReason uint8
 
 // The reasons.
 const (
-	PodGone           RefusalReason = iota // it is not on the node or is terminating
+	PodUnavailable    RefusalReason = iota // it is not on the node or is terminating
 	NoController                           // no controller would replace it
 	DaemonSetPod                           // its DaemonSet would replace it on the same node
 	UnknownScheduler                       // its scheduler has no known profile

@@ -111,7 +111,7 @@ func TestRefusalReasons(t *testing.T) {
 		reason  RefusalReason
 		message string
 	}{
-		"terminating":       {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Deleting = true })), reason: PodGone, message: "it is terminating"},
+		"terminating":       {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Deleting = true })), reason: PodUnavailable, message: "it is terminating"},
 		"no controller":     {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Owner = model.Owner{} })), reason: NoController, message: "no controller"},
 		"a DaemonSet's":     {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Owner.Kind = "DaemonSet" })), reason: DaemonSetPod, message: "DaemonSet web"},
 		"unknown scheduler": {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Spec.SchedulerName = "odd" })), reason: UnknownScheduler, message: `"odd"`},
@@ -147,7 +147,7 @@ func TestMovesAndBudgetEffects(t *testing.T) {
 	if len(got.Moves) != 1 || got.Moves[0].To != "b" || !slices.Equal(got.Moves[0].Budgets, []BudgetEffect{{"web", 1, 0}}) || got.Moves[0].Reason != "a test" {
 		t.Fatalf("got plan %+v", got)
 	}
-	if len(got.Refused) != 2 || got.Refused[0].Reason != NoOtherNode || got.Refused[1].Reason != PodGone {
+	if len(got.Refused) != 2 || got.Refused[0].Reason != NoOtherNode || got.Refused[1].Reason != PodUnavailable {
 		t.Errorf("refused %+v", got.Refused)
 	}
 	s.UpsertPod(aPod("db-1", "b", 500))

@@ -24,13 +24,13 @@ func (ar *fuzzCluster) hold() {
 		build.ForVictim(h, fmt.Sprint("p", ar.serial+ar.IntN(4)), int64(ar.serial-ar.IntN(4)))
 		h.Owner.Kind = ar.Pick("", "", "StatefulSet")
 	}
-	if ar.One(3) {
+	if ar.OneIn(3) {
 		ar.state.RemoveHold(ns, h.Name)
 		return
 	}
 	h.Until = time.Unix(int64(ar.IntN(100)), 0)
 	ar.state.UpsertHold(h)
-	if ar.One(20) {
+	if ar.OneIn(20) {
 		ar.state.ExpireHolds(time.Unix(int64(ar.IntN(60)), 0))
 	}
 }
@@ -51,11 +51,11 @@ func TestFastPathEqualsReferenceWithHolds(t *testing.T) {
 			}
 		}
 		for range 200 {
-			if ar.One(4) {
+			if ar.OneIn(4) {
 				ar.hold()
 			}
 			p := ar.pod()
-			if p.Owner.UID = ar.Pick("web", "db", "none"); ar.One(3) {
+			if p.Owner.UID = ar.Pick("web", "db", "none"); ar.OneIn(3) {
 				p.Owner = model.Owner{}
 			}
 			p.Created = time.Unix(int64(ar.serial-ar.IntN(2)), 0)
@@ -66,7 +66,7 @@ func TestFastPathEqualsReferenceWithHolds(t *testing.T) {
 			if rec.ReservedFirst {
 				reserved++
 			}
-			if choice := ar.compare(p); choice != "" && ar.One(2) {
+			if choice := ar.compare(p); choice != "" && ar.OneIn(2) {
 				ar.place(p, choice)
 			}
 			ar.step()

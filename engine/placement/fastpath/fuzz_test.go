@@ -36,15 +36,15 @@ func newFuzzCluster(t *testing.T, seed uint64) *fuzzCluster {
 	ar := &fuzzCluster{Generator: build.Generator{Rand: rand.New(rand.NewPCG(seed, 7))}, t: t, name: fmt.Sprint("seed ", seed), state: cluster.New()}
 	ar.nodes = 3 + ar.IntN(40)
 	for i := range ar.nodes {
-		if !ar.One(10) {
+		if !ar.OneIn(10) {
 			ar.state.UpsertNode(ar.Node(i))
 		}
 	}
 	for range 1 + ar.IntN(4) {
 		s := ar.Spec()
-		for ar.One(3) && !ar.One(4) { // similar equivalence classes
+		for ar.OneIn(3) && !ar.OneIn(4) { // similar equivalence classes
 			c := *s
-			if ar.One(2) {
+			if ar.OneIn(2) {
 				c.Priority++
 			} else {
 				c.Requests.MilliCPU += 50
@@ -78,13 +78,13 @@ func newFuzzCluster(t *testing.T, seed uint64) *fuzzCluster {
 	ar.engine = NewEngine(ar.state, p, seed)
 	ar.engine.tune = tuning{maxLagPercent: 20 + ar.IntN(100), minLag: ar.IntN(300), rankListFraction: 1 + ar.IntN(32), minRankList: 1 + ar.IntN(4)}
 	ar.oddKey = ar.Pick("app", "app", "app", "app", "app", "app", "app", "index")
-	if ar.One(3) {
+	if ar.OneIn(3) {
 		ar.engine.SetCacheLimit(1 << 16)
 	}
-	if ar.One(8) {
+	if ar.OneIn(8) {
 		ar.engine.maxClasses = 4
 	}
-	if ar.One(8) {
+	if ar.OneIn(8) {
 		ar.engine.resetObjects = 10
 	}
 	return ar
@@ -93,15 +93,15 @@ func newFuzzCluster(t *testing.T, seed uint64) *fuzzCluster {
 func (ar *fuzzCluster) pod() *model.Pod {
 	ar.serial++
 	labels := map[string]string{"app": ar.Pick("web", "web", "web", "db", "job"), "index": fmt.Sprint(ar.serial)}
-	if ar.One(5) {
+	if ar.OneIn(5) {
 		labels["v"] = ar.Pick("1", "2")
 	}
-	if ar.One(20) {
+	if ar.OneIn(20) {
 		labels["rare"] = "1"
 	}
 	p := &model.Pod{Namespace: ar.Pick("x", "x", "x", "x", "x", "x", "y", "z"), Name: fmt.Sprint("p", ar.serial), UID: fmt.Sprint("u", ar.serial),
 		Labels: model.LabelsOf(labels), Spec: ar.specs[ar.IntN(len(ar.specs))]}
-	if ar.One(4) {
+	if ar.OneIn(4) {
 		p.Owner = model.Owner{APIVersion: "apps/v1", Kind: ar.Pick("ReplicaSet", "Job"), Name: ar.Pick("web", "db")}
 	}
 	return p
@@ -170,7 +170,7 @@ func (ar *fuzzCluster) step() {
 	case 0:
 		ar.state.UpsertNode(ar.Node(ar.IntN(ar.nodes)))
 	case 1:
-		if ar.One(3) {
+		if ar.OneIn(3) {
 			ar.state.RemoveNode(fmt.Sprint("node", ar.IntN(ar.nodes)))
 		}
 	case 2, 3, 4, 9:
@@ -186,7 +186,7 @@ func (ar *fuzzCluster) step() {
 	default:
 		p := ar.pod()
 		choice := ar.compare(p)
-		if choice != "" && !ar.One(10) {
+		if choice != "" && !ar.OneIn(10) {
 			plan, err := ar.engine.VolumePlan(p, choice)
 			if err != nil {
 				ar.t.Fatalf("%s: volumes of what was chosen: %v", ar.name, err)
@@ -196,9 +196,9 @@ func (ar *fuzzCluster) step() {
 				ar.t.Fatal(err)
 			}
 			switch {
-			case ar.One(20):
+			case ar.OneIn(20):
 				ar.state.Forget(p.UID)
-			case ar.One(5): // assumed only
+			case ar.OneIn(5): // assumed only
 				q := *p
 				q.NodeName = choice
 				ar.placed = append(ar.placed, &q)
@@ -274,7 +274,7 @@ func (ar *fuzzCluster) changeOther() {
 		ar.state.RemoveNamespace(ar.Pick("x", "x", "x", "y", "z"))
 	case 2, 3:
 		ar.state.UpsertSpreadGroup(model.SpreadGroup{Kind: ar.Pick("Service", "ReplicaSet"), Namespace: ar.Pick("x", "y"), Name: ar.Pick("web", "db"),
-			Selector: build.Sel(ar.Pick("app", "app", "v", ar.oddKey), model.In, ar.Pick("web", "db", "1"))})
+			Selector: build.Selector(ar.Pick("app", "app", "v", ar.oddKey), model.In, ar.Pick("web", "db", "1"))})
 	case 4:
 		ar.state.RemoveSpreadGroup(ar.Pick("Service", "ReplicaSet"), ar.Pick("x", "y"), ar.Pick("web", "db"))
 	default:
@@ -286,13 +286,13 @@ func (ar *fuzzCluster) changeOther() {
 
 // nominate nominates a pod to a node, or ends a nomination.
 func (ar *fuzzCluster) nominate() {
-	for len(ar.nominees) > 0 && ar.One(2) {
+	for len(ar.nominees) > 0 && ar.OneIn(2) {
 		p := ar.nominees[0]
 		ar.nominees = ar.nominees[1:]
 		ar.compare(p)
 		ar.state.RemovePod(p.UID)
 	}
-	for len(ar.nominees) < 3 && !ar.One(3) {
+	for len(ar.nominees) < 3 && !ar.OneIn(3) {
 		ar.nominees = append(ar.nominees, ar.nominee(ar.specs[ar.IntN(len(ar.specs))]))
 	}
 }
@@ -322,10 +322,10 @@ func TestFastPathEqualsReferenceWithNominatedPods(t *testing.T) {
 			repels := *ar.specs[0]
 			repels.AntiAffinity = []model.PodAffinityTerm{ar.PodTerm()}
 			for range 60 {
-				if ar.One(3) {
+				if ar.OneIn(3) {
 					ar.nominate()
 				}
-				if ar.One(40) {
+				if ar.OneIn(40) {
 					ar.nominees = append(ar.nominees, ar.nominee(&repels))
 				}
 				ar.step()

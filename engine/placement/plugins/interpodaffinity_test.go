@@ -31,25 +31,28 @@ func TestInterPodAffinity(t *testing.T) {
 		pod      build.PodOption
 		want     string
 	}{
-		"affinity covers the whole domain, and only that":                 {build.Pod("x", build.OnNode("a"), build.App("db")), with(build.Near("zone", "db")), "b" + noAffinity + "; c" + noAffinity},
-		"affinity needs a matching pod":                                   {build.Pod("x", build.OnNode("a")), with(build.Near("zone", "db")), "a" + noAffinity + "; b" + noAffinity + "; c" + noAffinity},
-		"the first pod of a self-affine group fits any domain":            {build.Pod("x", build.OnNode("a")), with(build.Near("zone", "web")), "c" + noAffinity},
-		"self-affinity with a matching pod":                               {build.Pod("x", build.OnNode("a"), build.App("web")), with(build.Near("zone", "web")), "b" + noAffinity + "; c" + noAffinity},
-		"pod on a node without the key":                                   {build.Pod("x", build.OnNode("c"), build.App("web")), with(build.Near("zone", "web")), "c" + noAffinity},
-		"a pod must match all terms":                                      {build.Pod("x", build.OnNode("a"), build.App("db")), with(build.Near("zone", "db"), build.Near(framework.HostnameKey, "web")), "a" + noAffinity + "; b" + noAffinity + "; c" + noAffinity},
-		"anti-affinity excludes the domain":                               {build.Pod("x", build.OnNode("a"), build.App("db")), without(build.Near("zone", "db")), "a" + antiAffinity},
-		"nodes without the key are not excluded":                          {build.Pod("x", build.OnNode("c"), build.App("db")), without(build.Near("zone", "db")), ""},
-		"anti-affinity of existing pods counts as well":                   {build.Pod("x", build.OnNode("b"), without(build.Near("zone", "web"))), build.App("web"), "b" + existingAntiAffinity},
-		"self-affinity of a pod that does not match itself":               {build.Pod("x", build.OnNode("b"), without(build.Near("zone", "db"))), build.App("web"), ""},
-		"a term without selector matches no pod":                          {build.Pod("x", build.OnNode("a"), build.App("db")), without(build.Near("zone", "db", withoutSelector)), ""},
-		"affinity is checked before anti-affinity":                        {build.Pod("x", build.OnNode("a"), build.App("db")), func(p *model.Pod) { with(build.Near("zone", "z"))(p); without(build.Near("zone", "db"))(p) }, "a" + noAffinity + "; b" + noAffinity + "; c" + noAffinity},
-		"the pod's anti-affinity is checked before that of existing pods": {build.Pod("x", build.OnNode("a"), build.App("db"), without(build.Near("zone", "web"))), without(build.Near("zone", "db")), "a" + antiAffinity},
+		"affinity covers the whole domain, and only that":      {build.Pod("x", build.OnNode("a"), build.App("db")), with(build.PodAffinityTerm("zone", "db")), "b" + noAffinity + "; c" + noAffinity},
+		"affinity needs a matching pod":                        {build.Pod("x", build.OnNode("a")), with(build.PodAffinityTerm("zone", "db")), "a" + noAffinity + "; b" + noAffinity + "; c" + noAffinity},
+		"the first pod of a self-affine group fits any domain": {build.Pod("x", build.OnNode("a")), with(build.PodAffinityTerm("zone", "web")), "c" + noAffinity},
+		"self-affinity with a matching pod":                    {build.Pod("x", build.OnNode("a"), build.App("web")), with(build.PodAffinityTerm("zone", "web")), "b" + noAffinity + "; c" + noAffinity},
+		"pod on a node without the key":                        {build.Pod("x", build.OnNode("c"), build.App("web")), with(build.PodAffinityTerm("zone", "web")), "c" + noAffinity},
+		"a pod must match all terms":                           {build.Pod("x", build.OnNode("a"), build.App("db")), with(build.PodAffinityTerm("zone", "db"), build.PodAffinityTerm(framework.HostnameKey, "web")), "a" + noAffinity + "; b" + noAffinity + "; c" + noAffinity},
+		"anti-affinity excludes the domain":                    {build.Pod("x", build.OnNode("a"), build.App("db")), without(build.PodAffinityTerm("zone", "db")), "a" + antiAffinity},
+		"nodes without the key are not excluded":               {build.Pod("x", build.OnNode("c"), build.App("db")), without(build.PodAffinityTerm("zone", "db")), ""},
+		"anti-affinity of existing pods counts as well":        {build.Pod("x", build.OnNode("b"), without(build.PodAffinityTerm("zone", "web"))), build.App("web"), "b" + existingAntiAffinity},
+		"self-affinity of a pod that does not match itself":    {build.Pod("x", build.OnNode("b"), without(build.PodAffinityTerm("zone", "db"))), build.App("web"), ""},
+		"a term without selector matches no pod":               {build.Pod("x", build.OnNode("a"), build.App("db")), without(build.PodAffinityTerm("zone", "db", withoutSelector)), ""},
+		"affinity is checked before anti-affinity": {build.Pod("x", build.OnNode("a"), build.App("db")), func(p *model.Pod) {
+			with(build.PodAffinityTerm("zone", "z"))(p)
+			without(build.PodAffinityTerm("zone", "db"))(p)
+		}, "a" + noAffinity + "; b" + noAffinity + "; c" + noAffinity},
+		"the pod's anti-affinity is checked before that of existing pods": {build.Pod("x", build.OnNode("a"), build.App("db"), without(build.PodAffinityTerm("zone", "web"))), without(build.PodAffinityTerm("zone", "db")), "a" + antiAffinity},
 	} {
 		t.Run(name, func(t *testing.T) {
 			build.Expect(t, "verdicts", build.Verdicts(decide(t, build.NewState(append(zones, tc.existing)...), build.Pod("p", build.App("web"), tc.pod))), tc.want)
 		})
 	}
-	r := decide(t, build.NewState(append(zones, build.Pod("x", build.OnNode("b"), without(build.Near("zone", "web"))))...), build.Pod("p", build.App("web")))
+	r := decide(t, build.NewState(append(zones, build.Pod("x", build.OnNode("b"), without(build.PodAffinityTerm("zone", "web"))))...), build.Pod("p", build.App("web")))
 	if got, want := r.Nodes[1].Verdict.Reasons[0], (decision.Reason{Kind: decision.ReasonExistingAntiAffinity, Subject: "zone", Used: 1, Object: "default/x"}); got != want {
 		t.Errorf("numbers are %+v, want %+v", got, want)
 	}
@@ -68,16 +71,16 @@ func TestInterPodAffinityAcrossNamespaces(t *testing.T) {
 		option   build.PodOption
 		want     string
 	}{
-		"another namespace does not count":                       {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), without(build.Near("zone", "db")), ""},
-		"namespace by name":                                      {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), without(build.Near("zone", "db", names("red"))), "a" + antiAffinity},
-		"namespace by labels":                                    {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), without(build.Near("zone", "db", selects(build.Matches("team", "r")))), "a" + antiAffinity},
-		"namespace without the labels":                           {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("default")), without(build.Near("zone", "db", selects(build.Matches("team", "r")))), ""},
-		"an empty selector selects all namespaces, known or not": {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("gone")), without(build.Near("zone", "db", selects(&model.Selector{}))), "a" + antiAffinity},
-		"namespace selector without a match":                     {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("gone")), without(build.Near("zone", "db", selects(notTeam))), "a" + antiAffinity},
-		"a nil selector selects no namespace":                    {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), without(build.Near("zone", "db", selects(notTeam))), "a" + antiAffinity},
-		"unknown namespace":                                      {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("gone")), without(build.Near("zone", "db", selects(build.Matches("team", "r")))), ""},
-		"namespace labels for other pods' terms":                 {build.Pod("x", build.OnNode("a"), build.InNamespace("red"), without(build.Near("zone", "web", selects(notTeam)))), build.App("web"), "a" + existingAntiAffinity},
-		"namespace name for other pods' terms":                   {build.Pod("x", build.OnNode("a"), build.InNamespace("red"), without(build.Near("zone", "web", names("red")))), build.App("web"), ""},
+		"another namespace does not count":                       {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), without(build.PodAffinityTerm("zone", "db")), ""},
+		"namespace by name":                                      {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), without(build.PodAffinityTerm("zone", "db", names("red"))), "a" + antiAffinity},
+		"namespace by labels":                                    {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), without(build.PodAffinityTerm("zone", "db", selects(build.Matches("team", "r")))), "a" + antiAffinity},
+		"namespace without the labels":                           {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("default")), without(build.PodAffinityTerm("zone", "db", selects(build.Matches("team", "r")))), ""},
+		"an empty selector selects all namespaces, known or not": {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("gone")), without(build.PodAffinityTerm("zone", "db", selects(&model.Selector{}))), "a" + antiAffinity},
+		"namespace selector without a match":                     {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("gone")), without(build.PodAffinityTerm("zone", "db", selects(notTeam))), "a" + antiAffinity},
+		"a nil selector selects no namespace":                    {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), without(build.PodAffinityTerm("zone", "db", selects(notTeam))), "a" + antiAffinity},
+		"unknown namespace":                                      {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("gone")), without(build.PodAffinityTerm("zone", "db", selects(build.Matches("team", "r")))), ""},
+		"namespace labels for other pods' terms":                 {build.Pod("x", build.OnNode("a"), build.InNamespace("red"), without(build.PodAffinityTerm("zone", "web", selects(notTeam)))), build.App("web"), "a" + existingAntiAffinity},
+		"namespace name for other pods' terms":                   {build.Pod("x", build.OnNode("a"), build.InNamespace("red"), without(build.PodAffinityTerm("zone", "web", names("red")))), build.App("web"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := build.NewState(build.Node("a", build.Zone("z1")), build.Node("b", build.Zone("z2")), model.Namespace{Name: "default"},
@@ -120,18 +123,21 @@ func TestInterPodScore(t *testing.T) {
 		config   func(*framework.Config)
 		want     string
 	}{
-		"preferred affinity raises the score":         {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, prefers(5, build.Near("zone", "db")), hard(1), "a=200 b=0 c=0"},
-		"each pod counts":                             {[]any{build.Pod("x", build.OnNode("a"), build.App("db")), build.Pod("y", build.OnNode("a"), build.App("db")), build.Pod("z", build.OnNode("b"), build.App("db"))}, prefers(5, build.Near("zone", "db")), hard(1), "a=200 b=100 c=0"},
-		"preferred anti-affinity lowers the score":    {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, avoids(5, build.Near("zone", "db")), hard(1), "a=0 b=200 c=200"},
-		"other pods' preferred affinity":              {[]any{build.Pod("x", build.OnNode("a"), prefers(3, build.Near("zone", "web")))}, build.App("web"), hard(1), "a=200 b=0 c=0"},
-		"other pods' preferred anti-affinity":         {[]any{build.Pod("x", build.OnNode("a"), avoids(3, build.Near("zone", "web")))}, build.App("web"), hard(1), "a=0 b=200 c=200"},
-		"other pods' required affinity":               {[]any{build.Pod("x", build.OnNode("a"), with(build.Near("zone", "web"))), build.Pod("y", build.OnNode("b"), prefers(2, build.Near("zone", "web")))}, build.App("web"), hard(1), "a=100 b=200 c=0"},
-		"by the profile's weight":                     {[]any{build.Pod("x", build.OnNode("a"), with(build.Near("zone", "web"))), build.Pod("y", build.OnNode("b"), prefers(2, build.Near("zone", "web")))}, build.App("web"), hard(4), "a=200 b=100 c=0"},
-		"not with weight 0":                           {[]any{build.Pod("x", build.OnNode("a"), with(build.Near("zone", "web")))}, build.App("web"), hard(0), ""},
+		"preferred affinity raises the score":         {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, prefers(5, build.PodAffinityTerm("zone", "db")), hard(1), "a=200 b=0 c=0"},
+		"each pod counts":                             {[]any{build.Pod("x", build.OnNode("a"), build.App("db")), build.Pod("y", build.OnNode("a"), build.App("db")), build.Pod("z", build.OnNode("b"), build.App("db"))}, prefers(5, build.PodAffinityTerm("zone", "db")), hard(1), "a=200 b=100 c=0"},
+		"preferred anti-affinity lowers the score":    {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, avoids(5, build.PodAffinityTerm("zone", "db")), hard(1), "a=0 b=200 c=200"},
+		"other pods' preferred affinity":              {[]any{build.Pod("x", build.OnNode("a"), prefers(3, build.PodAffinityTerm("zone", "web")))}, build.App("web"), hard(1), "a=200 b=0 c=0"},
+		"other pods' preferred anti-affinity":         {[]any{build.Pod("x", build.OnNode("a"), avoids(3, build.PodAffinityTerm("zone", "web")))}, build.App("web"), hard(1), "a=0 b=200 c=200"},
+		"other pods' required affinity":               {[]any{build.Pod("x", build.OnNode("a"), with(build.PodAffinityTerm("zone", "web"))), build.Pod("y", build.OnNode("b"), prefers(2, build.PodAffinityTerm("zone", "web")))}, build.App("web"), hard(1), "a=100 b=200 c=0"},
+		"by the profile's weight":                     {[]any{build.Pod("x", build.OnNode("a"), with(build.PodAffinityTerm("zone", "web"))), build.Pod("y", build.OnNode("b"), prefers(2, build.PodAffinityTerm("zone", "web")))}, build.App("web"), hard(4), "a=200 b=100 c=0"},
+		"not with weight 0":                           {[]any{build.Pod("x", build.OnNode("a"), with(build.PodAffinityTerm("zone", "web")))}, build.App("web"), hard(0), ""},
 		"no terms":                                    {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, build.App("web"), hard(1), ""},
-		"preferences of existing pods can be ignored": {[]any{build.Pod("x", build.OnNode("a"), prefers(3, build.Near("zone", "web")))}, build.App("web"), ignore, ""},
-		"not for pods with preferred terms":           {[]any{build.Pod("x", build.OnNode("a"), prefers(3, build.Near("zone", "web")))}, prefers(1, build.Near("zone", "no")), ignore, "a=200 b=0 c=0"},
-		"sums that cancel out are still scored":       {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, func(p *model.Pod) { prefers(2, build.Near("zone", "db"))(p); avoids(2, build.Near("zone", "db"))(p) }, hard(1), "a=0 b=0 c=0"},
+		"preferences of existing pods can be ignored": {[]any{build.Pod("x", build.OnNode("a"), prefers(3, build.PodAffinityTerm("zone", "web")))}, build.App("web"), ignore, ""},
+		"not for pods with preferred terms":           {[]any{build.Pod("x", build.OnNode("a"), prefers(3, build.PodAffinityTerm("zone", "web")))}, prefers(1, build.PodAffinityTerm("zone", "no")), ignore, "a=200 b=0 c=0"},
+		"sums that cancel out are still scored": {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, func(p *model.Pod) {
+			prefers(2, build.PodAffinityTerm("zone", "db"))(p)
+			avoids(2, build.PodAffinityTerm("zone", "db"))(p)
+		}, hard(1), "a=0 b=0 c=0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := decide(t, build.NewState(append(tc.existing, zones...)...), build.Pod("p", build.App("web"), tc.pod), tc.config)

@@ -23,11 +23,11 @@ func TestNominatedPodsCountUnlessTheyHaveLowerPriority(t *testing.T) {
 		"equal priority":                {build.Pod("x", nominated("a", 1), build.Requests(3000, 0)), build.Pod("p", build.Requests(2000, 0), nominated("", 1)), full},
 		"lower priority":                {build.Pod("x", nominated("a", 0), build.Requests(3000, 0)), build.Pod("p", build.Requests(2000, 0), nominated("", 1)), ""},
 		"the pod does not count itself": {build.Pod("p", nominated("a", 1), build.Requests(3000, 0)), build.Pod("p", build.Requests(3000, 0), nominated("a", 1)), ""},
-		"affinity to a nominated pod": {build.Pod("x", nominated("a", 1), build.App("db")), build.Pod("p", with(build.Near(framework.HostnameKey, "db"))),
+		"affinity to a nominated pod": {build.Pod("x", nominated("a", 1), build.App("db")), build.Pod("p", with(build.PodAffinityTerm(framework.HostnameKey, "db"))),
 			"a" + noAffinity},
-		"anti-affinity to a nominated pod": {build.Pod("x", nominated("a", 1), build.App("db")), build.Pod("p", without(build.Near(framework.HostnameKey, "db"))), "a" + antiAffinity},
-		"anti-affinity of a nominated pod": {build.Pod("x", nominated("a", 1), without(build.Near(framework.HostnameKey, "web"))), build.Pod("p", build.App("web"), build.Spec(func(s *model.PodSpec) {
-			s.AntiAffinity = []model.PodAffinityTerm{build.Near(framework.HostnameKey, "none")}
+		"anti-affinity to a nominated pod": {build.Pod("x", nominated("a", 1), build.App("db")), build.Pod("p", without(build.PodAffinityTerm(framework.HostnameKey, "db"))), "a" + antiAffinity},
+		"anti-affinity of a nominated pod": {build.Pod("x", nominated("a", 1), without(build.PodAffinityTerm(framework.HostnameKey, "web"))), build.Pod("p", build.App("web"), build.Spec(func(s *model.PodSpec) {
+			s.AntiAffinity = []model.PodAffinityTerm{build.PodAffinityTerm(framework.HostnameKey, "none")}
 		})), "a" + existingAntiAffinity},
 		"host ports of a nominated pod": {build.Pod("x", nominated("a", 1), build.Spec(func(s *model.PodSpec) { s.Ports = []model.HostPort{{IP: plugins.AnyIP, Protocol: "TCP", Port: 80}} })),
 			build.Pod("p", build.Spec(func(s *model.PodSpec) { s.Ports = []model.HostPort{{IP: plugins.AnyIP, Protocol: "TCP", Port: 80}} })),

@@ -23,7 +23,7 @@ func TestQueueingHintsUseCurrentGroups(t *testing.T) {
 	for name, zone := range map[string]string{"n1": "a", "n2": "b"} {
 		s.UpsertNode(&model.Node{Name: name, AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 1000}, Labels: model.Labels{{Key: "zone", Value: zone}}})
 	}
-	s.UpsertSpreadGroup(model.SpreadGroup{Kind: "Service", Namespace: "x", Name: "db", Selector: build.Sel("app", model.In, "db")})
+	s.UpsertSpreadGroup(model.SpreadGroup{Kind: "Service", Namespace: "x", Name: "db", Selector: build.Selector("app", model.In, "db")})
 	pod := ofApp("w", "web", model.Owner{})
 	e := NewProvider(s, p)
 	removed := decision.Delta{Events: decision.PodRemoved, Old: runningPod("n1", "web", 100, 0)}
@@ -31,7 +31,7 @@ func TestQueueingHintsUseCurrentGroups(t *testing.T) {
 	if h, _, _ := w.Hint(bySpread, &removed); h != decision.QueueSkip {
 		t.Fatalf("without a separate group: %v", h)
 	}
-	s.UpsertSpreadGroup(model.SpreadGroup{Kind: "Service", Namespace: "x", Name: "web", Selector: build.Sel("app", model.In, "web")})
+	s.UpsertSpreadGroup(model.SpreadGroup{Kind: "Service", Namespace: "x", Name: "web", Selector: build.Selector("app", model.In, "web")})
 	_, w = e.Hints(pod)
 	if h, _, _ := w.Hint(bySpread, &removed); h != decision.QueueForAnyNode {
 		t.Errorf("a pod of its group leaves: %v", h)

@@ -52,10 +52,10 @@ func TestQueueingHints(t *testing.T) {
 	preempts := func(s *model.PodSpec) { s.NeverPreempts = false }
 	ssd := func(s *model.PodSpec) { s.NodeSelector.Labels = model.Labels{{Key: "disk", Value: "ssd"}} }
 	spread := func(s *model.PodSpec) {
-		s.Spread = []model.SpreadConstraint{{TopologyKey: "disk", MaxSkew: 1, MinDomains: 1, Hard: true, Selector: build.Sel("app", model.In, "web")}}
+		s.Spread = []model.SpreadConstraint{{TopologyKey: "disk", MaxSkew: 1, MinDomains: 1, Hard: true, Selector: build.Selector("app", model.In, "web")}}
 	}
 	antiAffinity := func(s *model.PodSpec) {
-		s.AntiAffinity = []model.PodAffinityTerm{{TopologyKey: "disk", Namespaces: []string{"x"}, Selector: build.Sel("app", model.In, "db")}}
+		s.AntiAffinity = []model.PodAffinityTerm{{TopologyKey: "disk", Namespaces: []string{"x"}, Selector: build.Selector("app", model.In, "db")}}
 	}
 	podRemoved := func(name string, cpu int64, of decision.ClusterEvents) decision.Delta {
 		return decision.Delta{Events: of, Old: runningPod("n1", name, cpu, 0)}

@@ -155,8 +155,8 @@ func ForVictim(h *model.Hold, victim string, created int64) *model.Hold {
 	return h
 }
 
-// Near returns an affinity term for pods with a value of the label "app".
-func Near(key, value string, change ...func(*model.PodAffinityTerm)) model.PodAffinityTerm {
+// PodAffinityTerm returns an affinity term for pods with a value of the label "app".
+func PodAffinityTerm(key, value string, change ...func(*model.PodAffinityTerm)) model.PodAffinityTerm {
 	t := model.PodAffinityTerm{TopologyKey: key, Selector: Matches("app", value), Namespaces: []string{"default"}}
 	for _, f := range change {
 		f(&t)
