@@ -137,7 +137,7 @@ func (d *Drain) cordon(ctx context.Context) error {
 // batchWindow is the time during which changes are collected before the machine processes them.
 const batchWindow = 50 * time.Millisecond
 
-// runMachine runs the machine until waiting is useless.
+// runMachine runs the machine until the drain is done or cannot progress.
 func (d *Drain) runMachine(ctx context.Context) error {
 	for {
 		d.applyEvents()
@@ -192,7 +192,7 @@ func errorText(err error) string {
 // checkInterval is the time between two checks of CannotProgress.
 const checkInterval = 5 * time.Second
 
-// cannotProgress reports whether waiting is useless.
+// cannotProgress reports whether waiting cannot help. It checks at most once per checkInterval.
 func (d *Drain) cannotProgress() bool {
 	if d.Clock.Since(d.lastChecked) < checkInterval {
 		return false

@@ -3,11 +3,12 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/internal/testkit"
 )
 
 // TestExplainSuggestions checks that the suggested changes of explain make a pending pod
@@ -66,12 +67,7 @@ func TestSchedulerQueueEndpoint(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
 	c := h.server("--disable-admission-plugins", "ServiceAccount")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	_ = l.Close()
+	address := testkit.FreeAddress(t)
 	h.start("scheduler", "--kubeconfig", c.credential("scheduler", "--for", "scheduler"), "--leader-elect=false", "--metrics-bind-address", address)
 	c.mustKubectl("run", "pending", "--image", "app:1")
 	c.mustKubectl("create", "serviceaccount", "reader")
@@ -97,9 +93,9 @@ func TestSchedulerQueueEndpoint(t *testing.T) {
 		t.Errorf("got queue %s, want one pod with attempts", r)
 	}
 	if r := queue(); r.code != 1 || !strings.Contains(r.stderr, "401") {
-		t.Errorf("without a token: %s", r)
+		t.Errorf("without a token: got %s, want exit code 1 and 401", r)
 	}
 	if r := h.run("queue", "--scheduler", "https://"+address, "--token-file", token); r.code != 1 || !strings.Contains(r.stderr, "--insecure-skip-tls-verify") {
-		t.Errorf("with an unknown certificate: %s", r)
+		t.Errorf("with an unknown certificate: got %s, want exit code 1 and --insecure-skip-tls-verify", r)
 	}
 }

@@ -68,7 +68,7 @@ func TestTermination(t *testing.T) {
 	for _, pod := range []string{"with-hook", "ignores-sigterm", "forced", "disconnected"} {
 		c.waitForEndpoint(pod, serving)
 	}
-	t.Run("a hook and a program may use 5 s each", func(t *testing.T) { c.checkTermination(t, "with-hook", 5*time.Second) })
+	t.Run("a hook and a program that take 5 s together", func(t *testing.T) { c.checkTermination(t, "with-hook", 5*time.Second) })
 	t.Run("a program that ignores SIGTERM is killed", func(t *testing.T) { c.checkTermination(t, "ignores-sigterm", 3*time.Second) })
 	t.Run("force deletion does not wait", func(t *testing.T) {
 		c.mustKubectl("delete", "pod", "forced", "--force", "--grace-period=0", "--timeout=60s")

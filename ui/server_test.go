@@ -16,7 +16,7 @@ import (
 
 const host = "127.0.0.1:6444"
 
-// apiServer is a stand-in for an API server. It records the last request.
+// apiServer is a fake API server. It records the last request.
 type apiServer struct {
 	*httptest.Server
 	header http.Header

@@ -156,7 +156,7 @@ func (c *testCluster) testExec(t *testing.T) {
 	for variant, e := range c.executors(t, "exec", o, http.MethodPost) {
 		var out, errs bytes.Buffer
 		err := e.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdin: strings.NewReader("quiet"), Stdout: &out, Stderr: &errs})
-		if err != nil || out.String() != "say it&is\nQUIET" || errs.String() != "complaint\n" {
+		if err != nil || out.String() != "say it&is\nQUIET" || errs.String() != "warning\n" {
 			t.Errorf("%s: %q, %q, %v", variant, out.String(), errs.String(), err)
 		}
 	}

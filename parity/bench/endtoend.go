@@ -118,7 +118,7 @@ func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // measureScheduler runs a workload with a scheduler or the round-robin client, on a separate server.
 func (b *bench) measureScheduler(commands map[string]string, scheduler string, w *workload.Workload) (*arrival, error) {
-	s, err := b.serve(commands[berth])
+	s, err := b.startServer(commands[berth])
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (b *bench) measureScheduler(commands map[string]string, scheduler string, w
 		}
 		defer stop()
 	} else {
-		p, err := b.schedule(scheduler, s, commands)
+		p, err := b.startScheduler(scheduler, s, commands)
 		if err != nil {
 			return nil, err
 		}
