@@ -169,17 +169,17 @@ const (
 
 // retryUntil returns until when an eviction is retried that the API server refused although
 // the budgets seem to allow it, or zero.
-func (x *Move) retryUntil(p Timeouts) time.Time {
-	if x.stage != waiting || x.firstRefused.IsZero() {
+func (m *Move) retryUntil(p Timeouts) time.Time {
+	if m.stage != waiting || m.firstRefused.IsZero() {
 		return time.Time{}
 	}
-	return x.firstRefused.Add(p.Budgets)
+	return m.firstRefused.Add(p.Budgets)
 }
 
 // withdraw defers a move to a later round. Its surge may be undone by then.
-func (x *Move) withdraw() {
-	x.Round, x.existing, x.firstRefused = 0, nil, time.Time{}
-	x.Surged, x.Replacement = false, nil
+func (m *Move) withdraw() {
+	m.Round, m.existing, m.firstRefused = 0, nil, time.Time{}
+	m.Surged, m.Replacement = false, nil
 }
 
 // nextRetry returns when a refused eviction may be retried, or zero.
@@ -295,12 +295,12 @@ func (m *Machine) roundInProgress(now time.Time) (wake time.Time, inProgress boo
 }
 
 // deadline returns when the round stops waiting for a move, or zero.
-func (x *Move) deadline(p Timeouts) time.Time {
+func (m *Move) deadline(p Timeouts) time.Time {
 	switch {
-	case !x.placedAt.IsZero():
-		return x.placedAt.Add(p.Ready)
-	case x.Deleted() && x.Replacement == nil:
-		return x.deletedAt.Add(p.Replacement)
+	case !m.placedAt.IsZero():
+		return m.placedAt.Add(p.Ready)
+	case m.Deleted() && m.Replacement == nil:
+		return m.deletedAt.Add(p.Replacement)
 	}
 	return time.Time{}
 }

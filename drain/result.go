@@ -74,8 +74,8 @@ type PreemptedPod struct {
 	By   string `json:"preemptor"`
 }
 
-// ExitCode returns 0 if all pods moved or are deleted, 3 if some wait, and 4 if some can never
-// move.
+// ExitCode returns 0 if all pods moved or are deleted, 3 if some are pending, blocked or
+// terminating, and 4 if some can never move.
 func (r *Result) ExitCode() int {
 	code := 0
 	for i := range r.Pods {
@@ -103,7 +103,7 @@ func (r *Result) NumNotMoved() int {
 // isTerminating reports whether the pod is terminating and not deleted yet.
 func (p *Pod) isTerminating() bool { return p.Outcome == OutcomeTerminating && !p.Deleted }
 
-// CannotProgress reports whether waiting is useless: all remaining pods are blocked
+// CannotProgress reports whether waiting cannot help: all remaining pods are blocked
 // permanently, directly or by a replacement that can never be scheduled. Explain must have
 // been called.
 func (r *Result) CannotProgress() bool {

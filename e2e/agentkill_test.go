@@ -54,7 +54,7 @@ func (m *nodeMachine) testAgentKill(t *testing.T, useEmbedded bool) {
 	k.waitSettled(t)
 	k.deletePods(t)
 	if code := k.agent.stop(); code != 0 {
-		t.Errorf("the agent ended with %d: %s", code, k.agent.out.String())
+		t.Errorf("exit code %d of the agent, want 0: %s", code, k.agent.out.String())
 	}
 	if t.Failed() {
 		return

@@ -28,7 +28,7 @@ func (c *virtualNodeCluster) testDebug(t *testing.T) {
 		t.Errorf("describe lacks the ephemeral containers: %s", events)
 	}
 	if r := c.kubectl("patch", "pod", "debugged", "--subresource", "ephemeralcontainers", "-p", `{"spec":{"ephemeralContainers":[{"name":"x","image":"i","ports":[{"containerPort":1}]}]}}`); r.code == 0 {
-		t.Error("a debug container with ports is accepted")
+		t.Error("a debug container with ports is accepted, want a rejection")
 	}
 	c.mustKubectl("delete", "pod", "debugged", "--timeout=60s")
 }

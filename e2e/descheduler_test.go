@@ -47,9 +47,9 @@ func (c *cluster) podsPerNode(app string) (perNode string, uids []string) {
 	return fmt.Sprintf("n1:%d n2:%d n3:%d of %d", counts["n1"], counts["n2"], counts["n3"], len(uids)), uids
 }
 
-// waitPodsPerNode waits until the pods of an app are on the given nodes and returns their
+// waitForPodsPerNode waits until the pods of an app are on the given nodes and returns their
 // UIDs.
-func (c *cluster) waitPodsPerNode(app, want string) (uids []string) {
+func (c *cluster) waitForPodsPerNode(app, want string) (uids []string) {
 	c.t.Helper()
 	eventually(c.t, eventTimeout, func() error {
 		var got string
@@ -69,7 +69,7 @@ func TestUpDescheduler(t *testing.T) {
 	c := h.up("--nodes", "3", "--descheduler-policy", h.write("policy.yaml", duplicatesPolicy), "--descheduler-interval", "500ms")
 	c.createOnFirstNode(func() {
 		c.mustKubectl("create", "deployment", "web", "--image=pause", "--replicas=4")
-		c.waitPodsPerNode("web", "n1:4 n2:0 n3:0 of 4")
+		c.waitForPodsPerNode("web", "n1:4 n2:0 n3:0 of 4")
 	})
 	eventually(t, eventTimeout, func() error {
 		got, _ := c.podsPerNode("web")
@@ -130,17 +130,17 @@ func TestDeschedulerCommand(t *testing.T) {
 
 	c.createOnFirstNode(func() {
 		c.mustKubectl("apply", "-f", c.write("db.yaml", setWithFinalizers))
-		c.waitPodsPerNode("db", "n1:2 n2:0 n3:0 of 2")
+		c.waitForPodsPerNode("db", "n1:2 n2:0 n3:0 of 2")
 	})
 	_, before := c.podsPerNode("db")
-	dry := h.run(append(slices.Clone(args), "--dry-run", "-o", "json")...)
+	dryRun := h.run(append(slices.Clone(args), "--dry-run", "-o", "json")...)
 	var report struct {
 		HoldSupport struct{ Supported bool }
 		Moves       []struct{ Pod, From, To, Strategy string }
 	}
-	if err := json.Unmarshal([]byte(dry.stdout), &report); err != nil || dry.code != 0 || !report.HoldSupport.Supported || len(report.Moves) != 1 ||
+	if err := json.Unmarshal([]byte(dryRun.stdout), &report); err != nil || dryRun.code != 0 || !report.HoldSupport.Supported || len(report.Moves) != 1 ||
 		report.Moves[0].From != "n1" || report.Moves[0].Strategy != "RemoveDuplicates" {
-		t.Fatalf("dry run: got %v, %s, want one move from n1 with Holds", err, dry)
+		t.Fatalf("dry run: got %v, %s, want one move from n1 with Holds", err, dryRun)
 	}
 	if nodes, after := c.podsPerNode("db"); !slices.Equal(before, after) {
 		t.Fatalf("a dry run moved pods: %s", nodes)

@@ -82,7 +82,7 @@ func TestDrainUnderLoad(t *testing.T) {
 		// The maximum wait is longer than the default, because other tests load the machine.
 		failed, report := drainUnderLoad(t, "{endpointTimeoutMilliseconds: 5000}")
 		if failed != "0" {
-			t.Errorf("failed requests: %s", failed)
+			t.Errorf("got %s failed requests, want 0", failed)
 		}
 		t.Log(report)
 	})
@@ -136,7 +136,7 @@ func drainUnderLoad(t *testing.T, nodes string) (failed, report string) {
 		t.Fatalf("got report %q, want the numbers of sent and failed requests", report)
 	}
 	if code := c.proc.stop(); code != 0 {
-		t.Errorf("berth up ended with %d: %s", code, c.proc.out.String())
+		t.Errorf("exit code %d of berth up, want 0: %s", code, c.proc.out.String())
 	}
 	return match[2], report
 }
@@ -145,8 +145,8 @@ func drainUnderLoad(t *testing.T, nodes string) (failed, report string) {
 // proxy and tests run in parallel. It reports whether this process runs in that namespace.
 func inOwnNetwork(t *testing.T) bool {
 	t.Helper()
-	const inside = "BERTH_OWN_NETWORK"
-	if os.Getenv(inside) != "" {
+	const variable = "BERTH_OWN_NETWORK"
+	if os.Getenv(variable) != "" {
 		lo, err := netlink.LinkByName("lo")
 		if err == nil {
 			err = netlink.LinkSetUp(lo)
@@ -158,7 +158,7 @@ func inOwnNetwork(t *testing.T) bool {
 	}
 	t.Parallel()
 	cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), inside+"=1", testkit.BuiltEnv+"="+filepath.Dir(testkit.Binary(t)))
+	cmd.Env = append(os.Environ(), variable+"=1", testkit.BuiltEnv+"="+filepath.Dir(testkit.Binary(t)))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -46,7 +46,7 @@ func TestInvalidAgents(t *testing.T) {
 		words []string
 	}{
 		"negative threshold":                    {kubelet("below", `evictionHard: {memory.available: "-1"}`), []string{"below.yaml", "evictionHard.memory.available", `"-1"`, "must be positive"}},
-		"the form of the command line":          {kubelet("form", `evictionHard: {"memory.available<-1": "1"}`), []string{"form.yaml", "memory.available<-1"}},
+		"threshold in the syntax of a flag":     {kubelet("form", `evictionHard: {"memory.available<-1": "1"}`), []string{"form.yaml", "memory.available<-1"}},
 		"more than 100 %":                       {kubelet("percent", `evictionHard: {nodefs.available: 101%}`), []string{"percent.yaml", "evictionHard.nodefs.available", "101%", "<= 100%"}},
 		"soft threshold without a grace period": {kubelet("soft", `evictionSoft: {memory.available: 1Gi}`), []string{"soft.yaml", "evictionSoft.memory.available", "grace period must be specified"}},
 		"negative grace period":                 {kubelet("grace", `evictionSoftGracePeriod: {memory.available: -1s}`), []string{"grace.yaml", "evictionSoftGracePeriod", "-1s"}},
@@ -60,9 +60,9 @@ func TestInvalidAgents(t *testing.T) {
 		"no container runtime":                  {agent("--runtime-endpoint", "unix:///nowhere.sock"), []string{"--runtime-endpoint", "unix:///nowhere.sock", "--simulated"}},
 		"unknown taint effect":                  {agent("--register-with-taints", "a=b:NoSleep"), []string{"--register-with-taints", "a=b:NoSleep", "NoSchedule"}},
 		"invalid label":                         {agent("--node-labels", "a=b c"), []string{"--node-labels", "a=b c"}},
-		"no address":                            {agent("--node-ip", "here"), []string{"--node-ip", "here", "IP address"}},
-		"no network":                            {agent("--pod-cidr", "10.0.0.0"), []string{"--pod-cidr", "10.0.0.0", "CIDR"}},
-		"no port":                               {agent("--port", "70000"), []string{"--port", "70000", "65535"}},
+		"invalid address":                       {agent("--node-ip", "here"), []string{"--node-ip", "here", "IP address"}},
+		"invalid network":                       {agent("--pod-cidr", "10.0.0.0"), []string{"--pod-cidr", "10.0.0.0", "CIDR"}},
+		"invalid port":                          {agent("--port", "70000"), []string{"--port", "70000", "65535"}},
 		"cgroup is not a path":                  {agent("--cgroup", "nodes"), []string{"--cgroup", `"nodes"`}},
 		"directory is relative":                 {agent("--root-dir", "here"), []string{"--root-dir", `"here"`, "absolute"}},
 		"credential of another node":            {agent("--node-name", "n2"), []string{"n2", "credential"}},
@@ -75,7 +75,7 @@ func TestInvalidAgents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := h.run(tc.args...)
 			if r.code != 1 || strings.Contains(r.stderr, "panic") || strings.Contains(r.stderr, "goroutine") {
-				t.Errorf("want code 1 and a message; %s", r)
+				t.Errorf("got %s, want exit code 1 and a message", r)
 			}
 			for _, w := range tc.words {
 				if !strings.Contains(r.stderr, w) {

@@ -130,11 +130,11 @@ func (n *realNode) removeRuntime(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	all, err := net.Interfaces()
+	interfaces, err := net.Interfaces()
 	if err != nil {
 		t.Error(err)
 	}
-	for _, i := range all {
+	for _, i := range interfaces {
 		addrs, _ := i.Addrs()
 		for _, a := range addrs {
 			if network, err := netip.ParsePrefix(a.String()); err == nil && network.Masked() == prefix {

@@ -56,7 +56,7 @@ func TestRecords(t *testing.T) {
 	c.mustKubectl("taint", "node", otherNode, "broken-")
 	eventually(t, eventTimeout, func() error {
 		if holds := c.mustKubectl("get", "holds", "-A", "-o", "name"); holds != "" {
-			return fmt.Errorf("unexpected Holds: %s", holds)
+			return fmt.Errorf("got Holds %s, want none", holds)
 		}
 		return nil
 	})

@@ -97,7 +97,7 @@ func TestContainerdPods(t *testing.T) {
 	c.testPods(t)
 }
 
-// TestEmbeddedPods does the same with the embedded runtime.
+// TestEmbeddedPods runs pods in the embedded runtime with `berth up` alone.
 func TestEmbeddedPods(t *testing.T) {
 	t.Parallel()
 	if err := embedded.CheckRequirements(); err != nil {
@@ -136,7 +136,7 @@ func (c *virtualNodeCluster) testPods(t *testing.T) {
 	t.Run("restart after kill", c.testRestartAfterKill)
 	dir := c.path("data/virtual")
 	if code := c.proc.stop(); code != 0 {
-		t.Errorf("berth up ended with %d: %s", code, c.proc.out.String())
+		t.Errorf("exit code %d of berth up, want 0: %s", code, c.proc.out.String())
 	}
 	checkNoLeftovers(t, dir)
 }
@@ -144,7 +144,7 @@ func (c *virtualNodeCluster) testPods(t *testing.T) {
 func (c *virtualNodeCluster) testLogsAndExec(t *testing.T) {
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
 	if logs := c.mustKubectl("logs", "web"); !strings.Contains(logs, "listening at") {
-		t.Errorf("logs of web: %q", logs)
+		t.Errorf("logs of web: got %q, want its address", logs)
 	}
 	if out := c.mustKubectl("exec", "web", "--", "/workload", "echo", "hello"); out != "hello\n" {
 		t.Errorf("exec: got %q, want hello", out)
@@ -152,7 +152,7 @@ func (c *virtualNodeCluster) testLogsAndExec(t *testing.T) {
 	web := c.get("web")
 	runtime := map[bool]string{false: "containerd://", true: embedded.Name + "://"}[slices.Contains(c.up, "embedded")]
 	if web.Status.PodIP == "" || !strings.HasPrefix(web.Status.ContainerStatuses[0].ContainerID, runtime) {
-		t.Errorf("web has IP %q, container %q", web.Status.PodIP, web.Status.ContainerStatuses[0].ContainerID)
+		t.Errorf("web has IP %q, container %q; want an IP and a container of %s", web.Status.PodIP, web.Status.ContainerStatuses[0].ContainerID, runtime)
 	}
 }
 
@@ -181,10 +181,10 @@ func (c *virtualNodeCluster) testMemoryEviction(t *testing.T) {
 	c.mustKubectl("wait", "--for=jsonpath={.status.reason}=Evicted", "pod/hog", "--timeout=60s")
 	hog := c.get("hog")
 	if hog.Status.Phase != corev1.PodFailed || !strings.Contains(hog.Status.Message, "The node was low on resource: memory") {
-		t.Errorf("hog is %s: %s", hog.Status.Phase, hog.Status.Message)
+		t.Errorf("hog is %s: %s; want Failed because of memory", hog.Status.Phase, hog.Status.Message)
 	}
 	if web := c.get("web"); web.Status.Phase != corev1.PodRunning || web.Status.ContainerStatuses[0].RestartCount > 0 {
-		t.Errorf("web is %s after %d restarts", web.Status.Phase, web.Status.ContainerStatuses[0].RestartCount)
+		t.Errorf("web is %s after %d restarts, want Running without a restart", web.Status.Phase, web.Status.ContainerStatuses[0].RestartCount)
 	}
 }
 
@@ -200,10 +200,10 @@ func (c *virtualNodeCluster) testRestartAfterKill(t *testing.T) {
 		return nil
 	})
 	if logs := c.mustKubectl("logs", "web"); !strings.Contains(logs, "listening at") {
-		t.Errorf("logs of web: %q", logs)
+		t.Errorf("logs of web: got %q, want its address", logs)
 	}
 	if exited := c.get("exits"); exited.Status.Phase != corev1.PodFailed || exited.Status.ContainerStatuses[0].State.Terminated.ExitCode != 7 {
-		t.Errorf("pod exits is %s: %+v", exited.Status.Phase, exited.Status.ContainerStatuses)
+		t.Errorf("pod exits is %s: %+v, want Failed with exit code 7", exited.Status.Phase, exited.Status.ContainerStatuses)
 	}
 }
 
