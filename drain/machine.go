@@ -39,12 +39,12 @@ type Machine struct {
 }
 
 // New returns a machine that drains the nodes.
-func New(nodes []string, o Options, p Timeouts, s *Scheduler, v *View) *Machine {
+func New(nodes []string, o Options, t Timeouts, s *Scheduler, v *View) *Machine {
 	placers, profiles := map[string]profiles.Placer{}, map[string]profiles.Profile{}
 	for _, f := range s.machineConfig().Profiles {
 		placers[f.Name], profiles[f.Name] = f.NewPlacer(v.State), f
 	}
-	return &Machine{o: o, timeouts: p, nodes: slices.Clone(nodes), placers: placers, profiles: profiles, byUID: map[string]*Move{},
+	return &Machine{o: o, timeouts: t, nodes: slices.Clone(nodes), placers: placers, profiles: profiles, byUID: map[string]*Move{},
 		staleSince: map[string]time.Time{}, surges: map[string]*surge{}, stuckPods: map[string]bool{}}
 }
 
@@ -169,11 +169,11 @@ const (
 
 // retryUntil returns until when an eviction is retried that the API server refused although
 // the budgets seem to allow it, or zero.
-func (m *Move) retryUntil(p Timeouts) time.Time {
+func (m *Move) retryUntil(t Timeouts) time.Time {
 	if m.stage != waiting || m.firstRefused.IsZero() {
 		return time.Time{}
 	}
-	return m.firstRefused.Add(p.Budgets)
+	return m.firstRefused.Add(t.Budgets)
 }
 
 // withdraw defers a move to a later round. Its surge may be undone by then.
@@ -295,12 +295,12 @@ func (m *Machine) roundInProgress(now time.Time) (wake time.Time, inProgress boo
 }
 
 // deadline returns when the round stops waiting for a move, or zero.
-func (m *Move) deadline(p Timeouts) time.Time {
+func (m *Move) deadline(t Timeouts) time.Time {
 	switch {
 	case !m.placedAt.IsZero():
-		return m.placedAt.Add(p.Ready)
+		return m.placedAt.Add(t.Ready)
 	case m.Deleted() && m.Replacement == nil:
-		return m.deletedAt.Add(p.Replacement)
+		return m.deletedAt.Add(t.Replacement)
 	}
 	return time.Time{}
 }

@@ -53,7 +53,7 @@ func (m *Move) Deleted() bool { return !m.deletedAt.IsZero() }
 func (m *Move) expectsReplacement() bool { return m.Pod.Owner.UID != "" && !m.noReplacement }
 
 // observe updates a move.
-func (m *Move) observe(now time.Time, v *View, p Timeouts, assigned map[string]bool) {
+func (m *Move) observe(now time.Time, v *View, t Timeouts, assigned map[string]bool) {
 	current := v.Pod(m.Pod.UID)
 	if current != nil {
 		m.Pod = current
@@ -68,7 +68,7 @@ func (m *Move) observe(now time.Time, v *View, p Timeouts, assigned map[string]b
 		return
 	}
 	m.findReplacement(now, v, assigned)
-	if m.Replacement == nil && m.Deleted() && now.Sub(m.deletedAt) >= p.Replacement {
+	if m.Replacement == nil && m.Deleted() && now.Sub(m.deletedAt) >= t.Replacement {
 		m.noReplacement = true
 	}
 	r := m.Replacement
@@ -77,7 +77,7 @@ func (m *Move) observe(now time.Time, v *View, p Timeouts, assigned map[string]b
 		m.placedAt, m.readyTimedOut = time.Time{}, false
 	case m.placedAt.IsZero():
 		m.placedAt = now
-	case now.Sub(m.placedAt) >= p.Ready:
+	case now.Sub(m.placedAt) >= t.Ready:
 		m.readyTimedOut = true
 	}
 }

@@ -130,7 +130,7 @@ func countActive(v *View, o model.Owner) (n int) {
 }
 
 // observe updates a surge.
-func (s *surge) observe(now time.Time, v *View, p Timeouts) {
+func (s *surge) observe(now time.Time, v *View, t Timeouts) {
 	if s.stage != scaledUp {
 		return
 	}
@@ -146,14 +146,14 @@ func (s *surge) observe(now time.Time, v *View, p Timeouts) {
 	}
 	e := s.extra
 	switch {
-	case e == nil && now.Sub(s.since) >= p.Replacement && !s.move.Evicted():
+	case e == nil && now.Sub(s.since) >= t.Replacement && !s.move.Evicted():
 		s.failure = "its owner creates no additional pod"
 	case e == nil || e.NodeName == "" || e.Ready:
 		s.placedAt = time.Time{}
 	case s.placedAt.IsZero():
 		s.placedAt = now
-	case now.Sub(s.placedAt) >= p.Ready:
-		s.failure = "the additional pod is not Ready after " + p.Ready.String()
+	case now.Sub(s.placedAt) >= t.Ready:
+		s.failure = "the additional pod is not Ready after " + t.Ready.String()
 	}
 }
 
