@@ -2,8 +2,8 @@
 SHELL = bash
 .SHELLFLAGS = -o pipefail -ec
 GO ?= go
-# Packages with goroutines: make race covers them.
-SHELLS = ./executor/... ./agent/... ./apiserver/... ./controllers/... ./drain/... ./informers/... ./internal/journal/... ./load/...
+# Packages with goroutines.
+RACE_PACKAGES = ./executor/... ./agent/... ./apiserver/... ./controllers/... ./drain/... ./informers/... ./internal/journal/... ./load/...
 
 .PHONY: image packages help build test vet lint race check release reference picture ui browser bench soak test-v2 bench-pressure bench-pods critest fuzz-parity bench-parity bench-descheduler e2e-kube conformance fmt
 
@@ -49,7 +49,7 @@ browser: ## tests of the web page in Chromium, needs npm and chromium
 	.ci/browser
 
 race: ## tests of packages with goroutines under the race detector
-	CGO_ENABLED=1 .ci/test -race -timeout 20m $(SHELLS)
+	CGO_ENABLED=1 .ci/test -race -timeout 20m $(RACE_PACKAGES)
 
 check: ## runs CI
 	bash .ci/run

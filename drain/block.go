@@ -38,7 +38,7 @@ type Block struct {
 func workloadBlock(x *Move) *Block {
 	b := &Block{Kind: ByWorkload, Reason: "one pod of a workload is evicted at a time", ClearedBy: "the replacement of " + x.Pod.Key() + " is Ready"}
 	if x.alreadyTerminating() {
-		b.ClearedBy = x.Pod.Key() + " is gone, which is terminating"
+		b.ClearedBy = x.Pod.Key() + " is deleted, which is terminating already"
 	}
 	if r := x.Replacement; r != nil && r.NodeName == "" && r.UnschedulableReason != "" {
 		b.ClearedBy = "the replacement of " + x.Pod.Key() + " is scheduled and Ready"
@@ -58,8 +58,7 @@ func budgetBlock(now time.Time, v *View, p *model.Pod, verdict *budget.Verdict) 
 	return out
 }
 
-// unreadyTimeout is the age from which on a pod that is not Ready is not expected to become
-// Ready.
+// unreadyTimeout is the age after which a pod that is not Ready is not expected to become Ready.
 const unreadyTimeout = 5 * time.Minute
 
 // permanentBudgetReason returns why a budget refuses p until a user changes a field, and that
@@ -67,7 +66,7 @@ const unreadyTimeout = 5 * time.Minute
 // blocks.
 func permanentBudgetReason(now time.Time, b *model.Budget, p *model.Pod) (reason, field string) {
 	ofBudget := "of budget " + b.Namespace + "/" + b.Name
-	shares := b.MaxUnavailable.Set || b.MinAvailable.Percent
+	needsScale := b.MaxUnavailable.Set || b.MinAvailable.Percent
 	switch {
 	case b.Owned:
 		return "", ""
@@ -79,9 +78,9 @@ func permanentBudgetReason(now time.Time, b *model.Budget, p *model.Pod) (reason
 		return "spec.maxUnavailable is 0, which never allows a disruption", "spec.maxUnavailable " + ofBudget + ": 1 or more"
 	case b.MinAvailable.Percent && b.MinAvailable.Value >= 100:
 		return "spec.minAvailable is 100%, which never allows a disruption", "spec.minAvailable " + ofBudget + ": less than 100%"
-	case shares && b.ExpectedPods == 0 && p.Owner == (model.Owner{}):
+	case needsScale && b.ExpectedPods == 0 && p.Owner == (model.Owner{}):
 		return "its pods have no controller with a replica count", "spec.minAvailable " + ofBudget + ": a number instead of a percentage or maxUnavailable"
-	case shares && b.ExpectedPods == 0 && b.ObservedGeneration >= b.Generation:
+	case needsScale && b.ExpectedPods == 0 && b.ObservedGeneration >= b.Generation:
 		return "the desired replicas of its pods are 0, so no disruption is allowed", "spec.replicas of " + p.Owner.Kind + " " + p.Owner.Name + ": the running number, or delete the pod"
 	case b.ObservedGeneration >= b.Generation && b.ExpectedPods > 0 && b.DesiredHealthy >= b.ExpectedPods:
 		return fmt.Sprintf("it requires %d of %d pods", b.DesiredHealthy, b.ExpectedPods), budgetField(b) + " " + ofBudget + ": lower, or spec.replicas of the owner: higher (--surge does this temporarily)"

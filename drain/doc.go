@@ -8,18 +8,18 @@
 //
 // A round evicts at most one pod per workload, and no more pods per budget than it allows at the
 // start of the round. Evictions are sequential: the next one starts when the replacement of the
-// last one is scheduled or cannot be, and no pending pod would fit. The round ends when the pods
-// are gone and their replacements are Ready. Replacements are therefore scheduled one after
+// last one is scheduled or unschedulable, and no pending pod would fit. The round ends when the pods
+// are deleted and their replacements are Ready. Replacements are therefore scheduled one after
 // another, on the same states, however long pods take to stop and start, and the drain matches its
 // preview as long as nothing else changes the cluster.
 //
 // Three things can differ. If replacements preempt pods or compete for capacity, the result
 // depends on timing; the preview simulates several timings (timing.go) and marks results that
 // differ between them as uncertain. In about one of a thousand random clusters the drain still
-// differs from all of them. Schedulers other than Berth's break ties randomly. And the successor
-// of a pod that fails before its replacement is scheduled is not known.
+// differs from all of them. Schedulers other than Berth's break ties randomly. If a replacement
+// fails before it is scheduled, the drain cannot identify its successor.
 //
-// The machine does not wait until each pod is gone, since pods on a cordoned node rarely affect
+// The machine does not wait until each pod is deleted, since pods on a cordoned node rarely affect
 // placement. It does wait for pods that other pods' affinity refers to beyond their node, for pods
 // with claims, and for all pods if some pod tolerates the cordon (termination_effects.go).
 //

@@ -17,44 +17,44 @@ var evictionRules = budget.Evictions{Recount: true}
 type budgetLedger struct {
 	budgets map[string][]*model.Budget // by namespace; modified budgets are copies
 	debits  map[string][]*model.Budget // the budgets to debit for each evictable pod, by UID
-	ready   map[string]bool            // UIDs of the pods that were Ready; later ones count in the next round
+	ready   map[string]bool            // UIDs of the pods that were Ready; pods that become Ready later count in the next round
 }
 
 func newBudgetLedger(v *View) *budgetLedger {
-	k := &budgetLedger{budgets: map[string][]*model.Budget{}, debits: map[string][]*model.Budget{}, ready: map[string]bool{}}
+	l := &budgetLedger{budgets: map[string][]*model.Budget{}, debits: map[string][]*model.Budget{}, ready: map[string]bool{}}
 	for _, p := range v.All() {
-		k.ready[p.UID] = p.Ready && !p.Deleting
+		l.ready[p.UID] = p.Ready && !p.Deleting
 	}
 	for _, b := range v.State.AllBudgets() {
-		k.budgets[b.Namespace] = append(k.budgets[b.Namespace], b)
+		l.budgets[b.Namespace] = append(l.budgets[b.Namespace], b)
 	}
-	return k
+	return l
 }
 
 // check returns the block of the budgets of p, or nil.
-func (k *budgetLedger) check(now time.Time, v *View, p *model.Pod) *Block {
-	all := k.budgets[p.Namespace]
+func (l *budgetLedger) check(now time.Time, v *View, p *model.Pod) *Block {
+	all := l.budgets[p.Namespace]
 	if !slices.ContainsFunc(all, func(b *model.Budget) bool { return budget.Ledger.Covers(b, p) }) {
 		return nil
 	}
-	still := slices.DeleteFunc(v.InNamespace(p.Namespace), func(q *model.Pod) bool { return !k.ready[q.UID] })
-	verdict := evictionRules.Check(p, all, still, now)
+	readyPods := slices.DeleteFunc(v.InNamespace(p.Namespace), func(q *model.Pod) bool { return !l.ready[q.UID] })
+	verdict := evictionRules.Check(p, all, readyPods, now)
 	if verdict.Result == budget.Granted {
-		k.debits[p.UID] = verdict.Debits
+		l.debits[p.UID] = verdict.Debits
 		return nil
 	}
 	return budgetBlock(now, v, p, &verdict)
 }
 
 // debit records the eviction of p in its budgets.
-func (k *budgetLedger) debit(now time.Time, p *model.Pod) {
-	all := slices.Clone(k.budgets[p.Namespace])
-	for _, b := range k.debits[p.UID] {
+func (l *budgetLedger) debit(now time.Time, p *model.Pod) {
+	all := slices.Clone(l.budgets[p.Namespace])
+	for _, b := range l.debits[p.UID] {
 		if i := slices.Index(all, b); i >= 0 {
 			all[i] = budget.Debit(b, p, now)
 		}
 	}
-	k.budgets[p.Namespace] = all
+	l.budgets[p.Namespace] = all
 }
 
 // budgetsCurrent reports whether the statuses of all relevant budgets are up to date. It ignores a
@@ -62,8 +62,8 @@ func (k *budgetLedger) debit(now time.Time, p *model.Pod) {
 func (m *Machine) budgetsCurrent(now time.Time, v *View) (wake time.Time, ok bool) {
 	for _, b := range v.State.AllBudgets() {
 		key := b.Namespace + "/" + b.Name
-		unneeded := slices.ContainsFunc(m.moves, func(x *Move) bool { return x.stage == waiting && budget.Ledger.Covers(b, x.Pod) })
-		if !unneeded || !isStale(now, v, b) {
+		relevant := slices.ContainsFunc(m.moves, func(x *Move) bool { return x.stage == waiting && budget.Ledger.Covers(b, x.Pod) })
+		if !relevant || !isStale(now, v, b) {
 			delete(m.staleSince, key)
 			continue
 		}

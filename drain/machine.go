@@ -19,7 +19,7 @@ type Machine struct {
 	placers  map[string]profiles.Placer
 	profiles map[string]profiles.Profile
 
-	moves            []*Move // evicted ones first
+	moves            []*Move // evicted pods first
 	byUID            map[string]*Move
 	round            int              // number of rounds with an eviction
 	iteration        int              // number of all rounds
@@ -31,7 +31,7 @@ type Machine struct {
 	started          bool
 	idle             bool
 	pendingTracker   pendingTracker
-	staleSince       map[string]time.Time // since when a budget's status is outdated, by key
+	staleSince       map[string]time.Time // when a budget's status was first seen outdated, by key
 	surges           map[string]*surge    // by owner UID
 	currentSurge     *surge               // the surge being awaited
 	acted            bool                 // this round took an action
@@ -39,23 +39,23 @@ type Machine struct {
 }
 
 // New returns a machine that drains the nodes.
-func New(nodes []string, o Options, p Timeouts, s *Scheduler, v *View) *Machine {
+func New(nodes []string, o Options, t Timeouts, s *Scheduler, v *View) *Machine {
 	placers, profiles := map[string]profiles.Placer{}, map[string]profiles.Profile{}
 	for _, f := range s.machineConfig().Profiles {
 		placers[f.Name], profiles[f.Name] = f.NewPlacer(v.State), f
 	}
-	return &Machine{o: o, timeouts: p, nodes: slices.Clone(nodes), placers: placers, profiles: profiles, byUID: map[string]*Move{},
+	return &Machine{o: o, timeouts: t, nodes: slices.Clone(nodes), placers: placers, profiles: profiles, byUID: map[string]*Move{},
 		staleSince: map[string]time.Time{}, surges: map[string]*surge{}, stuckPods: map[string]bool{}}
 }
 
-// Moves returns the pods to evict: evicted ones in the order of eviction, then the others in
+// Moves returns the pods to evict: evicted pods in the order of eviction, then the others in
 // the planned order.
 func (m *Machine) Moves() []*Move { return m.moves }
 
 // Round returns the number of the current round.
 func (m *Machine) Round() int { return m.round }
 
-// Done reports whether all pods to evict are gone.
+// Done reports whether all pods to evict are deleted.
 func (m *Machine) Done() bool {
 	return m.started && m.idle && !slices.ContainsFunc(m.moves, func(x *Move) bool { return !x.Deleted() })
 }
@@ -122,8 +122,8 @@ type Action interface{ action() }
 // Evict requests the eviction of a pod; HandleEviction must follow.
 type Evict struct {
 	Pod *model.Pod
-	// SurgePod is the pod that already replaces it because of a surge, or nil. The owner must be
-	// informed.
+	// SurgePod is the pod that already replaces Pod because of a surge, or nil. The caller must
+	// announce it to the owner before the eviction.
 	SurgePod *model.Pod
 }
 
@@ -133,7 +133,7 @@ func (Evict) action() {}
 type EvictionResult struct {
 	Granted   bool
 	Message   string // why it was refused
-	Permanent bool   // a retry fails until something changes
+	Permanent bool   // a retry fails unless the cluster changes
 }
 
 // HandleEviction handles the result of the last Evict action.
@@ -169,17 +169,17 @@ const (
 
 // retryUntil returns until when an eviction is retried that the API server refused although
 // the budgets seem to allow it, or zero.
-func (x *Move) retryUntil(p Timeouts) time.Time {
-	if x.stage != waiting || x.firstRefused.IsZero() {
+func (m *Move) retryUntil(t Timeouts) time.Time {
+	if m.stage != waiting || m.firstRefused.IsZero() {
 		return time.Time{}
 	}
-	return x.firstRefused.Add(p.Budgets)
+	return m.firstRefused.Add(t.Budgets)
 }
 
 // withdraw defers a move to a later round. Its surge may be undone by then.
-func (x *Move) withdraw() {
-	x.Round, x.before, x.firstRefused = 0, nil, time.Time{}
-	x.Surged, x.Replacement = false, nil
+func (m *Move) withdraw() {
+	m.Round, m.existing, m.firstRefused = 0, nil, time.Time{}
+	m.Surged, m.Replacement = false, nil
 }
 
 // nextRetry returns when a refused eviction may be retried, or zero.
@@ -214,7 +214,7 @@ func (m *Machine) observe(now time.Time, v *View) {
 // ledger.
 func (m *Machine) beginRound(now time.Time, v *View) (wake time.Time, ok bool) {
 	m.collectPods(v)
-	if wake, rests := m.schedulerIdle(now, v); !rests {
+	if wake, idle := m.schedulerIdle(now, v); !idle {
 		return wake, false
 	}
 	if wake, current := m.budgetsCurrent(now, v); !current {
@@ -295,12 +295,12 @@ func (m *Machine) roundInProgress(now time.Time) (wake time.Time, inProgress boo
 }
 
 // deadline returns when the round stops waiting for a move, or zero.
-func (x *Move) deadline(p Timeouts) time.Time {
+func (m *Move) deadline(t Timeouts) time.Time {
 	switch {
-	case !x.placedAt.IsZero():
-		return x.placedAt.Add(p.Ready)
-	case x.Deleted() && x.Replacement == nil:
-		return x.goneAt.Add(p.Replacement)
+	case !m.placedAt.IsZero():
+		return m.placedAt.Add(t.Ready)
+	case m.Deleted() && m.Replacement == nil:
+		return m.deletedAt.Add(t.Replacement)
 	}
 	return time.Time{}
 }

@@ -12,7 +12,7 @@ type stage uint8
 const (
 	waiting   stage = iota // for its turn or a budget
 	requested              // the eviction is requested
-	granted                // the pod terminates or is gone
+	granted                // the pod terminates or is deleted
 )
 
 // Move is a pod to evict from a drained node.
@@ -29,11 +29,11 @@ type Move struct {
 
 	stage              stage
 	lastTried          int             // last round in which it was tried
-	before             map[string]bool // owner's pods before the eviction, by UID: whether scheduled
-	blocksSiblings     bool            // terminating without the drain; siblings wait for its end
+	existing           map[string]bool // pods of the owner before the eviction, by UID: whether they were scheduled
+	blocksSiblings     bool            // terminating without the drain; siblings wait for its deletion
 	awaitTermination   bool            // its termination may affect placement
 	since              time.Time       // start of the stage
-	goneAt             time.Time       // when it was observed to be gone
+	deletedAt          time.Time       // when its deletion was observed
 	noReplacement      bool            // no controller creates a replacement
 	placedAt           time.Time       // when the replacement was observed on a node
 	readyTimedOut      bool            // the replacement was not Ready in time
@@ -43,23 +43,23 @@ type Move struct {
 	firstRefused       time.Time       // first refusal in this round
 }
 
-// Evicted reports whether the pod terminates or is gone.
+// Evicted reports whether the pod terminates or is deleted.
 func (m *Move) Evicted() bool { return m.stage == granted }
 
-// Deleted reports whether the pod was deleted.
-func (m *Move) Deleted() bool { return !m.goneAt.IsZero() }
+// Deleted reports whether the pod is deleted.
+func (m *Move) Deleted() bool { return !m.deletedAt.IsZero() }
 
 // expectsReplacement reports whether a controller should replace the pod.
 func (m *Move) expectsReplacement() bool { return m.Pod.Owner.UID != "" && !m.noReplacement }
 
 // observe updates a move.
-func (m *Move) observe(now time.Time, v *View, p Timeouts, assigned map[string]bool) {
+func (m *Move) observe(now time.Time, v *View, t Timeouts, assigned map[string]bool) {
 	current := v.Pod(m.Pod.UID)
 	if current != nil {
 		m.Pod = current
 	}
-	if current == nil && m.goneAt.IsZero() {
-		m.goneAt = now
+	if current == nil && m.deletedAt.IsZero() {
+		m.deletedAt = now
 	}
 	if m.stage != granted {
 		if current == nil || current.Deleting { // deleted without the drain
@@ -68,7 +68,7 @@ func (m *Move) observe(now time.Time, v *View, p Timeouts, assigned map[string]b
 		return
 	}
 	m.findReplacement(now, v, assigned)
-	if m.Replacement == nil && m.Deleted() && now.Sub(m.goneAt) >= p.Replacement {
+	if m.Replacement == nil && m.Deleted() && now.Sub(m.deletedAt) >= t.Replacement {
 		m.noReplacement = true
 	}
 	r := m.Replacement
@@ -77,7 +77,7 @@ func (m *Move) observe(now time.Time, v *View, p Timeouts, assigned map[string]b
 		m.placedAt, m.readyTimedOut = time.Time{}, false
 	case m.placedAt.IsZero():
 		m.placedAt = now
-	case now.Sub(m.placedAt) >= p.Ready:
+	case now.Sub(m.placedAt) >= t.Ready:
 		m.readyTimedOut = true
 	}
 }
@@ -86,7 +86,7 @@ func (m *Move) observe(now time.Time, v *View, p Timeouts, assigned map[string]b
 // the eviction. While it is unscheduled, an equal sibling that gets scheduled takes its place,
 // except in a StatefulSet.
 func (m *Move) findReplacement(now time.Time, v *View, assigned map[string]bool) {
-	if !m.expectsReplacement() || m.before == nil {
+	if !m.expectsReplacement() || m.existing == nil {
 		return
 	}
 	if r := m.Replacement; r != nil {
@@ -94,9 +94,9 @@ func (m *Move) findReplacement(now time.Time, v *View, assigned map[string]bool)
 		switch {
 		case current == nil || current.Deleting: // the replacement terminates; the owner creates another
 			m.Replacement = nil
-			m.before[r.UID] = true
+			m.existing[r.UID] = true
 			if m.Deleted() {
-				m.goneAt = now
+				m.deletedAt = now
 			}
 		case current.NodeName != "" || m.Pod.Owner.Kind == "StatefulSet":
 			m.Replacement = current
@@ -106,10 +106,10 @@ func (m *Move) findReplacement(now time.Time, v *View, assigned map[string]bool)
 		}
 	}
 	for _, p := range v.OwnedBy(m.Pod.Owner) {
-		if m.before[p.UID] || assigned[p.UID] || p.Deleting || m.Replacement != nil && p.NodeName == "" {
+		if m.existing[p.UID] || assigned[p.UID] || p.Deleting || m.Replacement != nil && p.NodeName == "" {
 			continue
 		}
-		if _, old := m.before[p.UID]; old && (p.NodeName == "" || m.Pod.Owner.Kind == "StatefulSet") {
+		if _, ok := m.existing[p.UID]; ok && (p.NodeName == "" || m.Pod.Owner.Kind == "StatefulSet") {
 			continue // it was pending before
 		}
 		if m.Replacement != nil {
@@ -142,7 +142,7 @@ func (m *Move) busy() bool {
 	if m.stage == requested || !m.Deleted() {
 		return true
 	}
-	return m.expectsReplacement() && m.before != nil && (m.Replacement == nil || !m.Replacement.Ready)
+	return m.expectsReplacement() && m.existing != nil && (m.Replacement == nil || !m.Replacement.Ready)
 }
 
 // complete reports whether the round no longer waits for the move.

@@ -15,13 +15,13 @@ type pendingTracker struct {
 	since     time.Time // last change
 }
 
-func (u *pendingTracker) observe(now time.Time, v *View) {
+func (t *pendingTracker) observe(now time.Time, v *View) {
 	var b strings.Builder
 	for _, p := range v.Pending() {
 		b.WriteString(p.UID + "/" + p.NominatedNodeName + "/" + p.UnschedulableReason + "\n")
 	}
-	if s := b.String(); s != u.signature || u.since.IsZero() {
-		u.signature, u.since = s, now
+	if s := b.String(); s != t.signature || t.since.IsZero() {
+		t.signature, t.since = s, now
 	}
 }
 
@@ -30,7 +30,7 @@ const maxPendingChecked = 200
 
 // schedulerIdle reports whether the scheduler has nothing to do: no pending pod fits a node
 // and no preemption is in progress. A pod that stays pending for Timeouts.SchedulerIdle
-// although it seems to fit is ignored from then on, since the scheduler's rules may differ.
+// although it seems to fit is ignored from then on, since its scheduler may use other rules.
 func (m *Machine) schedulerIdle(now time.Time, v *View) (wake time.Time, ok bool) {
 	until := m.pendingTracker.since.Add(m.timeouts.SchedulerIdle)
 	for i, p := range v.Pending() {

@@ -51,9 +51,9 @@ func (p *Pod) explainPending(v *View, profile *framework.Profile, seed uint64, q
 	if volume := unreachableVolume(v, q, drained); volume != "" {
 		p.Permanent, p.Field = true, volume
 	}
-	found := remediation.Find(v.State, profile, seed, q, rec, remediation.Options{MaxSuggestions: 6})
-	for j := range found.Suggestions {
-		f := &found.Suggestions[j]
+	result := remediation.Find(v.State, profile, seed, q, rec, remediation.Options{MaxSuggestions: 6})
+	for i := range result.Suggestions {
+		f := &result.Suggestions[i]
 		if !slices.ContainsFunc(f.Changes, func(c remediation.Change) bool { return slices.Contains(drained, c.Node) }) {
 			p.Suggestions = append(p.Suggestions, explain.SuggestionText(q, f))
 		}
@@ -68,7 +68,7 @@ var fieldByRule = map[decision.Plugin]string{
 	decision.NodeResourcesFit:     "resources.requests of its containers",
 	decision.VolumeBinding:        "its claims: no other node can use their volumes",
 	decision.VolumeZone:           "its claims: their volumes are in another zone",
-	decision.NodeDeclaredFeatures: "the features that it needs of a node",
+	decision.NodeDeclaredFeatures: "the node features that it requires",
 }
 
 // neverFits reports whether no remaining node could run the pod even if the node were empty, and

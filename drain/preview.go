@@ -66,51 +66,51 @@ func Preview(c Cluster, nodes []string, o Options) (*Result, error) {
 // previewOnce simulates the drain with one timing.
 func (c *Cluster) previewOnce(nodes []string, o Options, t timing) (*Result, error) {
 	cfg := c.machineConfig()
-	w := newSimulatedCluster(c.Now, cfg, c.Objects, c.Scale)
-	w.timing = t
-	gets := w.readinessAssumption()
-	if w.runScheduler(); w.preemptionLoop {
-		return nil, w.loopError()
+	sc := newSimulatedCluster(c.Now, cfg, c.Objects, c.Scale)
+	sc.timing = t
+	becomesReady := sc.readinessAssumption()
+	if sc.runScheduler(); sc.preemptionLoop {
+		return nil, sc.loopError()
 	}
-	if err := o.Check(w.view, nodes); err != nil {
+	if err := o.Check(sc.view, nodes); err != nil {
 		return nil, err
 	}
-	w.cordon(nodes)
-	w.preempted = nil
-	m := New(nodes, o, DefaultTimeouts(), &c.Scheduler, w.view)
-	for !w.preemptionLoop {
+	sc.cordon(nodes)
+	sc.preempted = nil
+	m := New(nodes, o, DefaultTimeouts(), &c.Scheduler, sc.view)
+	for !sc.preemptionLoop {
 		if t.readyFirst {
-			w.markReady(gets)
+			sc.markReady(becomesReady)
 		}
-		a, wake := m.Step(w.now, w.view)
+		a, wake := m.Step(sc.now, sc.view)
 		switch a := a.(type) {
 		case Evict:
-			ok, message := w.evict(a.Pod, a.SurgePod)
-			m.HandleEviction(w.now, a.Pod.UID, EvictionResult{Granted: ok, Message: message})
+			ok, message := sc.evict(a.Pod, a.SurgePod)
+			m.HandleEviction(sc.now, a.Pod.UID, EvictionResult{Granted: ok, Message: message})
 			continue
 		case SurgeUp:
-			w.surge(a.Pod, 1)
-			m.HandleSurge(w.now, "")
+			sc.surge(a.Pod, 1)
+			m.HandleSurge(sc.now, "")
 			continue
 		case SurgeDown:
-			w.surge(a.Pod, -1)
-			m.HandleSurge(w.now, "")
+			sc.surge(a.Pod, -1)
+			m.HandleSurge(sc.now, "")
 			continue
 		}
-		if w.advance(gets) {
+		if sc.advance(becomesReady) {
 			continue
 		}
-		if m.Idle() || !wake.After(w.now) {
+		if m.Idle() || !wake.After(sc.now) {
 			break
 		}
-		w.now = wake
+		sc.now = wake
 	}
-	if w.preemptionLoop {
-		return nil, w.loopError()
+	if sc.preemptionLoop {
+		return nil, sc.loopError()
 	}
-	r := m.Result(w.view)
-	r.Explain(w.view, &c.Scheduler)
-	for _, p := range w.preempted {
+	r := m.Result(sc.view)
+	r.Explain(sc.view, &c.Scheduler)
+	for _, p := range sc.preempted {
 		r.Preempted = append(r.Preempted, PreemptedPod{Pod: p.Pod.Key(), Node: p.Pod.NodeName, By: p.By.Key()})
 	}
 	for i := range r.Pods {
@@ -123,29 +123,29 @@ func (c *Cluster) previewOnce(nodes []string, o Options, t timing) (*Result, err
 var ErrPreemptionLoop = errors.New("the simulated scheduler does not become idle")
 
 // loopError names the last preemption.
-func (w *simulatedCluster) loopError() error {
-	if len(w.preempted) == 0 {
+func (sc *simulatedCluster) loopError() error {
+	if len(sc.preempted) == 0 {
 		return ErrPreemptionLoop
 	}
-	last := w.preempted[len(w.preempted)-1]
+	last := sc.preempted[len(sc.preempted)-1]
 	owner := last.Pod.Owner.Kind + " " + last.Pod.Owner.Name
 	return fmt.Errorf("%w: %s preempts pods of %s on %s, and their replacements preempt in turn", ErrPreemptionLoop, last.By.Key(), owner, last.Pod.NodeName)
 }
 
-// readinessAssumption returns which pods are assumed to become Ready: those scheduled by the
-// simulation, unless their workload has old pods and none is Ready, and young pods of
-// workloads that are replacing a pod.
-func (w *simulatedCluster) readinessAssumption() func(*model.Pod) bool {
-	bound, start := map[string]bool{}, w.now
+// readinessAssumption returns a function that reports whether a pod is assumed to become Ready:
+// pods that the simulation schedules and recent pods of workloads that are replacing a pod, unless
+// the workload has no Ready pod and one that exceeded unreadyTimeout.
+func (sc *simulatedCluster) readinessAssumption() func(*model.Pod) bool {
+	bound, start := map[string]bool{}, sc.now
 	ready, stuck, replaces := map[string]bool{}, map[string]bool{}, map[string]bool{}
-	for _, p := range w.view.All() {
+	for _, p := range sc.view.All() {
 		if p.NodeName == "" {
 			continue
 		}
 		bound[p.UID] = true
 		replaces[p.Owner.UID] = replaces[p.Owner.UID] || p.Deleting
 		ready[p.Owner.UID] = ready[p.Owner.UID] || p.Ready
-		if !p.Ready && !p.Started.IsZero() && w.now.Sub(p.Started) >= unreadyTimeout {
+		if !p.Ready && !p.Started.IsZero() && sc.now.Sub(p.Started) >= unreadyTimeout {
 			stuck[p.Owner.UID] = true
 		}
 	}

@@ -22,12 +22,10 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// indexAtStart is the start of the drain, when the cluster is idle; ends is its timeout.
 const (
-	indexAtStart = 2 * time.Minute
-	ends         = time.Hour
-	// mostSteps stops a simulation that does not end.
-	mostSteps = 1_000_000
+	drainStart        = 2 * time.Minute // the cluster is idle by then
+	simulationTimeout = time.Hour
+	maxSteps          = 1_000_000 // stops a simulation that does not end
 )
 
 // TestPreviewMatchesRunSoak checks in random clusters that a drain has the result that --what-if
@@ -35,7 +33,7 @@ const (
 // few results that the preview marks as uncertain are not compared. BERTH_CLUSTERS sets the number
 // of clusters and BERTH_SEED the first seed.
 func TestPreviewMatchesRunSoak(t *testing.T) {
-	n, first := number(t, "BERTH_CLUSTERS", 0), number(t, "BERTH_SEED", 1)
+	n, first := envNumber(t, "BERTH_CLUSTERS", 0), envNumber(t, "BERTH_SEED", 1)
 	deadline := time.Time{}
 	if n == 0 {
 		n, deadline = 60, time.Now().Add(20*time.Second)
@@ -43,60 +41,61 @@ func TestPreviewMatchesRunSoak(t *testing.T) {
 			n, deadline = 1000, time.Time{}
 		}
 	}
-	var done, pods, failures, circles, uncertain, fallback int
+	var matched, pods, failures, preemptionLoops, uncertain, differing int
 	count := map[drain.Outcome]int{}
 	for i := range n {
 		if failures >= 50 || !deadline.IsZero() && time.Now().After(deadline) {
 			break
 		}
-		preview, is, err := previewAndDrain(first + i)
+		preview, actual, err := previewAndDrain(first + i)
 		if errors.Is(err, drain.ErrPreemptionLoop) {
-			circles++
+			preemptionLoops++
 			continue
 		}
 		if err == nil {
-			err = differ(preview, is)
+			err = compareResults(preview, actual)
 		}
 		if err != nil {
 			failures++
 			t.Errorf("seed %d (reproduce with BERTH_SEED=%d BERTH_CLUSTERS=1): %v", first+i, first+i, err)
 			continue
 		}
-		done++
-		pods += len(is.Pods)
-		for j := range is.Pods {
-			count[is.Pods[j].Outcome]++
+		matched++
+		pods += len(actual.Pods)
+		for j := range actual.Pods {
+			count[actual.Pods[j].Outcome]++
 		}
 		for j := range preview.Pods {
 			if preview.Pods[j].Uncertain {
 				uncertain++
 			}
 		}
-		if lines(preview, nil) != lines(is, nil) {
-			fallback++
+		if lines(preview, nil) != lines(actual, nil) {
+			differing++
 		}
 	}
 	if limit := 20 + pods/20; uncertain > limit {
 		t.Errorf("%d of %d pods are uncertain, want at most %d", uncertain, pods, limit)
 	}
 	fmt.Printf("soak: drains of %d random clusters matched the preview, %d did not, in %d preemption does not end; of %d pods %d moved, %d were pending, %d were blocked; %d were marked as uncertain, and in %d clusters some of these differed\n",
-		done, failures, circles, pods, count[drain.OutcomeMoved], count[drain.OutcomePending], count[drain.OutcomeBlocked], uncertain, fallback)
+		matched, failures, preemptionLoops, pods, count[drain.OutcomeMoved], count[drain.OutcomePending], count[drain.OutcomeBlocked], uncertain, differing)
 }
 
-func number(t *testing.T, name string, fallback int64) int64 {
+// envNumber returns the positive number in an environment variable, or fallback if it is not set.
+func envNumber(t *testing.T, name string, fallback int64) int64 {
 	s := os.Getenv(name)
 	if s == "" {
 		return fallback
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < 1 {
-		t.Fatalf("%s=%s: want a whole number from 1", name, s)
+		t.Fatalf("%s=%s: want an integer of at least 1", name, s)
 	}
 	return n
 }
 
 // previewAndDrain previews the drain of a cluster and then performs it.
-func previewAndDrain(seed int64) (preview, is *drain.Result, err error) {
+func previewAndDrain(seed int64) (preview, actual *drain.Result, err error) {
 	d := generate(seed)
 	o, err := cluster.Defaults()
 	if err != nil {
@@ -114,14 +113,14 @@ func previewAndDrain(seed int64) (preview, is *drain.Result, err error) {
 		o.OnLine = func(l sim.Line) { fmt.Println(l) }
 	}
 	o.Stop = func() bool {
-		if a.w.Steps() > mostSteps {
+		if a.w.Steps() > maxSteps {
 			a.err = fmt.Errorf("the simulation made %d steps until %v", a.w.Steps(), a.w.Elapsed())
 		}
 		return a.result != nil || a.err != nil
 	}
-	result, err := s.RunOn(o, ends, func(w *cluster.Cluster) error {
+	result, err := s.RunOn(o, simulationTimeout, func(w *cluster.Cluster) error {
 		a.w = w
-		w.At(indexAtStart, a.begin)
+		w.At(drainStart, a.begin)
 		return nil
 	})
 	switch {
@@ -132,7 +131,7 @@ func previewAndDrain(seed int64) (preview, is *drain.Result, err error) {
 	case a.err != nil:
 		return nil, nil, a.err
 	case a.result == nil:
-		return nil, nil, fmt.Errorf("the drain has not ended after %v", ends)
+		return nil, nil, fmt.Errorf("the drain has not ended after %v", simulationTimeout)
 	}
 	return a.preview, a.result, nil
 }
@@ -166,36 +165,36 @@ func (a *actor) begin() {
 		a.err = err
 		return
 	}
-	d.PollDelay = func(most time.Duration) time.Duration {
-		return time.Duration(1+a.r.Intn(int(most/time.Millisecond))) * time.Millisecond
+	d.PollDelay = func(maxDelay time.Duration) time.Duration {
+		return time.Duration(1+a.r.Intn(int(maxDelay/time.Millisecond))) * time.Millisecond
 	}
 	d.OnDone = func(r *drain.Result) { a.result = r }
 }
 
-// differ returns the first difference between the certain parts of two results.
-func differ(preview, is *drain.Result) error {
+// compareResults returns an error if the certain parts of two results differ.
+func compareResults(preview, actual *drain.Result) error {
 	uncertain := map[string]bool{}
 	for i := range preview.Pods {
 		if p := &preview.Pods[i]; p.Uncertain {
 			uncertain[p.Pod] = true
 		}
 	}
-	want, got := lines(preview, uncertain), lines(is, uncertain)
-	if want == got && (len(uncertain) > 0 || preview.ExitCode() == is.ExitCode()) {
+	want, got := lines(preview, uncertain), lines(actual, uncertain)
+	if want == got && (len(uncertain) > 0 || preview.ExitCode() == actual.ExitCode()) {
 		return nil
 	}
 	if os.Getenv("BERTH_TRACE") != "" {
 		want += fmt.Sprintf("preempted: %v", preview.Preempted)
 	}
-	return fmt.Errorf("previewed (exit %d)\n%s\nbut got (exit %d)\n%s", preview.ExitCode(), want, is.ExitCode(), got)
+	return fmt.Errorf("got (exit %d)\n%s\nwant as previewed (exit %d)\n%s", actual.ExitCode(), got, preview.ExitCode(), want)
 }
 
-// lines describes the results of all pods except some.
-func lines(r *drain.Result, except map[string]bool) string {
+// lines describes the results of all pods except those in exclude.
+func lines(r *drain.Result, exclude map[string]bool) string {
 	var b strings.Builder
 	for i := range r.Pods {
 		p := &r.Pods[i]
-		if except[p.Pod] {
+		if exclude[p.Pod] {
 			continue
 		}
 		fmt.Fprintf(&b, "  %s %s %s round=%d", p.Pod, p.Outcome, p.To, p.Round)

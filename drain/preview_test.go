@@ -110,15 +110,19 @@ func TestOnePodPerWorkloadAndRound(t *testing.T) {
 	if got := lines(r); got != want || r.ExitCode() != 0 || r.Rounds != 3 {
 		t.Errorf("exit %d, %d rounds:\n%s\nwant\n%s", r.ExitCode(), r.Rounds, got, want)
 	}
-	if h := r.Pods[2].FirstBlock; h == nil || h.Kind != ByWorkload || h.ClearedBy != "the replacement of default/web-1 is Ready" {
-		t.Errorf("web-2 was blocked by %+v", h)
+	if b := r.Pods[2].FirstBlock; b == nil || b.Kind != ByWorkload || b.ClearedBy != "the replacement of default/web-1 is Ready" {
+		t.Errorf("first block of web-2: got %+v, want one that the replacement of web-1 clears", b)
 	}
 }
 
 func TestPermanentBlocksNameTheField(t *testing.T) {
-	notReady := func() *model.Pod { p := pod("ill", "ill-1", "n1", 100); p.Ready = false; return p }
-	lone := pod("lone", "lone-1", "n1", 100)
-	lone.Owner = model.Owner{}
+	notReady := func(name, node string) *model.Pod {
+		p := pod("db", name, node, 100)
+		p.Ready = false
+		return p
+	}
+	unowned := pod("tool", "tool-1", "n1", 100)
+	unowned.Owner = model.Owner{}
 	for name, c := range map[string]struct {
 		objects []any
 		field   string
@@ -127,80 +131,82 @@ func TestPermanentBlocksNameTheField(t *testing.T) {
 		"minAvailable equals the replicas": {[]any{pod("web", "web-1", "n1", 100), budgetFor("web", minAvailable(1))}, "spec.minAvailable of budget default/web: lower"},
 		"minAvailable 100%": {[]any{pod("web", "web-1", "n1", 100), budgetFor("web", func(b *model.Budget) { b.MinAvailable = model.IntOrPercent{Set: true, Percent: true, Value: 100} })},
 			"less than 100%"},
-		"a pod that is not Ready": {[]any{notReady(), pod("ill", "ill-2", "n2", 100), pod("ill", "ill-3", "n2", 100), budgetFor("ill", minAvailable(2)),
-			func() any { p := pod("ill", "ill-4", "n2", 100); p.Ready = false; return p }()}, ""},
-		"pods that are not Ready": {[]any{notReady(), pod("ill", "ill-2", "n2", 100), budgetFor("ill", func(b *model.Budget) { b.MaxUnavailable = model.IntOrPercent{Set: true, Percent: true, Value: 0} })},
-			"spec.maxUnavailable of budget default/ill"},
-		"too few Ready": {[]any{notReady(), func() any { p := pod("ill", "ill-2", "n2", 100); p.Ready = false; return p }(), pod("ill", "ill-3", "n2", 100), budgetFor("ill", minAvailable(2))},
-			"spec.unhealthyPodEvictionPolicy of budget default/ill: AlwaysAllow"},
-		"no controller": {[]any{lone, budgetFor("lone", maxUnavailable(1))}, "spec.minAvailable of budget default/lone: a number"},
+		"enough Ready pods": {[]any{notReady("db-1", "n1"), pod("db", "db-2", "n2", 100), pod("db", "db-3", "n2", 100), budgetFor("db", minAvailable(2)),
+			notReady("db-4", "n2")}, ""},
+		"maxUnavailable 0%": {[]any{notReady("db-1", "n1"), pod("db", "db-2", "n2", 100), budgetFor("db", func(b *model.Budget) { b.MaxUnavailable = model.IntOrPercent{Set: true, Percent: true, Value: 0} })},
+			"spec.maxUnavailable of budget default/db"},
+		"too few Ready pods": {[]any{notReady("db-1", "n1"), notReady("db-2", "n2"), pod("db", "db-3", "n2", 100), budgetFor("db", minAvailable(2))},
+			"spec.unhealthyPodEvictionPolicy of budget default/db: AlwaysAllow"},
+		"no controller": {[]any{unowned, budgetFor("tool", maxUnavailable(1))}, "spec.minAvailable of budget default/tool: a number"},
 	} {
 		r := preview(t, Options{Force: true}, append([]any{node("n1", 4000), node("n2", 4000)}, c.objects...)...)
 		p := &r.Pods[0]
 		if c.field == "" {
 			if p.Outcome != OutcomeMoved || r.ExitCode() != 0 {
-				t.Errorf("%s: %s", name, line(p))
+				t.Errorf("%s: got %s, want the pod to move", name, line(p))
 			}
 			continue
 		}
 		if p.Outcome != OutcomeBlocked || p.Block == nil || !p.Block.Permanent || !strings.Contains(p.Block.Field, c.field) || r.ExitCode() != 4 {
-			t.Errorf("%s: exit %d, %s, %+v", name, r.ExitCode(), line(p), p.Block)
+			t.Errorf("%s: got exit %d, %s, block %+v; want exit 4 and a permanent block with field %q", name, r.ExitCode(), line(p), p.Block, c.field)
 		}
 	}
 }
 
 func TestPendingReplacementsAreExplained(t *testing.T) {
 	big := pod("big", "big-1", "n1", 3000)
-	picky := pod("picky", "picky-1", "n1", 100)
-	picky.Spec.NodeSelector.Labels = model.Labels{{Key: framework.HostnameKey, Value: "n1"}}
-	r := preview(t, Options{}, node("n1", 4000), node("n2", 4000), big, picky, pod("other", "other-1", "n2", 2000))
-	want := "default/big-1 pending round=1\ndefault/picky-1 pending round=1"
+	pinned := pod("pinned", "pinned-1", "n1", 100)
+	pinned.Spec.NodeSelector.Labels = model.Labels{{Key: framework.HostnameKey, Value: "n1"}}
+	r := preview(t, Options{}, node("n1", 4000), node("n2", 4000), big, pinned, pod("other", "other-1", "n2", 2000))
+	want := "default/big-1 pending round=1\ndefault/pinned-1 pending round=1"
 	if got := lines(r); got != want || r.ExitCode() != 4 {
-		t.Errorf("exit %d\n%s", r.ExitCode(), got)
+		t.Errorf("got exit %d\n%s\nwant exit 4\n%s", r.ExitCode(), got, want)
 	}
 	if p := &r.Pods[0]; p.Permanent || !strings.HasPrefix(p.PendingReason, "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable") || !slices.ContainsFunc(p.Suggestions, func(s string) bool { return strings.Contains(s, "free 1 cpu on n2") }) {
-		t.Errorf("%+v", p)
+		t.Errorf("got %+v, want insufficient cpu and the suggestion to free 1 cpu on n2", p)
 	}
 	if p := &r.Pods[1]; !p.Permanent || !strings.HasPrefix(p.Field, "spec.nodeSelector") {
-		t.Errorf("%+v", p)
+		t.Errorf("got %+v, want permanent, with field spec.nodeSelector", p)
 	}
 }
 
 func TestOptionsCheck(t *testing.T) {
-	lone, data, set, static := pod("a", "lone", "n1", 1), pod("b", "data", "n1", 1), pod("c", "set", "n1", 1), pod("d", "static", "n1", 1)
-	lone.Owner, data.HasEmptyDir, set.Owner.Kind, static.Mirror = model.Owner{}, true, "DaemonSet", true
-	c := clusterOf(t, node("n1", 1000), node("n2", 1000), lone, data, set, static)
+	unowned, data, daemon, static := pod("a", "unowned", "n1", 1), pod("b", "data", "n1", 1), pod("c", "daemon", "n1", 1), pod("d", "static", "n1", 1)
+	unowned.Owner, data.HasEmptyDir, daemon.Owner.Kind, static.Mirror = model.Owner{}, true, "DaemonSet", true
+	c := clusterOf(t, node("n1", 1000), node("n2", 1000), unowned, data, daemon, static)
 	_, err := Preview(c, []string{"n1", "n9"}, Options{})
-	for _, want := range []string{"node n9: not found among 2 nodes", "--force evicts them: default/lone", "--delete-emptydir-data evicts them: default/data",
-		"--ignore-daemonsets skips: default/set"} {
+	for _, want := range []string{"node n9: not found among 2 nodes", "--force evicts them: default/unowned", "--delete-emptydir-data evicts them: default/data",
+		"--ignore-daemonsets skips: default/daemon"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q is missing in: %v", want, err)
+			t.Errorf("got error %v, want one that contains %q", err, want)
 		}
 	}
 	r, err := Preview(c, []string{"n1"}, Options{Force: true, DeleteEmptyDirData: true, IgnoreDaemonSets: true})
-	if err != nil || lines(r) != "default/data moved n2 round=1\ndefault/lone removed round=1" || len(r.Skipped) != 2 {
-		t.Errorf("%v\n%+v", err, r)
+	if err != nil || lines(r) != "default/data moved n2 round=1\ndefault/unowned removed round=1" || len(r.Skipped) != 2 {
+		t.Errorf("error %v, result %+v; want one moved, one removed and two skipped pods", err, r)
 	}
 }
 
 func TestPodThatWouldReturnIsBlocked(t *testing.T) {
-	back := pod("back", "back-1", "n1", 900)
-	back.Spec.Tolerations = []model.Toleration{{Op: model.TolExists}}
-	r := preview(t, Options{}, node("n1", 4000), node("n2", 1000), pod("other", "other-1", "n2", 500), back)
-	if got := lines(r); got != "default/back-1 blocked return permanent=true round=0" || r.ExitCode() != 4 {
-		t.Errorf("exit %d: %s", r.ExitCode(), got)
+	tolerant := pod("web", "web-1", "n1", 900)
+	tolerant.Spec.Tolerations = []model.Toleration{{Op: model.TolExists}}
+	r := preview(t, Options{}, node("n1", 4000), node("n2", 1000), pod("other", "other-1", "n2", 500), tolerant)
+	want := "default/web-1 blocked return permanent=true round=0"
+	if got := lines(r); got != want || r.ExitCode() != 4 {
+		t.Errorf("got exit %d, %s; want exit 4, %s", r.ExitCode(), got, want)
 	}
 }
 
-func TestSurgePodReplaces(t *testing.T) {
+func TestSurgePodIsReplacement(t *testing.T) {
 	objects := []any{node("n1", 4000), node("n2", 2000), pod("web", "web-1", "n1", 500), budgetFor("web", minAvailable(1)),
-		pod("rest", "rest-1", "n1", 500), budgetFor("rest", maxUnavailable(0))}
+		pod("db", "db-1", "n1", 500), budgetFor("db", maxUnavailable(0))}
 	r := preview(t, Options{Surge: true}, objects...)
-	if got := lines(r); got != "default/web-1 moved n2 round=1\ndefault/rest-1 blocked budget permanent=true round=0" || !r.Pods[0].Surged {
-		t.Errorf("%s\n%+v", got, r.Pods)
+	want := "default/web-1 moved n2 round=1\ndefault/db-1 blocked budget permanent=true round=0"
+	if got := lines(r); got != want || !r.Pods[0].Surged {
+		t.Errorf("got\n%s, surged %v; want\n%s, surged", got, r.Pods[0].Surged, want)
 	}
 	full := preview(t, Options{Surge: true}, node("n1", 4000), node("n2", 400), pod("web", "web-1", "n1", 500), budgetFor("web", minAvailable(1)))
 	if b := full.Pods[0].Block; b == nil || !strings.Contains(b.Reason, "the additional pod cannot be scheduled") {
-		t.Errorf("%s: %+v", lines(full), b)
+		t.Errorf("%s: got block %+v, want the reason that the additional pod cannot be scheduled", lines(full), b)
 	}
 }

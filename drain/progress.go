@@ -6,9 +6,9 @@ import "fmt"
 type progressLog struct{ last map[string]string }
 
 // report reports changes.
-func (t *progressLog) report(m *Machine, emit func(string)) {
-	if t.last == nil {
-		t.last = map[string]string{}
+func (l *progressLog) report(m *Machine, emit func(string)) {
+	if l.last == nil {
+		l.last = map[string]string{}
 	}
 	moves := m.Moves()
 	n := 0
@@ -19,10 +19,10 @@ func (t *progressLog) report(m *Machine, emit func(string)) {
 	}
 	for _, x := range moves {
 		s := describeProgress(x)
-		if s == "" || t.last[x.Pod.UID] == s {
+		if s == "" || l.last[x.Pod.UID] == s {
 			continue
 		}
-		t.last[x.Pod.UID] = s
+		l.last[x.Pod.UID] = s
 		emit(fmt.Sprintf("[%d/%d] %s", n, len(moves), s))
 	}
 }
@@ -37,7 +37,7 @@ func describeProgress(x *Move) string {
 	case !x.Evicted():
 		return ""
 	case x.alreadyTerminating() && x.Deleted():
-		return name + " is gone (was already terminating)"
+		return name + " is deleted (was already terminating)"
 	case x.alreadyTerminating():
 		return name + " is already terminating"
 	case r != nil && r.Ready:
@@ -47,7 +47,7 @@ func describeProgress(x *Move) string {
 	case r != nil && r.UnschedulableReason != "":
 		return fmt.Sprintf("%s is replaced by %s, which is unscheduled", name, r.Key())
 	case x.Deleted() && !x.expectsReplacement():
-		return name + " is gone"
+		return name + " is deleted"
 	}
 	return name + " is evicted"
 }
@@ -62,7 +62,7 @@ func (b *Block) describe() string {
 	case b.Field != "":
 		s += "; change " + b.Field
 	case b.Permanent:
-		s += "; retrying is useless"
+		s += "; a retry cannot succeed"
 	case b.ClearedBy != "":
 		s += "; until " + b.ClearedBy
 	}

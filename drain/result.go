@@ -40,11 +40,11 @@ type Pod struct {
 	Outcome Outcome `json:"outcome"`
 	Round   int     `json:"round,omitempty"`
 	To      string  `json:"to,omitempty"` // node of its replacement
-	// Replacement is the pod that replaces it; not known in a preview.
+	// Replacement is the pod that replaces it; empty in a preview.
 	Replacement string `json:"replacement,omitempty"`
 	Ready       bool   `json:"ready,omitempty"` // the replacement is Ready
 	Surged      bool   `json:"surged,omitempty"`
-	// Deleted: a terminating pod was deleted.
+	// Deleted: a terminating pod is deleted.
 	Deleted bool `json:"deleted,omitempty"`
 	// Uncertain: the result depends on timing because pods of equal priority compete for the same
 	// capacity.
@@ -60,7 +60,7 @@ type Pod struct {
 	Suggestions   []string `json:"suggestions,omitempty"`
 }
 
-// SkippedPod is a pod that is not evicted by design.
+// SkippedPod is a pod that the drain does not evict.
 type SkippedPod struct {
 	Pod    string     `json:"pod"`
 	Node   string     `json:"node"`
@@ -74,8 +74,8 @@ type PreemptedPod struct {
 	By   string `json:"preemptor"`
 }
 
-// ExitCode returns 0 if all pods moved or are gone, 3 if some wait, and 4 if some can never
-// move.
+// ExitCode returns 0 if all pods moved or are deleted, 3 if some are pending, blocked or
+// terminating, and 4 if some can never move.
 func (r *Result) ExitCode() int {
 	code := 0
 	for i := range r.Pods {
@@ -100,10 +100,10 @@ func (r *Result) NumNotMoved() int {
 	return n
 }
 
-// isTerminating reports whether the pod is terminating and not gone.
+// isTerminating reports whether the pod is terminating and not deleted yet.
 func (p *Pod) isTerminating() bool { return p.Outcome == OutcomeTerminating && !p.Deleted }
 
-// CannotProgress reports whether waiting is useless: all remaining pods are blocked
+// CannotProgress reports whether waiting cannot help: all remaining pods are blocked
 // permanently, directly or by a replacement that can never be scheduled. Explain must have
 // been called.
 func (r *Result) CannotProgress() bool {

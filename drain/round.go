@@ -49,9 +49,9 @@ func (m *Machine) beginEviction(now time.Time, v *View, x *Move) Action {
 	}
 	x.setStage(requested, now)
 	x.Round, x.awaitTermination = m.round, m.awaitTermination || terminationMatters(v, x.Pod)
-	x.before = map[string]bool{}
+	x.existing = map[string]bool{}
 	for _, p := range v.OwnedBy(x.Pod.Owner) {
-		x.before[p.UID] = p.NodeName != ""
+		x.existing[p.UID] = p.NodeName != ""
 	}
 	m.useSurgePod(x)
 	m.ledger.debit(now, x.Pod)
@@ -95,7 +95,7 @@ func (m *Machine) findBlock(now time.Time, v *View, x *Move, busy map[string]*Mo
 }
 
 // returnsTo returns the drained node that the replacement of p would get, while p exists or
-// after it is gone, or "".
+// after its deletion, or "".
 func (m *Machine) returnsTo(v *View, p *model.Pod) string {
 	profile, ok := m.profiles[p.Spec.SchedulerName]
 	if !ok || p.Owner.UID == "" {
@@ -113,7 +113,7 @@ func (m *Machine) returnsTo(v *View, p *model.Pod) string {
 }
 
 // settled reports whether the next pod may be evicted after x: the replacement of x is
-// scheduled or cannot be, x is gone if its termination matters, and no pending pod would fit.
+// scheduled or unschedulable, x is deleted if its termination matters, and no pending pod would fit.
 func (m *Machine) settled(now time.Time, v *View, x *Move) (wake time.Time, ok bool) {
 	if x.stage == waiting {
 		return time.Time{}, true // it was refused

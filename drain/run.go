@@ -32,7 +32,7 @@ type Drain struct {
 	OnProgress func(string)
 	Clock      clock.Clock // nil: the wall clock
 
-	feed        *informers.Source
+	source      *informers.Source
 	watcher     *Watcher
 	machine     *Machine
 	progress    progressLog
@@ -58,10 +58,10 @@ func (d *Drain) Run(ctx context.Context) (*Result, error) {
 		defer cancel()
 		ctx = limitedCtx
 	}
-	reading, stop := context.WithCancel(ctx)
+	informersCtx, stop := context.WithCancel(ctx)
 	defer stop()
 	d.watcher = NewWatcher(d.Scheduler)
-	if err := d.startInformers(reading); err != nil {
+	if err := d.startInformers(informersCtx); err != nil {
 		return nil, err
 	}
 	if err := d.Options.Check(d.watcher.View, d.Nodes); err != nil {
@@ -85,17 +85,17 @@ var ErrTimeout = errors.New("--timeout: not all pods were evicted in time")
 
 // startInformers starts the informers and waits until they are synced.
 func (d *Drain) startInformers(ctx context.Context) error {
-	d.feed = informers.New(d.Client)
+	d.source = informers.New(d.Client)
 	if d.Holds != nil {
-		d.feed.WatchHolds(d.Holds)
+		d.source.WatchHolds(d.Holds)
 	}
-	go d.feed.Run(ctx)
+	go d.source.Run(ctx)
 	timer := d.Clock.NewTimer(syncTimeout)
 	defer timer.Stop()
 	select {
-	case <-d.feed.Synced():
+	case <-d.source.Synced():
 	case <-timer.C():
-		return fmt.Errorf("syncing the caches: %s not listed within %v: check that you may list and watch them", strings.Join(d.feed.Unsynced(), ", "), syncTimeout)
+		return fmt.Errorf("syncing the caches: %s not listed within %v: check that you may list and watch them", strings.Join(d.source.Unsynced(), ", "), syncTimeout)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -104,7 +104,7 @@ func (d *Drain) startInformers(ctx context.Context) error {
 }
 
 func (d *Drain) applyEvents() {
-	d.events = d.feed.Take(d.events)
+	d.events = d.source.Take(d.events)
 	d.watcher.Apply(d.Clock.Now(), d.events)
 }
 
@@ -126,7 +126,7 @@ func (d *Drain) cordon(ctx context.Context) error {
 			return nil
 		}
 		select {
-		case <-d.feed.Ready():
+		case <-d.source.Ready():
 			d.applyEvents()
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -134,10 +134,10 @@ func (d *Drain) cordon(ctx context.Context) error {
 	}
 }
 
-// batchWindow is how long changes are collected before they are processed.
+// batchWindow is the time during which changes are collected before the machine processes them.
 const batchWindow = 50 * time.Millisecond
 
-// runMachine runs the machine until waiting is useless.
+// runMachine runs the machine until the drain is done or cannot progress.
 func (d *Drain) runMachine(ctx context.Context) error {
 	for {
 		d.applyEvents()
@@ -192,7 +192,7 @@ func errorText(err error) string {
 // checkInterval is the time between two checks of CannotProgress.
 const checkInterval = 5 * time.Second
 
-// cannotProgress reports whether waiting is useless.
+// cannotProgress reports whether waiting cannot help. It checks at most once per checkInterval.
 func (d *Drain) cannotProgress() bool {
 	if d.Clock.Since(d.lastChecked) < checkInterval {
 		return false
@@ -217,7 +217,7 @@ func (d *Drain) wait(ctx context.Context, wake time.Time) error {
 	timer := d.Clock.NewTimer(delay)
 	defer timer.Stop()
 	select {
-	case <-d.feed.Ready():
+	case <-d.source.Ready():
 		select {
 		case <-d.Clock.After(batchWindow):
 		case <-ctx.Done():

@@ -25,8 +25,8 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// liveCluster is a cluster behind a fake API. Evicted pods are deleted immediately, and their owner
-// creates Ready replacements on n2.
+// liveCluster is a cluster behind a fake API. It deletes evicted pods immediately and creates Ready
+// replacements on n2.
 type liveCluster struct {
 	*fake.Clientset
 	mu     sync.Mutex
@@ -83,11 +83,11 @@ func TestRun(t *testing.T) {
 	d.OnProgress = func(s string) { progress = append(progress, s) }
 	r, err := d.Run(t.Context())
 	if err != nil || r.ExitCode() != 0 || r.Count(OutcomeMoved) != 3 || r.Rounds != 2 {
-		t.Fatalf("%v\n%+v", err, r)
+		t.Fatalf("error %v, result %+v; want 3 moved pods in 2 rounds", err, r)
 	}
 	n, _ := l.CoreV1().Nodes().Get(t.Context(), "n1", metav1.GetOptions{})
 	if !n.Spec.Unschedulable || progress[0] != "node n1 is cordoned" || !strings.HasPrefix(progress[len(progress)-1], "[3/3] default/web-b is replaced by default/web-") {
-		t.Errorf("cordoned: %v, progress\n%s", n.Spec.Unschedulable, strings.Join(progress, "\n"))
+		t.Errorf("cordoned: %v, want true; progress\n%s\nwant the cordon first and the replacement of web-b last", n.Spec.Unschedulable, strings.Join(progress, "\n"))
 	}
 }
 
@@ -101,7 +101,7 @@ func TestForbiddenEvictionEndsRun(t *testing.T) {
 	}
 	r, err := l.drain(Options{}).Run(t.Context())
 	if err != nil || r.ExitCode() != 4 || r.Count(OutcomeMoved) != 1 || r.Pods[1].Block == nil || !strings.Contains(r.Pods[1].Block.Reason, "forbidden by policy") {
-		t.Errorf("%v\n%+v", err, r)
+		t.Errorf("error %v, result %+v; want exit code 4 and a block with the message of the refusal", err, r)
 	}
 }
 
@@ -114,11 +114,11 @@ func TestRunStopsWithContext(t *testing.T) {
 	}
 	r, err := l.drain(Options{}).Run(ctx)
 	if !errors.Is(err, context.Canceled) || r.Count(OutcomeBlocked) != 1 || r.ExitCode() != 3 {
-		t.Errorf("%v\n%+v", err, r)
+		t.Errorf("error %v, result %+v; want %v, one blocked pod and exit code 3", err, r, context.Canceled)
 	}
 	l.refuse = func(string) error { return nil } // the next drain continues
 	if r, err = l.drain(Options{}).Run(t.Context()); err != nil || r.ExitCode() != 0 {
-		t.Errorf("%v\n%+v", err, r)
+		t.Errorf("second drain: error %v, result %+v; want exit code 0", err, r)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestRunTimeout(t *testing.T) {
 	d := l.drain(Options{})
 	d.Timeout = 200 * time.Millisecond
 	if r, err := d.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "--timeout") || r != nil && r.ExitCode() != 3 {
-		t.Errorf("%v\n%+v", err, r)
+		t.Errorf("error %v, result %+v; want an error that names --timeout, and exit code 3", err, r)
 	}
 }
 
@@ -146,9 +146,9 @@ func TestLeftoverSurgeIsUndone(t *testing.T) {
 		"for another node":            {node: "n7", surgeReplicas: "3", replicas: 3, after: 3, keepsMarks: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			mark := metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "rs-web", Labels: map[string]string{SurgeLabel: "gone"},
-				Annotations: map[string]string{SurgeNode: tc.node, SurgeReplicas: tc.surgeReplicas, "other": "stays"}}
-			l := newLive(t, liveNode("n1"), liveNode("n2"), &appsv1.ReplicaSet{ObjectMeta: mark, Spec: appsv1.ReplicaSetSpec{Replicas: &tc.replicas}})
+			meta := metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "rs-web", Labels: map[string]string{SurgeLabel: "deleted-pod"},
+				Annotations: map[string]string{SurgeNode: tc.node, SurgeReplicas: tc.surgeReplicas, "other": "kept"}}
+			l := newLive(t, liveNode("n1"), liveNode("n2"), &appsv1.ReplicaSet{ObjectMeta: meta, Spec: appsv1.ReplicaSetSpec{Replicas: &tc.replicas}})
 			conflicts := 1 // its controller updates it concurrently
 			l.PrependReactor("patch", "replicasets", func(clienttesting.Action) (bool, runtime.Object, error) {
 				conflicts--
@@ -162,7 +162,7 @@ func TestLeftoverSurgeIsUndone(t *testing.T) {
 				t.Fatal(err)
 			}
 			if marks := len(got.Labels) + len(got.Annotations) - 1; *got.Spec.Replicas != tc.after || tc.keepsMarks != (marks == 3) || !tc.keepsMarks && marks != 0 {
-				t.Errorf("%d replicas, want %d; %v, %v", *got.Spec.Replicas, tc.after, got.Labels, got.Annotations)
+				t.Errorf("%d replicas, want %d; labels %v, annotations %v, want the marks of the surge: %v", *got.Spec.Replicas, tc.after, got.Labels, got.Annotations, tc.keepsMarks)
 			}
 		})
 	}
@@ -176,19 +176,19 @@ func TestSurgeScalesUpAndDown(t *testing.T) {
 	d := l.drain(Options{})
 	d.OnProgress = func(s string) { progress = append(progress, s) }
 	p := &model.Pod{Namespace: "default", Name: "db-0", UID: "db-0", NodeName: "n1", Owner: model.Owner{Kind: "StatefulSet", Name: "db"}}
-	now := func() *appsv1.StatefulSet {
+	get := func() *appsv1.StatefulSet {
 		o, err := l.AppsV1().StatefulSets("default").Get(t.Context(), "db", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return o
 	}
-	scale := func(step string, do func(context.Context, *model.Pod) error, want int32) {
+	scale := func(step string, change func(context.Context, *model.Pod) error, want int32) {
 		t.Helper()
-		if err := do(t.Context(), p); err != nil {
+		if err := change(t.Context(), p); err != nil {
 			t.Error(err)
 		}
-		if n := *now().Spec.Replicas; n != want {
+		if n := *get().Spec.Replicas; n != want {
 			t.Errorf("%s: %d replicas, want %d", step, n, want)
 		}
 	}
@@ -197,20 +197,20 @@ func TestSurgeScalesUpAndDown(t *testing.T) {
 	scale("down", d.scaleDown, 2)
 	scale("down again", d.scaleDown, 2)
 	scale("surge for the second pod", d.scaleUp, 3)
-	set := now()
+	set := get()
 	set.Spec.Replicas = &replicas
 	if _, err := l.AppsV1().StatefulSets("default").Update(t.Context(), set, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	scale("scaled from a value that another client has set", d.scaleDown, 2)
-	if o := now(); len(o.Labels)+len(o.Annotations) != 0 || !strings.Contains(progress[len(progress)-1], "keeps its 2 replicas") {
-		t.Errorf("%v, %v, progress %q", o.Labels, o.Annotations, progress)
+	if o := get(); len(o.Labels)+len(o.Annotations) != 0 || !strings.Contains(progress[len(progress)-1], "keeps its 2 replicas") {
+		t.Errorf("labels %v, annotations %v, progress %q; want none, and a message that the replicas are kept", o.Labels, o.Annotations, progress)
 	}
 }
 
 func liveNode(name string) *corev1.Node {
-	room := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("8Gi"), corev1.ResourcePods: resource.MustParse("110")}
-	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Allocatable: room, Capacity: room,
+	capacity := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("8Gi"), corev1.ResourcePods: resource.MustParse("110")}
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Allocatable: capacity, Capacity: capacity,
 		Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
 }
 
@@ -233,7 +233,7 @@ func TestReplacementAnnotation(t *testing.T) {
 	}{
 		"evicted":     {"web", nil, "web-b@7"},
 		"not evicted": {"web", apierrors.NewTooManyRequests("not now", 10), "web-b@7"},
-		"other owner": {"left", nil, ""},
+		"other owner": {"deleted-owner", nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLive(t, liveNode("n1"), livePod("web", "web-a", "n1"), &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", Generation: 7}})

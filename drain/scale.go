@@ -21,7 +21,7 @@ import (
 )
 
 // The marks of a surged workload, written together with its replicas, so that the next drain
-// of the node undoes the surge of a killed one.
+// of the node undoes the surge if this drain is killed.
 const (
 	SurgeLabel    = "drain.berth.dev/surge"          // UID of the pod
 	SurgeNode     = "drain.berth.dev/surge-node"     // annotation: node of the pod
@@ -50,16 +50,16 @@ func scaleTarget(ctx context.Context, c kubernetes.Interface, namespace string, 
 			if d.Kind != "Deployment" {
 				return nil, fmt.Errorf("ReplicaSet %s belongs to %s %s, which sets its replicas", r.Name, d.Kind, d.Name)
 			}
-			found, err := c.AppsV1().Deployments(namespace).Get(ctx, d.Name, get)
-			return deployment(c, found), err
+			o, err := c.AppsV1().Deployments(namespace).Get(ctx, d.Name, get)
+			return deployment(c, o), err
 		}
 		return replicaSet(c, r), nil
 	case "StatefulSet":
-		found, err := c.AppsV1().StatefulSets(namespace).Get(ctx, o.Name, get)
-		return statefulSet(c, found), err
+		set, err := c.AppsV1().StatefulSets(namespace).Get(ctx, o.Name, get)
+		return statefulSet(c, set), err
 	case "ReplicationController":
-		found, err := c.CoreV1().ReplicationControllers(namespace).Get(ctx, o.Name, get)
-		return replicationController(c, found), err
+		rc, err := c.CoreV1().ReplicationControllers(namespace).Get(ctx, o.Name, get)
+		return replicationController(c, rc), err
 	}
 	return nil, fmt.Errorf("a %s has no replicas", o.Kind)
 }
@@ -148,7 +148,7 @@ func (d *Drain) scaleUp(ctx context.Context, p *model.Pod) (err error) {
 	return err
 }
 
-// scaleDown removes that replica, once.
+// scaleDown removes the replica that scaleUp added, once.
 func (d *Drain) scaleDown(ctx context.Context, p *model.Pod) (err error) {
 	for range scaleAttempts {
 		var s *scalable
@@ -175,15 +175,15 @@ func (d *Drain) annotateReplacement(ctx context.Context, e Evict) error {
 	}
 	owner, err := d.Client.AppsV1().ReplicaSets(e.Pod.Namespace).Get(ctx, e.Pod.Owner.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil // it is gone and creates no pods
+		return nil // a deleted owner creates no pods
 	} else if err != nil {
 		return err
 	}
 	return d.annotate(ctx, e.Pod, conversion.ExpectedReplacement(e.SurgePod.Name, owner.Generation))
 }
 
-// removeReplacementAnnotation undoes annotateReplacement for a pod that stays. If that fails,
-// the mark ends when the replicas are set back.
+// removeReplacementAnnotation undoes annotateReplacement for a pod that is not evicted. If it fails,
+// the mark becomes invalid when the replicas are reset.
 func (d *Drain) removeReplacementAnnotation(ctx context.Context, e Evict) {
 	if e.SurgePod == nil || e.Pod.Owner.Kind != "ReplicaSet" || ctx.Err() != nil {
 		return
@@ -201,20 +201,20 @@ func (d *Drain) annotate(ctx context.Context, p *model.Pod, replacement any) err
 	}
 	_, err = d.Client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.MergePatchType, data, metav1.PatchOptions{})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil // the pod is gone
+		return nil // the pod is deleted
 	}
 	return err
 }
 
 // undoSurge removes the marks and, if the replicas are still those of the surge, one replica.
 func (d *Drain) undoSurge(ctx context.Context, s *scalable) error {
-	n, done := s.current(), fmt.Sprintf("%s keeps its %d replicas: another client changed them", s.name, s.current())
+	n, message := s.current(), fmt.Sprintf("%s keeps its %d replicas: another client changed them", s.name, s.current())
 	if s.isSurged() {
-		n, done = max(n-1, 0), s.name+" has its previous number of replicas"
+		n, message = max(n-1, 0), s.name+" has its previous number of replicas"
 	}
 	err := s.write(ctx, n, nil, nil, nil)
 	if err == nil {
-		d.OnProgress(done)
+		d.OnProgress(message)
 	}
 	return err
 }

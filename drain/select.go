@@ -13,7 +13,7 @@ import (
 // unschedulable is the taint of a cordoned node.
 var unschedulable = model.Taint{Key: "node.kubernetes.io/unschedulable", Effect: model.NoSchedule}
 
-// SkipReason is why a pod is not evicted by design.
+// SkipReason is why the drain does not evict a pod.
 type SkipReason string
 
 // The reasons.
@@ -52,6 +52,7 @@ func (o *Options) missingFlag(p *model.Pod) string {
 	return ""
 }
 
+// flagMessages describes the pods that are an error without a flag.
 var flagMessages = map[string]string{
 	"--ignore-daemonsets":    "DaemonSet pods, which --ignore-daemonsets skips",
 	"--force":                "pods without a controller, which are not replaced; --force evicts them",
@@ -82,7 +83,7 @@ func (o *Options) Check(v *View, nodes []string) error {
 	return errors.Join(errs...)
 }
 
-// podsOn returns the pods of the API on a node, by key.
+// podsOn returns the pods of the API on a node, sorted by key.
 func (v *View) podsOn(node string) []*model.Pod {
 	id, ok := v.State.NodeID(node)
 	if !ok {

@@ -15,7 +15,7 @@ import (
 
 // simulatedCluster simulates a cluster: owners replace pods, the scheduler's machine schedules
 // them, and scheduled pods become Ready. Requests complete at once; time advances only when
-// everything waits.
+// nothing else can happen.
 type simulatedCluster struct {
 	now     time.Time
 	machine *scheduling.Machine
@@ -39,114 +39,114 @@ type preemptionVictim struct{ Pod, By *model.Pod }
 const schedulerStep = time.Millisecond
 
 func newSimulatedCluster(now time.Time, cfg scheduling.Config, objects []any, scale func(model.Owner) budget.Scale) *simulatedCluster {
-	w := &simulatedCluster{now: now, machine: scheduling.New(cfg), scale: scale, surged: map[string]int32{}, budgets: map[string]map[string]*model.Budget{}}
-	w.view = NewView(w.machine.State())
+	sc := &simulatedCluster{now: now, machine: scheduling.New(cfg), scale: scale, surged: map[string]int32{}, budgets: map[string]map[string]*model.Budget{}}
+	sc.view = NewView(sc.machine.State())
 	for _, o := range objects {
 		switch o := o.(type) {
 		case *model.Pod:
-			w.put(o)
+			sc.put(o)
 			if o.Deleting {
-				w.terminating = append(w.terminating, o)
+				sc.terminating = append(sc.terminating, o)
 			}
 		case *model.Budget:
-			w.putBudget(o)
+			sc.putBudget(o)
 		default:
-			w.events = append(w.events, o)
+			sc.events = append(sc.events, o)
 		}
 	}
-	return w
+	return sc
 }
 
-func (w *simulatedCluster) putBudget(b *model.Budget) {
-	if w.budgets[b.Namespace] == nil {
-		w.budgets[b.Namespace] = map[string]*model.Budget{}
+func (sc *simulatedCluster) putBudget(b *model.Budget) {
+	if sc.budgets[b.Namespace] == nil {
+		sc.budgets[b.Namespace] = map[string]*model.Budget{}
 	}
-	w.budgets[b.Namespace][b.Name] = b
-	w.events = append(w.events, b)
+	sc.budgets[b.Namespace][b.Name] = b
+	sc.events = append(sc.events, b)
 }
 
 // budgetsIn returns the current budgets of a namespace.
-func (w *simulatedCluster) budgetsIn(namespace string) []*model.Budget {
-	out := slices.Collect(maps.Values(w.budgets[namespace]))
+func (sc *simulatedCluster) budgetsIn(namespace string) []*model.Budget {
+	out := slices.Collect(maps.Values(sc.budgets[namespace]))
 	slices.SortFunc(out, func(a, b *model.Budget) int { return cmp.Compare(a.Name, b.Name) })
 	return out
 }
 
-func (w *simulatedCluster) put(p *model.Pod) {
-	w.view.Put(p)
-	w.events = append(w.events, p)
+func (sc *simulatedCluster) put(p *model.Pod) {
+	sc.view.Put(p)
+	sc.events = append(sc.events, p)
 }
 
 // change updates an existing pod.
-func (w *simulatedCluster) change(uid string, f func(*model.Pod)) *model.Pod {
-	p := w.view.Pod(uid)
+func (sc *simulatedCluster) change(uid string, f func(*model.Pod)) *model.Pod {
+	p := sc.view.Pod(uid)
 	if p == nil {
 		return nil
 	}
 	q := *p
 	f(&q)
-	w.put(&q)
+	sc.put(&q)
 	return &q
 }
 
-func (w *simulatedCluster) cordon(nodes []string) {
+func (sc *simulatedCluster) cordon(nodes []string) {
 	for _, name := range nodes {
-		id, ok := w.view.State.NodeID(name)
+		id, ok := sc.view.State.NodeID(name)
 		if !ok {
 			continue
 		}
-		n := *w.view.State.Node(id).Model
+		n := *sc.view.State.Node(id).Model
 		n.Unschedulable = true
 		if !slices.Contains(n.Taints, unschedulable) {
 			n.Taints = append(slices.Clone(n.Taints), unschedulable)
 		}
-		w.events = append(w.events, &n)
+		sc.events = append(sc.events, &n)
 	}
-	w.runScheduler()
+	sc.runScheduler()
 }
 
 // Limits of a simulation, in scheduler steps and replacements per pod, beyond which it counts
 // as a preemption loop.
 const (
-	mostSteps             = 100_000
+	maxSchedulerSteps     = 100_000
 	maxReplacementsPerPod = 2
 )
 
 // runScheduler runs the scheduler until it is idle and terminates pods that nominated pods
 // wait for.
-func (w *simulatedCluster) runScheduler() {
-	limit := w.serial + 100 + maxReplacementsPerPod*w.view.Len()
-	for range mostSteps {
-		if w.serial > limit {
+func (sc *simulatedCluster) runScheduler() {
+	limit := sc.serial + 100 + maxReplacementsPerPod*sc.view.Len()
+	for range maxSchedulerSteps {
+		if sc.serial > limit {
 			break
 		}
-		events := w.events
-		w.events = nil
-		w.now = w.now.Add(schedulerStep)
-		effects, wake := w.machine.Step(w.now, events, 64)
+		events := sc.events
+		sc.events = nil
+		sc.now = sc.now.Add(schedulerStep)
+		effects, wake := sc.machine.Step(sc.now, events, 64)
 		for _, e := range slices.Clone(effects) {
-			w.applyEffect(e)
+			sc.applyEffect(e)
 		}
-		d := w.machine.Depths()
+		d := sc.machine.Depths()
 		switch {
-		case len(w.events) > 0:
-		case d.Active+d.Backoff > 0 && wake.After(w.now):
-			w.now = wake
+		case len(sc.events) > 0:
+		case d.Active+d.Backoff > 0 && wake.After(sc.now):
+			sc.now = wake
 		case d.Active+d.Backoff > 0:
-		case w.terminateForNominated():
+		case sc.terminateForNominated():
 		default:
 			return
 		}
 	}
-	w.preemptionLoop = true
+	sc.preemptionLoop = true
 }
 
 // terminateForNominated ends a terminating pod that a nominated pod waits for; it reports
 // whether there is one.
-func (w *simulatedCluster) terminateForNominated() bool {
+func (sc *simulatedCluster) terminateForNominated() bool {
 	var next []*model.Pod
-	for _, p := range w.view.Pending() {
-		for _, v := range w.terminating {
+	for _, p := range sc.view.Pending() {
+		for _, v := range sc.terminating {
 			if p.NominatedNodeName != "" && v.NodeName == p.NominatedNodeName {
 				next = append(next, v)
 			}
@@ -155,106 +155,106 @@ func (w *simulatedCluster) terminateForNominated() bool {
 	if len(next) == 0 {
 		return false
 	}
-	w.removePod(next[w.timing.pickTerminated(len(next))])
+	sc.removePod(next[sc.timing.pickTerminated(len(next))])
 	return true
 }
 
 // evict decides as the eviction API does. A pod with a surge pod is not replaced.
-func (w *simulatedCluster) evict(p, replacement *model.Pod) (ok bool, message string) {
-	w.now = w.now.Add(w.timing.stepDuration) // so that later pods are queued later
-	current := w.view.Pod(p.UID)
+func (sc *simulatedCluster) evict(p, replacement *model.Pod) (ok bool, message string) {
+	sc.now = sc.now.Add(sc.timing.stepDuration) // so that later pods are queued later
+	current := sc.view.Pod(p.UID)
 	if current == nil {
 		return true, ""
 	}
-	verdict := evictionRules.Check(current, w.budgetsIn(current.Namespace), w.view.InNamespace(current.Namespace), w.now)
+	verdict := evictionRules.Check(current, sc.budgetsIn(current.Namespace), sc.view.InNamespace(current.Namespace), sc.now)
 	if verdict.Result != budget.Granted {
 		return false, verdict.Reason
 	}
 	for _, b := range verdict.Debits {
-		w.putBudget(budget.Debit(b, current, w.now))
+		sc.putBudget(budget.Debit(b, current, sc.now))
 	}
-	w.deletePod(current, "EvictionByEvictionAPI", replacement == nil || w.view.Pod(replacement.UID) == nil)
-	w.runScheduler()
+	sc.deletePod(current, "EvictionByEvictionAPI", replacement == nil || sc.view.Pod(replacement.UID) == nil)
+	sc.runScheduler()
 	return true, ""
 }
 
 // deletePod marks a pod as terminating and lets its owner replace it.
-func (w *simulatedCluster) deletePod(p *model.Pod, reason string, replaced bool) {
-	q := w.change(p.UID, func(p *model.Pod) { p.Deleting, p.DisruptionReason = true, reason })
+func (sc *simulatedCluster) deletePod(p *model.Pod, reason string, replaced bool) {
+	q := sc.change(p.UID, func(p *model.Pod) { p.Deleting, p.DisruptionReason = true, reason })
 	if q == nil || p.Deleting {
 		return
 	}
 	if q.NodeName == "" {
-		w.removePod(q)
+		sc.removePod(q)
 		return
 	}
-	w.terminating = append(w.terminating, q)
+	sc.terminating = append(sc.terminating, q)
 	if replaced && q.Owner.Kind != "StatefulSet" {
-		w.replacePod(q)
+		sc.replacePod(q)
 	}
 }
 
-// removePod removes a pod.
-func (w *simulatedCluster) removePod(p *model.Pod) {
-	w.terminating = slices.DeleteFunc(w.terminating, func(q *model.Pod) bool { return q.UID == p.UID })
-	if w.view.Pod(p.UID) == nil {
+// removePod removes a pod that has terminated. A StatefulSet replaces its pod only now.
+func (sc *simulatedCluster) removePod(p *model.Pod) {
+	sc.terminating = slices.DeleteFunc(sc.terminating, func(q *model.Pod) bool { return q.UID == p.UID })
+	if sc.view.Pod(p.UID) == nil {
 		return
 	}
-	w.now = w.now.Add(w.timing.stepDuration)
-	w.view.Remove(p.UID)
-	w.events = append(w.events, scheduling.Remove{Object: p})
+	sc.now = sc.now.Add(sc.timing.stepDuration)
+	sc.view.Remove(p.UID)
+	sc.events = append(sc.events, scheduling.Remove{Object: p})
 	if p.Owner.Kind == "StatefulSet" {
-		w.replacePod(p)
+		sc.replacePod(p)
 	}
-	w.updateBudgetStatus(p.Namespace)
+	sc.updateBudgetStatus(p.Namespace)
 }
 
 // replacePod creates a replacement if the owner needs one.
-func (w *simulatedCluster) replacePod(p *model.Pod) {
+func (sc *simulatedCluster) replacePod(p *model.Pod) {
 	if p.Owner.UID == "" {
 		return
 	}
-	if s := w.desiredScale(p.Owner); s.Fault == "" && countActive(w.view, p.Owner) >= int(s.Replicas) {
+	if s := sc.desiredScale(p.Owner); s.Fault == "" && countActive(sc.view, p.Owner) >= int(s.Replicas) {
 		return
 	}
-	w.serial++
+	sc.serial++
 	name := p.Name
 	if p.Owner.Kind != "StatefulSet" {
-		name += "-again-" + strconv.Itoa(w.serial)
+		name += "-replacement-" + strconv.Itoa(sc.serial)
 	}
-	q := newReplica(p, name, "preview/"+strconv.Itoa(w.serial)+"/"+p.UID)
-	q.Created = w.now
-	w.recreateClaims(p, q)
-	w.put(q)
+	q := newReplica(p, name, "preview/"+strconv.Itoa(sc.serial)+"/"+p.UID)
+	q.Created = sc.now
+	sc.recreateClaims(p, q)
+	sc.put(q)
 }
 
 // desiredScale returns the desired number of pods of an owner.
-func (w *simulatedCluster) desiredScale(o model.Owner) budget.Scale {
-	s := w.scale(o)
-	s.Replicas += w.surged[o.UID]
+func (sc *simulatedCluster) desiredScale(o model.Owner) budget.Scale {
+	s := sc.scale(o)
+	s.Replicas += sc.surged[o.UID]
 	return s
 }
 
 // surge changes the number of desired pods of an owner by delta.
-func (w *simulatedCluster) surge(p *model.Pod, delta int32) {
-	w.now = w.now.Add(w.timing.stepDuration)
-	w.surged[p.Owner.UID] += delta
+func (sc *simulatedCluster) surge(p *model.Pod, delta int32) {
+	sc.now = sc.now.Add(sc.timing.stepDuration)
+	sc.surged[p.Owner.UID] += delta
 	if delta > 0 {
 		q := *p
 		if q.Owner.Kind == "StatefulSet" {
 			q.Name += "-surge"
 		}
-		w.replacePod(&q)
-	} else if extra := w.leastReady(p.Owner); extra != nil && countActive(w.view, p.Owner) > int(w.desiredScale(p.Owner).Replicas) {
-		w.deletePod(extra, "", true)
+		sc.replacePod(&q)
+	} else if extra := sc.leastReady(p.Owner); extra != nil && countActive(sc.view, p.Owner) > int(sc.desiredScale(p.Owner).Replicas) {
+		sc.deletePod(extra, "", true)
 	}
-	w.updateBudgetStatus(p.Namespace)
-	w.runScheduler()
+	sc.updateBudgetStatus(p.Namespace)
+	sc.runScheduler()
 }
 
-// leastReady returns the pod that an owner with too many deletes: the surge pod of a
+// leastReady returns the pod that an owner with too many pods deletes: the surge pod of a
 // StatefulSet, else an unscheduled pod, one that is not Ready, or the youngest.
-func (w *simulatedCluster) leastReady(o model.Owner) *model.Pod {
+func (sc *simulatedCluster) leastReady(o model.Owner) *model.Pod {
 	var least *model.Pod
 	rank := func(p *model.Pod) int {
 		switch {
@@ -267,7 +267,7 @@ func (w *simulatedCluster) leastReady(o model.Owner) *model.Pod {
 		}
 		return 3
 	}
-	for _, p := range w.view.OwnedBy(o) {
+	for _, p := range sc.view.OwnedBy(o) {
 		if !p.Deleting && (least == nil || rank(p) <= rank(least)) {
 			least = p
 		}
@@ -276,7 +276,7 @@ func (w *simulatedCluster) leastReady(o model.Owner) *model.Pod {
 }
 
 // recreateClaims gives a new pod its own generated claims.
-func (w *simulatedCluster) recreateClaims(p, q *model.Pod) {
+func (sc *simulatedCluster) recreateClaims(p, q *model.Pod) {
 	if q.Name == p.Name || !slices.ContainsFunc(p.Spec.Claims, func(c model.PodClaim) bool { return c.Ephemeral }) {
 		return
 	}
@@ -284,56 +284,56 @@ func (w *simulatedCluster) recreateClaims(p, q *model.Pod) {
 	s.Claims = slices.Clone(s.Claims)
 	for i := range s.Claims {
 		c := &s.Claims[i]
-		old, ok := w.view.State.PVC(p.Namespace, c.Claim)
+		existing, ok := sc.view.State.PVC(p.Namespace, c.Claim)
 		if !c.Ephemeral || !ok {
 			continue
 		}
 		c.Claim = q.Name + "-" + c.Volume
-		fresh := *old
-		fresh.Name, fresh.UID, fresh.VolumeName, fresh.Bound, fresh.HasSelectedNode, fresh.SelectedNode = c.Claim, q.UID+"/"+c.Volume, "", false, false, ""
-		fresh.Owner = model.Owner{APIVersion: "v1", Kind: "Pod", Name: q.Name, UID: q.UID}
-		w.events = append(w.events, &fresh)
+		claim := *existing
+		claim.Name, claim.UID, claim.VolumeName, claim.Bound, claim.HasSelectedNode, claim.SelectedNode = c.Claim, q.UID+"/"+c.Volume, "", false, false, ""
+		claim.Owner = model.Owner{APIVersion: "v1", Kind: "Pod", Name: q.Name, UID: q.UID}
+		sc.events = append(sc.events, &claim)
 	}
 	q.Spec = &s
 }
 
-// advance lets time pass: pods terminate, then become Ready; it reports whether anything
-// happened.
-func (w *simulatedCluster) advance(ready func(*model.Pod) bool) bool {
-	return w.terminateNext() || w.markReady(ready)
+// advance terminates a pod or, if none terminates, makes pods Ready. It reports whether a pod
+// changed.
+func (sc *simulatedCluster) advance(ready func(*model.Pod) bool) bool {
+	return sc.terminateNext() || sc.markReady(ready)
 }
 
 // terminateNext removes a terminating pod and reports whether there was one.
-func (w *simulatedCluster) terminateNext() bool {
-	if len(w.terminating) == 0 {
+func (sc *simulatedCluster) terminateNext() bool {
+	if len(sc.terminating) == 0 {
 		return false
 	}
-	w.removePod(w.terminating[w.timing.pickTerminated(len(w.terminating))])
-	w.runScheduler()
+	sc.removePod(sc.terminating[sc.timing.pickTerminated(len(sc.terminating))])
+	sc.runScheduler()
 	return true
 }
 
 // markReady makes pods Ready and reports whether there were any.
-func (w *simulatedCluster) markReady(ready func(*model.Pod) bool) bool {
+func (sc *simulatedCluster) markReady(ready func(*model.Pod) bool) bool {
 	var notReady []*model.Pod
-	for _, p := range w.view.All() {
+	for _, p := range sc.view.All() {
 		if p.NodeName != "" && !p.Ready && !p.Deleting && ready(p) {
 			notReady = append(notReady, p)
 		}
 	}
 	slices.SortFunc(notReady, func(a, b *model.Pod) int { return cmp.Or(cmp.Compare(a.Key(), b.Key()), cmp.Compare(a.UID, b.UID)) })
 	for _, p := range notReady {
-		w.change(p.UID, func(p *model.Pod) { p.Ready, p.Phase, p.Started = true, model.Running, w.now })
-		w.updateBudgetStatus(p.Namespace)
+		sc.change(p.UID, func(p *model.Pod) { p.Ready, p.Phase, p.Started = true, model.Running, sc.now })
+		sc.updateBudgetStatus(p.Namespace)
 	}
-	w.runScheduler()
+	sc.runScheduler()
 	return len(notReady) > 0
 }
 
 // updateBudgetStatus updates budgets as the disruption controller does.
-func (w *simulatedCluster) updateBudgetStatus(namespace string) {
-	for _, b := range w.budgetsIn(namespace) {
-		c := budget.StatusInputs{Budget: b, Pods: w.view.InNamespace(namespace), Scale: w.desiredScale, Now: w.now}.ComputeStatus()
+func (sc *simulatedCluster) updateBudgetStatus(namespace string) {
+	for _, b := range sc.budgetsIn(namespace) {
+		c := budget.StatusInputs{Budget: b, Pods: sc.view.InNamespace(namespace), Scale: sc.desiredScale, Now: sc.now}.ComputeStatus()
 		q := *b
 		q.ObservedGeneration, q.DisruptionsAllowed, q.CurrentHealthy = c.ObservedGeneration, c.DisruptionsAllowed, c.CurrentHealthy
 		q.DesiredHealthy, q.ExpectedPods, q.Disrupted, q.DisruptedAt = c.DesiredHealthy, c.ExpectedPods, c.Disrupted, c.DisruptedAt
@@ -342,6 +342,6 @@ func (w *simulatedCluster) updateBudgetStatus(namespace string) {
 		} else {
 			q.SyncError = ""
 		}
-		w.putBudget(&q)
+		sc.putBudget(&q)
 	}
 }

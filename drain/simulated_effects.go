@@ -13,57 +13,57 @@ import (
 )
 
 // applyEffect executes an effect of the scheduler's machine at once and reports its outcome.
-func (w *simulatedCluster) applyEffect(e scheduling.Effect) {
+func (sc *simulatedCluster) applyEffect(e scheduling.Effect) {
 	out := scheduling.Outcome{ID: e.EffectID(), Result: scheduling.Done}
 	switch e := e.(type) {
 	case scheduling.Bind:
-		w.change(e.Pod.UID, func(p *model.Pod) { p.NodeName, p.NominatedNodeName, p.UnschedulableReason = e.Node, "", "" })
+		sc.change(e.Pod.UID, func(p *model.Pod) { p.NodeName, p.NominatedNodeName, p.UnschedulableReason = e.Node, "", "" })
 	case scheduling.ReportUnschedulable:
-		if p := w.view.Pod(e.Pod.UID); p != nil && p.UnschedulableReason != "Unschedulable" {
-			w.change(p.UID, func(p *model.Pod) { p.UnschedulableReason = "Unschedulable" })
+		if p := sc.view.Pod(e.Pod.UID); p != nil && p.UnschedulableReason != "Unschedulable" {
+			sc.change(p.UID, func(p *model.Pod) { p.UnschedulableReason = "Unschedulable" })
 		}
 	case scheduling.ReportGated:
-		w.change(e.Pod.UID, func(p *model.Pod) { p.UnschedulableReason = "SchedulingGated" })
+		sc.change(e.Pod.UID, func(p *model.Pod) { p.UnschedulableReason = "SchedulingGated" })
 	case scheduling.RefreshPod:
-		out.Pod = w.view.Pod(e.Pod.UID)
+		out.Pod = sc.view.Pod(e.Pod.UID)
 	case scheduling.Preempt:
-		w.preemptVictims(e)
+		sc.preemptVictims(e)
 	case scheduling.ClearNomination:
-		if p := w.view.Pod(e.Pod.UID); p != nil && p.NominatedNodeName != "" {
-			w.change(p.UID, func(p *model.Pod) { p.NominatedNodeName = "" })
+		if p := sc.view.Pod(e.Pod.UID); p != nil && p.NominatedNodeName != "" {
+			sc.change(p.UID, func(p *model.Pod) { p.NominatedNodeName = "" })
 		}
 	case scheduling.BindVolumes:
-		w.prepareClaims(e)
+		sc.prepareClaims(e)
 	case scheduling.MissedWakeup:
 		return
 	}
-	w.events = append(w.events, out)
+	sc.events = append(sc.events, out)
 }
 
 // preemptVictims nominates a pod and deletes its victims.
-func (w *simulatedCluster) preemptVictims(e scheduling.Preempt) {
-	p := w.view.Pod(e.Pod.UID)
+func (sc *simulatedCluster) preemptVictims(e scheduling.Preempt) {
+	p := sc.view.Pod(e.Pod.UID)
 	if p == nil {
 		return
 	}
 	if p.NominatedNodeName != e.Plan.Node {
-		w.change(p.UID, func(p *model.Pod) { p.NominatedNodeName = e.Plan.Node })
+		sc.change(p.UID, func(p *model.Pod) { p.NominatedNodeName = e.Plan.Node })
 	}
 	for i := range e.Plan.Debits {
 		d := &e.Plan.Debits[i]
-		b := w.budgets[d.Budget.Namespace][d.Budget.Name]
+		b := sc.budgets[d.Budget.Namespace][d.Budget.Name]
 		if b == nil {
 			continue
 		}
 		for _, v := range e.Plan.Victims {
-			b = debitVictim(b, d, v, w.now)
+			b = debitVictim(b, d, v, sc.now)
 		}
-		w.putBudget(b)
+		sc.putBudget(b)
 	}
 	for _, v := range e.Plan.Victims {
-		if current := w.view.Pod(v.UID); current != nil && !current.Deleting {
-			w.preempted = append(w.preempted, preemptionVictim{Pod: current, By: e.Pod})
-			w.deletePod(current, displacement.Preemption.Reason(), true)
+		if current := sc.view.Pod(v.UID); current != nil && !current.Deleting {
+			sc.preempted = append(sc.preempted, preemptionVictim{Pod: current, By: e.Pod})
+			sc.deletePod(current, displacement.Preemption.Reason(), true)
 		}
 	}
 }
@@ -79,24 +79,24 @@ func debitVictim(b *model.Budget, d *decision.Debit, v *model.Pod, now time.Time
 }
 
 // prepareClaims binds claims to their volumes and creates missing volumes.
-func (w *simulatedCluster) prepareClaims(e scheduling.BindVolumes) {
+func (sc *simulatedCluster) prepareClaims(e scheduling.BindVolumes) {
 	for _, b := range e.Plan.Bind {
-		w.bindClaim(b.Claim, b.Volume)
+		sc.bindClaim(b.Claim, b.Volume)
 	}
 	for _, c := range e.Plan.Provision {
 		v := &model.PersistentVolume{Name: "preview-" + c.Namespace + "-" + c.Name, Class: c.ClassName(), Capacity: c.Request, AccessModes: c.AccessModes, Block: c.Block, Phase: "Bound"}
-		if id, ok := w.view.State.NodeID(e.Node); ok {
-			if host, ok := w.view.State.Node(id).Model.Labels.Get(framework.HostnameKey); ok {
+		if id, ok := sc.view.State.NodeID(e.Node); ok {
+			if host, ok := sc.view.State.Node(id).Model.Labels.Get(framework.HostnameKey); ok {
 				v.Affinity = &model.VolumeNodeAffinity{Terms: []model.NodeSelectorTerm{{Labels: []model.Requirement{{Key: framework.HostnameKey, Values: []string{host}}}}}}
 			}
 		}
-		w.bindClaim(c, v)
+		sc.bindClaim(c, v)
 	}
 }
 
-func (w *simulatedCluster) bindClaim(claim *model.PersistentVolumeClaim, volume *model.PersistentVolume) {
+func (sc *simulatedCluster) bindClaim(claim *model.PersistentVolumeClaim, volume *model.PersistentVolume) {
 	c, v := *claim, *volume
 	c.VolumeName, c.Bound = v.Name, true
 	v.Claim, v.Phase = model.ClaimRef{Namespace: c.Namespace, Name: c.Name, UID: c.UID}, "Bound"
-	w.events = append(w.events, &v, &c)
+	sc.events = append(sc.events, &v, &c)
 }

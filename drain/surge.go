@@ -25,7 +25,7 @@ const (
 	scaleUpRequested surgeStage = iota
 	scaledUp
 	scaleDownRequested
-	settling // until the owner deleted a pod
+	settling // until the owner has deleted a pod
 	surgeDone
 )
 
@@ -34,12 +34,12 @@ type surge struct {
 	move       *Move
 	stage      surgeStage
 	since      time.Time
-	before     map[string]bool
-	podsBefore int        // active pods before the surge
-	extra      *model.Pod // the additional pod, or nil
-	placedAt   time.Time  // when it was observed on a node
-	failure    string     // why the surge is useless and will be undone
-	retryAfter time.Time  // time of the next attempt to undo it
+	existing   map[string]bool // UIDs of the owner's pods before the surge
+	podsBefore int             // active pods before the surge
+	extra      *model.Pod      // the additional pod, or nil
+	placedAt   time.Time       // when it was observed on a node
+	failure    string          // why the surge does not help and will be undone
+	retryAfter time.Time       // time of the next attempt to undo it
 }
 
 // scalableKinds are the kinds with replicas.
@@ -51,9 +51,9 @@ func (m *Machine) surgeUp(now time.Time, v *View, x *Move) Action {
 	if !m.o.Surge || x.Block == nil || x.Block.Kind != ByBudget || !slices.Contains(scalableKinds, o.Kind) || !x.Pod.Ready || m.surges[o.UID] != nil || !surgeHelps(v, x.Pod) {
 		return nil
 	}
-	s := &surge{move: x, since: now, before: map[string]bool{}}
+	s := &surge{move: x, since: now, existing: map[string]bool{}}
 	for _, p := range v.OwnedBy(o) {
-		s.before[p.UID] = true
+		s.existing[p.UID] = true
 	}
 	s.podsBefore = countActive(v, o)
 	m.surges[o.UID], m.currentSurge, m.acted = s, s, true
@@ -93,7 +93,7 @@ func (m *Machine) HandleSurge(now time.Time, reason string) {
 		s.stage, s.failure = surgeDone, reason
 	case reason == "":
 		s.stage = settling
-		return // the additional pod counts for budgets until it is gone
+		return // the additional pod counts for budgets until it is deleted
 	default: // retry
 		s.stage, s.retryAfter = scaledUp, now.Add(retryInterval)
 	}
@@ -108,9 +108,9 @@ func (m *Machine) AdoptSurge(now time.Time, v *View, pod string) {
 	if x == nil {
 		return
 	}
-	s := &surge{move: x, stage: scaledUp, since: now, before: map[string]bool{}}
+	s := &surge{move: x, stage: scaledUp, since: now, existing: map[string]bool{}}
 	for _, p := range v.OwnedBy(x.Pod.Owner) {
-		s.before[p.UID] = true
+		s.existing[p.UID] = true
 		if p.UID != pod && !p.Deleting {
 			s.extra = p // the youngest
 		}
@@ -130,7 +130,7 @@ func countActive(v *View, o model.Owner) (n int) {
 }
 
 // observe updates a surge.
-func (s *surge) observe(now time.Time, v *View, p Timeouts) {
+func (s *surge) observe(now time.Time, v *View, t Timeouts) {
 	if s.stage != scaledUp {
 		return
 	}
@@ -140,20 +140,20 @@ func (s *surge) observe(now time.Time, v *View, p Timeouts) {
 		}
 	}
 	for _, q := range v.OwnedBy(s.move.Pod.Owner) {
-		if s.extra == nil && !s.before[q.UID] && !q.Deleting && q.UID != s.move.Pod.UID && (s.move.Replacement == nil || q.UID != s.move.Replacement.UID) {
+		if s.extra == nil && !s.existing[q.UID] && !q.Deleting && q.UID != s.move.Pod.UID && (s.move.Replacement == nil || q.UID != s.move.Replacement.UID) {
 			s.extra = q
 		}
 	}
 	e := s.extra
 	switch {
-	case e == nil && now.Sub(s.since) >= p.Replacement && !s.move.Evicted():
+	case e == nil && now.Sub(s.since) >= t.Replacement && !s.move.Evicted():
 		s.failure = "its owner creates no additional pod"
 	case e == nil || e.NodeName == "" || e.Ready:
 		s.placedAt = time.Time{}
 	case s.placedAt.IsZero():
 		s.placedAt = now
-	case now.Sub(s.placedAt) >= p.Ready:
-		s.failure = "the additional pod is not Ready after " + p.Ready.String()
+	case now.Sub(s.placedAt) >= t.Ready:
+		s.failure = "the additional pod is not Ready after " + t.Ready.String()
 	}
 }
 
@@ -186,7 +186,7 @@ func (s *surge) awaitsReady() bool {
 	return s.stage == scaledUp && s.failure == "" && !s.move.Evicted() && s.extra != nil && !s.extra.Ready
 }
 
-// surgeDown undoes a surge that is used or useless. For a StatefulSet it waits for the
+// surgeDown undoes a surge that has been used or does not help. For a StatefulSet it waits for the
 // replacement, as the additional pod does not replace the evicted one.
 func (m *Machine) surgeDown(now time.Time) Action {
 	for _, x := range m.moves {

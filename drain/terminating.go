@@ -14,11 +14,11 @@ func (m *Move) alreadyTerminating() bool { return m.stage == granted && m.Round 
 // owner has already replaced them and all its pods are Ready.
 func (m *Machine) observeTerminating(v *View) {
 	for _, x := range m.moves {
-		delays := x.alreadyTerminating() && !x.Deleted() && m.hasWaitingSiblings(x) && !replacedAlready(v, x.Pod.Owner)
-		if x.blocksSiblings && !delays {
+		blocks := x.alreadyTerminating() && !x.Deleted() && m.hasWaitingSiblings(x) && !isReplaced(v, x.Pod.Owner)
+		if x.blocksSiblings && !blocks {
 			m.acted = true // siblings may be evicted now: run another round
 		}
-		x.blocksSiblings = delays
+		x.blocksSiblings = blocks
 	}
 }
 
@@ -28,9 +28,9 @@ func (m *Machine) hasWaitingSiblings(x *Move) bool {
 	return o != "" && slices.ContainsFunc(m.moves, func(y *Move) bool { return y.stage == waiting && y.Pod.Owner.UID == o })
 }
 
-// replacedAlready reports whether an owner, of a kind that replaces terminating pods at once,
-// has only Ready pods.
-func replacedAlready(v *View, o model.Owner) bool {
+// isReplaced reports whether an owner, of a kind that replaces terminating pods at once, has only
+// Ready pods.
+func isReplaced(v *View, o model.Owner) bool {
 	if o.Kind != "ReplicaSet" && o.Kind != "ReplicationController" {
 		return false
 	}

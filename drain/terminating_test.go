@@ -28,7 +28,7 @@ func TestTerminatingPodsAreNotMoved(t *testing.T) {
 	starting.Ready, starting.Created, starting.Started = false, start.Add(-time.Second), time.Time{}
 	ordinal := func(p *model.Pod) *model.Pod { p.Owner.Kind = "StatefulSet"; return p }
 	movedLines := "default/web-2 moved n2 round=1\ndefault/web-1 terminating round=0"
-	clearedBy := "default/web-1 is gone, which is terminating"
+	clearedBy := "default/web-1 is deleted, which is terminating already"
 	for name, tc := range map[string]struct {
 		objects              []any
 		lines, wantClearedBy string
@@ -49,19 +49,19 @@ func TestTerminatingPodsAreNotMoved(t *testing.T) {
 			if got := lines(r); got != tc.lines || r.ExitCode() != 0 || r.NumNotMoved() != 0 || r.Count(OutcomeRemoved) != 0 {
 				t.Errorf("exit %d, %d not moved:\n%s\nwant\n%s", r.ExitCode(), r.NumNotMoved(), got, tc.lines)
 			}
-			if h := r.Pods[0].FirstBlock; (h == nil) != (tc.wantClearedBy == "") || h != nil && h.ClearedBy != tc.wantClearedBy {
-				t.Errorf("the other pod was blocked by %+v, want %q", h, tc.wantClearedBy)
+			if b := r.Pods[0].FirstBlock; (b == nil) != (tc.wantClearedBy == "") || b != nil && b.ClearedBy != tc.wantClearedBy {
+				t.Errorf("first block of %s: got %+v, want one that is cleared by %q", r.Pods[0].Pod, b, tc.wantClearedBy)
 			}
 			var text strings.Builder
-			if err := r.Text(&text, TextOptions{Preview: true}); err != nil || !strings.Contains(text.String(), "was already terminating\n") || !strings.HasSuffix(text.String(), "\nAll pods will be gone.\n") ||
+			if err := r.Text(&text, TextOptions{Preview: true}); err != nil || !strings.Contains(text.String(), "was already terminating\n") || !strings.HasSuffix(text.String(), "\nAll pods will be deleted.\n") ||
 				strings.Contains(text.String(), "creates no other pod") || strings.Contains(text.String(), "deleted permanently") {
-				t.Errorf("%v\n%s", err, text.String())
+				t.Errorf("error %v, text:\n%s\nwant a terminating pod and \"All pods will be deleted.\"", err, text.String())
 			}
 		})
 	}
 }
 
-// A terminating pod is neither reported as evicted nor evicted again.
+// The drain neither evicts a terminating pod nor reports it as evicted.
 func TestTerminatingPodsAreAwaited(t *testing.T) {
 	web := livePod("web", "web-a", "n1")
 	now := metav1.Now()
@@ -69,7 +69,7 @@ func TestTerminatingPodsAreAwaited(t *testing.T) {
 	l := newLive(t, liveNode("n1"), liveNode("n2"), web, livePod("web", "web-b", "n1"))
 	l.refuse = func(name string) error {
 		if name == "web-a" {
-			t.Error("the eviction of web-a is requested")
+			t.Error("got an eviction request for web-a, want none")
 		}
 		return nil
 	}
@@ -84,15 +84,15 @@ func TestTerminatingPodsAreAwaited(t *testing.T) {
 	}
 	r, err := d.Run(t.Context())
 	if err != nil || r.ExitCode() != 0 || r.Count(OutcomeMoved) != 1 || r.Count(OutcomeTerminating) != 1 || r.Count(OutcomeRemoved) != 0 {
-		t.Fatalf("%v\n%+v", err, r)
+		t.Fatalf("error %v, result %+v; want 1 moved and 1 terminating pod", err, r)
 	}
 	all := strings.Join(progress, "\n")
-	if strings.Contains(all, "web-a is evicted") || !strings.Contains(all, "[0/2] default/web-a is already terminating") || !strings.Contains(all, "[2/2] default/web-a is gone") {
-		t.Error(all)
+	if strings.Contains(all, "web-a is evicted") || !strings.Contains(all, "[0/2] default/web-a is already terminating") || !strings.Contains(all, "[2/2] default/web-a is deleted") {
+		t.Errorf("got progress\n%s\nwant web-a to be reported as terminating, then as deleted", all)
 	}
 }
 
-// An interrupted drain uses the exit code of the interrupt.
+// The exit code of an interrupted drain is that of the interrupt, so the text names none.
 func TestInterruptedDrainHasNoExitCode(t *testing.T) {
 	l := newLive(t, liveNode("n1"), liveNode("n2"), livePod("web", "web-a", "n1"), livePod("db", "db-a", "n1"))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -105,13 +105,13 @@ func TestInterruptedDrainHasNoExitCode(t *testing.T) {
 	}
 	r, err := l.drain(Options{}).Run(ctx)
 	if !errors.Is(err, context.Canceled) || r.ExitCode() != 4 {
-		t.Fatalf("%v\n%+v", err, r)
+		t.Fatalf("error %v, exit %d; want %v, exit 4", err, r.ExitCode(), context.Canceled)
 	}
 	var text strings.Builder
 	if err := r.Text(&text, TextOptions{}); err != nil || strings.Contains(text.String(), "exit code") || !strings.HasSuffix(text.String(), "\nSome pods can never move.\n") {
-		t.Errorf("%v\n%s", err, text.String())
+		t.Errorf("error %v, text:\n%s\nwant no exit code", err, text.String())
 	}
 	if data, err := r.JSON(); err != nil || !strings.Contains(string(data), `"exitCode": 1`) || !strings.Contains(string(data), `"interrupted": true`) {
-		t.Errorf("%v\n%s", err, data)
+		t.Errorf("error %v, JSON:\n%s\nwant exit code 1 and interrupted", err, data)
 	}
 }

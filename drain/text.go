@@ -133,7 +133,7 @@ func (p *Pod) note() string {
 	case p.Outcome == OutcomeTerminating && p.Round > 0:
 		return "evicted, still terminating"
 	case p.isTerminating():
-		return "was already terminating, not gone yet"
+		return "was already terminating, not deleted yet"
 	case p.Outcome == OutcomeTerminating:
 		return "was already terminating"
 	case p.Surged:
@@ -170,19 +170,19 @@ func (p *Pod) writeReasons(b *strings.Builder, preview bool) {
 // verdict returns the last line, with the exit code unless the drain was interrupted.
 func (r *Result) verdict(preview bool) string {
 	code := r.ExitCode()
-	exits := fmt.Sprintf(" (exit code %d).", code)
+	suffix := fmt.Sprintf(" (exit code %d).", code)
 	if r.Interrupted {
-		exits = "."
+		suffix = "."
 	}
 	switch {
 	case code == 4:
-		return "Some pods can never move" + exits
+		return "Some pods can never move" + suffix
 	case code == 3:
-		return "Some pods are waiting" + exits
+		return "Some pods are waiting" + suffix
 	case r.Count(OutcomeTerminating) > 0 && preview:
-		return "All pods will be gone."
+		return "All pods will be deleted."
 	case r.Count(OutcomeTerminating) > 0:
-		return "All pods are gone."
+		return "All pods are deleted."
 	case preview:
 		return "All pods move."
 	}

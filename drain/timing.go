@@ -34,8 +34,8 @@ func (c *timing) pickTerminated(n int) int {
 	return int(c.seed >> 33 % uint64(n))
 }
 
-// hasContention reports whether pods compete for capacity: some are preempted or pending. Only
-// then timing matters.
+// hasContention reports whether pods compete for capacity: some are preempted or pending. Timing
+// matters only then.
 func (r *Result) hasContention() bool { return len(r.Preempted) > 0 || r.Count(OutcomePending) > 0 }
 
 // markUncertain marks the pods whose result differs in another simulation.

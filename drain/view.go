@@ -14,21 +14,21 @@ type View struct {
 	// State is used for placement. It may contain assumed pods.
 	State *cluster.State
 
-	roster
+	podIndex
 	pending map[string]*model.Pod // unscheduled, by UID
 }
 
-type roster = model.PodIndex
+type podIndex = model.PodIndex
 
 // NewView returns a view of s without pods.
 func NewView(s *cluster.State) *View {
-	return &View{State: s, roster: model.NewPodIndex(), pending: map[string]*model.Pod{}}
+	return &View{State: s, podIndex: model.NewPodIndex(), pending: map[string]*model.Pod{}}
 }
 
 // Put adds or updates a pod.
 func (v *View) Put(p *model.Pod) {
 	v.Remove(p.UID)
-	v.roster.Upsert(p)
+	v.podIndex.Upsert(p)
 	if p.NodeName == "" && !p.Finished() {
 		v.pending[p.UID] = p
 	}
@@ -36,7 +36,7 @@ func (v *View) Put(p *model.Pod) {
 
 // Remove removes a pod.
 func (v *View) Remove(uid string) {
-	v.roster.Remove(uid)
+	v.podIndex.Remove(uid)
 	delete(v.pending, uid)
 }
 

@@ -23,8 +23,8 @@ func NewWatcher(s Scheduler) *Watcher {
 }
 
 // Machine returns a machine that drains nodes of the view.
-func (w *Watcher) Machine(nodes []string, o Options, p Timeouts) *Machine {
-	return New(nodes, o, p, &w.scheduler, w.View)
+func (w *Watcher) Machine(nodes []string, o Options, t Timeouts) *Machine {
+	return New(nodes, o, t, &w.scheduler, w.View)
 }
 
 // Apply applies events to the view.

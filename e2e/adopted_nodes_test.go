@@ -27,8 +27,8 @@ func TestAdoptedNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, time.Minute, func() error {
-		now, err := client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(t.Context(), "fake-0", metav1.GetOptions{})
-		if err == nil && !now.Spec.RenewTime.After(lease.Spec.RenewTime.Time) {
+		renewed, err := client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(t.Context(), "fake-0", metav1.GetOptions{})
+		if err == nil && !renewed.Spec.RenewTime.After(lease.Spec.RenewTime.Time) {
 			return fmt.Errorf("the Lease is not renewed after %v", lease.Spec.RenewTime)
 		}
 		return err
@@ -37,7 +37,7 @@ func TestAdoptedNodes(t *testing.T) {
 	eventually(t, 3*time.Minute, func() error { // pod garbage collection, which first waits 40 s
 		_, err := client.CoreV1().Pods("default").Get(t.Context(), "p", metav1.GetOptions{})
 		if err == nil {
-			return fmt.Errorf("pod p of a deleted node exists")
+			return fmt.Errorf("pod p of the deleted node still exists")
 		}
 		return nil
 	})

@@ -19,25 +19,25 @@ import (
 type killTest struct {
 	*realNode
 	started int             // pods created
-	names   []string        // names of those that are not deleted, oldest first
+	names   []string        // names of the pods that are not deleted, oldest first
 	unknown int             // pods with an unknown exit status
 	failed  map[string]bool // names of these pods
 	out     string          // where each start of a container writes a line
 }
 
-// testAgentKill kills the agent and the container runtime again and again while pods
-// start, run, end and stop. No pod is lost, none runs twice, and nothing is left behind.
-func (m *nodeMachine) testAgentKill(t *testing.T, embeds bool) {
+// testAgentKill kills the agent and the container runtime repeatedly while pods start, run, end
+// and stop. No pod is lost, none runs twice, and no files, mounts or processes remain.
+func (m *nodeMachine) testAgentKill(t *testing.T, useEmbedded bool) {
 	rounds, pods := 2, 12
 	switch {
 	case soaking():
 		rounds, pods = 20, 50
 	case emulated():
 		rounds, pods = 20, 10
-	case embeds:
+	case useEmbedded:
 		rounds = 1
 	}
-	k := m.newKillTest(t, embeds)
+	k := m.newKillTest(t, useEmbedded)
 	k.createPods(t, pods)
 	for i := range rounds {
 		k.churn(t, pods/5, i)
@@ -54,24 +54,24 @@ func (m *nodeMachine) testAgentKill(t *testing.T, embeds bool) {
 	k.waitSettled(t)
 	k.deletePods(t)
 	if code := k.agent.stop(); code != 0 {
-		t.Errorf("the agent ended with %d: %s", code, k.agent.out.String())
+		t.Errorf("exit code %d of the agent, want 0: %s", code, k.agent.out.String())
 	}
 	if t.Failed() {
 		return
 	}
 	subject := "agent and containerd killed %d times each"
-	if embeds {
+	if useEmbedded {
 		subject = "agent with its own runtime killed %d times"
 	}
-	fmt.Printf("soak: "+subject+" among %d pods that start, run and stop (%d in all): none lost, none run twice, nothing left; of %d the runtime did not know how they ended\n", rounds, pods, k.started, k.unknown)
+	fmt.Printf("soak: "+subject+" among %d pods that start, run and stop (%d in all): none lost, none run twice, no leftovers, %d with an unknown exit status\n", rounds, pods, k.started, k.unknown)
 }
 
 // newKillTest creates a node for testAgentKill.
-func (m *nodeMachine) newKillTest(t *testing.T, embeds bool) *killTest {
+func (m *nodeMachine) newKillTest(t *testing.T, useEmbedded bool) *killTest {
 	t.Helper()
-	skipIfMissing(t, embeds)
-	name := map[bool]string{true: "killed", false: "killed-cri"}[embeds]
-	k := &killTest{realNode: m.add(t, embeds, virtualnode.Options{Name: name, Memory: 2 << 30, Disk: 1 << 30}, ""), failed: map[string]bool{}}
+	skipIfMissing(t, useEmbedded)
+	name := map[bool]string{true: "killed", false: "killed-cri"}[useEmbedded]
+	k := &killTest{realNode: m.add(t, useEmbedded, virtualnode.Options{Name: name, Memory: 2 << 30, Disk: 1 << 30}, ""), failed: map[string]bool{}}
 	k.out = filepath.Join(k.node.Disk, "out")
 	if err := os.Mkdir(k.out, 0o755); err != nil {
 		t.Fatal(err)
@@ -115,16 +115,16 @@ func (k *killTest) churn(t *testing.T, n, round int) {
 	k.names = k.names[n:]
 	first := k.started
 	k.createPods(t, n)
-	some := round % (n + 1)
-	eventually(t, happenWithin, func() error {
+	want := round % (n + 1)
+	eventually(t, eventTimeout, func() error {
 		started := 0
 		for i := first; i < k.started; i++ {
 			if k.starts(fmt.Sprintf("p%d", i)) > 0 {
 				started++
 			}
 		}
-		if started < some {
-			return fmt.Errorf("%d of %d new pods have started, waiting for %d", started, n, some)
+		if started < want {
+			return fmt.Errorf("%d of %d new pods have started, want %d", started, n, want)
 		}
 		return nil
 	})
@@ -140,7 +140,7 @@ func (k *killTest) starts(pod string) int {
 // once.
 func (k *killTest) waitSettled(t *testing.T) {
 	t.Helper()
-	eventually(t, 2*happenWithin, func() error {
+	eventually(t, 2*eventTimeout, func() error {
 		all, err := k.pods(t.Context())
 		if err != nil {
 			return err
@@ -171,12 +171,12 @@ func (k *killTest) waitSettled(t *testing.T) {
 	k.checkRanOnce(t)
 }
 
-// checkRanOnce checks that no container ran twice. A container that ends by itself was
-// started at most once. Another one is restarted only according to its status, if its runtime
-// died while it started, and runs once now.
+// checkRanOnce checks that no container ran twice. A container that ends by itself was started at
+// most once. Any other container runs once now. It was restarted only if its runtime was killed
+// while it started, and its status counts the restart.
 func (k *killTest) checkRanOnce(t *testing.T) {
 	t.Helper()
-	now, err := k.running(t.Context())
+	running, err := k.running(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,26 +184,26 @@ func (k *killTest) checkRanOnce(t *testing.T) {
 		name := fmt.Sprintf("p%d", i)
 		exists, ends, n := slices.Contains(k.names, name), i%3 == 0, k.starts(name)
 		if ends && n > 1 || exists && n == 0 && !k.failed[name] {
-			t.Errorf("%s was started %d times", name, n)
+			t.Errorf("%s was started %d times, want once", name, n)
 		}
 		if !exists || ends {
 			continue
 		}
-		eventually(t, happenWithin, func() error { // the status shows a new start only after it
+		eventually(t, eventTimeout, func() error { // the status shows a new start only after it
 			p, err := k.client.CoreV1().Pods(k.name).Get(t.Context(), name, metav1.GetOptions{})
 			if err != nil {
 				return err
 			}
-			if restarts := int(p.Status.ContainerStatuses[0].RestartCount); n > restarts+1 || now[name] != 1 {
-				return fmt.Errorf("%s was started %d times and restarted %d times; %d containers of it run: %+v", name, n, restarts, now[name], p.Status.ContainerStatuses[0])
+			if restarts := int(p.Status.ContainerStatuses[0].RestartCount); n > restarts+1 || running[name] != 1 {
+				return fmt.Errorf("%s was started %d times and restarted %d times; %d containers of it run: %+v", name, n, restarts, running[name], p.Status.ContainerStatuses[0])
 			}
 			return nil
 		})
 	}
 }
 
-// exitUnknown reports whether a container ended while its runtime was down, so that its
-// exit code is unknown, or the runtime died while it started the container. The pod has
+// exitUnknown reports whether the exit code of a container is unknown, because its runtime was not
+// running when the container ended, or was killed while it started the container. The pod has
 // failed, as with a kubelet, and does not run again.
 func exitUnknown(p *corev1.Pod) bool {
 	for _, s := range p.Status.ContainerStatuses {

@@ -63,10 +63,10 @@ func (c apiClient) call(ctx context.Context, method, path string, header map[str
 	return apiResponse{resp.StatusCode, string(data), resp.Header}, nil
 }
 
-// apiClients are clients of one server. It has the namespace default, pods on n1 and n2,
-// secrets of which the pod of n1 reads one, and service accounts with few permissions.
+// apiClients are clients of one server. It has a pod on n1 and on n2, a secret that each of them
+// uses, and service accounts with few permissions.
 type apiClients struct {
-	admin, anonymous, foreign, expired, node, viewer, roleMaker apiClient
+	admin, anonymous, otherCA, expired, node, viewer, roleMaker apiClient
 	forged, unsigned, otherAudience                             apiClient
 }
 
@@ -81,26 +81,26 @@ const apiClientObjects = `
 ---
 {apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: role-maker}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: role-maker}, subjects: [{kind: ServiceAccount, name: role-maker, namespace: default}]}
 ---
-{apiVersion: v1, kind: Secret, metadata: {name: mine}, stringData: {a: b}}
+{apiVersion: v1, kind: Secret, metadata: {name: secret-n1}, stringData: {a: b}}
 ---
-{apiVersion: v1, kind: Secret, metadata: {name: foreign}, stringData: {a: b}}
+{apiVersion: v1, kind: Secret, metadata: {name: secret-n2}, stringData: {a: b}}
 ---
-{apiVersion: v1, kind: ConfigMap, metadata: {name: there}, data: {a: b}}
+{apiVersion: v1, kind: ConfigMap, metadata: {name: existing}, data: {a: b}}
 ---
 {apiVersion: v1, kind: Node, metadata: {name: n1}}
 ---
 {apiVersion: v1, kind: Node, metadata: {name: n2}}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: on-n1}, spec: {nodeName: n1, containers: [{name: c, image: "x:1", envFrom: [{secretRef: {name: mine}}]}]}}
+{apiVersion: v1, kind: Pod, metadata: {name: on-n1}, spec: {nodeName: n1, containers: [{name: c, image: "x:1", envFrom: [{secretRef: {name: secret-n1}}]}]}}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: on-n2}, spec: {nodeName: n2, containers: [{name: c, image: "x:1", envFrom: [{secretRef: {name: foreign}}]}]}}
+{apiVersion: v1, kind: Pod, metadata: {name: on-n2}, spec: {nodeName: n2, containers: [{name: c, image: "x:1", envFrom: [{secretRef: {name: secret-n2}}]}]}}
 `
 
 func newAPIClients(t *testing.T, c *cluster) *apiClients {
 	t.Helper()
 	c.start("controller", "--kubeconfig", c.credential("controller", "--for", "controller")).waitForOutput("Controllers at")
 	c.mustKubectl("wait", "--for=create", "serviceaccount/default", "--timeout=60s")
-	c.mustKubectl("apply", "-f", c.write("callers.yaml", apiClientObjects))
+	c.mustKubectl("apply", "-f", c.write("clients.yaml", apiClientObjects))
 	config := c.config()
 	clientOf := func(cfg *rest.Config) apiClient {
 		cert, err := tls.X509KeyPair(cfg.CertData, cfg.KeyData)
@@ -118,7 +118,7 @@ func newAPIClients(t *testing.T, c *cluster) *apiClients {
 	}
 	s := &apiClients{admin: clientOf(config), anonymous: newAPIClient(config, ""), node: clientOf(node),
 		viewer: token("viewer"), roleMaker: token("role-maker"), otherAudience: token("viewer", "--audience", "elsewhere"),
-		expired: newAPIClient(config, "", clientCertificate(t, c, true)), foreign: newAPIClient(config, "", clientCertificate(t, c, false))}
+		expired: newAPIClient(config, "", clientCertificate(t, c, true)), otherCA: newAPIClient(config, "", clientCertificate(t, c, false))}
 	parts := strings.Split(strings.TrimPrefix(s.viewer.token, "Bearer "), ".")
 	claims, err := base64.RawURLEncoding.DecodeString(parts[1])
 	if err != nil {
@@ -172,13 +172,13 @@ func clientCertificate(t *testing.T, c *cluster, expired bool) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// checkAlive checks that a server still responds.
-func checkAlive(t *testing.T, c apiClient) {
+// checkServerResponds checks that a server still responds.
+func checkServerResponds(t *testing.T, c apiClient) {
 	t.Helper()
 	for _, path := range []string{"/livez", "/readyz"} {
 		a, err := c.call(t.Context(), http.MethodGet, path, nil, "")
 		if err != nil || a.code != http.StatusOK {
-			t.Fatalf("%s: %v, %+v", path, err, a)
+			t.Fatalf("%s: got %+v, %v, want code 200", path, a, err)
 		}
 	}
 }

@@ -22,7 +22,7 @@ type badRequest struct {
 const (
 	pods       = "/api/v1/namespaces/default/pods"
 	configMaps = "/api/v1/namespaces/default/configmaps"
-	there      = configMaps + "/there"
+	existing   = configMaps + "/existing"
 	roles      = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles"
 	bindings   = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings"
 )
@@ -43,15 +43,15 @@ var unauthorizedRequests = []badRequest{
 	{"garbage token", func(s *apiClients) apiClient { c := s.anonymous; c.token = "Bearer x.y.z"; return c }, "GET", pods, nil, "", 401, []string{"Unauthorized"}},
 	{"bad credential, health", func(s *apiClients) apiClient { c := s.anonymous; c.token = "Bearer x"; return c }, "GET", "/livez", nil, "", 401, []string{"Unauthorized"}},
 	{"expired certificate", func(s *apiClients) apiClient { return s.expired }, "GET", pods, nil, "", 401, []string{"Unauthorized"}},
-	{"certificate of another authority", func(s *apiClients) apiClient { return s.foreign }, "GET", pods, nil, "", 401, []string{"Unauthorized"}},
+	{"certificate of another authority", func(s *apiClients) apiClient { return s.otherCA }, "GET", pods, nil, "", 401, []string{"Unauthorized"}},
 	{"wrong role writes", func(s *apiClients) apiClient { return s.viewer }, "POST", pods, asJSON, "{}", 403, []string{`"system:serviceaccount:default:viewer" cannot create resource "pods"`, `namespace "default"`}},
-	{"wrong role reads a secret", func(s *apiClients) apiClient { return s.viewer }, "GET", "/api/v1/namespaces/default/secrets/mine", nil, "", 403, []string{`secrets "mine" is forbidden`, `cannot get resource "secrets"`}},
+	{"wrong role reads a secret", func(s *apiClients) apiClient { return s.viewer }, "GET", "/api/v1/namespaces/default/secrets/secret-n1", nil, "", 403, []string{`secrets "secret-n1" is forbidden`, `cannot get resource "secrets"`}},
 	{"wrong role in another namespace", func(s *apiClients) apiClient { return s.viewer }, "GET", "/api/v1/namespaces/kube-system/pods", nil, "", 403, []string{`namespace "kube-system"`}},
 	{"impersonation", func(s *apiClients) apiClient { return s.viewer }, "GET", pods, map[string]string{"Impersonate-User": "root"}, "", 403, []string{`"system:serviceaccount:default:viewer" cannot impersonate`}},
 	{"node writes another node", func(s *apiClients) apiClient { return s.node }, "PATCH", "/api/v1/nodes/n2/status", contentTypeHeader("application/merge-patch+json"), `{"status":{"capacity":{"cpu":"99"}}}`, 403, []string{`node "n1"`, `"n2"`}},
-	{"node reads a foreign secret", func(s *apiClients) apiClient { return s.node }, "GET", "/api/v1/namespaces/default/secrets/foreign", nil, "", 403, []string{`secrets "foreign" is forbidden`, "no relationship found between node 'n1' and this object"}},
+	{"node reads a secret of another node", func(s *apiClients) apiClient { return s.node }, "GET", "/api/v1/namespaces/default/secrets/secret-n2", nil, "", 403, []string{`secrets "secret-n2" is forbidden`, "no relationship found between node 'n1' and this object"}},
 	{"node lists secrets", func(s *apiClients) apiClient { return s.node }, "GET", "/api/v1/namespaces/default/secrets", nil, "", 403, []string{`"system:node:n1"`}},
-	{"node deletes a foreign pod", func(s *apiClients) apiClient { return s.node }, "DELETE", pods + "/on-n2", nil, "", 403, []string{`pods "on-n2" is forbidden`, `node "n1"`}},
+	{"node deletes a pod of another node", func(s *apiClients) apiClient { return s.node }, "DELETE", pods + "/on-n2", nil, "", 403, []string{`pods "on-n2" is forbidden`, `node "n1"`}},
 	{"node untaints itself", func(s *apiClients) apiClient { return s.node }, "PATCH", "/api/v1/nodes/n1", contentTypeHeader("application/merge-patch+json"), `{"spec":{"taints":[]}}`, 403, []string{`node "n1" is not allowed to modify taints`}},
 	{"role with more rights than the user", func(s *apiClients) apiClient { return s.roleMaker }, "POST", roles, asJSON, `{"metadata":{"name":"more"},"rules":[{"apiGroups":[""],"resources":["secrets"],"verbs":["get"]}]}`, 403, []string{"attempting to grant RBAC permissions not currently held", "secrets", "get"}},
 	{"binding with more rights than the user", func(s *apiClients) apiClient { return s.roleMaker }, "POST", bindings, asJSON, `{"metadata":{"name":"more"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"cluster-admin"},"subjects":[{"kind":"ServiceAccount","name":"role-maker","namespace":"default"}]}`, 403, []string{"attempting to grant RBAC permissions not currently held"}},
@@ -60,26 +60,26 @@ var unauthorizedRequests = []badRequest{
 // invalidQueries are requests with invalid paths and parameters.
 var invalidQueries = []badRequest{
 	{"watch with an invalid version", nil, "GET", pods + "?watch=1&resourceVersion=abc", nil, "", 400, []string{`"abc"`, "resourceVersion"}},
-	{"watch from the future", nil, "GET", pods + "?resourceVersion=999999999999", nil, "", 504, []string{"Too large resource version: 999999999999"}},
-	{"watch with a zero timeout", nil, "GET", pods + "?watch=1&timeoutSeconds=soon", nil, "", 400, []string{`"soon"`}},
+	{"future resource version", nil, "GET", pods + "?resourceVersion=999999999999", nil, "", 504, []string{"Too large resource version: 999999999999"}},
+	{"watch with a non-numeric timeout", nil, "GET", pods + "?watch=1&timeoutSeconds=soon", nil, "", 400, []string{`"soon"`}},
 	{"non-numeric list limit", nil, "GET", pods + "?limit=many", nil, "", 400, []string{`"many"`}},
 	{"malformed continue token", nil, "GET", pods + "?limit=1&continue=garbage", nil, "", 400, []string{"continue key is not valid"}},
 	{"match without version", nil, "GET", pods + "?resourceVersionMatch=Exact", nil, "", 422, []string{"resourceVersionMatch", "Forbidden", "unless resourceVersion is provided"}},
 	{"unknown match", nil, "GET", pods + "?resourceVersion=1&resourceVersionMatch=Roughly", nil, "", 422, []string{"resourceVersionMatch", `"Roughly"`, `"Exact"`}},
 	{"initial events without watch", nil, "GET", pods + "?sendInitialEvents=true", nil, "", 422, []string{"sendInitialEvents", "Forbidden"}},
-	{"field selector, unknown field", nil, "GET", pods + "?fieldSelector=spec.colour%3Dred", nil, "", 400, []string{"field label not supported: spec.colour"}},
-	{"field selector, no operator", nil, "GET", pods + "?fieldSelector=colour", nil, "", 400, []string{"'colour'", "invalid"}},
+	{"field selector, unknown field", nil, "GET", pods + "?fieldSelector=spec.color%3Dred", nil, "", 400, []string{"field label not supported: spec.color"}},
+	{"field selector, no operator", nil, "GET", pods + "?fieldSelector=color", nil, "", 400, []string{"'color'", "invalid"}},
 	{"label selector", nil, "GET", pods + "?labelSelector=a+in+(b", nil, "", 400, []string{"unable to parse requirement", "',' or ')'"}},
 	{"non-numeric timeout", nil, "GET", pods + "?timeout=soon", nil, "", 400, []string{"timeout", "soon"}},
 	{"unknown dry run", nil, "POST", configMaps + "?dryRun=Some", asJSON, `{"metadata":{"name":"x"}}`, 422, []string{"dryRun", `"Some"`, `"All"`}},
 	{"unknown field validation", nil, "POST", configMaps + "?fieldValidation=Loose", asJSON, `{"metadata":{"name":"x"}}`, 422, []string{"fieldValidation", `"Loose"`, `"Strict"`}},
 	{"field manager too long", nil, "POST", configMaps + "?fieldManager=" + strings.Repeat("m", 200), asJSON, `{"metadata":{"name":"x"}}`, 422, []string{"fieldManager", "128"}},
-	{"unknown subresource", nil, "GET", pods + "/on-n1/shoes", nil, "", 404, []string{"could not find the requested resource"}},
-	{"unknown resource", nil, "GET", "/api/v1/namespaces/default/ships", nil, "", 404, []string{"could not find the requested resource"}},
-	{"unknown group", nil, "GET", "/apis/sea.example.com/v1/ships", nil, "", 404, []string{"404"}},
-	{"no such object", nil, "GET", pods + "/ghost", nil, "", 404, []string{`pods "ghost" not found`}},
+	{"unknown subresource", nil, "GET", pods + "/on-n1/unknown", nil, "", 404, []string{"could not find the requested resource"}},
+	{"unknown resource", nil, "GET", "/api/v1/namespaces/default/unknowns", nil, "", 404, []string{"could not find the requested resource"}},
+	{"unknown group", nil, "GET", "/apis/unknown.example.com/v1/unknowns", nil, "", 404, []string{"404"}},
+	{"no such object", nil, "GET", pods + "/missing", nil, "", 404, []string{`pods "missing" not found`}},
 	{"wrong method on a collection", nil, "PUT", pods, asJSON, "{}", 405, []string{"does not allow this method"}},
-	{"wrong method on an object", nil, "POST", there, asJSON, "{}", 405, []string{"does not allow this method"}},
+	{"wrong method on an object", nil, "POST", existing, asJSON, "{}", 405, []string{"does not allow this method"}},
 	{"unknown method", nil, "BREW", pods, nil, "", 405, nil},
 	{"path traversal", nil, "GET", configMaps + "/..%2f..%2f..%2fnodes", nil, "", 404, nil},
 	{"URL too long", nil, "GET", pods + "?labelSelector=" + strings.Repeat("a", 2<<20), nil, "", 431, nil},
@@ -93,28 +93,28 @@ var invalidBodies = []badRequest{
 	{"garbage YAML", nil, "POST", configMaps, contentTypeHeader("application/yaml"), "a: [\x01", 400, []string{"yaml"}},
 	{"garbage protobuf", nil, "POST", configMaps, contentTypeHeader("application/vnd.kubernetes.protobuf"), "k8s\x00\xff\xff\xff\xff", 400, nil},
 	{"protobuf without its prefix", nil, "POST", configMaps, contentTypeHeader("application/vnd.kubernetes.protobuf"), "nonsense", 400, []string{"protobuf"}},
-	{"malformed JSON patch", nil, "PATCH", there, contentTypeHeader("application/json-patch+json"), "{]", 400, nil},
-	{"malformed merge patch", nil, "PATCH", there, contentTypeHeader("application/merge-patch+json"), "{]", 400, nil},
-	{"malformed strategic patch", nil, "PATCH", there, contentTypeHeader("application/strategic-merge-patch+json"), "{]", 400, nil},
-	{"malformed apply patch", nil, "PATCH", there + "?fieldManager=me", contentTypeHeader("application/apply-patch+yaml"), "a: [", 400, []string{"yaml"}},
-	{"JSON patch of a missing field", nil, "PATCH", there, contentTypeHeader("application/json-patch+json"), `[{"op":"replace","path":"/data/b/c","value":"d"}]`, 422, []string{"due to an error in our request"}},
-	{"JSON patch whose test fails", nil, "PATCH", there, contentTypeHeader("application/json-patch+json"), `[{"op":"test","path":"/data/a","value":"z"}]`, 422, []string{"due to an error in our request"}},
-	{"apply without a manager", nil, "PATCH", there, contentTypeHeader("application/apply-patch+yaml"), `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"there"}}`, 422, []string{"fieldManager", "Required value"}},
+	{"malformed JSON patch", nil, "PATCH", existing, contentTypeHeader("application/json-patch+json"), "{]", 400, nil},
+	{"malformed merge patch", nil, "PATCH", existing, contentTypeHeader("application/merge-patch+json"), "{]", 400, nil},
+	{"malformed strategic patch", nil, "PATCH", existing, contentTypeHeader("application/strategic-merge-patch+json"), "{]", 400, nil},
+	{"malformed apply patch", nil, "PATCH", existing + "?fieldManager=me", contentTypeHeader("application/apply-patch+yaml"), "a: [", 400, []string{"yaml"}},
+	{"JSON patch of a missing field", nil, "PATCH", existing, contentTypeHeader("application/json-patch+json"), `[{"op":"replace","path":"/data/b/c","value":"d"}]`, 422, []string{"due to an error in our request"}},
+	{"JSON patch whose test fails", nil, "PATCH", existing, contentTypeHeader("application/json-patch+json"), `[{"op":"test","path":"/data/a","value":"z"}]`, 422, []string{"due to an error in our request"}},
+	{"apply without a manager", nil, "PATCH", existing, contentTypeHeader("application/apply-patch+yaml"), `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"existing"}}`, 422, []string{"fieldManager", "Required value"}},
 	{"wrong content type", nil, "POST", configMaps, contentTypeHeader("text/plain"), "{}", 415, []string{"accepted media types include: application/json"}},
-	{"wrong patch type", nil, "PATCH", there, asJSON, "{}", 415, []string{"Unsupported Media Type"}},
+	{"wrong patch type", nil, "PATCH", existing, asJSON, "{}", 415, []string{"Unsupported Media Type"}},
 	{"deep nesting", nil, "POST", configMaps, asJSON, `{"data":` + strings.Repeat(`{"a":`, 20000) + "1" + strings.Repeat("}", 20000) + "}", 400, []string{"depth"}},
 	{"duplicate field, strict", nil, "POST", configMaps + "?fieldValidation=Strict", asJSON, `{"metadata":{"name":"x","name":"y"}}`, 400, []string{`duplicate field "metadata.name"`}},
-	{"unknown field, strict", nil, "POST", configMaps + "?fieldValidation=Strict", asJSON, `{"metadata":{"name":"x"},"colour":"red"}`, 400, []string{`unknown field "colour"`}},
+	{"unknown field, strict", nil, "POST", configMaps + "?fieldValidation=Strict", asJSON, `{"metadata":{"name":"x"},"color":"red"}`, 400, []string{`unknown field "color"`}},
 	{"another kind", nil, "POST", configMaps, asJSON, `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"x"}}`, 400, []string{"Secret", "ConfigMap"}},
 	{"wrong namespace in the body", nil, "POST", configMaps, asJSON, `{"metadata":{"name":"x","namespace":"kube-system"}}`, 400, []string{"namespace of the provided object does not match the namespace sent on the request"}},
-	{"wrong name in the body", nil, "PUT", there, asJSON, `{"metadata":{"name":"here"}}`, 400, []string{"(here)", "(there)"}},
+	{"wrong name in the body", nil, "PUT", existing, asJSON, `{"metadata":{"name":"other"}}`, 400, []string{"(other)", "(existing)"}},
 	{"no name", nil, "POST", configMaps, asJSON, `{"metadata":{}}`, 422, []string{"name or generateName is required"}},
 	{"invalid name", nil, "POST", configMaps, asJSON, `{"metadata":{"name":"../etc"}}`, 422, []string{"metadata.name", `"../etc"`, "RFC 1123"}},
-	{"missing namespace", nil, "POST", "/api/v1/namespaces/ghost/configmaps", asJSON, `{"metadata":{"name":"x"}}`, 404, []string{`namespaces "ghost" not found`}},
-	{"another object's uid", nil, "DELETE", there, asJSON, `{"preconditions":{"uid":"00000000-0000-0000-0000-000000000000"}}`, 409, []string{`ConfigMap "there"`, "UID in the precondition (00000000-0000-0000-0000-000000000000) does not match"}},
-	{"non-numeric resource version", nil, "PUT", there, asJSON, `{"metadata":{"name":"there","resourceVersion":"abc"}}`, 422, []string{"resourceVersion", `"abc"`}},
-	{"outdated resource version", nil, "PUT", there, asJSON, `{"metadata":{"name":"there","resourceVersion":"1"}}`, 409, []string{`configmaps "there"`, "modified"}},
-	{"unknown propagation", nil, "DELETE", there + "?propagationPolicy=Sideways", nil, "", 422, []string{"propagationPolicy", `"Sideways"`, `"Orphan"`}},
+	{"missing namespace", nil, "POST", "/api/v1/namespaces/missing/configmaps", asJSON, `{"metadata":{"name":"x"}}`, 404, []string{`namespaces "missing" not found`}},
+	{"another object's uid", nil, "DELETE", existing, asJSON, `{"preconditions":{"uid":"00000000-0000-0000-0000-000000000000"}}`, 409, []string{`ConfigMap "existing"`, "UID in the precondition (00000000-0000-0000-0000-000000000000) does not match"}},
+	{"non-numeric resource version", nil, "PUT", existing, asJSON, `{"metadata":{"name":"existing","resourceVersion":"abc"}}`, 422, []string{"resourceVersion", `"abc"`}},
+	{"outdated resource version", nil, "PUT", existing, asJSON, `{"metadata":{"name":"existing","resourceVersion":"1"}}`, 409, []string{`configmaps "existing"`, "modified"}},
+	{"unknown propagation", nil, "DELETE", existing + "?propagationPolicy=Sideways", nil, "", 422, []string{"propagationPolicy", `"Sideways"`, `"Orphan"`}},
 	{"empty pod", nil, "POST", pods, asJSON, `{"metadata":{"name":"x"},"spec":{}}`, 422, []string{"spec.containers: Required value"}},
 	{"pod with negative requests", nil, "POST", pods, asJSON, `{"metadata":{"name":"x"},"spec":{"containers":[{"name":"c","image":"x","resources":{"requests":{"cpu":"-1"}}}]}}`, 422, []string{"spec.containers[0].resources.requests[cpu]", `"-1"`, "greater than or equal to 0"}},
 	{"pod with a non-numeric port", nil, "POST", pods, asJSON, `{"metadata":{"name":"x"},"spec":{"containers":[{"name":"c","image":"x","ports":[{"containerPort":"http"}]}]}}`, 400, []string{"containerPort"}},
@@ -141,27 +141,27 @@ func TestBadRequests(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got.code != b.code {
-				t.Errorf("code %d, want %d: %s", got.code, b.code, shortened(got.message))
+				t.Errorf("code %d, want %d: %s", got.code, b.code, truncate(got.message))
 			}
 			for _, w := range b.words {
 				if !strings.Contains(got.message, w) {
-					t.Errorf("the message lacks %q: %s", w, shortened(got.message))
+					t.Errorf("the message lacks %q: %s", w, truncate(got.message))
 				}
 			}
-			checkAlive(t, s.anonymous)
+			checkServerResponds(t, s.anonymous)
 		})
 	}
 	// A rejected request has changed nothing.
-	got, err := s.admin.call(t.Context(), http.MethodGet, there, nil, "")
+	got, err := s.admin.call(t.Context(), http.MethodGet, existing, nil, "")
 	if err != nil || !strings.Contains(got.message, `"data":{"a":"b"}`) {
-		t.Errorf("the config map is now: %v, %s", err, got.message)
+		t.Errorf("got config map %s, %v; want it unchanged", got.message, err)
 	}
 	if list := c.mustKubectl("get", "configmaps", "-o", "name"); strings.Contains(list, "configmap/x") || strings.Contains(list, "configmap/big") {
-		t.Errorf("a refused object was stored: %s", list)
+		t.Errorf("got config maps %s, want none of a rejected request", list)
 	}
 }
 
-func shortened(s string) string {
+func truncate(s string) string {
 	if len(s) > 600 {
 		return s[:600] + "..."
 	}

@@ -46,7 +46,7 @@ func TestCommandErrors(t *testing.T) {
 		"option out of range":          {up("--config", h.write("rng.yaml", "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nscheduler: {bindWorkers: 0}\n")), []string{"rng.yaml", "scheduler.bindWorkers", "0", "between 1 and 1000"}},
 		"not a configuration":          {up("--config", h.write("pod.yaml", "apiVersion: v1\nkind: Pod\n")), []string{"pod.yaml", "Pod", "BerthConfiguration"}},
 		"unknown flag":                 {up("--node", "3"), []string{"--node"}},
-		"unknown command":              {[]string{"harbour"}, []string{`"harbour"`}},
+		"unknown command":              {[]string{"harbor"}, []string{`"harbor"`}},
 		"extra argument":               {up("now"), []string{`"now"`}},
 		"scheduler, no cluster":        {[]string{"scheduler"}, []string{"no cluster in", "berth up", "--kubeconfig"}},
 		"scheduler, bad election":      {[]string{"scheduler", "--kubeconfig", h.write("none.kubeconfig", fakeKubeconfig), "--leader-elect-lease-duration", "1s", "--leader-elect-renew-deadline", "2s"}, []string{"lease", "1s", "2s"}},
@@ -99,7 +99,7 @@ func TestDataDirectoryInUse(t *testing.T) {
 	for _, command := range []string{"up", "server"} {
 		checkUsageError(t, h.run(command, "--data-dir", h.path("data"), "--listen", "127.0.0.1:0"), "data directory "+h.path("data"), "in use by another process", "--data-dir")
 	}
-	c.mustKubectl("get", "nodes") // the running one is not disturbed
+	c.mustKubectl("get", "nodes") // the first process still serves
 }
 
 // TestNodesFile simulates nodes that a manifest describes.
@@ -130,12 +130,12 @@ items:
 		}
 	}
 	if len(nodes) != 2 || nodes["big"] != "ssd kept 32 10" || nodes["small"] != "hdd  1500m 110" {
-		t.Errorf("nodes: %q", nodes)
+		t.Errorf("got nodes %q, want those of the file", nodes)
 	}
 	c.mustKubectl("run", "plain", "--image", "plain:1")
 	c.mustKubectl("run", "fpga", "--image", "fpga:1", "--overrides", `{"spec":{"tolerations":[{"key":"dedicated","operator":"Exists"}],
 		"containers":[{"name":"fpga","image":"fpga:1","resources":{"limits":{"example.com/fpga":"2"}}}]}}`)
-	c.running(2)
+	c.waitForRunning(2)
 	for _, p := range c.pods() {
 		if want := map[string]string{"plain": "small", "fpga": "big"}[p.Name]; p.Spec.NodeName != want {
 			t.Errorf("pod %s is on %s, want %s", p.Name, p.Spec.NodeName, want)
@@ -168,7 +168,7 @@ func TestConfigReadsBack(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} {
 		c.mustKubectl("run", name, "--image", "x:1", "--overrides", `{"spec":{"schedulerName":"tight","containers":[{"name":"x","image":"x:1","resources":{"requests":{"cpu":"1"}}}]}}`)
 	}
-	c.running(3)
+	c.waitForRunning(3)
 	pods := c.pods()
 	if pods[0].Spec.NodeName != pods[1].Spec.NodeName || pods[1].Spec.NodeName != pods[2].Spec.NodeName {
 		t.Errorf("MostAllocated spread the pods: %s, %s, %s", pods[0].Spec.NodeName, pods[1].Spec.NodeName, pods[2].Spec.NodeName)

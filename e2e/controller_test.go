@@ -15,9 +15,9 @@ func TestTwoControllers(t *testing.T) {
 	h := newTestHome(t)
 	c := h.server()
 	credential := c.credential("controller", "--for", "controller")
-	controller := func(loops ...string) *process {
+	controller := func(names ...string) *process {
 		return h.start(append([]string{"controller", "--kubeconfig", credential, "--leader-elect-lease-duration", leaseDuration.String(),
-			"--leader-elect-renew-deadline", renewDeadline.String(), "--leader-elect-retry-period", retryPeriod.String()}, loops...)...)
+			"--leader-elect-renew-deadline", renewDeadline.String(), "--leader-elect-retry-period", retryPeriod.String()}, names...)...)
 	}
 	checkRefusesBesideKCM(t, c, credential)
 
@@ -29,25 +29,25 @@ func TestTwoControllers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out := second.waitForOutput("Controllers at"); !strings.Contains(out, ": serviceaccount, namespace. Press Ctrl-C") {
-		t.Errorf("controllers that were not named run: %s", out)
+		t.Errorf("got %s, want serviceaccount and namespace only", out)
 	}
 	if err := first.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 	if code := first.wait(); code != 1 || !strings.Contains(first.out.String(), "leader election lost") {
-		t.Errorf("the first ended with code %d: %s", code, first.out.String())
+		t.Errorf("the first controller ended with code %d, want 1 and a lost leader election: %s", code, first.out.String())
 	}
 	c.mustKubectl("create", "namespace", "team")
 	c.mustKubectl("wait", "-n", "team", "--for=create", "serviceaccount/default", "--timeout=60s")
 
 	if code := second.stop(); code != 0 {
-		t.Errorf("an orderly stop ended with code %d", code)
+		t.Errorf("the stopped controller ended with code %d, want 0", code)
 	}
-	third := controller() // the one that stopped in order has released its Lease
+	third := controller() // the stopped controller has released its Lease
 	third.waitForOutput("Controllers at")
 	c.mustKubectl("apply", "-f", h.write("manager.yaml", kcmLease(time.Now().Add(time.Minute))))
 	if code := third.wait(); code != 2 || !strings.Contains(third.out.String(), "--controllers=*,-") {
-		t.Errorf("after kube-controller-manager started, berth exited with code %d: %s", code, third.out.String())
+		t.Errorf("after kube-controller-manager started, berth exited with code %d, want 2: %s", code, third.out.String())
 	}
 }
 

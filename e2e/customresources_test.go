@@ -32,10 +32,10 @@ func TestCustomResources(t *testing.T) {
 	expectContains(t, c.mustKubectl("get", "widget", "w", "-n", "team", "-o", "jsonpath={.spec.replicas} {.spec.max} {.spec.color}"), "2 5 blue")
 	c.mustKubectl("delete", "namespace", "team", "--timeout=60s")
 	if remaining := c.mustKubectl("get", "widgets", "-A", "-o", "name"); remaining != "" {
-		t.Errorf("widgets of the deleted namespace are left: %s", remaining)
+		t.Errorf("got widgets of the deleted namespace, want none: %s", remaining)
 	}
 	c.mustKubectl("delete", "crd", "widgets.example.com", "--timeout=60s")
 	if r := c.kubectl("get", "widgets"); r.code != 1 || !strings.Contains(r.stderr, "the server") {
-		t.Errorf("after the definition is deleted: %s", r)
+		t.Errorf("after the definition is deleted: got %s, want exit code 1", r)
 	}
 }

@@ -26,7 +26,7 @@ func TestDemo(t *testing.T) {
 		testkit.SkipOrFail(t, "real nodes", err.Error())
 	}
 	h := newTestHome(t)
-	t.Cleanup(func() { sweep(t, h.path("state/berth/demo/nodes")) })
+	t.Cleanup(func() { cleanUpVirtualNodes(t, h.path("state/berth/demo/nodes")) })
 	r := h.run("demo")
 	if r.code != 0 || !strings.Contains(r.stdout, "Three virtual nodes on this machine") || !strings.Contains(r.stdout, demoSuccess) {
 		t.Errorf("as root: %s", r)
@@ -52,7 +52,7 @@ func TestDemoUnprivileged(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	for _, want := range []string{"Three simulated nodes", "not root", demoSuccess} {
 		if err != nil || !strings.Contains(string(out), want) {
-			t.Errorf("want %q in it: %v: %s", want, err, out)
+			t.Errorf("got %v, %s; want %q", err, out, want)
 		}
 	}
 	checkDemoCleanup(t, h)
@@ -89,10 +89,10 @@ func TestDemoStopped(t *testing.T) {
 			time.Sleep(50 * time.Millisecond) // simultaneous signals count as one
 		}
 		if code := d.wait(); code != 1 {
-			t.Errorf("%v: it ended with %d: %s", signals, code, d.out.String())
+			t.Errorf("%v: exit code %d, want 1: %s", signals, code, d.out.String())
 		}
-		if left := c.mustKubectl("get", "namespaces,nodes,priorityclasses,leases", "-A"); strings.Contains(left, "demo") {
-			t.Errorf("%v: remaining: %s", signals, left)
+		if objects := c.mustKubectl("get", "namespaces,nodes,priorityclasses,leases", "-A"); strings.Contains(objects, "demo") {
+			t.Errorf("%v: got objects of the demo, want none: %s", signals, objects)
 		}
 		checkDemoCleanup(t, c.testHome)
 	}
@@ -104,7 +104,7 @@ func checkDemoCleanup(t *testing.T, h testHome) {
 	remaining, _ := filepath.Glob(h.path("state/berth/demo/*"))
 	for _, file := range remaining {
 		if filepath.Base(file) != "berth.log" {
-			t.Errorf("left: %s", file)
+			t.Errorf("got file %s, want none", file)
 		}
 	}
 	checkNoLeftovers(t, h.path("state/berth/demo/nodes"))

@@ -32,9 +32,9 @@ func (c *cluster) createOnFirstNode(create func()) {
 	c.mustKubectl("uncordon", "n2", "n3")
 }
 
-// podsPerNode returns how many pods of an app each node has, as "n1:2 n2:1", and their
+// podsPerNode returns the number of pods of an app per node, as "n1:2 n2:1 n3:0 of 3", and their
 // UIDs.
-func (c *cluster) podsPerNode(app string) (on string, uids []string) {
+func (c *cluster) podsPerNode(app string) (perNode string, uids []string) {
 	c.t.Helper()
 	var list corev1.PodList
 	c.json(&list, "get", "pods", "-l", "app="+app)
@@ -47,11 +47,11 @@ func (c *cluster) podsPerNode(app string) (on string, uids []string) {
 	return fmt.Sprintf("n1:%d n2:%d n3:%d of %d", counts["n1"], counts["n2"], counts["n3"], len(uids)), uids
 }
 
-// waitPodsPerNode waits until the pods of an app are on the given nodes and returns their
+// waitForPodsPerNode waits until the pods of an app are on the given nodes and returns their
 // UIDs.
-func (c *cluster) waitPodsPerNode(app, want string) (uids []string) {
+func (c *cluster) waitForPodsPerNode(app, want string) (uids []string) {
 	c.t.Helper()
-	eventually(c.t, happenWithin, func() error {
+	eventually(c.t, eventTimeout, func() error {
 		var got string
 		if got, uids = c.podsPerNode(app); got != want {
 			return fmt.Errorf("pods of %s are on %s, want %s", app, got, want)
@@ -69,12 +69,12 @@ func TestUpDescheduler(t *testing.T) {
 	c := h.up("--nodes", "3", "--descheduler-policy", h.write("policy.yaml", duplicatesPolicy), "--descheduler-interval", "500ms")
 	c.createOnFirstNode(func() {
 		c.mustKubectl("create", "deployment", "web", "--image=pause", "--replicas=4")
-		c.waitPodsPerNode("web", "n1:4 n2:0 n3:0 of 4")
+		c.waitForPodsPerNode("web", "n1:4 n2:0 n3:0 of 4")
 	})
-	eventually(t, happenWithin, func() error {
+	eventually(t, eventTimeout, func() error {
 		got, _ := c.podsPerNode("web")
 		if got != "n1:2 n2:1 n3:1 of 4" && got != "n1:1 n2:2 n3:1 of 4" && got != "n1:1 n2:1 n3:2 of 4" {
-			return fmt.Errorf("pods are on %s", got)
+			return fmt.Errorf("pods are on %s, want at least one on each node", got)
 		}
 		return nil
 	})
@@ -87,9 +87,9 @@ func TestUpDescheduler(t *testing.T) {
 	}
 	_, before := c.podsPerNode("web")
 	from := rounds()
-	eventually(t, happenWithin, func() error {
+	eventually(t, eventTimeout, func() error {
 		if n := rounds(); n < from+3 {
-			return fmt.Errorf("%d runs since", n-from)
+			return fmt.Errorf("%d runs, want 3", n-from)
 		}
 		return nil
 	})
@@ -97,10 +97,10 @@ func TestUpDescheduler(t *testing.T) {
 		t.Errorf("pods moved after they were spread; now %s", got)
 	}
 	if r := h.run("descheduler", "--kubeconfig", c.kubeconfig); r.code != 2 || !strings.Contains(r.stderr, "Lease kube-system/descheduler, held by berth-up") {
-		t.Errorf("next to another descheduler: %s", r)
+		t.Errorf("next to another descheduler: got %s, want exit code 2 and the holder of the Lease", r)
 	}
 	if out := c.mustKubectl("get", "events"); !strings.Contains(out, "Descheduled") || !strings.Contains(out, "RemoveDuplicates: 4 copies of ReplicaSet default/web-") {
-		t.Errorf("events: %s", out)
+		t.Errorf("got events %s, want Descheduled with the number of copies", out)
 	}
 }
 
@@ -125,22 +125,22 @@ func TestDeschedulerCommand(t *testing.T) {
 
 	deployed := c.write("deployed.yaml", c.mustKubectl("get", "configmap", "-n", "kube-system", "berth-descheduler", "-o", `jsonpath={.data.policy\.yaml}`))
 	if r := h.run("descheduler", "--kubeconfig", kubeconfig, "--policy-config-file", deployed, "--dry-run"); r.code != 0 || !strings.Contains(r.stdout, "0 pods to move") {
-		t.Errorf("the policy of deploy/descheduler.yaml: %s", r)
+		t.Errorf("the policy of deploy/descheduler.yaml: got %s, want 0 pods to move", r)
 	}
 
 	c.createOnFirstNode(func() {
-		c.mustKubectl("apply", "-f", c.write("db.yaml", stickySet))
-		c.waitPodsPerNode("db", "n1:2 n2:0 n3:0 of 2")
+		c.mustKubectl("apply", "-f", c.write("db.yaml", setWithFinalizers))
+		c.waitForPodsPerNode("db", "n1:2 n2:0 n3:0 of 2")
 	})
 	_, before := c.podsPerNode("db")
-	dry := h.run(append(slices.Clone(args), "--dry-run", "-o", "json")...)
+	dryRun := h.run(append(slices.Clone(args), "--dry-run", "-o", "json")...)
 	var report struct {
 		HoldSupport struct{ Supported bool }
 		Moves       []struct{ Pod, From, To, Strategy string }
 	}
-	if err := json.Unmarshal([]byte(dry.stdout), &report); err != nil || dry.code != 0 || !report.HoldSupport.Supported || len(report.Moves) != 1 ||
+	if err := json.Unmarshal([]byte(dryRun.stdout), &report); err != nil || dryRun.code != 0 || !report.HoldSupport.Supported || len(report.Moves) != 1 ||
 		report.Moves[0].From != "n1" || report.Moves[0].Strategy != "RemoveDuplicates" {
-		t.Fatalf("a dry run: %v, %s", err, dry)
+		t.Fatalf("dry run: got %v, %s, want one move from n1 with Holds", err, dryRun)
 	}
 	if nodes, after := c.podsPerNode("db"); !slices.Equal(before, after) {
 		t.Fatalf("a dry run moved pods: %s", nodes)
@@ -151,17 +151,17 @@ func TestDeschedulerCommand(t *testing.T) {
 	run.waitForOutput("is evicted from n1")
 	run.kill()
 	if n := len(c.holds()); n != 1 {
-		t.Fatalf("%d holds after the descheduler was killed during a move, want the one of the move", n)
+		t.Fatalf("%d Holds after the descheduler was killed during a move, want 1", n)
 	}
-	// Its Lease has the time at which it would have ended. The next run waits until then.
+	// The killed run still holds its Lease. The next run waits until it expires.
 	if holder := c.mustKubectl("get", "lease", "-n", "kube-system", "descheduler", "-o", "jsonpath={.spec.holderIdentity}"); !strings.HasPrefix(holder, "once_") {
-		t.Errorf("the Lease of a run that was killed is held by %q", holder)
+		t.Errorf("the Lease of the killed run is held by %q, want prefix once_", holder)
 	}
 	pod := strings.TrimPrefix(report.Moves[0].Pod, "default/")
 	c.mustKubectl("patch", "pod", pod, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 	c.mustKubectl("wait", "--for=condition=Ready", "pod", "-l", "app=db", "--timeout=60s")
 	if r := h.run(args...); r.code != 0 || len(c.holds()) != 0 {
-		t.Errorf("after the next run %d holds remain: %s", len(c.holds()), r)
+		t.Errorf("after the next run: got %d Holds, %s; want none, exit code 0", len(c.holds()), r)
 	}
 	if got := c.mustKubectl("get", "pod", pod, "-o", "jsonpath={.spec.nodeName}"); got != target {
 		t.Errorf("%s was bound to %q, want the planned node %s", pod, got, target)
@@ -176,9 +176,9 @@ func (c *cluster) holds() []v1alpha1.Hold {
 	return list.Items
 }
 
-// stickySet is a StatefulSet whose pods take long to stop. The next pod with the name is
-// created when the old one is deleted.
-const stickySet = `apiVersion: apps/v1
+// setWithFinalizers is a StatefulSet whose pods exist until the test removes their finalizer. The
+// replacement of a pod is created after that.
+const setWithFinalizers = `apiVersion: apps/v1
 kind: StatefulSet
 metadata: {name: db}
 spec:

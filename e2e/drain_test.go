@@ -19,32 +19,31 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// protectedApp is an application of ten pods and the number that its budget keeps, which
-// is computed by hand.
+// protectedApp is an application of ten pods with a budget. minHealthy is computed by hand.
 type protectedApp struct {
-	name   string
-	spec   policyv1.PodDisruptionBudgetSpec
-	apps   []string // covered by the budget
-	keeps  int
-	frozen bool // the budget never allows a disruption
+	name       string
+	spec       policyv1.PodDisruptionBudgetSpec
+	apps       []string // covered by the budget
+	minHealthy int
+	never      bool // the budget never allows a disruption
 }
 
 // protectedApps returns 20 budgets of all forms over 20 applications. The last one covers
 // two.
 func protectedApps() (out []protectedApp) {
 	forms := []struct {
-		min, max string
-		keeps    int
+		min, max   string
+		minHealthy int
 	}{{"", "1", 9}, {"", "20%", 8}, {"8", "", 8}, {"85%", "", 9}, {"", "15%", 8}}
 	for i := range 20 {
 		f := forms[i%len(forms)]
-		s := protectedApp{name: fmt.Sprintf("app-%02d", i), keeps: f.keeps}
+		s := protectedApp{name: fmt.Sprintf("app-%02d", i), minHealthy: f.minHealthy}
 		s.apps = []string{s.name}
 		switch i {
 		case 18:
-			f.min, f.max, s.keeps, s.frozen = "", "0", 10, true
+			f.min, f.max, s.minHealthy, s.never = "", "0", 10, true
 		case 19: // also covers app-17: two budgets over each of its pods
-			s.apps, s.keeps = []string{"app-17", "app-19"}, 18
+			s.apps, s.minHealthy = []string{"app-17", "app-19"}, 18
 			f.min, f.max = "18", ""
 		}
 		if f.min != "" {
@@ -63,8 +62,8 @@ func protectedApps() (out []protectedApp) {
 func createProtectedApps(t *testing.T, client kubernetes.Interface, all []protectedApp) {
 	t.Helper()
 	for _, s := range all {
-		ten, labels := int32(10), map[string]string{"app": s.name}
-		rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: s.name}, Spec: appsv1.ReplicaSetSpec{Replicas: &ten, Selector: &metav1.LabelSelector{MatchLabels: labels},
+		replicas, labels := int32(10), map[string]string{"app": s.name}
+		rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: s.name}, Spec: appsv1.ReplicaSetSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "main:1"}}}}}}
 		if _, err := client.AppsV1().ReplicaSets("default").Create(t.Context(), rs, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
@@ -103,7 +102,7 @@ func readyPod(p *corev1.Pod) bool {
 	})
 }
 
-// watch starts when all pods are healthy.
+// watch starts to observe pods. All of them must be healthy.
 func (r *budgetRecounter) watch(ctx context.Context, t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	list, err := client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
@@ -144,8 +143,8 @@ func (r *budgetRecounter) observe(p *corev1.Pod, deleted bool) {
 	}
 	for i := range r.all {
 		r.counts++
-		if s := &r.all[i]; r.healthy(s) < s.keeps {
-			r.violations = append(r.violations, fmt.Sprintf("after pod %s (deleted %v): budget %s requires %d, %d are healthy", p.Name, deleted, s.name, s.keeps, r.healthy(s)))
+		if s := &r.all[i]; r.healthy(s) < s.minHealthy {
+			r.violations = append(r.violations, fmt.Sprintf("after pod %s (deleted %v): budget %s requires %d, %d are healthy", p.Name, deleted, s.name, s.minHealthy, r.healthy(s)))
 		}
 	}
 }
@@ -159,7 +158,7 @@ func TestDrain(t *testing.T) {
 	client := c.client()
 	all := protectedApps()
 	createProtectedApps(t, client, all)
-	eventually(t, 2*happenWithin, func() error { return c.checkSettled(all) })
+	eventually(t, 2*eventTimeout, func() error { return c.checkSettled(all) })
 	r := &budgetRecounter{all: all}
 	r.watch(t.Context(), t, client)
 
@@ -183,7 +182,7 @@ func TestDrain(t *testing.T) {
 		}
 		frozen += remaining
 		if (results[i].code != 0) != (remaining > 0) {
-			t.Errorf("drain of %s with %d pods left: %s", n, remaining, results[i])
+			t.Errorf("drain of %s with %d remaining pods: %s", n, remaining, results[i])
 		}
 		if remaining > 0 {
 			expectContains(t, results[i].stderr, "error when evicting pods", "The disruption budget app-18 can never allow it: spec.maxUnavailable is 0: raise it")
@@ -192,7 +191,7 @@ func TestDrain(t *testing.T) {
 	if frozen == 0 {
 		t.Error("no pod ran on the protected nodes: nothing was tested")
 	}
-	eventually(t, happenWithin, func() error { return c.checkSettled(all) })
+	eventually(t, eventTimeout, func() error { return c.checkSettled(all) })
 	r.check(t, client)
 }
 
@@ -210,12 +209,12 @@ func (c *cluster) checkSettled(all []protectedApp) error {
 	for _, b := range list.Items {
 		i := slices.IndexFunc(all, func(s protectedApp) bool { return s.name == b.Name })
 		want := 10 * len(all[i].apps)
-		have := 0
+		numReady := 0
 		for _, app := range all[i].apps {
-			have += ready[app]
+			numReady += ready[app]
 		}
-		if s := b.Status; have != want || int(s.CurrentHealthy) != want || int(s.DesiredHealthy) != all[i].keeps || int(s.DisruptionsAllowed) != want-all[i].keeps {
-			return fmt.Errorf("budget %s: %d of %d pods are ready, status %+v", b.Name, have, want, s)
+		if s := b.Status; numReady != want || int(s.CurrentHealthy) != want || int(s.DesiredHealthy) != all[i].minHealthy || int(s.DisruptionsAllowed) != want-all[i].minHealthy {
+			return fmt.Errorf("budget %s: %d of %d pods are ready, status %+v", b.Name, numReady, want, s)
 		}
 	}
 	return nil
@@ -234,7 +233,7 @@ func (r *budgetRecounter) check(t *testing.T, client kubernetes.Interface) {
 			records[string(e.Regarding.UID)]++
 		}
 	}
-	eventually(t, happenWithin, func() error {
+	eventually(t, eventTimeout, func() error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.ended != nil {
@@ -248,18 +247,18 @@ func (r *budgetRecounter) check(t *testing.T, client kubernetes.Interface) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.violations) > 0 {
-		t.Errorf("%d times a budget was overdrawn, first: %s", len(r.violations), strings.Join(r.violations[:min(5, len(r.violations))], "\n"))
+		t.Errorf("%d violations of budgets, want none; the first: %s", len(r.violations), strings.Join(r.violations[:min(5, len(r.violations))], "\n"))
 	}
 	for uid, p := range r.deleting {
 		target := slices.IndexFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 			return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == "EvictionByEvictionAPI"
 		})
 		if target < 0 || records[uid] != 1 {
-			t.Errorf("pod %s was evicted: conditions %+v, %d records", p.Name, p.Status.Conditions, records[uid])
+			t.Errorf("evicted pod %s: got conditions %+v and %d records, want DisruptionTarget and 1", p.Name, p.Status.Conditions, records[uid])
 		}
 	}
 	if len(r.deleting) < 40 {
-		t.Errorf("only %d pods were evicted: %v", len(r.deleting), slices.Collect(maps.Keys(r.deleting)))
+		t.Errorf("%d pods were evicted, want at least 40: %v", len(r.deleting), slices.Collect(maps.Keys(r.deleting)))
 	}
 	t.Logf("%d pods were evicted; %d counts of budgets", len(r.deleting), r.counts)
 }

@@ -64,7 +64,7 @@ spec:
 
 // TestDrainUnderLoad sends 500 requests per second through a Service's name and a node port while
 // a node is drained, pods are evicted by a taint and preempted, and a rollout replaces all. No
-// request fails. With BERTH_SOAK the test also measures two usual orders of events.
+// request fails. With BERTH_SOAK the test also measures two other orders of SIGTERM and rules.
 func TestDrainUnderLoad(t *testing.T) {
 	if err := embedded.CheckRequirements(); err != nil {
 		testkit.SkipOrFail(t, "embedded runtime", err.Error())
@@ -82,7 +82,7 @@ func TestDrainUnderLoad(t *testing.T) {
 		// The maximum wait is longer than the default, because other tests load the machine.
 		failed, report := drainUnderLoad(t, "{endpointTimeoutMilliseconds: 5000}")
 		if failed != "0" {
-			t.Errorf("failed requests: %s", failed)
+			t.Errorf("got %s failed requests, want 0", failed)
 		}
 		t.Log(report)
 	})
@@ -103,7 +103,7 @@ func TestDrainUnderLoad(t *testing.T) {
 // drainUnderLoad returns the number of failed requests and the client's report.
 func drainUnderLoad(t *testing.T, nodes string) (failed, report string) {
 	h := newTestHome(t)
-	t.Cleanup(func() { sweep(t, h.path("data/virtual")) })
+	t.Cleanup(func() { cleanUpVirtualNodes(t, h.path("data/virtual")) })
 	args := []string{"--virtual-nodes", "3", "--virtual-memory", "1Gi", "--virtual-disk", "1Gi", "--runtime", "embedded", "--service-proxy", "on", "--dns", "on"}
 	if nodes != "" {
 		args = append(args, "--config", h.write("nodes.yaml", "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nnodes: "+nodes+"\n"))
@@ -119,7 +119,7 @@ func drainUnderLoad(t *testing.T, nodes string) (failed, report string) {
 		r := c.kubectl("exec", "client", "--", "/workload", "requests", "500", "12s", "http://web.default.svc.cluster.local/", fmt.Sprintf("http://%s:30080/", gateway))
 		reports <- r.stdout + r.stderr
 	}()
-	time.Sleep(500 * time.Millisecond) // requests under way
+	time.Sleep(500 * time.Millisecond) // until requests are in flight
 	c.mustKubectl("drain", "v1", "--ignore-daemonsets", "--force", "--delete-emptydir-data")
 	c.mustKubectl("uncordon", "v1")
 	c.mustKubectl("wait", "--for=condition=Available", "deployment/web", "--timeout=60s")
@@ -133,10 +133,10 @@ func drainUnderLoad(t *testing.T, nodes string) (failed, report string) {
 	report = <-reports
 	match := regexp.MustCompile(`sent (\d+) failed (\d+)`).FindStringSubmatch(report)
 	if match == nil {
-		t.Fatalf("the client's report: %s", report)
+		t.Fatalf("got report %q, want the numbers of sent and failed requests", report)
 	}
 	if code := c.proc.stop(); code != 0 {
-		t.Errorf("berth up ended with %d: %s", code, c.proc.out.String())
+		t.Errorf("exit code %d of berth up, want 0: %s", code, c.proc.out.String())
 	}
 	return match[2], report
 }
@@ -145,8 +145,8 @@ func drainUnderLoad(t *testing.T, nodes string) (failed, report string) {
 // proxy and tests run in parallel. It reports whether this process runs in that namespace.
 func inOwnNetwork(t *testing.T) bool {
 	t.Helper()
-	const inside = "BERTH_OWN_NETWORK"
-	if os.Getenv(inside) != "" {
+	const variable = "BERTH_OWN_NETWORK"
+	if os.Getenv(variable) != "" {
 		lo, err := netlink.LinkByName("lo")
 		if err == nil {
 			err = netlink.LinkSetUp(lo)
@@ -158,7 +158,7 @@ func inOwnNetwork(t *testing.T) bool {
 	}
 	t.Parallel()
 	cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), inside+"=1", testkit.BuiltEnv+"="+filepath.Dir(testkit.Binary(t)))
+	cmd.Env = append(os.Environ(), variable+"=1", testkit.BuiltEnv+"="+filepath.Dir(testkit.Binary(t)))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
 	out, err := cmd.CombinedOutput()
 	if err != nil {

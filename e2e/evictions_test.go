@@ -20,7 +20,7 @@ import (
 // testMemoryEviction checks memory evictions. make bench-pressure measures their latency.
 func (n *constrainedNode) testMemoryEviction(t *testing.T) {
 	usage, capacity := n.usage(t)
-	level := capacity - 100<<20
+	threshold := capacity - 100<<20
 	stop, result := make(chan struct{}), make(chan string)
 	go func() {
 		var crossed, below time.Time
@@ -28,7 +28,7 @@ func (n *constrainedNode) testMemoryEviction(t *testing.T) {
 		for {
 			select {
 			case <-stop:
-				result <- fmt.Sprintf("above the threshold for %.1f ms by at most %d MiB", float64(below.Sub(crossed).Microseconds())/1000, max(0, maximum-level)>>20)
+				result <- fmt.Sprintf("above the threshold for %.1f ms by at most %d MiB", float64(below.Sub(crossed).Microseconds())/1000, max(0, maximum-threshold)>>20)
 				return
 			case <-time.After(time.Millisecond):
 			}
@@ -36,9 +36,9 @@ func (n *constrainedNode) testMemoryEviction(t *testing.T) {
 			maximum = max(maximum, used)
 			switch {
 			case err != nil:
-			case crossed.IsZero() && used > level:
+			case crossed.IsZero() && used > threshold:
 				crossed = time.Now()
-			case !crossed.IsZero() && below.IsZero() && used <= level:
+			case !crossed.IsZero() && below.IsZero() && used <= threshold:
 				below = time.Now()
 			}
 		}
@@ -61,15 +61,15 @@ func (n *constrainedNode) testInodeEviction(t *testing.T) {
 	n.checkOnlyEviction(t, "hoarder", "inodes", corev1.NodeDiskPressure)
 }
 
-// writablePlaces are files that a container can write, on the node's disk.
-var writablePlaces = []string{"/scratch/file", "/etc/hosts", "/dev/termination-log", "/layer", "/etc/resolv.conf", "/etc/hostname"}
+// writablePaths are files that a container can write, on the node's disk.
+var writablePaths = []string{"/scratch/file", "/etc/hosts", "/dev/termination-log", "/layer", "/etc/resolv.conf", "/etc/hostname"}
 
 // testDiskEviction fills the disk completely, in each place that a container can write. Another pod
 // uses more inodes. Only the writer is evicted, and its space is free soon.
 func (n *constrainedNode) testDiskEviction(t *testing.T) {
-	files, rounds := writablePlaces[:3], 1
+	files, rounds := writablePaths[:3], 1
 	if soaking() {
-		files, rounds = writablePlaces, 10
+		files, rounds = writablePaths, 10
 	}
 	for round := range rounds {
 		for i, file := range files {
@@ -105,7 +105,7 @@ func (n *constrainedNode) testImageGCByBytes(t *testing.T) {
 	rand.New(rand.NewSource(1)).Read(data)
 	n.testImageGC(t, "large", []oci.File{{Path: "/data", Mode: 0o644, Data: data}}, func() { fill(t, n.imagefs, 15) })
 	if emulated() {
-		return // berth explain uses the API server, and is checked with v1
+		return // cgroup v1 runs check berth explain
 	}
 	out := n.testHome.run("explain", "node", n.name, "--disk", "--kubeconfig", n.kubeconfig)
 	if out.code != 0 || !strings.Contains(out.stdout, n.name+"/bytes") {
@@ -133,8 +133,8 @@ func (n *constrainedNode) testImageGC(t *testing.T, name string, files []oci.Fil
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.createPod(t, "ran-"+name, func(_ *corev1.PodSpec, c *corev1.Container) { c.Image = ref })
-	n.waitForPhase(t, "ran-"+name, corev1.PodSucceeded, "")
+	n.createPod(t, "used-"+name, func(_ *corev1.PodSpec, c *corev1.Container) { c.Image = ref })
+	n.waitForPhase(t, "used-"+name, corev1.PodSucceeded, "")
 	n.hasImage(t, ref, true)
 	fill()
 	n.hasImage(t, ref, false)
@@ -155,7 +155,7 @@ func (n *constrainedNode) testImageGC(t *testing.T, name string, files []oci.Fil
 // hasImage waits until the status of the node lists an image, or no longer does.
 func (n *constrainedNode) hasImage(t *testing.T, ref string, want bool) {
 	t.Helper()
-	eventually(t, happenWithin, func() error {
+	eventually(t, eventTimeout, func() error {
 		node, err := n.client.CoreV1().Nodes().Get(t.Context(), n.name, metav1.GetOptions{})
 		if err != nil {
 			return err
@@ -209,12 +209,12 @@ func (n *constrainedNode) testDiskPressureAdmission(t *testing.T) {
 	n.startAgent(t)
 	n.createPod(t, "late", nil, "-listen=:80")
 	if p := n.waitForPhase(t, "late", corev1.PodFailed, "Evicted"); !strings.Contains(p.Status.Message, "The node had condition: [DiskPressure].") {
-		t.Errorf("refused with %q", p.Status.Message)
+		t.Errorf("got message %q, want the condition DiskPressure", p.Status.Message)
 	}
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
 	n.waitForCondition(t, corev1.NodeDiskPressure, corev1.ConditionFalse)
-	n.createPod(t, "again", nil, "-listen=:80")
-	n.waitForPhase(t, "again", corev1.PodRunning, "")
+	n.createPod(t, "second", nil, "-listen=:80")
+	n.waitForPhase(t, "second", corev1.PodRunning, "")
 }

@@ -21,8 +21,8 @@ func TestExamples(t *testing.T) {
 	step := func(name string, f func(t *testing.T, c *cluster)) bool {
 		return t.Run(name, func(t *testing.T) { f(t, c) })
 	}
-	_ = step("they roll out", testRollout) && step("they are scaled", testScale) && step("they are rolled back", testRollback) &&
-		step("they survive a drain", testDrainExamples) && step("they go", testCascade)
+	_ = step("rollout", testRollout) && step("scale", testScale) && step("rollback", testRollback) &&
+		step("drain", testDrainExamples) && step("delete", testCascade)
 }
 
 // workloads are the examples that roll out, with their containers.
@@ -37,11 +37,11 @@ func (c *cluster) waitForRollout(names ...string) {
 	}
 }
 
-// images waits until the given number of pods of an app, not counting those being deleted,
+// waitForImages waits until the given number of pods of an app, not counting those being deleted,
 // are ready and have one image.
-func (c *cluster) images(app, image string, want int) {
+func (c *cluster) waitForImages(app, image string, want int) {
 	c.t.Helper()
-	eventually(c.t, happenWithin, func() error {
+	eventually(c.t, eventTimeout, func() error {
 		var pods corev1.PodList
 		c.json(&pods, "get", "pods", "-l", "app="+app)
 		n := 0
@@ -68,17 +68,17 @@ func testRollout(t *testing.T, c *cluster) {
 	for _, w := range workloads {
 		c.waitForRollout(w.name)
 	}
-	c.images("web", "web:1", 4)
-	c.images("store", "store:1", 3)
-	c.images("watcher", "watcher:1", 3)
+	c.waitForImages("web", "web:1", 4)
+	c.waitForImages("store", "store:1", 3)
+	c.waitForImages("watcher", "watcher:1", 3)
 	if claims := c.mustKubectl("get", "pvc", "-o", "name"); strings.Count(claims, "data-store-") != 3 {
-		t.Errorf("claims: %s", claims)
+		t.Errorf("got claims %s, want 3 of data-store", claims)
 	}
 	c.mustKubectl("wait", "--for=condition=Complete", "job/batch", "--timeout=120s")
 	if got := c.mustKubectl("get", "job", "batch", "-o", "jsonpath={.status.succeeded} {.status.completedIndexes}"); got != "6 0-5" {
-		t.Errorf("the job: %s", got)
+		t.Errorf("got job status %q, want 6 0-5", got)
 	}
-	eventually(t, happenWithin, func() error {
+	eventually(t, eventTimeout, func() error {
 		if ready := strings.Count(c.mustKubectl("get", "endpointslices", "-l", "kubernetes.io/service-name=web", "-o", "jsonpath={.items[*].endpoints[*].conditions.ready}"), "true"); ready != 4 {
 			return fmt.Errorf("%d ready endpoints of web, want 4", ready)
 		}
@@ -89,12 +89,12 @@ func testRollout(t *testing.T, c *cluster) {
 func testScale(t *testing.T, c *cluster) {
 	c.mustKubectl("scale", "deployment/web", "--replicas=6")
 	c.mustKubectl("scale", "statefulset/store", "--replicas=2")
-	c.images("web", "web:1", 6)
-	c.images("store", "store:1", 2)
+	c.waitForImages("web", "web:1", 6)
+	c.waitForImages("store", "store:1", 2)
 	c.mustKubectl("wait", "--for=delete", "pvc/data-store-2", "--timeout=60s")
 	c.mustKubectl("scale", "statefulset/store", "--replicas=3")
 	c.waitForRollout("deployment/web", "statefulset/store")
-	c.images("store", "store:1", 3)
+	c.waitForImages("store", "store:1", 3)
 }
 
 func testRollback(t *testing.T, c *cluster) {
@@ -104,15 +104,15 @@ func testRollback(t *testing.T, c *cluster) {
 	}
 	for _, w := range workloads {
 		c.waitForRollout(w.name)
-		c.images(w.app, w.app+":2", counts[w.app])
+		c.waitForImages(w.app, w.app+":2", counts[w.app])
 	}
 	if history := c.mustKubectl("rollout", "history", "deployment/web"); !strings.Contains(history, "\n1 ") || !strings.Contains(history, "\n2 ") {
-		t.Errorf("the history of web: %s", history)
+		t.Errorf("got history %s, want revisions 1 and 2", history)
 	}
 	// A pod that cannot be scheduled stops the rollout, and all old pods remain available.
 	c.mustKubectl("set", "resources", "deployment/web", "--requests=cpu=100")
 	if r := c.kubectl("rollout", "status", "deployment/web", "--timeout=3s"); r.code == 0 {
-		t.Errorf("a rollout that cannot succeed has: %s", r)
+		t.Errorf("rollout of an unschedulable pod: got %s, want a failure", r)
 	}
 	if ready := c.mustKubectl("get", "deployment", "web", "-o", "jsonpath={.status.availableReplicas}"); ready != "6" {
 		t.Errorf("during a stuck rollout %s pods are available, want 6", ready)
@@ -122,13 +122,13 @@ func testRollback(t *testing.T, c *cluster) {
 	c.mustKubectl("rollout", "undo", "daemonset/watcher")
 	for _, w := range workloads {
 		c.waitForRollout(w.name)
-		c.images(w.app, w.app+":1", counts[w.app])
+		c.waitForImages(w.app, w.app+":1", counts[w.app])
 	}
 }
 
 func testDrainExamples(t *testing.T, c *cluster) {
 	c.mustKubectl("drain", "n2", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=120s")
-	c.images("web", "web:1", 6)
+	c.waitForImages("web", "web:1", 6)
 	for _, p := range c.pods() {
 		if app := p.Labels["app"]; p.Spec.NodeName == "n2" && p.DeletionTimestamp == nil && app != "watcher" && app != "batch" {
 			t.Errorf("%s is on the drained node", p.Name)
@@ -136,8 +136,8 @@ func testDrainExamples(t *testing.T, c *cluster) {
 	}
 	c.mustKubectl("uncordon", "n2")
 	c.waitForRollout("statefulset/store")
-	c.images("store", "store:1", 3)
-	c.images("watcher", "watcher:1", 3)
+	c.waitForImages("store", "store:1", 3)
+	c.waitForImages("watcher", "watcher:1", 3)
 	checkNodeCapacity(t, c.pods(), c.nodes())
 }
 
@@ -145,13 +145,13 @@ func testCascade(t *testing.T, c *cluster) {
 	for _, name := range []string{"web", "store", "job", "daemon"} {
 		c.mustKubectl("delete", "-f", "../examples/"+name+".yaml", "--timeout=60s")
 	}
-	eventually(t, happenWithin, func() error {
+	eventually(t, eventTimeout, func() error {
 		if remaining := c.mustKubectl("get", "pods,replicasets,controllerrevisions,endpointslices", "-o", "name"); strings.TrimSpace(strings.ReplaceAll(remaining, "endpointslice.discovery.k8s.io/kubernetes", "")) != "" {
-			return fmt.Errorf("left: %s", remaining)
+			return fmt.Errorf("got %s, want no dependents", remaining)
 		}
 		return nil
 	})
 	if claims := c.mustKubectl("get", "pvc", "-o", "name"); strings.Count(claims, "data-store-") != 3 {
-		t.Errorf("claims must outlive their StatefulSet, but only these exist: %s", claims)
+		t.Errorf("got claims %s, want 3 after the deletion of their StatefulSet", claims)
 	}
 }

@@ -24,10 +24,10 @@ func TestGuardDeployment(t *testing.T) {
 	file := h.write("kubelet.yaml", settings.Data["kubelet.yaml"])
 	docs, err := config.Documents([]string{file})
 	if err != nil || len(docs) != 1 {
-		t.Fatalf("%d documents in the guard's ConfigMap: %v", len(docs), err)
+		t.Fatalf("got %d documents in the guard's ConfigMap, %v, want 1", len(docs), err)
 	}
 	if k, err := config.ReadKubelet(docs[0]); err != nil || len(k.Pressure.Thresholds) == 0 {
-		t.Errorf("thresholds %+v, %v", k.Pressure.Thresholds, err)
+		t.Errorf("got thresholds %+v, %v, want at least one", k.Pressure.Thresholds, err)
 	}
 
 	if os.Geteuid() != 0 {
@@ -35,10 +35,10 @@ func TestGuardDeployment(t *testing.T) {
 	}
 	args := []string{"agent", "--guard", "--kubeconfig", c.kubeconfig, "--node-name", "n1", "--config", file}
 	if r := h.run(args...); r.code != 2 || !strings.Contains(r.stderr, "--kubelet-eviction-off") {
-		t.Errorf("next to a kubelet that does not respond: %s", r)
+		t.Errorf("next to a kubelet that does not respond: got %s, want exit code 2", r)
 	}
 	// No kubelet has created cgroups here.
 	if r := h.run(append(args, "--kubelet-eviction-off", "--cgroup", "/nowhere")...); r.code != 1 || !strings.Contains(r.stderr, "/nowhere/kubepods does not exist") {
-		t.Errorf("with --kubelet-eviction-off: %s", r)
+		t.Errorf("with --kubelet-eviction-off: got %s, want exit code 1", r)
 	}
 }

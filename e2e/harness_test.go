@@ -23,15 +23,15 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// Deadlines. A loaded machine with two cores needs only a fraction of them, so a wait times out
-// only after an error. The emulated machine of make test-v2 is ten times slower.
+// Timeouts are several times longer than needed on a loaded machine with two cores.
 var (
-	startWithin  = pace(60 * time.Second)
-	stopWithin   = pace(30 * time.Second)
-	happenWithin = pace(60 * time.Second)
+	startTimeout = scaleTimeout(60 * time.Second)
+	stopTimeout  = scaleTimeout(30 * time.Second)
+	eventTimeout = scaleTimeout(60 * time.Second)
 )
 
-func pace(d time.Duration) time.Duration {
+// scaleTimeout returns a longer timeout on the emulated machine of make test-v2.
+func scaleTimeout(d time.Duration) time.Duration {
 	if emulated() {
 		return 10 * d
 	}
@@ -69,14 +69,14 @@ func (h testHome) write(name, content string) string {
 	return h.path(name)
 }
 
-// command returns a berth command with its own arguments and environment.
+// command returns a berth command with the environment of the home directory.
 func (h testHome) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(testkit.Binary(h.t), args...)
 	cmd.Env = append(os.Environ(), "HOME="+h.dir, "XDG_STATE_HOME="+h.path("state"), "TMPDIR="+h.dir, "KUBECONFIG=", "NO_COLOR=1")
-	if os.Getenv("BERTH_SOAK") == "" { // more memory saves a fifth of the CPU time if nothing is measured
+	if os.Getenv("BERTH_SOAK") == "" { // saves a fifth of the CPU time where nothing is measured
 		cmd.Env = append(cmd.Env, "GOGC=400")
 	}
-	cmd.SysProcAttr = dieWithTest()
+	cmd.SysProcAttr = killWithTest()
 	return cmd
 }
 
@@ -137,13 +137,13 @@ func (w *transcript) String() string {
 	return w.text.String()
 }
 
-// start starts a berth that is killed at the end of the test.
+// start starts a berth process that is killed at the end of the test.
 func (h testHome) start(args ...string) *process {
 	h.t.Helper()
 	return h.startIn(nil, args...)
 }
 
-// startIn is start with another command that executes berth.
+// startIn is start with a wrapper command that executes berth.
 func (h testHome) startIn(wrapper []string, args ...string) *process {
 	h.t.Helper()
 	p := &process{t: h.t, cmd: h.command(args...), exited: make(chan struct{})}
@@ -175,7 +175,7 @@ func (h testHome) startIn(wrapper []string, args ...string) *process {
 // waitForOutput waits until the process has printed the words.
 func (p *process) waitForOutput(words string) string {
 	p.t.Helper()
-	eventually(p.t, startWithin, func() error {
+	eventually(p.t, startTimeout, func() error {
 		select {
 		case <-p.exited:
 			if !strings.Contains(p.out.String(), words) {
@@ -203,10 +203,10 @@ func (p *process) wait() int {
 	p.t.Helper()
 	select {
 	case <-p.exited:
-	case <-time.After(stopWithin):
+	case <-time.After(stopTimeout):
 		_ = p.cmd.Process.Signal(syscall.SIGQUIT)
 		<-p.exited
-		p.t.Fatalf("%s did not end within %s: %s", p.cmd, stopWithin, p.out.String())
+		p.t.Fatalf("%s did not end within %s: %s", p.cmd, stopTimeout, p.out.String())
 	}
 	return p.cmd.ProcessState.ExitCode()
 }
@@ -313,8 +313,8 @@ func (c *cluster) credential(name string, args ...string) string {
 	return c.write(name+".kubeconfig", r.stdout)
 }
 
-// waitForNodes waits until the nodes exist. It waits for one after the other, because
-// kubectl wait fails if some of several exist and others do not.
+// waitForNodes waits until the nodes exist, one after the other, because kubectl wait fails if
+// only some of several nodes exist.
 func (c *cluster) waitForNodes(nodes ...string) {
 	c.t.Helper()
 	for _, name := range nodes {

@@ -8,7 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	berth "github.com/berthproject/berth/engine/cluster"
+	enginecluster "github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/model"
 )
 
@@ -33,7 +33,7 @@ spec:
 }
 
 func hold(t model.HoldType, owner, uid, node, until, fields string) (name, manifest string) {
-	name = berth.HoldName(uid, node, t)
+	name = enginecluster.HoldName(uid, node, t)
 	return name, fmt.Sprintf(`
 apiVersion: berth.dev/v1alpha1
 kind: Hold
@@ -53,10 +53,10 @@ func TestHolds(t *testing.T) {
 	t.Parallel()
 	c := newTestHome(t).up("--nodes", "1")
 	node := strings.TrimSpace(c.mustKubectl("get", "nodes", "-o", "jsonpath={.items[*].metadata.name}"))
-	far := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
-	bound := func(name string) {
+	inAnHour := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+	expectBound := func(name string) {
 		t.Helper()
-		eventually(t, happenWithin, func() error {
+		eventually(t, eventTimeout, func() error {
 			var p corev1.Pod
 			if c.json(&p, "get", "pod", name); p.Spec.NodeName == "" {
 				return fmt.Errorf("pod %s has no node", name)
@@ -66,7 +66,7 @@ func TestHolds(t *testing.T) {
 	}
 	expectPending := func(name, reason string) {
 		t.Helper()
-		eventually(t, happenWithin, func() error {
+		eventually(t, eventTimeout, func() error {
 			var p corev1.Pod
 			c.json(&p, "get", "pod", name)
 			for _, k := range p.Status.Conditions {
@@ -74,35 +74,35 @@ func TestHolds(t *testing.T) {
 					return nil
 				}
 			}
-			return fmt.Errorf("pod %s does not wait for %q: %+v", name, reason, p.Status)
+			return fmt.Errorf("pod %s: got status %+v, want PodScheduled with message %q", name, p.Status, reason)
 		})
 	}
 	web, db, job, big, other := owner(c, "web"), owner(c, "db"), owner(c, "job"), owner(c, "big"), owner(c, "other")
-	name, avoid := hold(model.Avoid, "web", web, node, far, "")
+	name, avoid := hold(model.Avoid, "web", web, node, inAnHour, "")
 	c.mustKubectl("apply", "-f", c.write("avoid.yaml", avoid))
 	expectContains(t, c.mustKubectl("get", "holds"), "Avoid", node, "web", "Pressure")
-	time.Sleep(time.Second) // the scheduler has its own watch
+	time.Sleep(time.Second) // until the scheduler's watch has the Hold
 	c.mustKubectl("apply", "-f", c.write("pods.yaml", ownedPod("web-1", "web", web, "100m")+ownedPod("db-1", "db", db, "100m")))
-	bound("db-1")
+	expectBound("db-1")
 	expectPending("web-1", "node(s) were avoided after displacements of the owner's pods")
 	expectContains(t, c.explain("default/web-1"), "HoldAvoid rejects 1 node", "displaced for Pressure: 1", "end the hold avoid-")
 	c.mustKubectl("delete", "hold", name)
-	bound("web-1")
+	expectBound("web-1")
 
 	_, expiring := hold(model.Avoid, "job", job, node, time.Now().Add(4*time.Second).UTC().Format(time.RFC3339), "")
 	c.mustKubectl("apply", "-f", c.write("soon.yaml", expiring))
 	time.Sleep(time.Second)
 	c.mustKubectl("apply", "-f", c.write("job.yaml", ownedPod("job-1", "job", job, "100m")))
-	bound("job-1") // only after its expiry
+	expectBound("job-1") // only after its expiry
 
-	_, reserve := hold(model.Reserve, "big", big, node, far, "\n  victim: {uid: gone, requests: {cpu: \"7\"}}")
+	_, reserve := hold(model.Reserve, "big", big, node, inAnHour, "\n  victim: {uid: deleted-pod, requests: {cpu: \"7\"}}")
 	c.mustKubectl("apply", "-f", c.write("reserve.yaml", reserve))
 	time.Sleep(time.Second)
-	c.mustKubectl("apply", "-f", c.write("stranger.yaml", ownedPod("stranger", "other", other, "2")))
-	expectPending("stranger", "Insufficient cpu")
+	c.mustKubectl("apply", "-f", c.write("other-1.yaml", ownedPod("other-1", "other", other, "2")))
+	expectPending("other-1", "Insufficient cpu")
 	c.mustKubectl("apply", "-f", c.write("big.yaml", ownedPod("big-1", "big", big, "7")))
-	bound("big-1")
+	expectBound("big-1")
 	if r := c.kubectl("apply", "-f", c.write("bad.yaml", strings.Replace(expiring, "Avoid", "Shun", 1))); r.code == 0 || !strings.Contains(r.stderr, `spec.type: Unsupported value: "Shun"`) {
-		t.Errorf("a hold of an unknown type: %s", r)
+		t.Errorf("a Hold of an unknown type: got %s, want an error", r)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// hostileConfig limits the processes of a pod, as an administrator who runs such pods does.
+// hostileConfig limits the processes and the log of a pod.
 const hostileConfig = noEvictionConfig + "podPidsLimit: 24\ncontainerLogMaxSize: 1Mi\n"
 
 // hostileArgs are the arguments of the attackers: one pod each, in turn.
@@ -44,10 +44,10 @@ spec:
     lifecycle: {preStop: {exec: {command: [/workload, sleep, 1m]}}}
 `
 
-const innocentPod = `---
+const normalPod = `---
 apiVersion: v1
 kind: Pod
-metadata: {name: innocent}
+metadata: {name: normal}
 spec:
   terminationGracePeriodSeconds: 1
   containers:
@@ -77,8 +77,8 @@ func TestHostilePods(t *testing.T) {
 		}
 	})
 	c := h.up("--real-node", "--runtime", "embedded", "--config", h.write("hostile.yaml", hostileConfig))
-	c.mustKubectl("apply", "-f", h.write("innocent.yaml", innocentPod))
-	c.mustKubectl("wait", "--for=condition=Ready", "pod/innocent", "--timeout=60s")
+	c.mustKubectl("apply", "-f", h.write("normal.yaml", normalPod))
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/normal", "--timeout=60s")
 	slowest := c.watchLive(limit)
 
 	var manifests strings.Builder
@@ -88,15 +88,15 @@ func TestHostilePods(t *testing.T) {
 	c.mustKubectl("apply", "-f", h.write("pods.yaml", manifests.String()))
 	c.mustKubectl("wait", "--for=jsonpath={.status.phase}=Running", "pod", "-l", "app=hostile", "--timeout=240s")
 	for end := time.Now().Add(duration); time.Now().Before(end); {
-		if out := c.mustKubectl("exec", "innocent", "--", "/workload", "echo", "well"); out != "well\n" {
-			t.Fatalf("command in the innocent pod: %q", out)
+		if out := c.mustKubectl("exec", "normal", "--", "/workload", "echo", "well"); out != "well\n" {
+			t.Fatalf("command in the normal pod: got %q, want %q", out, "well\n")
 		}
 		c.interruptedExec("hostile-0", "/workload", "true")
 	}
 	c.mustKubectl("wait", "--for=condition=Ready=false", "pod/hostile-0", "--timeout=60s")
 	c.mustKubectl("delete", "pod", "-l", "app=hostile", "--timeout=240s")
-	c.mustKubectl("wait", "--for=condition=Ready", "pod/innocent", "--timeout=60s")
-	c.mustKubectl("delete", "pod", "innocent", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/normal", "--timeout=60s")
+	c.mustKubectl("delete", "pod", "normal", "--timeout=60s")
 	t.Logf("soak: slowest answer of /livez with %d hostile pods: %v", pods, slowest())
 }
 
@@ -123,7 +123,7 @@ func (c *cluster) watchLive(limit time.Duration) (slowest func() time.Duration) 
 	ctx, cancel := context.WithCancel(context.Background())
 	begin := time.Now()
 	var longest atomic.Int64
-	var slow []string // when an answer was late
+	var slow []string // late or failed responses
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -33,7 +33,7 @@ func TestSoakIdleCost(t *testing.T) {
 		}
 		return err
 	})
-	time.Sleep(70 * time.Second) // until the work after the start is done; pages of the file are released each minute
+	time.Sleep(70 * time.Second) // until the agent is idle; it releases pages of its file each minute
 	pid := k.agent.cmd.Process.Pid
 	before := cpuTime(t, pid)
 	var private, file int64
@@ -58,7 +58,7 @@ func cpuTime(t *testing.T, pid int) time.Duration {
 		t.Fatal(err)
 	}
 	// utime and stime are fields 14 and 15, in hundredths of a second. Field 2 is a name in
-	// brackets.
+	// parentheses, which may contain spaces.
 	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+2:]))
 	var ticks int64
 	for _, f := range fields[11:13] {
@@ -71,8 +71,8 @@ func cpuTime(t *testing.T, pid int) time.Duration {
 	return time.Duration(ticks) * 10 * time.Millisecond
 }
 
-// resident returns the resident memory of a process in bytes: its own, and mapped from
-// files.
+// resident returns the resident memory of a process in bytes: private memory, and memory mapped
+// from files.
 func resident(t *testing.T, pid int) (private, file int64) {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))

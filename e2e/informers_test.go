@@ -32,11 +32,11 @@ func TestInformersSync(t *testing.T) {
 		t.Fatal(err)
 	}
 	typed := informers.NewSharedInformerFactory(client, 0)
-	bare, err := metadata.NewForConfig(c.config())
+	metadataClient, err := metadata.NewForConfig(c.config())
 	if err != nil {
 		t.Fatal(err)
 	}
-	untyped := metadatainformer.NewSharedInformerFactory(bare, 0)
+	untyped := metadatainformer.NewSharedInformerFactory(metadataClient, 0)
 	synced, stored := map[string][]cache.InformerSynced{}, 0
 	for _, k := range kinds.All() {
 		if k.Virtual {
@@ -59,19 +59,19 @@ func TestInformersSync(t *testing.T) {
 	defer cancel()
 	typed.Start(ctx.Done())
 	untyped.Start(ctx.Done())
-	for gvr, both := range synced {
-		if !cache.WaitForCacheSync(ctx.Done(), both...) {
+	for gvr, hasSynced := range synced {
+		if !cache.WaitForCacheSync(ctx.Done(), hasSynced...) {
 			t.Errorf("%s: its informers do not sync", gvr)
 		}
 	}
 	if stored < 35 {
-		t.Errorf("the table has only %d stored kinds", stored)
+		t.Errorf("the table has %d stored kinds, want at least 35", stored)
 	}
 	want := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "late"}, Data: map[string]string{"a": "b"}}
 	if _, err := client.CoreV1().ConfigMaps("default").Create(ctx, want, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, happenWithin, func() error {
+	eventually(t, eventTimeout, func() error {
 		_, err := typed.Core().V1().ConfigMaps().Lister().ConfigMaps("default").Get("late")
 		return err
 	})

@@ -19,7 +19,7 @@ func TestInvalidAgents(t *testing.T) {
 	}
 	h := newTestHome(t)
 	c := h.server("--disable-admission-plugins", "ServiceAccount")
-	// A listener in place of a container runtime. No agent gets far enough to call it.
+	// The socket replaces a container runtime. No agent calls it, because each one fails before.
 	dir, err := os.MkdirTemp("/tmp", "bt")
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestInvalidAgents(t *testing.T) {
 		words []string
 	}{
 		"negative threshold":                    {kubelet("below", `evictionHard: {memory.available: "-1"}`), []string{"below.yaml", "evictionHard.memory.available", `"-1"`, "must be positive"}},
-		"the form of the command line":          {kubelet("form", `evictionHard: {"memory.available<-1": "1"}`), []string{"form.yaml", "memory.available<-1"}},
+		"threshold in the syntax of a flag":     {kubelet("form", `evictionHard: {"memory.available<-1": "1"}`), []string{"form.yaml", "memory.available<-1"}},
 		"more than 100 %":                       {kubelet("percent", `evictionHard: {nodefs.available: 101%}`), []string{"percent.yaml", "evictionHard.nodefs.available", "101%", "<= 100%"}},
 		"soft threshold without a grace period": {kubelet("soft", `evictionSoft: {memory.available: 1Gi}`), []string{"soft.yaml", "evictionSoft.memory.available", "grace period must be specified"}},
 		"negative grace period":                 {kubelet("grace", `evictionSoftGracePeriod: {memory.available: -1s}`), []string{"grace.yaml", "evictionSoftGracePeriod", "-1s"}},
@@ -55,17 +55,17 @@ func TestInvalidAgents(t *testing.T) {
 		"image thresholds reversed":             {kubelet("images", `imageGCLowThresholdPercent: 90`), []string{"images.yaml", "imageGCLowThresholdPercent", "90", "85"}},
 		"negative reservation":                  {kubelet("reserved", `systemReserved: {memory: "-1"}`), []string{"reserved.yaml", "systemReserved.memory", "-1"}},
 		"shutdown grace periods reversed":       {kubelet("shutdown", "shutdownGracePeriod: 5s\nshutdownGracePeriodCriticalPods: 6s"), []string{"shutdown.yaml", "shutdownGracePeriodCriticalPods", "6s", "5s"}},
-		"negative maxPods":                      {kubelet("pods", `maxPods: many`), []string{"pods.yaml", "maxPods", `"many"`, "whole number"}},
+		"maxPods is no number":                  {kubelet("pods", `maxPods: many`), []string{"pods.yaml", "maxPods", `"many"`, "whole number"}},
 		"negative disk reserve":                 {agent("--low-diskspace-threshold-mb", "-1"), []string{"--low-diskspace-threshold-mb", "-1", "0 or more"}},
 		"no container runtime":                  {agent("--runtime-endpoint", "unix:///nowhere.sock"), []string{"--runtime-endpoint", "unix:///nowhere.sock", "--simulated"}},
 		"unknown taint effect":                  {agent("--register-with-taints", "a=b:NoSleep"), []string{"--register-with-taints", "a=b:NoSleep", "NoSchedule"}},
-		"no label":                              {agent("--node-labels", "a=b c"), []string{"--node-labels", "a=b c"}},
-		"no address":                            {agent("--node-ip", "here"), []string{"--node-ip", "here", "IP address"}},
-		"no network":                            {agent("--pod-cidr", "10.0.0.0"), []string{"--pod-cidr", "10.0.0.0", "CIDR"}},
-		"no port":                               {agent("--port", "70000"), []string{"--port", "70000", "65535"}},
+		"invalid label":                         {agent("--node-labels", "a=b c"), []string{"--node-labels", "a=b c"}},
+		"invalid address":                       {agent("--node-ip", "here"), []string{"--node-ip", "here", "IP address"}},
+		"invalid network":                       {agent("--pod-cidr", "10.0.0.0"), []string{"--pod-cidr", "10.0.0.0", "CIDR"}},
+		"invalid port":                          {agent("--port", "70000"), []string{"--port", "70000", "65535"}},
 		"cgroup is not a path":                  {agent("--cgroup", "nodes"), []string{"--cgroup", `"nodes"`}},
 		"directory is relative":                 {agent("--root-dir", "here"), []string{"--root-dir", `"here"`, "absolute"}},
-		"another's credential":                  {agent("--node-name", "n2"), []string{"n2", "credential"}},
+		"credential of another node":            {agent("--node-name", "n2"), []string{"n2", "credential"}},
 		"both kinds of node":                    {agent("--simulated"), []string{"real node", "--simulated"}},
 		"size flags for a real node":            {agent("--node-cpu", "4"), []string{"--node-cpu", "--simulated"}},
 		"negative number of virtual nodes":      {up("--virtual-nodes", "-1"), []string{"--virtual-nodes", "-1", "0 and 100"}},
@@ -75,7 +75,7 @@ func TestInvalidAgents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := h.run(tc.args...)
 			if r.code != 1 || strings.Contains(r.stderr, "panic") || strings.Contains(r.stderr, "goroutine") {
-				t.Errorf("want code 1 and a message; %s", r)
+				t.Errorf("got %s, want exit code 1 and a message", r)
 			}
 			for _, w := range tc.words {
 				if !strings.Contains(r.stderr, w) {

@@ -33,42 +33,42 @@ func invalidPods() map[string]invalidPod {
 		spec, container := volumeOf(source)
 		return invalidPod{spec, container, "event", "FailedMount", append([]string{`MountVolume.SetUp failed for volume "v" : `}, words...)}
 	}
-	part := mounting("configMap: {name: there}")
+	mount := mounting("configMap: {name: existing}")
 	return map[string]invalidPod{
-		"no-such-tag":     {"", `image: IMAGE-no-such-tag`, "waiting", "ErrImagePull ImagePullBackOff", []string{"not found"}},
-		"no-registry":     {"", `image: "127.0.0.1:1/missing/listens:1"`, "waiting", "ErrImagePull ImagePullBackOff", []string{"127.0.0.1:1"}},
-		"no-image-name":   {"", `image: "Not:An:Image"`, "waiting", "InvalidImageName", []string{`"Not:An:Image"`, "couldn't parse image name"}},
-		"never-pulled":    {"", `image: "127.0.0.1:1/missing:1", imagePullPolicy: Never`, "waiting", "ErrImageNeverPull", []string{"127.0.0.1:1/missing:1", "is not present with pull policy of Never"}},
-		"no-command":      {"restartPolicy: Never, ", `command: [no-such-command]`, "terminated", "StartError", []string{"no-such-command", "executable file not found"}},
-		"crashes":         {"", `args: [exit, "3"]`, "waiting", "CrashLoopBackOff", []string{"back-off ", "s restarting failed container=main pod=crashes_default("}},
-		"no-env-map":      {"", `env: [{name: A, valueFrom: {configMapKeyRef: {name: gone, key: a}}}]`, "waiting", "CreateContainerConfigError", []string{`configmap "gone" not found`}},
-		"no-env-key":      {"", `env: [{name: A, valueFrom: {configMapKeyRef: {name: there, key: b}}}]`, "waiting", "CreateContainerConfigError", []string{"couldn't find key b in ConfigMap default/there"}},
-		"no-env-secret":   {"", `envFrom: [{secretRef: {name: gone}}]`, "waiting", "CreateContainerConfigError", []string{`secret "gone" not found`}},
-		"root-forbidden":  {"securityContext: {runAsNonRoot: true}, ", `workingDir: /`, "waiting", "CreateContainerConfigError", []string{"container has runAsNonRoot and image will run as root", "container: main"}},
-		"root-by-number":  {"", `securityContext: {runAsNonRoot: true, runAsUser: 0}`, "waiting", "CreateContainerConfigError", []string{"container's runAsUser breaks non-root policy", "container: main"}},
-		"no-part":         {part.spec, `volumeMounts: [{name: v, mountPath: /v, subPath: none}]`, "waiting", "CreateContainerConfigError", []string{`failed to prepare subPath for volumeMount "v" of container "main"`, "none"}},
-		"no-part-by-env":  {part.spec, `volumeMounts: [{name: v, mountPath: /v, subPathExpr: $(UNSET)}]`, "waiting", "CreateContainerConfigError", []string{`volumeMount "v": subPathExpr "$(UNSET)": missing value for "UNSET"`}},
-		"little-memory":   {"restartPolicy: Never, ", `resources: {limits: {memory: 64Ki}}`, "any", "StartError RunContainerError OOMKilled ContainerCannotRun CreateContainerError FailedCreatePodSandBox", nil},
-		"no-map":          mounting("configMap: {name: gone}", `configmap "gone" not found`),
-		"no-secret":       mounting("secret: {secretName: gone}", `secret "gone" not found`),
-		"no-key":          mounting("configMap: {name: there, items: [{key: b, path: b}]}", "references non-existent config key: b"),
-		"not-a-directory": mounting("hostPath: {path: /etc/passwd, type: Directory}", "hostPath type check failed: /etc/passwd is not a directory"),
-		"no-such-kind":    mounting("nfs: {server: localhost, path: /}", "unsupported kind of volume"),
-		"no-claim":        {"volumes: [{name: v, persistentVolumeClaim: {claimName: gone}}], ", `workingDir: /`, "unscheduled", "Unschedulable", []string{`persistentvolumeclaim "gone" not found`}},
-		"sysctl":          {"securityContext: {sysctls: [{name: kernel.msgmax, value: \"1\"}]}, ", `workingDir: /`, "failed", "SysctlForbidden", []string{`forbidden sysctl: "kernel.msgmax" not allowlisted`}},
-		"too-large":       {onNode, `resources: {requests: {cpu: 999}}`, "failed", "OutOfcpu", []string{"Node didn't have enough resource: cpu, requested: 999000"}},
-		"other-node":      {onNode + "nodeSelector: {disk: none}, ", `workingDir: /`, "failed", "NodeAffinity", []string{"node(s) didn't match Pod's node affinity/selector"}},
-		"too-long":        {"activeDeadlineSeconds: 1, ", `workingDir: /`, "failed", "DeadlineExceeded", []string{"Pod was active on the node longer than the specified deadline"}},
-		"no-port":         {"", `readinessProbe: {periodSeconds: 1, httpGet: {path: /, port: web}}`, "event", "Unhealthy", []string{"Readiness probe errored", `"web" is not a port of container "main"`}},
-		"no-server":       {"", `livenessProbe: {periodSeconds: 1, failureThreshold: 1, tcpSocket: {port: 1}}`, "event", "Unhealthy", []string{"Liveness probe failed: ", "connection refused"}},
-		"no-hook":         {"", `lifecycle: {postStart: {exec: {command: [no-such-command]}}}`, "event", "FailedPostStartHook", []string{"no-such-command"}},
+		"no-such-tag":       {"", `image: IMAGE-no-such-tag`, "waiting", "ErrImagePull ImagePullBackOff", []string{"not found"}},
+		"no-registry":       {"", `image: "127.0.0.1:1/missing/listens:1"`, "waiting", "ErrImagePull ImagePullBackOff", []string{"127.0.0.1:1"}},
+		"no-image-name":     {"", `image: "Not:An:Image"`, "waiting", "InvalidImageName", []string{`"Not:An:Image"`, "couldn't parse image name"}},
+		"never-pulled":      {"", `image: "127.0.0.1:1/missing:1", imagePullPolicy: Never`, "waiting", "ErrImageNeverPull", []string{"127.0.0.1:1/missing:1", "is not present with pull policy of Never"}},
+		"no-command":        {"restartPolicy: Never, ", `command: [no-such-command]`, "terminated", "StartError", []string{"no-such-command", "executable file not found"}},
+		"crashes":           {"", `args: [exit, "3"]`, "waiting", "CrashLoopBackOff", []string{"back-off ", "s restarting failed container=main pod=crashes_default("}},
+		"no-env-map":        {"", `env: [{name: A, valueFrom: {configMapKeyRef: {name: missing, key: a}}}]`, "waiting", "CreateContainerConfigError", []string{`configmap "missing" not found`}},
+		"no-env-key":        {"", `env: [{name: A, valueFrom: {configMapKeyRef: {name: existing, key: b}}}]`, "waiting", "CreateContainerConfigError", []string{"couldn't find key b in ConfigMap default/existing"}},
+		"no-env-secret":     {"", `envFrom: [{secretRef: {name: missing}}]`, "waiting", "CreateContainerConfigError", []string{`secret "missing" not found`}},
+		"root-forbidden":    {"securityContext: {runAsNonRoot: true}, ", `workingDir: /`, "waiting", "CreateContainerConfigError", []string{"container has runAsNonRoot and image will run as root", "container: main"}},
+		"root-by-number":    {"", `securityContext: {runAsNonRoot: true, runAsUser: 0}`, "waiting", "CreateContainerConfigError", []string{"container's runAsUser breaks non-root policy", "container: main"}},
+		"no-subpath":        {mount.spec, `volumeMounts: [{name: v, mountPath: /v, subPath: none}]`, "waiting", "CreateContainerConfigError", []string{`failed to prepare subPath for volumeMount "v" of container "main"`, "none"}},
+		"no-subpath-by-env": {mount.spec, `volumeMounts: [{name: v, mountPath: /v, subPathExpr: $(UNSET)}]`, "waiting", "CreateContainerConfigError", []string{`volumeMount "v": subPathExpr "$(UNSET)": missing value for "UNSET"`}},
+		"little-memory":     {"restartPolicy: Never, ", `resources: {limits: {memory: 64Ki}}`, "any", "StartError RunContainerError OOMKilled ContainerCannotRun CreateContainerError FailedCreatePodSandBox", nil},
+		"no-map":            mounting("configMap: {name: missing}", `configmap "missing" not found`),
+		"no-secret":         mounting("secret: {secretName: missing}", `secret "missing" not found`),
+		"no-key":            mounting("configMap: {name: existing, items: [{key: b, path: b}]}", "references non-existent config key: b"),
+		"not-a-directory":   mounting("hostPath: {path: /etc/passwd, type: Directory}", "hostPath type check failed: /etc/passwd is not a directory"),
+		"no-such-kind":      mounting("nfs: {server: localhost, path: /}", "unsupported kind of volume"),
+		"no-claim":          {"volumes: [{name: v, persistentVolumeClaim: {claimName: missing}}], ", `workingDir: /`, "unscheduled", "Unschedulable", []string{`persistentvolumeclaim "missing" not found`}},
+		"sysctl":            {"securityContext: {sysctls: [{name: kernel.msgmax, value: \"1\"}]}, ", `workingDir: /`, "failed", "SysctlForbidden", []string{`forbidden sysctl: "kernel.msgmax" not allowlisted`}},
+		"too-large":         {onNode, `resources: {requests: {cpu: 999}}`, "failed", "OutOfcpu", []string{"Node didn't have enough resource: cpu, requested: 999000"}},
+		"other-node":        {onNode + "nodeSelector: {disk: none}, ", `workingDir: /`, "failed", "NodeAffinity", []string{"node(s) didn't match Pod's node affinity/selector"}},
+		"too-long":          {"activeDeadlineSeconds: 1, ", `workingDir: /`, "failed", "DeadlineExceeded", []string{"Pod was active on the node longer than the specified deadline"}},
+		"no-port":           {"", `readinessProbe: {periodSeconds: 1, httpGet: {path: /, port: web}}`, "event", "Unhealthy", []string{"Readiness probe errored", `"web" is not a port of container "main"`}},
+		"no-server":         {"", `livenessProbe: {periodSeconds: 1, failureThreshold: 1, tcpSocket: {port: 1}}`, "event", "Unhealthy", []string{"Liveness probe failed: ", "connection refused"}},
+		"no-hook":           {"", `lifecycle: {postStart: {exec: {command: [no-such-command]}}}`, "event", "FailedPostStartHook", []string{"no-such-command"}},
 	}
 }
 
 // createInvalidPods creates the invalid pods and a valid one on a node.
 func (c *virtualNodeCluster) createInvalidPods() map[string]invalidPod {
 	c.t.Helper()
-	c.mustKubectl("create", "configmap", "there", "--from-literal=a=1")
+	c.mustKubectl("create", "configmap", "existing", "--from-literal=a=1")
 	pods := invalidPods()
 	var manifests []string
 	for name, p := range pods {
@@ -87,7 +87,7 @@ func (c *virtualNodeCluster) createInvalidPods() map[string]invalidPod {
 // the valid one runs.
 func (c *virtualNodeCluster) checkInvalidPods(t *testing.T, pods map[string]invalidPod) {
 	names := slices.Collect(maps.Keys(pods))
-	eventually(t, happenWithin, func() error {
+	eventually(t, eventTimeout, func() error {
 		var events corev1.EventList
 		c.json(&events, "get", "events")
 		var errs []error
@@ -113,9 +113,9 @@ func (c *virtualNodeCluster) checkInvalidPods(t *testing.T, pods map[string]inva
 
 // checkReported checks that the error of a pod is visible.
 func (w *invalidPod) checkReported(p *corev1.Pod, events []corev1.Event) error {
-	var seen []string
+	var reports []string
 	matches := func(where, reason, message string) bool {
-		seen = append(seen, fmt.Sprintf("%s %s: %s", where, reason, message))
+		reports = append(reports, fmt.Sprintf("%s %s: %s", where, reason, message))
 		if where != w.where && w.where != "any" || !strings.Contains(" "+w.reasons+" ", " "+reason+" ") {
 			return false
 		}
@@ -146,7 +146,7 @@ func (w *invalidPod) checkReported(p *corev1.Pod, events []corev1.Event) error {
 		}
 	}
 	if !found {
-		return fmt.Errorf("pod %s: want %s %s with %q, there is\n  %s", p.Name, w.where, w.reasons, w.words, strings.Join(seen, "\n  "))
+		return fmt.Errorf("pod %s: want %s %s with %q, got\n  %s", p.Name, w.where, w.reasons, w.words, strings.Join(reports, "\n  "))
 	}
 	return nil
 }

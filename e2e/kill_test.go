@@ -21,10 +21,10 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// arriving is the number of pods that arrive in a round of the kill loop. They fill the
-// nodes completely, so that a lost or duplicate binding is detected.
+// A round of the kill loop creates numPods pods. They fill the nodes completely, so that a lost or
+// duplicate binding is detected.
 const (
-	arriving  = 2000
+	numPods   = 2000
 	killNodes = 20
 )
 
@@ -38,55 +38,55 @@ func TestKill(t *testing.T) {
 		t.Parallel()
 	}
 	for i := range rounds {
-		after := arriving * (2*i + 1) / (2 * rounds)
-		if !t.Run(fmt.Sprintf("after %d pods", after), func(t *testing.T) { killRound(t, after) }) {
+		after := numPods * (2*i + 1) / (2 * rounds)
+		if !t.Run(fmt.Sprintf("after %d pods", after), func(t *testing.T) { testKillRound(t, after) }) {
 			return
 		}
 	}
-	fmt.Printf("soak: kill -9 in the middle of %d arriving pods: %d rounds, nothing lost, bound twice or over capacity\n", arriving, rounds)
+	fmt.Printf("soak: kill -9 while %d pods arrive: %d rounds, no pod lost or bound twice, no node over capacity\n", numPods, rounds)
 }
 
-func killRound(t *testing.T, after int) {
+func testKillRound(t *testing.T, after int) {
 	h := newTestHome(t)
 	address := testkit.FreeAddress(t)
-	args := []string{"--listen", address, "--nodes", fmt.Sprint(killNodes), "--node-cpu", fmt.Sprint(arriving / killNodes / 10), "--node-memory", "64Gi"}
+	args := []string{"--listen", address, "--nodes", fmt.Sprint(killNodes), "--node-cpu", fmt.Sprint(numPods / killNodes / 10), "--node-memory", "64Gi"}
 	c := h.up(args...)
-	l := &acknowledgedPods{acknowledged: map[string]types.UID{}, bound: map[types.UID]string{}, running: map[types.UID]bool{}}
+	a := &acknowledgedPods{acknowledged: map[string]types.UID{}, bound: map[types.UID]string{}, running: map[types.UID]bool{}}
 	ctx := t.Context()
-	// One watcher at a time, because two may lag differently, which would look like a change.
-	first, ended := context.WithCancel(ctx)
-	l.watch(first, t, c.protobuf())
+	// One watcher at a time: a difference in lag would be reported as a changed binding.
+	watchCtx, stopWatch := context.WithCancel(ctx)
+	a.watch(watchCtx, t, c.protobuf())
 
 	// The kill interrupts create requests. They are repeated below.
 	reached := make(chan struct{})
 	var arrivals sync.WaitGroup
-	arrivals.Go(func() { l.arrive(ctx, c.protobuf(), after, reached) })
+	arrivals.Go(func() { a.createAll(ctx, c.protobuf(), after, reached) })
 	<-reached
 	c.proc.kill()
-	ended()
+	stopWatch()
 	arrivals.Wait()
-	acknowledged, boundBefore := l.counts()
+	acknowledged, boundBefore := a.counts()
 
 	restarted := time.Now()
 	c = h.up(args...)
 	ready := time.Since(restarted)
-	l.checkNothingLost(t, c.protobuf())
-	l.watch(ctx, t, c.protobuf())
-	arrivals.Go(func() { l.arrive(ctx, c.protobuf(), arriving, nil) })
+	a.checkNothingLost(t, c.protobuf())
+	a.watch(ctx, t, c.protobuf())
+	arrivals.Go(func() { a.createAll(ctx, c.protobuf(), numPods, nil) })
 	arrivals.Wait()
-	eventually(t, 2*happenWithin, func() error {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if len(l.bound) != arriving || len(l.running) != arriving {
-			return fmt.Errorf("%d of %d pods are bound, %d have run", len(l.bound), arriving, len(l.running))
+	eventually(t, 2*eventTimeout, func() error {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if len(a.bound) != numPods || len(a.running) != numPods {
+			return fmt.Errorf("%d of %d pods are bound, %d have run", len(a.bound), numPods, len(a.running))
 		}
 		return nil
 	})
-	l.checkNothingLost(t, c.protobuf())
+	a.checkNothingLost(t, c.protobuf())
 	checkNodeCapacity(t, c.pods(), c.nodes())
 	t.Logf("killed with %d pods acknowledged, %d seen bound; ready again after %.1f s; all %d bound and running after %.1f s",
-		acknowledged, boundBefore, ready.Seconds(), arriving, time.Since(restarted).Seconds())
-	fmt.Printf("soak: killed with %d pods acknowledged, %d seen bound; all %d bound, each once, and running\n", acknowledged, boundBefore, arriving)
+		acknowledged, boundBefore, ready.Seconds(), numPods, time.Since(restarted).Seconds())
+	fmt.Printf("soak: killed with %d pods acknowledged, %d seen bound; all %d bound, each once, and running\n", acknowledged, boundBefore, numPods)
 }
 
 // protobuf returns a fast client with its own connection.
@@ -108,20 +108,20 @@ type acknowledgedPods struct {
 	acknowledged map[string]types.UID
 	bound        map[types.UID]string
 	running      map[types.UID]bool
-	twice        []string
+	rebound      []string
 }
 
-func (l *acknowledgedPods) counts() (acknowledged, bound int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.acknowledged), len(l.bound)
+func (a *acknowledgedPods) counts() (acknowledged, bound int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.acknowledged), len(a.bound)
 }
 
-// arrive creates all pods that are not yet acknowledged. After want pods it closes reached, if
-// not nil, and continues until the server does not respond any more.
-func (l *acknowledgedPods) arrive(ctx context.Context, client kubernetes.Interface, want int, reached chan struct{}) {
-	work := make(chan string, arriving)
-	for i := range arriving {
+// createAll creates all pods that are not yet acknowledged, until the server does not respond. After
+// want pods it closes reached, if not nil.
+func (a *acknowledgedPods) createAll(ctx context.Context, client kubernetes.Interface, want int, reached chan struct{}) {
+	work := make(chan string, numPods)
+	for i := range numPods {
 		work <- fmt.Sprintf("pod-%04d", i)
 	}
 	close(work)
@@ -130,10 +130,10 @@ func (l *acknowledgedPods) arrive(ctx context.Context, client kubernetes.Interfa
 	for range 16 {
 		wg.Go(func() {
 			for name := range work {
-				if !l.create(ctx, client, name) {
+				if !a.create(ctx, client, name) {
 					return
 				}
-				if n, _ := l.counts(); n >= want && reached != nil {
+				if n, _ := a.counts(); n >= want && reached != nil {
 					once.Do(func() { close(reached) })
 				}
 			}
@@ -147,10 +147,10 @@ func (l *acknowledgedPods) arrive(ctx context.Context, client kubernetes.Interfa
 
 // create creates one pod. It returns false if the server does not respond. An existing pod was
 // created by a request whose response was lost.
-func (l *acknowledgedPods) create(ctx context.Context, client kubernetes.Interface, name string) bool {
-	l.mu.Lock()
-	_, done := l.acknowledged[name]
-	l.mu.Unlock()
+func (a *acknowledgedPods) create(ctx context.Context, client kubernetes.Interface, name string) bool {
+	a.mu.Lock()
+	_, done := a.acknowledged[name]
+	a.mu.Unlock()
 	if done {
 		return true
 	}
@@ -161,9 +161,9 @@ func (l *acknowledgedPods) create(ctx context.Context, client kubernetes.Interfa
 		}
 		switch {
 		case err == nil:
-			l.mu.Lock()
-			l.acknowledged[name] = p.UID
-			l.mu.Unlock()
+			a.mu.Lock()
+			a.acknowledged[name] = p.UID
+			a.mu.Unlock()
 			return true
 		case !apierrors.IsTooManyRequests(err):
 			return false
@@ -179,8 +179,8 @@ func newArrivingPod(name string) *corev1.Pod {
 	}}}}
 }
 
-// watch records bindings, and reports any that changes.
-func (l *acknowledgedPods) watch(ctx context.Context, t *testing.T, client kubernetes.Interface) {
+// watch records bindings, and those that change.
+func (a *acknowledgedPods) watch(ctx context.Context, t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	factory := informers.NewSharedInformerFactory(client, 0)
 	informer := factory.Core().V1().Pods().Informer()
@@ -189,17 +189,17 @@ func (l *acknowledgedPods) watch(ctx context.Context, t *testing.T, client kuber
 		if !ok {
 			return
 		}
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		was := l.bound[p.UID]
-		if was != "" && was != p.Spec.NodeName {
-			l.twice = append(l.twice, fmt.Sprintf("pod %s was bound to %q and then to %q", p.Name, was, p.Spec.NodeName))
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		previous := a.bound[p.UID]
+		if previous != "" && previous != p.Spec.NodeName {
+			a.rebound = append(a.rebound, fmt.Sprintf("pod %s was bound to %q and then to %q", p.Name, previous, p.Spec.NodeName))
 		}
 		if p.Spec.NodeName != "" {
-			l.bound[p.UID] = p.Spec.NodeName
+			a.bound[p.UID] = p.Spec.NodeName
 		}
 		if p.Status.Phase == corev1.PodRunning {
-			l.running[p.UID] = true
+			a.running[p.UID] = true
 		}
 	}
 	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: observe, UpdateFunc: func(_, obj any) { observe(obj) }}); err != nil {
@@ -210,7 +210,7 @@ func (l *acknowledgedPods) watch(ctx context.Context, t *testing.T, client kuber
 
 // checkNothingLost compares the pods of the server with what it acknowledged and with the
 // observed bindings.
-func (l *acknowledgedPods) checkNothingLost(t *testing.T, client kubernetes.Interface) {
+func (a *acknowledgedPods) checkNothingLost(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	list, err := client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -220,19 +220,19 @@ func (l *acknowledgedPods) checkNothingLost(t *testing.T, client kubernetes.Inte
 	for i := range list.Items {
 		existing[list.Items[i].UID] = list.Items[i].Spec.NodeName
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for name, uid := range l.acknowledged {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for name, uid := range a.acknowledged {
 		if _, ok := existing[uid]; !ok {
 			t.Errorf("pod %s was acknowledged as %s and is lost", name, uid)
 		}
 	}
-	for uid, node := range l.bound {
+	for uid, node := range a.bound {
 		if existing[uid] != node {
 			t.Errorf("pod %s was bound to %s, now to %q", uid, node, existing[uid])
 		}
 	}
-	for _, fault := range l.twice {
+	for _, fault := range a.rebound {
 		t.Error(fault)
 	}
 }

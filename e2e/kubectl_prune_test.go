@@ -27,8 +27,8 @@ func kubectlComponentStatuses(t *testing.T, c *cluster) {
 	expectContains(t, r.stderr, "Warning: v1 ComponentStatus is deprecated in v1.19+")
 }
 
-// labelledConfigMaps returns a manifest of labelled ConfigMaps.
-func labelledConfigMaps(label string, names ...string) string {
+// labeledConfigMaps returns a manifest of labeled ConfigMaps.
+func labeledConfigMaps(label string, names ...string) string {
 	var b strings.Builder
 	for _, name := range names {
 		fmt.Fprintf(&b, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, labels: {set: %s}}\n", name, label)
@@ -36,29 +36,29 @@ func labelledConfigMaps(label string, names ...string) string {
 	return b.String()
 }
 
-// kubectlPrune deletes what a manifest no longer has: by label and allowlist, and with an ApplySet.
+// kubectlPrune prunes objects that a manifest no longer has, by label and allowlist, and with an ApplySet.
 func kubectlPrune(t *testing.T, c *cluster) {
 	c.mustKubectl("apply", "-f", c.write("secret.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: by-label, labels: {set: label}}\n"))
 	byLabel := []string{"apply", "--prune", "-l", "set=label", "--prune-allowlist=core/v1/ConfigMap", "-f"}
-	c.mustKubectl(append(byLabel, c.write("label.yaml", labelledConfigMaps("label", "label-1", "label-2")))...)
-	out := c.mustKubectl(append(byLabel, c.write("label.yaml", labelledConfigMaps("label", "label-1")))...)
+	c.mustKubectl(append(byLabel, c.write("label.yaml", labeledConfigMaps("label", "label-1", "label-2")))...)
+	out := c.mustKubectl(append(byLabel, c.write("label.yaml", labeledConfigMaps("label", "label-1")))...)
 	expectContains(t, out, "configmap/label-1 unchanged", "configmap/label-2 pruned")
-	if left := c.mustKubectl("get", "configmaps,secrets", "-l", "set=label", "-o", "name"); left != "configmap/label-1\nsecret/by-label\n" {
-		t.Errorf("after pruning by label: %q", left)
+	if remaining := c.mustKubectl("get", "configmaps,secrets", "-l", "set=label", "-o", "name"); remaining != "configmap/label-1\nsecret/by-label\n" {
+		t.Errorf("after pruning by label: got %q, want label-1 and by-label", remaining)
 	}
 
 	apply := func(file string) result {
-		return c.testHome.runWith([]string{"KUBECTL_APPLYSET=true"}, "kubectl", "--kubeconfig", c.kubeconfig, "apply", "--prune", "--applyset=mine", "--namespace=default", "-f", file)
+		return c.testHome.runWith([]string{"KUBECTL_APPLYSET=true"}, "kubectl", "--kubeconfig", c.kubeconfig, "apply", "--prune", "--applyset=pruned-set", "--namespace=default", "-f", file)
 	}
-	if r := apply(c.write("set.yaml", labelledConfigMaps("set", "set-1", "set-2"))); r.code != 0 {
+	if r := apply(c.write("set.yaml", labeledConfigMaps("set", "set-1", "set-2"))); r.code != 0 {
 		t.Fatalf("apply with an ApplySet: %s", r)
 	}
-	r := apply(c.write("set.yaml", labelledConfigMaps("set", "set-1")))
+	r := apply(c.write("set.yaml", labeledConfigMaps("set", "set-1")))
 	expectContains(t, r.stdout, "configmap/set-2 pruned")
-	if left := c.mustKubectl("get", "configmaps", "-l", "set=set", "-o", "name"); left != "configmap/set-1\n" {
-		t.Errorf("after pruning an ApplySet: %q", left)
+	if remaining := c.mustKubectl("get", "configmaps", "-l", "set=set", "-o", "name"); remaining != "configmap/set-1\n" {
+		t.Errorf("after pruning an ApplySet: got %q, want set-1", remaining)
 	}
-	expectContains(t, c.mustKubectl("get", "secret", "mine", "-o", "yaml"), "applyset.kubernetes.io/id: applyset-", "applyset.kubernetes.io/contains-group-kinds: ConfigMap")
+	expectContains(t, c.mustKubectl("get", "secret", "pruned-set", "-o", "yaml"), "applyset.kubernetes.io/id: applyset-", "applyset.kubernetes.io/contains-group-kinds: ConfigMap")
 }
 
 // kubectlCertificate approves one request, whose certificate authenticates its user, and denies another.
@@ -79,7 +79,7 @@ func kubectlCertificate(t *testing.T, c *cluster) {
 	expectContains(t, c.mustKubectl("certificate", "deny", "denied"), "certificatesigningrequest.certificates.k8s.io/denied denied")
 	expectContains(t, c.mustKubectl("certificate", "approve", "anna"), "certificatesigningrequest.certificates.k8s.io/anna approved")
 	var signed certificatesv1.CertificateSigningRequest
-	eventually(t, happenWithin, func() error {
+	eventually(t, eventTimeout, func() error {
 		c.json(&signed, "get", "csr", "anna")
 		if len(signed.Status.Certificate) == 0 {
 			return errors.New("the certificate of anna is not issued")

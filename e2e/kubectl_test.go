@@ -61,7 +61,7 @@ func kubectlGet(t *testing.T, c *cluster) {
 	if r := c.kubectl("get", "pods", "-l", "app=none"); r.code != 0 || !strings.Contains(r.stderr, "No resources found") {
 		t.Errorf("get without arguments: %s", r)
 	}
-	// Every kind that can be listed can be shown.
+	// kubectl get prints every kind that can be listed.
 	all := strings.Fields(c.mustKubectl("api-resources", "--verbs=list", "-o", "name"))
 	if len(all) < 35 {
 		t.Errorf("only %d kinds can be listed: %v", len(all), all)
@@ -111,7 +111,7 @@ func kubectlServerSide(t *testing.T, c *cluster) {
 	other := c.write("other.yaml", deployment("shared", 5, "a:1"))
 	r := c.kubectl("apply", "--server-side", "--field-manager=two", "-f", other)
 	if r.code != 1 {
-		t.Errorf("a conflict is not refused: %s", r)
+		t.Errorf("apply with a conflict: got %s, want exit code 1", r)
 	}
 	expectContains(t, r.stderr, `conflict with "one"`, ".spec.replicas", "--force-conflicts")
 	expectContains(t, c.mustKubectl("apply", "--server-side", "--field-manager=two", "--force-conflicts", "-f", other), "serverside-applied")
@@ -163,7 +163,7 @@ func kubectlPatch(t *testing.T, c *cluster) {
 func kubectlLabel(t *testing.T, c *cluster) {
 	expectContains(t, c.mustKubectl("label", "node", "n1", "disk=ssd"), "labeled")
 	if r := c.kubectl("label", "node", "n1", "disk=hdd"); r.code != 1 || !strings.Contains(r.stderr, "--overwrite is false") {
-		t.Errorf("label again: %s", r)
+		t.Errorf("label that exists: got %s, want exit code 1", r)
 	}
 	c.mustKubectl("label", "node", "n1", "disk=hdd", "--overwrite")
 	expectContains(t, c.mustKubectl("get", "nodes", "-L", "disk"), "DISK", "hdd")
@@ -173,17 +173,17 @@ func kubectlLabel(t *testing.T, c *cluster) {
 
 func kubectlTaint(t *testing.T, c *cluster) {
 	expectContains(t, c.mustKubectl("taint", "nodes", "--all", "closed=yes:NoSchedule"), "node/n1 tainted", "node/n2 tainted")
-	c.mustKubectl("run", "shut-out", "--image", "x:1")
-	c.mustKubectl("wait", "--for=condition=PodScheduled=false", "pod/shut-out", "--timeout=60s")
-	expectContains(t, c.mustKubectl("get", "pod", "shut-out", "-o", "jsonpath={.status.conditions}"), "0/2 nodes are available: 2 node(s) had untolerated taint(s)")
-	expectContains(t, c.mustKubectl("get", "events", "--field-selector", "reason=FailedScheduling"), "pod/shut-out", "0/2 nodes are available")
+	c.mustKubectl("run", "untolerant", "--image", "x:1")
+	c.mustKubectl("wait", "--for=condition=PodScheduled=false", "pod/untolerant", "--timeout=60s")
+	expectContains(t, c.mustKubectl("get", "pod", "untolerant", "-o", "jsonpath={.status.conditions}"), "0/2 nodes are available: 2 node(s) had untolerated taint(s)")
+	expectContains(t, c.mustKubectl("get", "events", "--field-selector", "reason=FailedScheduling"), "pod/untolerant", "0/2 nodes are available")
 	c.mustKubectl("cordon", "n2")
 	expectContains(t, c.mustKubectl("get", "nodes"), "Ready,SchedulingDisabled")
 	c.mustKubectl("taint", "nodes", "--all", "closed-")
-	c.mustKubectl("wait", "--for=condition=Ready", "pod/shut-out", "--timeout=60s")
-	expectContains(t, c.mustKubectl("get", "pod", "shut-out", "-o", "wide"), "n1")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/untolerant", "--timeout=60s")
+	expectContains(t, c.mustKubectl("get", "pod", "untolerant", "-o", "wide"), "n1")
 	expectContains(t, c.mustKubectl("uncordon", "n2"), "uncordoned")
-	eventually(t, happenWithin, func() error {
+	eventually(t, eventTimeout, func() error {
 		if taints := c.mustKubectl("get", "node", "n2", "-o", "jsonpath={.spec.taints}"); taints != "" {
 			return fmt.Errorf("n2 still has %s", taints)
 		}
@@ -225,7 +225,7 @@ func kubectlAuth(t *testing.T, c *cluster) {
 		t.Errorf("auth can-i without permission: %s", r)
 	}
 	c.mustKubectl("create", "rolebinding", "someone", "--clusterrole=edit", "--user=someone")
-	eventually(t, happenWithin, func() error {
+	eventually(t, eventTimeout, func() error {
 		if r := c.kubectl("auth", "can-i", "create", "pods", "--as", "someone"); r.code != 0 {
 			return fmt.Errorf("after the binding: %s", r)
 		}
@@ -245,13 +245,13 @@ func kubectlAuth(t *testing.T, c *cluster) {
 	expectContains(t, r.stdout, "system:serviceaccount:default:default")
 }
 
-// kubectlTop checks that simulated pods use what their annotations script, and the CPU
-// that they request.
+// kubectlTop checks that the usage of a simulated pod is the memory of its annotation and the CPU
+// that it requests.
 func kubectlTop(t *testing.T, c *cluster) {
 	c.mustKubectl("run", "greedy", "--image", "x:1", "--overrides", `{"metadata":{"annotations":{"sim.berth.dev/usage":"memory=64Mi"}},
 		"spec":{"containers":[{"name":"greedy","image":"x:1","resources":{"requests":{"cpu":"250m"}}}]}}`)
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/greedy", "--timeout=60s")
-	eventually(t, happenWithin, func() error {
+	eventually(t, eventTimeout, func() error {
 		if r := c.kubectl("top", "pod", "greedy", "--containers", "--no-headers"); strings.Join(strings.Fields(r.stdout), " ") != "greedy greedy 250m 64Mi" {
 			return fmt.Errorf("top of a pod: %s", r)
 		}
@@ -267,7 +267,7 @@ func kubectlTop(t *testing.T, c *cluster) {
 
 // kubectlUnsupported checks that unsupported commands fail at once with a clear message.
 func kubectlUnsupported(t *testing.T, c *cluster) {
-	for _, args := range [][]string{{"logs", "web"}, {"exec", "web", "--", "ls"}, {"get", "ships"}, {"get", "pod", "ghost"}, {"frob"}} {
+	for _, args := range [][]string{{"logs", "web"}, {"exec", "web", "--", "ls"}, {"get", "unknownkinds"}, {"get", "pod", "missing"}, {"unknown"}} {
 		r := c.kubectl(args...)
 		if r.code != 1 || r.stdout != "" || !strings.HasPrefix(strings.ToLower(r.stderr), "error") {
 			t.Errorf("kubectl %v: %s", args, r)
@@ -277,13 +277,13 @@ func kubectlUnsupported(t *testing.T, c *cluster) {
 
 func kubectlDelete(t *testing.T, c *cluster) {
 	for i := range 3 {
-		c.mustKubectl("run", fmt.Sprintf("gone-%d", i), "--image", "x:1", "-l", "go=away")
+		c.mustKubectl("run", fmt.Sprintf("deleted-%d", i), "--image", "x:1", "-l", "group=deleted")
 	}
-	expectContains(t, c.mustKubectl("delete", "pods", "-l", "go=away", "--timeout=60s"), `"gone-2" deleted`)
-	if remaining := c.mustKubectl("get", "pods", "-l", "go=away", "-o", "name"); remaining != "" {
-		t.Errorf("left: %s", remaining)
+	expectContains(t, c.mustKubectl("delete", "pods", "-l", "group=deleted", "--timeout=60s"), `"deleted-2" deleted`)
+	if remaining := c.mustKubectl("get", "pods", "-l", "group=deleted", "-o", "name"); remaining != "" {
+		t.Errorf("got pods %s after their deletion, want none", remaining)
 	}
-	expectContains(t, c.mustKubectl("delete", "pod", "gone-0", "--ignore-not-found"), "")
+	expectContains(t, c.mustKubectl("delete", "pod", "deleted-0", "--ignore-not-found"), "")
 	c.mustKubectl("run", "forced", "--image", "x:1")
 	expectContains(t, c.mustKubectl("delete", "pod", "forced", "--force", "--grace-period=0"), "force deleted")
 }

@@ -35,23 +35,23 @@ func TestTwoSchedulers(t *testing.T) {
 	first.waitForOutput("self=true")
 	second := scheduler()
 	second.waitForOutput("self=false")
-	c.wave("before")
+	c.runPods("before")
 	leader := c.lease()
 
 	first.kill()
 	killed := time.Now()
-	for i := range 10 { // they wait for the new leader
+	for i := range 10 { // pods that wait for the new leader
 		c.mustKubectl("run", fmt.Sprintf("during-%d", i), "--image", "x:1")
 	}
 	second.waitForOutput("self=true")
 	next := c.lease()
-	took := next.Spec.AcquireTime.Sub(killed) // not until this test looks
+	took := next.Spec.AcquireTime.Sub(killed)
 	if *next.Spec.HolderIdentity == *leader.Spec.HolderIdentity {
 		t.Fatalf("the lease is still held by %s", *next.Spec.HolderIdentity)
 	}
-	// Elections compare leases by whole seconds: of several renewals within one second an
-	// elector observes only the first, and counts from it. Two leaders exclude each other because
-	// the old one gives up after the renew deadline.
+	// Electors compare Leases by whole seconds: of several renewals within one second they observe
+	// only the first, and count from it. There are never two leaders, because the old one gives up
+	// after the renew deadline.
 	if gap := next.Spec.AcquireTime.Sub(leader.Spec.RenewTime.Time); gap < leaseDuration-time.Second {
 		t.Errorf("the second scheduler acquired the lease %s after its last renewal, before it expired after %s", gap, leaseDuration)
 	}
@@ -60,13 +60,13 @@ func TestTwoSchedulers(t *testing.T) {
 		t.Errorf("the second scheduler took over %s after the kill", took)
 	}
 	t.Logf("took over %.1f s after the kill; the lease lasts %s, the retry period is %s", took.Seconds(), leaseDuration, retryPeriod)
-	c.wave("after")
-	eventually(t, happenWithin, func() error { return c.placed(30) })
+	c.runPods("after")
+	eventually(t, eventTimeout, func() error { return c.checkPlaced(30) })
 	checkSingleLeader(t, c, next)
 	if code := second.stop(); code != 0 {
-		t.Errorf("an orderly stop ended with code %d", code)
+		t.Errorf("the stopped scheduler ended with code %d, want 0", code)
 	}
-	third := scheduler() // the one that stopped in order has released its Lease
+	third := scheduler() // the stopped scheduler has released its Lease
 	third.waitForOutput("self=true")
 }
 
@@ -86,8 +86,8 @@ func startComponents(c *cluster) {
 	c.mustKubectl("wait", "--for=condition=Ready", "node/n1", "node/n2", "node/n3", "node/n4", "--timeout=60s")
 }
 
-// wave creates ten pods and waits until they run.
-func (c *cluster) wave(name string) {
+// runPods creates ten pods and waits until they run.
+func (c *cluster) runPods(name string) {
 	c.t.Helper()
 	for i := range 10 {
 		c.mustKubectl("run", fmt.Sprintf("%s-%d", name, i), "--image", "x:1", "-l", "wave="+name)
@@ -95,7 +95,7 @@ func (c *cluster) wave(name string) {
 	c.mustKubectl("wait", "--for=condition=Ready", "pod", "-l", "wave="+name, "--timeout=60s")
 }
 
-func (c *cluster) placed(want int) error {
+func (c *cluster) checkPlaced(want int) error {
 	n := 0
 	for _, p := range c.pods() {
 		if p.Spec.NodeName != "" {
@@ -120,7 +120,7 @@ func (c *cluster) lease() *coordinationv1.Lease {
 // once, and none by the second leader before it held the lease.
 func checkSingleLeader(t *testing.T, c *cluster, second *coordinationv1.Lease) {
 	t.Helper()
-	eventually(t, happenWithin, func() error {
+	eventually(t, eventTimeout, func() error {
 		var list eventsv1.EventList
 		c.json(&list, "get", "events.events.k8s.io", "-n", "default")
 		times := map[string]int{}

@@ -26,10 +26,10 @@ import (
 // container runtime of each node are separate processes, which can be killed.
 type nodeMachine struct {
 	*cluster
-	place    *virtualnode.Pool
+	pool     *virtualnode.Pool
 	registry *oci.Registry
 	image    string       // of the workload program and a shell
-	made     atomic.Int32 // number of nodes
+	numNodes atomic.Int32 // number of nodes
 }
 
 // realNode is one of these nodes. Its pods are in a namespace with its name.
@@ -53,8 +53,8 @@ func newNodeMachine(t *testing.T) *nodeMachine {
 	if m.image, err = m.registry.Add("workload", "1", container.Image(t)); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { sweep(t, h.path("virtual")) })
-	if m.place, err = virtualnode.NewPool(h.path("virtual")); err != nil {
+	t.Cleanup(func() { cleanUpVirtualNodes(t, h.path("virtual")) })
+	if m.pool, err = virtualnode.NewPool(h.path("virtual")); err != nil {
 		t.Fatal(err)
 	}
 	m.cluster = h.up("--nodes", "0")
@@ -62,12 +62,12 @@ func newNodeMachine(t *testing.T) *nodeMachine {
 }
 
 // skipIfMissing skips the test if the machine lacks a requirement of real nodes.
-func skipIfMissing(t *testing.T, embeds bool) {
+func skipIfMissing(t *testing.T, useEmbedded bool) {
 	t.Helper()
 	if err := virtualnode.CheckRequirements(); err != nil {
 		testkit.SkipOrFail(t, "virtual nodes", err.Error())
 	}
-	if embeds {
+	if useEmbedded {
 		if err := embedded.CheckRequirements(); err != nil {
 			testkit.SkipOrFail(t, "embedded runtime", err.Error())
 		}
@@ -76,19 +76,19 @@ func skipIfMissing(t *testing.T, embeds bool) {
 	}
 }
 
-// add creates a node that exists until the test ends. Its images are in imagefs, or on its
-// own disk if that is empty. startAgent starts the agent separately.
-func (m *nodeMachine) add(t *testing.T, embeds bool, o virtualnode.Options, imagefs string) *realNode {
+// add creates a node that exists until the test ends. Its images are in imagefs, or on the node's
+// disk if imagefs is empty. startAgent starts its agent.
+func (m *nodeMachine) add(t *testing.T, useEmbedded bool, o virtualnode.Options, imagefs string) *realNode {
 	t.Helper()
-	o.Index = int(m.made.Add(1))
+	o.Index = int(m.numNodes.Add(1))
 	n := &realNode{cluster: &cluster{testHome{t, m.dir}, m.proc, m.kubeconfig}, name: o.Name, image: m.image}
 	n.client = n.cluster.client()
 	var err error
-	if n.node, err = m.place.Create(t.Context(), o); err != nil {
+	if n.node, err = m.pool.Create(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	if embeds {
-		t.Cleanup(func() { n.wipe(t) })
+	if useEmbedded {
+		t.Cleanup(func() { n.removeRuntime(t) })
 		if imagefs != "" {
 			container.BindMount(t, imagefs, filepath.Join(n.node.Disk, "agent", "images"))
 		}
@@ -108,7 +108,7 @@ func (m *nodeMachine) add(t *testing.T, embeds bool, o virtualnode.Options, imag
 		t.Fatal(err)
 	}
 	n.credential(n.name, "--node", n.name)
-	eventually(t, happenWithin, func() error {
+	eventually(t, eventTimeout, func() error {
 		_, err := n.client.CoreV1().ServiceAccounts(n.name).Get(t.Context(), "default", metav1.GetOptions{})
 		return err
 	})
@@ -158,7 +158,7 @@ func (n *realNode) pods(ctx context.Context) ([]corev1.Pod, error) {
 func (n *realNode) waitForPhase(t *testing.T, name string, phase corev1.PodPhase, reason string) *corev1.Pod {
 	t.Helper()
 	var p *corev1.Pod
-	eventually(t, happenWithin, func() (err error) {
+	eventually(t, eventTimeout, func() (err error) {
 		if p, err = n.client.CoreV1().Pods(n.name).Get(t.Context(), name, metav1.GetOptions{}); err != nil {
 			return err
 		}
@@ -173,7 +173,7 @@ func (n *realNode) waitForPhase(t *testing.T, name string, phase corev1.PodPhase
 // waitForCondition waits until a condition of the node has the status want.
 func (n *realNode) waitForCondition(t *testing.T, kind corev1.NodeConditionType, want corev1.ConditionStatus) {
 	t.Helper()
-	eventually(t, happenWithin, func() error {
+	eventually(t, eventTimeout, func() error {
 		node, err := n.client.CoreV1().Nodes().Get(t.Context(), n.name, metav1.GetOptions{})
 		if err != nil {
 			return err
@@ -193,7 +193,7 @@ func (n *realNode) deletePods(t *testing.T) {
 	if err := n.client.CoreV1().Pods(n.name).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 2*happenWithin, func() error { return n.leftovers(t.Context()) })
+	eventually(t, 2*eventTimeout, func() error { return n.leftovers(t.Context()) })
 }
 
 // usage returns a function that reads the memory usage of the node.
@@ -214,7 +214,7 @@ func (n *realNode) usage(t *testing.T) (read func() (int64, error), capacity int
 	return g.Usage, capacity
 }
 
-// soaking reports whether this is make soak, and emulated whether this is the machine of
-// make test-v2.
+// soaking reports whether make soak runs the test, and emulated whether the test runs on the machine
+// of make test-v2.
 func soaking() bool  { return os.Getenv("BERTH_SOAK") != "" }
 func emulated() bool { return os.Getenv("BERTH_V2") != "" }

@@ -17,7 +17,7 @@ import (
 type networkHosts struct {
 	t       testing.TB
 	bridge  string
-	network string // its first three bytes
+	network string // first three bytes of the hosts' addresses
 }
 
 // newNetworkHosts creates n hosts, numbered from 1. They are removed when the test ends.
@@ -86,7 +86,7 @@ func (h *networkHosts) address(i int) string { return fmt.Sprintf("%s.%d", h.net
 func (h *networkHosts) disconnect(i int) { h.ip("link", "set", h.link(i), "down") }
 func (h *networkHosts) reconnect(i int)  { h.ip("link", "set", h.link(i), "up") }
 
-// start starts a berth on a host. Only the network is separate. Files, mounts and cgroups
+// start starts a berth process on a host. Only the network is separate. Files, mounts and cgroups
 // are those of the machine.
 func (h *networkHosts) start(i int, home testHome, args ...string) *process {
 	h.t.Helper()

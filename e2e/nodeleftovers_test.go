@@ -27,13 +27,13 @@ func (n *realNode) embeddedRuntimePath(parts ...string) string {
 
 // running counts the running containers of each pod.
 func (n *realNode) running(ctx context.Context) (map[string]int, error) {
-	now := map[string]int{}
+	counts := map[string]int{}
 	if n.daemon != nil {
 		list, err := n.daemon.Service().ListContainers(ctx, &cri.ContainerFilter{State: &cri.ContainerStateValue{State: cri.ContainerState_CONTAINER_RUNNING}})
 		for _, c := range list {
-			now[c.Labels["io.kubernetes.pod.name"]]++
+			counts[c.Labels["io.kubernetes.pod.name"]]++
 		}
-		return now, err
+		return counts, err
 	}
 	dirs, err := filepath.Glob(n.embeddedRuntimePath("containers", "*"))
 	for _, dir := range dirs {
@@ -51,14 +51,14 @@ func (n *realNode) running(ctx context.Context) (map[string]int, error) {
 		if err != nil {
 			return nil, err
 		}
-		now[record.Raw.Labels["io.kubernetes.pod.name"]]++
+		counts[record.Raw.Labels["io.kubernetes.pod.name"]]++
 	}
-	return now, err
+	return counts, err
 }
 
-// leftovers returns an error that names the remains of pods.
+// leftovers returns an error that names pods in the API and what remains of pods on the node.
 func (n *realNode) leftovers(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, happenWithin/6)
+	ctx, cancel := context.WithTimeout(ctx, eventTimeout/6)
 	defer cancel()
 	var errs []error
 	pods, err := n.pods(ctx)
@@ -100,10 +100,10 @@ func (n *realNode) leftovers(ctx context.Context) error {
 // runtime.
 func (n *realNode) runtimeLeftovers(ctx context.Context) error {
 	if n.daemon != nil {
-		boxes, err := n.daemon.Service().ListPodSandbox(ctx, nil)
+		sandboxes, err := n.daemon.Service().ListPodSandbox(ctx, nil)
 		containers, err2 := n.daemon.Service().ListContainers(ctx, nil)
-		if len(boxes)+len(containers) > 0 || err != nil || err2 != nil {
-			return fmt.Errorf("%d sandboxes, %d containers: %v %v", len(boxes), len(containers), err, err2)
+		if len(sandboxes)+len(containers) > 0 || err != nil || err2 != nil {
+			return fmt.Errorf("%d sandboxes, %d containers: %v %v", len(sandboxes), len(containers), err, err2)
 		}
 		return nil
 	}
@@ -123,18 +123,18 @@ func (n *realNode) runtimeLeftovers(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// wipe removes the remains of the agent's embedded runtime, including its bridge.
-func (n *realNode) wipe(t *testing.T) {
+// removeRuntime removes the containers and the bridge of the agent's embedded runtime.
+func (n *realNode) removeRuntime(t *testing.T) {
 	o := embedded.Options{Dir: n.embeddedRuntimePath()}
 	prefix, err := netip.ParsePrefix(n.node.Subnet)
 	if err != nil {
 		t.Error(err)
 	}
-	all, err := net.Interfaces()
+	interfaces, err := net.Interfaces()
 	if err != nil {
 		t.Error(err)
 	}
-	for _, i := range all {
+	for _, i := range interfaces {
 		addrs, _ := i.Addrs()
 		for _, a := range addrs {
 			if network, err := netip.ParsePrefix(a.String()); err == nil && network.Masked() == prefix {

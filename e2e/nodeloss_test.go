@@ -27,12 +27,12 @@ nodes: {leaseRenewalSeconds: 1}
 nodeLifecycle: {gracePeriodSeconds: 12, startupGraceSeconds: 12, monitorPeriodSeconds: 1, evictionRate: 1}
 `
 
-// tolerantPod returns a pod on a node that tolerates its loss for the given seconds;
-// negative forever.
+// tolerantPod returns a pod on a node that tolerates the loss of the node for the given seconds, or
+// forever if negative.
 func tolerantPod(name, node string, seconds int) string {
-	short := ""
+	tolerationSeconds := ""
 	if seconds >= 0 {
-		short = fmt.Sprintf(", tolerationSeconds: %d", seconds)
+		tolerationSeconds = fmt.Sprintf(", tolerationSeconds: %d", seconds)
 	}
 	return fmt.Sprintf(`---
 apiVersion: v1
@@ -43,12 +43,11 @@ spec:
   terminationGracePeriodSeconds: 1
   containers: [{name: main, image: "x:1"}]
   tolerations: [{key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute%s}]
-`, name, node, short)
+`, name, node, tolerationSeconds)
 }
 
-// TestNodeLoss stops agents with SIGSTOP, in real time. Their nodes become unknown and are
-// tainted. Pods are evicted after their toleration periods, and none when all nodes are
-// lost.
+// TestNodeLoss stops agents with SIGSTOP. Their nodes become unknown and are tainted. Pods are
+// evicted after their toleration periods, and none when all nodes are lost.
 func TestNodeLoss(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -60,7 +59,7 @@ func TestNodeLoss(t *testing.T) {
 	}
 	c.waitForNodes("a1", "a2", "a3")
 	c.mustKubectl("wait", "--for=condition=Ready", "node", "--all", "--timeout=60s")
-	c.mustKubectl("apply", "-f", h.write("pods.yaml", tolerantPod("leaves", "a1", 0)+tolerantPod("soon", "a1", 5)+tolerantPod("later", "a1", 3000)+tolerantPod("never", "a1", -1)+tolerantPod("elsewhere", "a2", 0)))
+	c.mustKubectl("apply", "-f", h.write("pods.yaml", tolerantPod("at-once", "a1", 0)+tolerantPod("after-5s", "a1", 5)+tolerantPod("after-3000s", "a1", 3000)+tolerantPod("tolerant", "a1", -1)+tolerantPod("other-node", "a2", 0)))
 	c.mustKubectl("wait", "--for=condition=Ready", "pod", "--all", "--timeout=60s")
 	stop := func(names ...string) {
 		for _, name := range names {
@@ -69,7 +68,7 @@ func TestNodeLoss(t *testing.T) {
 			}
 		}
 	}
-	wake := func(names ...string) {
+	resume := func(names ...string) {
 		for _, name := range names {
 			if err := agents[name].cmd.Process.Signal(syscall.SIGCONT); err != nil {
 				t.Fatal(err)
@@ -79,32 +78,32 @@ func TestNodeLoss(t *testing.T) {
 	stop("a1")
 	c.waitForNode("a1", corev1.ConditionUnknown, "unreachable:NoExecute", "unreachable:NoSchedule")
 	c.checkLossTiming(t, config)
-	c.waitForTaintEvictions("leaves", "soon")
-	c.ready(map[string]bool{"later": false, "never": false, "elsewhere": true})
+	c.waitForTaintEvictions("at-once", "after-5s")
+	c.waitForReadiness(map[string]bool{"after-3000s": false, "tolerant": false, "other-node": true})
 	c.mustKubectl("taint", "node", "a1", "node.kubernetes.io/out-of-service=nodeshutdown:NoSchedule")
-	c.mustKubectl("wait", "--for=delete", "pod/leaves", "pod/soon", "--timeout=90s")
+	c.mustKubectl("wait", "--for=delete", "pod/at-once", "pod/after-5s", "--timeout=90s")
 	c.mustKubectl("taint", "node", "a1", "node.kubernetes.io/out-of-service-")
 
-	wake("a1")
+	resume("a1")
 	c.waitForNode("a1", corev1.ConditionTrue)
-	c.ready(map[string]bool{"later": true, "never": true, "elsewhere": true})
+	c.waitForReadiness(map[string]bool{"after-3000s": true, "tolerant": true, "other-node": true})
 	stop("a1", "a2", "a3")
 	for _, name := range []string{"a1", "a2", "a3"} {
 		c.waitForNode(name, corev1.ConditionUnknown, "unreachable:NoSchedule")
 	}
-	c.ready(map[string]bool{"later": false, "never": false, "elsewhere": false})
-	wake("a1", "a2", "a3")
+	c.waitForReadiness(map[string]bool{"after-3000s": false, "tolerant": false, "other-node": false})
+	resume("a1", "a2", "a3")
 	for _, name := range []string{"a1", "a2", "a3"} {
 		c.waitForNode(name, corev1.ConditionTrue)
 	}
-	c.ready(map[string]bool{"later": true, "never": true, "elsewhere": true})
+	c.waitForReadiness(map[string]bool{"after-3000s": true, "tolerant": true, "other-node": true})
 }
 
 // waitForNode waits until a node has the Ready condition and the taints.
 func (c *cluster) waitForNode(name string, ready corev1.ConditionStatus, taints ...string) {
 	c.t.Helper()
 	client := c.client()
-	eventually(c.t, happenWithin, func() error {
+	eventually(c.t, eventTimeout, func() error {
 		n, err := client.CoreV1().Nodes().Get(c.t.Context(), name, metav1.GetOptions{})
 		if err != nil {
 			return err
@@ -157,7 +156,7 @@ func (c *cluster) checkLossTiming(t *testing.T, config string) {
 func (c *cluster) waitForTaintEvictions(names ...string) {
 	c.t.Helper()
 	client := c.client()
-	eventually(c.t, happenWithin, func() error {
+	eventually(c.t, eventTimeout, func() error {
 		list, err := client.CoreV1().Pods("").List(c.t.Context(), metav1.ListOptions{})
 		if err != nil {
 			return err
@@ -181,12 +180,12 @@ func (c *cluster) waitForTaintEvictions(names ...string) {
 	})
 }
 
-// ready waits until exactly these pods exist, ready or not, and none of them is being
+// waitForReadiness waits until exactly these pods exist, ready or not, and none of them is being
 // deleted.
-func (c *cluster) ready(want map[string]bool) {
+func (c *cluster) waitForReadiness(want map[string]bool) {
 	c.t.Helper()
 	client := c.client()
-	eventually(c.t, happenWithin, func() error {
+	eventually(c.t, eventTimeout, func() error {
 		list, err := client.CoreV1().Pods("").List(c.t.Context(), metav1.ListOptions{})
 		if err != nil {
 			return err

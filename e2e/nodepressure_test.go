@@ -12,9 +12,9 @@ import (
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
-// TestRealNodes tests resource pressure on real nodes and kills of their agents: with the
-// embedded runtime, on cgroup v1 here and on v2 in the machine of make test-v2; and with
-// containerd in make soak.
+// TestRealNodes tests resource pressure on real nodes, and kills of their agents, with the embedded
+// runtime and containerd. make test-v2 runs it on cgroup v2, and only make soak tests the pressure
+// with containerd.
 func TestRealNodes(t *testing.T) {
 	t.Parallel()
 	skipIfMissing(t, true)
@@ -59,36 +59,36 @@ imageMinimumGCAge: 1ms
 // constrainedNode is a node with few resources.
 type constrainedNode struct {
 	*realNode
-	registry *oci.Registry
-	imagefs  string
-	lives    []string // pods that must survive
-	evicted  int      // pods evicted so far
+	registry  *oci.Registry
+	imagefs   string
+	survivors []string // names of the pods that must not be evicted
+	evicted   int      // pods evicted so far
 }
 
 // testNodePressure lets a node run out of memory, processes, inodes and bytes, one after
-// the other. Each time only the pod that used it is evicted, and the node recovers.
-func (m *nodeMachine) testNodePressure(t *testing.T, embeds bool) {
-	skipIfMissing(t, embeds)
-	name := map[bool]string{true: "short", false: "short-cri"}[embeds]
+// the other. Each time only the pod that used the resource is evicted, and the node recovers.
+func (m *nodeMachine) testNodePressure(t *testing.T, useEmbedded bool) {
+	skipIfMissing(t, useEmbedded)
+	name := map[bool]string{true: "constrained", false: "constrained-cri"}[useEmbedded]
 	n := &constrainedNode{registry: m.registry, imagefs: container.Disk(t, 320<<20, 6000)}
-	n.realNode = m.add(t, embeds, virtualnode.Options{Name: name, Memory: 640 << 20, Disk: 160 << 20, Inodes: 4000, Pids: 700}, n.imagefs)
+	n.realNode = m.add(t, useEmbedded, virtualnode.Options{Name: name, Memory: 640 << 20, Disk: 160 << 20, Inodes: 4000, Pids: 700}, n.imagefs)
 	n.agentArgs = []string{"--low-diskspace-threshold-mb", "0", "--config", n.write(name+".yaml", constrainedKubeletConfig)}
 	n.startAgent(t)
 	n.startSurvivors(t)
-	for _, part := range []struct {
+	for _, tc := range []struct {
 		name string
 		test func(*testing.T)
 	}{
 		{"memory", n.testMemoryEviction}, {"processes", n.testPIDEviction}, {"inodes", n.testInodeEviction}, {"bytes", n.testDiskEviction},
-		{"image inodes", n.testImageGCByInodes}, {"images", n.testImageGCByBytes}, {"nothing left", n.testDiskPressureAdmission},
+		{"image inodes", n.testImageGCByInodes}, {"images", n.testImageGCByBytes}, {"full disk", n.testDiskPressureAdmission},
 	} {
-		if !t.Run(part.name, part.test) {
+		if !t.Run(tc.name, tc.test) {
 			return
 		}
 	}
 	n.deletePods(t)
 	if code := n.agent.stop(); code != 0 {
-		t.Errorf("the agent ended with %d: %s", code, n.agent.out.String())
+		t.Errorf("exit code %d of the agent, want 0: %s", code, n.agent.out.String())
 	}
 }
 
@@ -102,20 +102,20 @@ func withScratch(s *corev1.PodSpec, c *corev1.Container) {
 func (n *constrainedNode) startSurvivors(t *testing.T) {
 	t.Helper()
 	start := time.Now()
-	n.lives = []string{"bytes", "inodes", "memory"}
+	n.survivors = []string{"bytes", "inodes", "memory"}
 	n.createPod(t, "bytes", withScratch, "-listen=:80", "-write=16Mi", "-write-to=/scratch/file")
 	n.createPod(t, "inodes", withScratch, "-listen=:80", "-inodes=300", "-inodes-in=/scratch")
 	n.createPod(t, "memory", nil, "-listen=:80", "-memory=64Mi", "-processes=20")
-	for _, name := range n.lives {
+	for _, name := range n.survivors {
 		if p := n.waitForPhase(t, name, corev1.PodRunning, ""); p.Status.PodIP == "" {
 			t.Errorf("pod %s has no address", name)
 		}
 	}
-	t.Logf("%d pods run after %d ms", len(n.lives), time.Since(start).Milliseconds())
+	t.Logf("%d pods run after %d ms", len(n.survivors), time.Since(start).Milliseconds())
 }
 
-// checkOnlyEviction checks that one more pod was evicted, for this reason, that the others
-// run, and that the pressure ends.
+// checkOnlyEviction checks that one more pod was evicted, because of this resource, that the
+// survivors run, and that the pressure ends.
 func (n *constrainedNode) checkOnlyEviction(t *testing.T, name, resource string, condition corev1.NodeConditionType) {
 	t.Helper()
 	p := n.waitForPhase(t, name, corev1.PodFailed, "Evicted")
@@ -136,19 +136,19 @@ func (n *constrainedNode) checkSurvivors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	evicted, live := 0, map[string]bool{}
+	evicted, running := 0, map[string]bool{}
 	for _, p := range all {
 		if p.Status.Reason == "Evicted" {
 			evicted++
 		}
-		live[p.Name] = p.Status.Phase == corev1.PodRunning && p.Status.ContainerStatuses[0].RestartCount == 0
+		running[p.Name] = p.Status.Phase == corev1.PodRunning && p.Status.ContainerStatuses[0].RestartCount == 0
 	}
 	if evicted != n.evicted {
 		t.Errorf("%d pods were evicted, want %d: %+v", evicted, n.evicted, all)
 	}
-	for _, name := range n.lives {
-		if !live[name] {
-			t.Errorf("pod %s is not running", name)
+	for _, name := range n.survivors {
+		if !running[name] {
+			t.Errorf("pod %s is not running or was restarted", name)
 		}
 	}
 }

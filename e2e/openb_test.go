@@ -59,7 +59,7 @@ func TestOpenB(t *testing.T) {
 	}
 	t.Logf("1523 nodes ready after %.1f s; %d pods created in %.1f s, scheduled or explained after %.1f s: %d placed, %d pending",
 		ready.Seconds(), s.Total, s.CreateSeconds, s.Seconds, s.Placed, s.Pending)
-	c.allRun(s.Placed)
+	c.waitForPlacedPods(s.Placed)
 	t.Logf("all placed pods run %.1f s after the start", time.Since(started).Seconds())
 	pods, nodes := c.pods(), c.nodes()
 	if len(nodes) != 1523 || len(pods) != 8152 || s.Total != 8152 || s.Unexplained != 0 {
@@ -77,11 +77,11 @@ func TestOpenB(t *testing.T) {
 	})
 }
 
-// allRun waits until the given number of pods run. It uses fewer resources than kubectl.
-func (c *cluster) allRun(want int) {
+// waitForPlacedPods waits until the given number of pods run. It uses fewer resources than kubectl.
+func (c *cluster) waitForPlacedPods(want int) {
 	c.t.Helper()
 	client := c.protobuf()
-	eventually(c.t, 2*happenWithin, func() error {
+	eventually(c.t, 2*eventTimeout, func() error {
 		list, err := client.CoreV1().Pods("default").List(c.t.Context(), metav1.ListOptions{ResourceVersion: "0"})
 		if err != nil {
 			return err
@@ -136,12 +136,12 @@ func checkSummary(t *testing.T, s summary, pods []corev1.Pod, accounts map[strin
 		delete(messages, r.Message)
 	}
 	if len(messages) > 0 {
-		t.Errorf("reasons that it does not count: %v", messages)
+		t.Errorf("the summary lacks the reasons %v", messages)
 	}
-	have, used := amounts{}, amounts{}
+	capacity, used := amounts{}, amounts{}
 	for _, a := range accounts {
-		for name, q := range a.have {
-			have.add(name, q)
+		for name, q := range a.capacity {
+			capacity.add(name, q)
 		}
 		for name, q := range a.used {
 			used.add(name, q)
@@ -150,17 +150,17 @@ func checkSummary(t *testing.T, s summary, pods []corev1.Pod, accounts map[strin
 	reported := []string{}
 	for _, u := range s.Utilization {
 		reported = append(reported, u.Resource)
-		if number(t, u.Requested).Cmp(used.of(u.Resource)) != 0 || number(t, u.Allocatable).Cmp(have.of(u.Resource)) != 0 {
-			t.Errorf("%s: reported %s of %s, recomputed %s of %s", u.Resource, u.Requested, u.Allocatable, used.of(u.Resource).FloatString(3), have.of(u.Resource).FloatString(3))
+		if parseQuantity(t, u.Requested).Cmp(used.of(u.Resource)) != 0 || parseQuantity(t, u.Allocatable).Cmp(capacity.of(u.Resource)) != 0 {
+			t.Errorf("%s: reported %s of %s, recomputed %s of %s", u.Resource, u.Requested, u.Allocatable, used.of(u.Resource).FloatString(3), capacity.of(u.Resource).FloatString(3))
 		}
-		share, _ := new(big.Rat).Quo(used.of(u.Resource), have.of(u.Resource)).Float64()
+		share, _ := new(big.Rat).Quo(used.of(u.Resource), capacity.of(u.Resource)).Float64()
 		if int64(100*share) != u.Percent {
 			t.Errorf("%s: reported %d %%, recomputed %.2f", u.Resource, u.Percent, 100*share)
 		}
 	}
 	for _, name := range []string{"cpu", "memory", "nvidia.com/gpu", "pods"} {
 		if !slices.Contains(reported, name) {
-			t.Errorf("output does not mention %s", name)
+			t.Errorf("the summary lacks the utilization of %s", name)
 		}
 	}
 }
@@ -175,7 +175,7 @@ func unschedulableReason(p *corev1.Pod) string {
 	return ""
 }
 
-var available = regexp.MustCompile(`^0/(\d+) nodes are available: (.*?)\.( |$)`)
+var unschedulableMessage = regexp.MustCompile(`^0/(\d+) nodes are available: (.*?)\.( |$)`)
 
 // checkReason checks that no node has resources for a pod, and that the number of nodes without
 // the resource is at least the number in the pod's message. Nodes only fill up in this test, so
@@ -196,12 +196,12 @@ func checkReason(t *testing.T, p *corev1.Pod, accounts map[string]*nodeAccount, 
 			actual[affinity]++
 			continue
 		}
-		lacks := a.insufficient(want)
-		if len(lacks) == 0 {
+		missing := a.insufficient(want)
+		if len(missing) == 0 {
 			t.Errorf("pod %s is pending, but fits node %s: %q", p.Name, name, message)
 			return
 		}
-		for _, res := range lacks {
+		for _, res := range missing {
 			if res == "pods" {
 				actual["Too many pods"]++
 			} else {
@@ -209,9 +209,9 @@ func checkReason(t *testing.T, p *corev1.Pod, accounts map[string]*nodeAccount, 
 			}
 		}
 	}
-	m := available.FindStringSubmatch(message)
+	m := unschedulableMessage.FindStringSubmatch(message)
 	if m == nil || m[1] != strconv.Itoa(len(accounts)) {
-		t.Errorf("pod %s: its reason is %q, want one over %d nodes", p.Name, message, len(accounts))
+		t.Errorf("pod %s: got message %q, want one about %d nodes", p.Name, message, len(accounts))
 		return
 	}
 	reports := 0
@@ -224,7 +224,7 @@ func checkReason(t *testing.T, p *corev1.Pod, accounts map[string]*nodeAccount, 
 		}
 	}
 	if reports < len(accounts) {
-		t.Errorf("pod %s: its reasons are about %d of %d nodes: %q", p.Name, reports, len(accounts), message)
+		t.Errorf("pod %s: the reasons of message %q cover %d nodes, want %d", p.Name, message, reports, len(accounts))
 	}
 }
 
@@ -238,7 +238,7 @@ func admits(t *testing.T, p *corev1.Pod, n *corev1.Node) bool {
 	return slices.ContainsFunc(p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms, func(term corev1.NodeSelectorTerm) bool {
 		for _, e := range term.MatchExpressions {
 			if e.Operator != corev1.NodeSelectorOpIn {
-				t.Fatalf("pod %s: operator %s is unknown here", p.Name, e.Operator)
+				t.Fatalf("pod %s: got operator %s, want In", p.Name, e.Operator)
 			}
 			if !slices.Contains(e.Values, n.Labels[e.Key]) {
 				return false

@@ -18,8 +18,8 @@ func TestOverload(t *testing.T) {
 	h := newTestHome(t)
 	c := h.server("--max-requests-inflight", "1", "--max-mutating-requests-inflight", "2")
 	s := newAPIClients(t, c)
-	free := s.holdWrites(t, 8)
-	defer free()
+	release := s.holdWrites(t, 8)
+	defer release()
 	ctx, stop := context.WithCancel(t.Context())
 	var readers sync.WaitGroup
 	for range 8 {
@@ -32,20 +32,19 @@ func TestOverload(t *testing.T) {
 	defer readers.Wait()
 	defer stop()
 	for i := range 10 {
-		checkAlive(t, s.anonymous)
+		checkServerResponds(t, s.anonymous)
 		c.mustKubectl("create", "configmap", fmt.Sprint("by-admin-", i))
 		if got, err := s.viewer.call(t.Context(), http.MethodGet, pods, nil, ""); err != nil || got.code != http.StatusOK {
-			t.Errorf("a read by another user: %v, %+v", err, got)
+			t.Errorf("read by another user: got %+v, %v, want code 200", got, err)
 		}
 	}
 }
 
-// holdWrites opens requests whose bodies do not end until free is
-// called.
-func (s *apiClients) holdWrites(t *testing.T, n int) (free func()) {
+// holdWrites opens requests whose bodies do not end until release is called.
+func (s *apiClients) holdWrites(t *testing.T, n int) (release func()) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	var held sync.WaitGroup
+	var requests sync.WaitGroup
 	for range n {
 		body, end := io.Pipe()
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.roleMaker.base+roles, body)
@@ -54,7 +53,7 @@ func (s *apiClients) holdWrites(t *testing.T, n int) (free func()) {
 		}
 		req.Header.Set("Authorization", s.roleMaker.token)
 		req.Header.Set("Content-Type", "application/json")
-		held.Go(func() {
+		requests.Go(func() {
 			if resp, err := s.roleMaker.http.Do(req); err == nil {
 				resp.Body.Close()
 			}
@@ -67,6 +66,6 @@ func (s *apiClients) holdWrites(t *testing.T, n int) (free func()) {
 	}
 	return func() {
 		cancel()
-		held.Wait()
+		requests.Wait()
 	}
 }

@@ -24,7 +24,7 @@ type partitionedCluster struct {
 	runtimes []*container.Containerd // of n1, n2 and n3
 }
 
-func startPartitionable(t *testing.T) *partitionedCluster {
+func startPartitionedCluster(t *testing.T) *partitionedCluster {
 	t.Helper()
 	c := &partitionedCluster{hosts: newNetworkHosts(t, 3)}
 	for range 3 {
@@ -35,7 +35,7 @@ func startPartitionable(t *testing.T) *partitionedCluster {
 	}
 	h := newTestHome(t)
 	config := h.write("loss.yaml", lossConfig)
-	// The nodes share the disk of the machine, whose usage must not matter.
+	// The nodes share the disk of the machine, so there is no threshold for it.
 	kubelet := h.write("kubelet.yaml", "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nevictionHard: {memory.available: 10Mi}\n")
 	c.cluster = h.up("--nodes", "0", "--config", config, "--listen", c.hosts.address(0)+":0")
 	groups, err := cgroup.Detect()
@@ -86,8 +86,7 @@ func (c *partitionedCluster) running(node int) map[string]string {
 	return out
 }
 
-// web has a pod on n1 as long as possible. When its node is lost, it is replaced on
-// another node at once.
+// web has a pod that prefers n1. It is replaced on another node as soon as its node is lost.
 const web = `---
 apiVersion: apps/v1
 kind: Deployment
@@ -104,10 +103,10 @@ spec:
       affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 100, preference: {matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [n1]}]}}]}}
 `
 
-// TestNetworkPartition disconnects one of three machines until its pods have been evicted
-// and replaced. They continue to run on it until it is connected again. Then they are
-// stopped and removed, as are pods that were deleted by force. A pod that tolerates the
-// taint is not affected.
+// TestNetworkPartition disconnects one of three machines until its pods have been evicted and
+// replaced. The pods continue to run on the machine until it is reconnected. Then the agent stops and
+// removes them, and the pods that were deleted by force. A pod that tolerates the taint is not
+// affected.
 func TestNetworkPartition(t *testing.T) {
 	t.Parallel()
 	testPartition(t, 0)
@@ -121,15 +120,15 @@ func TestSoakNetworkPartition(t *testing.T) {
 	testPartition(t, time.Minute)
 }
 
-func testPartition(t *testing.T, least time.Duration) {
+func testPartition(t *testing.T, minDuration time.Duration) {
 	start := time.Now()
-	c := startPartitionable(t)
-	pods := tolerantPod("leaves", "n1", 0) + tolerantPod("soon", "n1", 5) + tolerantPod("forced", "n1", 3000) + tolerantPod("never", "n1", -1) + tolerantPod("elsewhere", "n2", 0)
+	c := startPartitionedCluster(t)
+	pods := tolerantPod("at-once", "n1", 0) + tolerantPod("after-5s", "n1", 5) + tolerantPod("forced", "n1", 3000) + tolerantPod("tolerant", "n1", -1) + tolerantPod("other-node", "n2", 0)
 	c.mustKubectl("apply", "-f", c.write("pods.yaml", web+strings.ReplaceAll(pods, "x:1", container.WorkloadName)))
 	c.mustKubectl("rollout", "status", "deployment/web", "--timeout=60s")
 	c.mustKubectl("wait", "--for=condition=Ready", "pod", "--all", "--timeout=60s")
 	before := c.running(1)
-	webPods := c.webOn("n1")
+	webPods := c.webPodsOn("n1")
 	if len(before) != 5 || len(webPods) != 1 || before[webPods[0]] == "" {
 		t.Fatalf("n1 runs %v, and %v of web according to the API; want one of web and four others", before, webPods)
 	}
@@ -138,39 +137,39 @@ func testPartition(t *testing.T, least time.Duration) {
 	start = time.Now()
 	c.hosts.disconnect(1)
 	c.waitForNode("n1", corev1.ConditionUnknown, "unreachable:NoExecute", "unreachable:NoSchedule")
-	c.waitForTaintEvictions(slices.Sorted(slices.Values(append([]string{"leaves", "soon"}, webPods...)))...)
+	c.waitForTaintEvictions(slices.Sorted(slices.Values(append([]string{"at-once", "after-5s"}, webPods...)))...)
 	c.mustKubectl("delete", "pod", "forced", "--grace-period=0", "--force")
 	c.mustKubectl("wait", "--for=jsonpath={.status.availableReplicas}=1", "deployment/web", "--timeout=60s")
-	time.Sleep(least - time.Since(start)) // the minimum duration of the partition
+	time.Sleep(minDuration - time.Since(start)) // the minimum duration of the partition
 	if got := c.running(1); fmt.Sprint(got) != fmt.Sprint(before) {
 		t.Errorf("while disconnected n1 runs %v, want %v", got, before)
 	}
 	t.Logf("soak: n1 was disconnected for %.1f s", time.Since(start).Seconds())
 
 	c.hosts.reconnect(1)
-	joined := time.Now()
+	reconnected := time.Now()
 	c.waitForNode("n1", corev1.ConditionTrue)
-	t.Logf("n1 is Ready %.1f s after it was reconnected", time.Since(joined).Seconds())
-	c.mustKubectl("wait", "--for=delete", "pod/leaves", "pod/soon", "--timeout=60s")
-	eventually(t, happenWithin, func() error {
+	t.Logf("n1 is Ready %.1f s after it was reconnected", time.Since(reconnected).Seconds())
+	c.mustKubectl("wait", "--for=delete", "pod/at-once", "pod/after-5s", "--timeout=60s")
+	eventually(t, eventTimeout, func() error {
 		got := c.running(1)
-		for _, name := range append([]string{"leaves", "soon", "forced"}, webPods...) {
+		for _, name := range append([]string{"at-once", "after-5s", "forced"}, webPods...) {
 			if got[name] != "" {
 				return fmt.Errorf("n1 still runs %s", name)
 			}
 		}
-		if got["never"] != before["never"] {
-			t.Fatalf("started as %s and now runs as %s: the switch must be invisible", before["never"], got["never"])
+		if got["tolerant"] != before["tolerant"] {
+			t.Fatalf("pod tolerant runs as container %s, want %s as before the partition", got["tolerant"], before["tolerant"])
 		}
 		return nil
 	})
-	c.ready(c.expectReady("never", "elsewhere"))
+	c.waitForReadiness(c.expectReady("tolerant", "other-node"))
 	c.checkNoOtherPods(1)
-	t.Logf("soak: the expected state is reached %.1f s after n1 was reconnected", time.Since(joined).Seconds())
+	t.Logf("soak: the expected state is reached %.1f s after n1 was reconnected", time.Since(reconnected).Seconds())
 }
 
-// webOn returns the names of the pods of web on a node.
-func (c *partitionedCluster) webOn(node string) []string {
+// webPodsOn returns the names of the pods of web on a node.
+func (c *partitionedCluster) webPodsOn(node string) []string {
 	var out []string
 	for _, p := range c.pods() {
 		if p.Labels["app"] == "web" && p.Spec.NodeName == node {
@@ -197,18 +196,18 @@ func (c *partitionedCluster) expectReady(names ...string) map[string]bool {
 // checkNoOtherPods waits until a node has only sandboxes and cgroups of its pods.
 func (c *partitionedCluster) checkNoOtherPods(node int) {
 	c.t.Helper()
-	eventually(c.t, happenWithin, func() error {
+	eventually(c.t, eventTimeout, func() error {
 		want := map[string]bool{}
 		for _, p := range c.pods() {
 			if p.Spec.NodeName == fmt.Sprintf("n%d", node) {
 				want[string(p.UID)] = true
 			}
 		}
-		boxes, err := c.runtimes[node-1].Service.ListPodSandbox(c.t.Context(), nil)
+		sandboxes, err := c.runtimes[node-1].Service.ListPodSandbox(c.t.Context(), nil)
 		if err != nil {
 			return err
 		}
-		for _, b := range boxes {
+		for _, b := range sandboxes {
 			if !want[b.Metadata.Uid] {
 				return fmt.Errorf("the sandbox of %s remains", b.Metadata.Name)
 			}

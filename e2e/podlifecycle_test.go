@@ -18,11 +18,11 @@ func TestPodRunAndExit(t *testing.T) {
 		pods += fmt.Sprintf("---\napiVersion: v1\nkind: Pod\nmetadata: {name: %s, annotations: {sim.berth.dev/run-seconds: %q, sim.berth.dev/exit-code: %q}}\n"+
 			"spec: {restartPolicy: Never, containers: [{name: main, image: \"x:1\", resources: {requests: {cpu: 8}}}]}\n", p[0], p[1], p[2])
 	}
-	pods += "---\napiVersion: v1\nkind: Pod\nmetadata: {name: again, annotations: {sim.berth.dev/run-seconds: \"0.2\"}}\nspec: {containers: [{name: main, image: \"x:1\"}]}\n"
+	pods += "---\napiVersion: v1\nkind: Pod\nmetadata: {name: restarting, annotations: {sim.berth.dev/run-seconds: \"0.2\"}}\nspec: {containers: [{name: main, image: \"x:1\"}]}\n"
 	c.mustKubectl("apply", "-f", h.write("pods.yaml", pods))
 	c.mustKubectl("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/good", "--timeout=60s")
 	c.mustKubectl("wait", "--for=jsonpath={.status.phase}=Failed", "pod/bad", "--timeout=60s")
-	c.mustKubectl("wait", "--for=jsonpath={.status.containerStatuses[0].restartCount}=1", "pod/again", "--timeout=60s")
+	c.mustKubectl("wait", "--for=jsonpath={.status.containerStatuses[0].restartCount}=1", "pod/restarting", "--timeout=60s")
 	var bad corev1.Pod
 	c.json(&bad, "get", "pod", "bad")
 	end := bad.Status.ContainerStatuses[0].State.Terminated
@@ -30,9 +30,9 @@ func TestPodRunAndExit(t *testing.T) {
 		t.Errorf("bad ended as %+v, want exit code 3", end)
 	}
 	if table := c.mustKubectl("get", "pods"); !strings.Contains(table, "Completed") || !strings.Contains(table, "Error") {
-		t.Errorf("get pods: %s", table)
+		t.Errorf("got pods %s, want Completed and Error", table)
 	}
-	// A completed pod uses no resources: both nodes are empty again.
+	// A completed pod uses no resources, so both nodes have their whole capacity.
 	for i := range 2 {
 		c.mustKubectl("run", fmt.Sprint("next-", i), "--image", "x:1", "--overrides", `{"spec":{"containers":[{"name":"x","image":"x:1","resources":{"requests":{"cpu":"8"}}}]}}`)
 	}
@@ -46,27 +46,27 @@ func TestGracefulDeletion(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
 	c := h.up("--nodes", "1")
-	c.mustKubectl("run", "runs", "--image", "x:1")
-	c.mustKubectl("run", "held", "--image", "x:1", "--overrides", `{"metadata":{"finalizers":["example.com/hold"]}}`)
-	c.mustKubectl("run", "waits", "--image", "x:1", "--overrides", `{"spec":{"nodeSelector":{"no":"where"}}}`)
-	c.mustKubectl("wait", "--for=condition=Ready", "pod/runs", "pod/held", "--timeout=60s")
-	c.mustKubectl("wait", "--for=condition=PodScheduled=false", "pod/waits", "--timeout=60s")
+	c.mustKubectl("run", "running", "--image", "x:1")
+	c.mustKubectl("run", "finalized", "--image", "x:1", "--overrides", `{"metadata":{"finalizers":["example.com/hold"]}}`)
+	c.mustKubectl("run", "pending", "--image", "x:1", "--overrides", `{"spec":{"nodeSelector":{"missing":"label"}}}`)
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/running", "pod/finalized", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=PodScheduled=false", "pod/pending", "--timeout=60s")
 
-	// A simulated program stops at once, so the grace period is not waited for.
-	c.mustKubectl("delete", "pod", "runs", "waits", "--grace-period=600", "--timeout=60s")
-	c.mustKubectl("delete", "pod", "held", "--wait=false")
+	// A simulated program stops at once, not at the end of the grace period.
+	c.mustKubectl("delete", "pod", "running", "pending", "--grace-period=600", "--timeout=60s")
+	c.mustKubectl("delete", "pod", "finalized", "--wait=false")
 	var finalized corev1.Pod
-	eventually(t, happenWithin, func() error {
-		c.json(&finalized, "get", "pod", "held")
+	eventually(t, eventTimeout, func() error {
+		c.json(&finalized, "get", "pod", "finalized")
 		if finalized.DeletionTimestamp == nil || finalized.Status.Phase == corev1.PodRunning {
-			return fmt.Errorf("held is being deleted since %v, phase %s", finalized.DeletionTimestamp, finalized.Status.Phase)
+			return fmt.Errorf("finalized is being deleted since %v, phase %s", finalized.DeletionTimestamp, finalized.Status.Phase)
 		}
 		return nil
 	})
-	c.mustKubectl("patch", "pod", "held", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
-	c.mustKubectl("wait", "--for=delete", "pod/held", "--timeout=60s")
+	c.mustKubectl("patch", "pod", "finalized", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+	c.mustKubectl("wait", "--for=delete", "pod/finalized", "--timeout=60s")
 	if remaining := c.pods(); len(remaining) > 0 {
-		t.Errorf("%d pods are left: %s", len(remaining), remaining[0].Name)
+		t.Errorf("got %d pods, want none; the first is %s", len(remaining), remaining[0].Name)
 	}
 }
 
@@ -85,6 +85,6 @@ func TestNamespaceDeletion(t *testing.T) {
 		t.Errorf("the ConfigMap still exists: %s", r)
 	}
 	if r := c.kubectl("create", "configmap", "late", "-n", "team"); r.code == 0 || !strings.Contains(r.stderr, `namespaces "team" not found`) {
-		t.Errorf("create in a deleted namespace: %s", r)
+		t.Errorf("create in a deleted namespace: got %s, want not found", r)
 	}
 }

@@ -76,10 +76,10 @@ func (c *virtualNodeCluster) testVolumeTypes(t *testing.T) {
 		t.Helper()
 		return c.mustKubectl("exec", "all", "-c", "main", "--", "sh", "-c", script)
 	}
-	// All in one command, because each exec takes some time.
-	const next = "<next>"
-	var all strings.Builder
-	wants := map[string]string{
+	// All scripts run in one command, because each exec takes some time.
+	const separator = "<next>"
+	var command strings.Builder
+	want := map[string]string{
 		"cat /conf/app.ini /conf/other":     "a=1x",
 		"cat /etc/app.ini":                  "a=1",
 		"cat /keys/key":                     "s3cret",
@@ -96,48 +96,48 @@ func (c *virtualNodeCluster) testVolumeTypes(t *testing.T) {
 		"for f in /conf/x /scratch/x /host/x /keys/x; do touch $f 2>/dev/null && echo $f is writable; done; true": "",
 		"dd if=/dev/zero of=/memory/big bs=1M count=2 2>/dev/null || echo full; rm /memory/big":                   "full\n",
 	}
-	scripts := slices.Sorted(maps.Keys(wants))
+	scripts := slices.Sorted(maps.Keys(want))
 	for _, script := range scripts {
-		all.WriteString("(" + script + "); printf '" + next + "'\n")
+		command.WriteString("(" + script + "); printf '" + separator + "'\n")
 	}
-	outputs := strings.Split(sh(all.String()), next)
+	outputs := strings.Split(sh(command.String()), separator)
 	for i, script := range scripts {
-		if got, want := outputs[i], wants[script]; got != want {
-			t.Errorf("%s: %q, want %q", script, got, want)
+		if got := outputs[i]; got != want[script] {
+			t.Errorf("%s: %q, want %q", script, got, want[script])
 		}
 	}
 
 	if p := c.get("all"); p.Status.ContainerStatuses[0].Ready {
-		t.Error("ready before its readiness probe has passed")
+		t.Error("the container is ready, want not ready before its readiness probe succeeds")
 	}
 	sh("touch /memory/ready")
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/all", "--timeout=60s")
 	sh("rm /memory/ready")
 	c.mustKubectl("wait", "--for=condition=Ready=false", "pod/all", "--timeout=60s")
 	sh("touch /memory/sick")
-	eventually(t, happenWithin, func() error {
+	eventually(t, eventTimeout, func() error {
 		if s := c.get("all").Status.ContainerStatuses[0]; s.RestartCount == 0 {
-			return fmt.Errorf("unhealthy and not restarted: %+v", s)
+			return fmt.Errorf("got status %+v of the unhealthy container, want a restart", s)
 		}
 		return nil
 	})
 	var events corev1.EventList
 	c.json(&events, "get", "events", "--field-selector", "involvedObject.name=all,reason=Unhealthy")
 	if len(events.Items) == 0 {
-		t.Error("no event about failed probes")
+		t.Error("got no Unhealthy event, want one for the failed probes")
 	}
 
 	// The data of a claim outlives the pod.
 	c.mustKubectl("delete", "pod", "all", "--wait", "--timeout=60s")
-	c.run(c.pod("again", "volumes: [{name: v, persistentVolumeClaim: {claimName: data}}], ", `command: [sh, -c, "cat /v/file; sleep 1000"], volumeMounts: [{name: v, mountPath: /v}]`))
-	c.mustKubectl("wait", "--for=condition=Ready", "pod/again", "--timeout=60s")
-	eventually(t, happenWithin, func() error {
-		if got := c.mustKubectl("logs", "again"); got != "kept\n" {
-			return fmt.Errorf("the claim contains %q", got)
+	c.run(c.pod("second", "volumes: [{name: v, persistentVolumeClaim: {claimName: data}}], ", `command: [sh, -c, "cat /v/file; sleep 1000"], volumeMounts: [{name: v, mountPath: /v}]`))
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/second", "--timeout=60s")
+	eventually(t, eventTimeout, func() error {
+		if got := c.mustKubectl("logs", "second"); got != "kept\n" {
+			return fmt.Errorf("got file content %q, want kept", got)
 		}
 		return nil
 	})
-	c.mustKubectl("delete", "pod", "again", "--wait=false")
+	c.mustKubectl("delete", "pod", "second", "--wait=false")
 }
 
 // TestSoakVolumeUpdates changes the sources of the files of a running pod. The files change

@@ -18,18 +18,18 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// victims records the displaced pods, and the pods that displaced them, that a watch has observed.
+// victims records the displaced pods and the nominations that a watch has observed.
 type victims struct {
 	mu         sync.Mutex
 	conditions map[types.UID]map[string]bool // texts of DisruptionTarget conditions
-	named      map[types.UID]string
+	names      map[types.UID]string
 	nominated  map[string]string // the first nomination of a pod, by name
 	deleted    map[types.UID]bool
 }
 
 func watchVictims(ctx context.Context, t *testing.T, client kubernetes.Interface) *victims {
 	t.Helper()
-	v := &victims{conditions: map[types.UID]map[string]bool{}, named: map[types.UID]string{}, nominated: map[string]string{}, deleted: map[types.UID]bool{}}
+	v := &victims{conditions: map[types.UID]map[string]bool{}, names: map[types.UID]string{}, nominated: map[string]string{}, deleted: map[types.UID]bool{}}
 	factory := informers.NewSharedInformerFactory(client, 0)
 	informer := factory.Core().V1().Pods().Informer()
 	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: v.observe, UpdateFunc: func(_, obj any) { v.observe(obj) },
@@ -60,7 +60,7 @@ func (v *victims) observe(obj any) {
 				v.conditions[p.UID] = map[string]bool{}
 			}
 			v.conditions[p.UID][c.Reason+" "+c.LastTransitionTime.String()+" "+c.Message] = true
-			v.named[p.UID] = p.Name
+			v.names[p.UID] = p.Name
 		}
 	}
 	if n := p.Status.NominatedNodeName; n != "" && v.nominated[p.Name] == "" {
@@ -86,19 +86,19 @@ func (v *victims) checkVictims(t *testing.T, client kubernetes.Interface) int {
 	defer v.mu.Unlock()
 	for uid, texts := range v.conditions {
 		if len(texts) != 1 || len(events[uid]) != 1 || !v.deleted[uid] {
-			t.Errorf("victim %s: conditions %v, %d Preempted events, deleted %v", v.named[uid], texts, len(events[uid]), v.deleted[uid])
+			t.Errorf("victim %s: conditions %v, %d Preempted events, deleted %v; want one condition, one event and its deletion", v.names[uid], texts, len(events[uid]), v.deleted[uid])
 		}
 	}
 	for uid, es := range events {
 		if len(v.conditions[uid]) == 0 {
-			t.Errorf("pod %s has a Preempted event and had no condition", es[0].Regarding.Name)
+			t.Errorf("pod %s has a Preempted event, but no DisruptionTarget condition was observed", es[0].Regarding.Name)
 		}
 	}
 	return len(v.conditions)
 }
 
-// sized returns a pod that requests cores.
-func sized(name, cpu, class string, labels map[string]string) *corev1.Pod {
+// newSizedPod returns a pod that requests an amount of CPU.
+func newSizedPod(name, cpu, class string, labels map[string]string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}, Spec: corev1.PodSpec{PriorityClassName: class,
 		Containers: []corev1.Container{{Name: "main", Image: "main:1", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
 			corev1.ResourceCPU: resource.MustParse(cpu)}}}}}}
@@ -126,37 +126,37 @@ func TestPreemption(t *testing.T) {
 	c := newTestHome(t).up("--nodes", "2", "--node-cpu", "2")
 	client := c.client()
 	createClass(t, client)
-	seen := watchVictims(t.Context(), t, client)
-	all := metav1.LabelSelector{MatchLabels: map[string]string{"app": "protected"}}
+	observed := watchVictims(t.Context(), t, client)
+	selector := metav1.LabelSelector{MatchLabels: map[string]string{"app": "protected"}}
 	if _, err := client.PolicyV1().PodDisruptionBudgets("default").Create(t.Context(), &policyv1.PodDisruptionBudget{
-		ObjectMeta: metav1.ObjectMeta{Name: "all-stay"}, Spec: policyv1.PodDisruptionBudgetSpec{Selector: &all}}, metav1.CreateOptions{}); err != nil {
+		ObjectMeta: metav1.ObjectMeta{Name: "protected"}, Spec: policyv1.PodDisruptionBudgetSpec{Selector: &selector}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 4 {
 		app := "protected"
 		if i == 2 {
-			app = "free"
+			app = "unprotected"
 		}
-		createPod(t, client, sized(fmt.Sprintf("low-%d", i), "900m", "", map[string]string{"app": app}))
+		createPod(t, client, newSizedPod(fmt.Sprintf("low-%d", i), "900m", "", map[string]string{"app": app}))
 	}
 	c.mustKubectl("wait", "--for=condition=Ready", "pod", "--all", "--timeout=60s")
 
-	createPod(t, client, sized("high", "1", "high", nil))
+	createPod(t, client, newSizedPod("high", "1", "high", nil))
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/high", "--timeout=60s")
 	var high corev1.Pod
 	c.json(&high, "get", "pod", "high")
-	seen.mu.Lock()
-	if node := seen.nominated["high"]; node == "" || node != high.Spec.NodeName || high.Status.NominatedNodeName != "" {
-		t.Errorf("the pod was nominated to %q, is on %q, and nominated to %q still", node, high.Spec.NodeName, high.Status.NominatedNodeName)
+	observed.mu.Lock()
+	if node := observed.nominated["high"]; node == "" || node != high.Spec.NodeName || high.Status.NominatedNodeName != "" {
+		t.Errorf("the pod was nominated to %q, runs on %q and is nominated to %q; want one node and no nomination", node, high.Spec.NodeName, high.Status.NominatedNodeName)
 	}
-	for uid := range seen.conditions {
-		if seen.named[uid] != "low-2" {
-			t.Errorf("pod %s was displaced, which a budget protects", seen.named[uid])
+	for uid := range observed.conditions {
+		if observed.names[uid] != "low-2" {
+			t.Errorf("pod %s was displaced, want low-2, which has no budget", observed.names[uid])
 		}
 	}
-	seen.mu.Unlock()
-	if n := seen.checkVictims(t, client); n != 1 {
-		t.Errorf("%d pods were displaced for one", n)
+	observed.mu.Unlock()
+	if n := observed.checkVictims(t, client); n != 1 {
+		t.Errorf("%d pods were displaced, want 1", n)
 	}
 	checkNodeCapacity(t, c.pods(), c.nodes())
 }

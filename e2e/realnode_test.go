@@ -17,7 +17,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// noEvictionConfig turns off evictions on this machine, because other tests use it, too.
+// noEvictionConfig turns off evictions, because other tests use this machine, too.
 const noEvictionConfig = `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 evictionHard: {memory.available: 1Mi, nodefs.available: 1Mi, nodefs.inodesFree: "1", imagefs.available: 1Mi, imagefs.inodesFree: "1", pid.available: "1"}
@@ -33,16 +33,16 @@ spec:
   containers: [{name: main, image: "berth.dev/workload:1", args: ["-listen=:80"]}]
 `
 
-// TestUpRealNode checks that this machine runs a pod in Berth's own runtime with berth up
-// --real-node. The pod outlives berth up, which adopts it again, and leaves no files when it is
-// deleted.
+// TestUpRealNode checks that berth up --real-node runs a pod in the embedded runtime. The pod
+// continues to run when berth up stops, the next berth up adopts it, and its deletion leaves no
+// files.
 func TestUpRealNode(t *testing.T) {
 	t.Parallel()
 	if err := embedded.CheckRequirements(); err != nil {
 		testkit.SkipOrFail(t, "embedded runtime", err.Error())
 	}
 	h := newTestHome(t)
-	args := []string{"--real-node", "--runtime", "embedded", "--config", h.write("calm.yaml", noEvictionConfig)}
+	args := []string{"--real-node", "--runtime", "embedded", "--config", h.write("kubelet.yaml", noEvictionConfig)}
 	root := h.path("data/agent")
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -55,14 +55,14 @@ func TestUpRealNode(t *testing.T) {
 	c.mustKubectl("apply", "-f", h.write("web.yaml", realNodePod))
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
 	if r := c.kubectl("exec", "web", "--", "/workload", "-help"); r.code != 2 || !strings.Contains(r.stderr, "-listen") {
-		t.Errorf("exec: %s", r)
+		t.Errorf("exec: got %s, want exit code 2 and the flags", r)
 	}
 	first := containerOf(c)
 	if _, err := net.InterfaceByName(bridgeOf(root)); err != nil {
 		t.Errorf("the pods' bridge: %v", err)
 	}
 	if code := c.proc.stop(); code != 0 || !strings.Contains(c.proc.out.String(), "1 pod keeps running") {
-		t.Errorf("exit code %d: %s", code, c.proc.out.String())
+		t.Errorf("exit code %d, want 0 and 1 pod that keeps running: %s", code, c.proc.out.String())
 	}
 	c = h.up(args...)
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
@@ -70,7 +70,7 @@ func TestUpRealNode(t *testing.T) {
 		t.Errorf("restored %s after %d restarts, want %s after none", restarted.ContainerID, restarted.RestartCount, first.ContainerID)
 	}
 	c.mustKubectl("delete", "pod", "web", "--timeout=60s")
-	eventually(t, happenWithin, func() error { // the agent removes the files of a deleted pod after the object is gone
+	eventually(t, eventTimeout, func() error { // the agent removes the files of a pod after the object is deleted
 		for _, dir := range []string{"runtime/containers", "runtime/sandboxes", "images/uses", "pods"} {
 			if remaining, _ := os.ReadDir(filepath.Join(root, dir)); len(remaining) > 0 {
 				return fmt.Errorf("remaining in %s: %v", dir, remaining)
@@ -79,10 +79,10 @@ func TestUpRealNode(t *testing.T) {
 		return nil
 	})
 	if code := c.proc.stop(); code != 0 || strings.Contains(c.proc.out.String(), "running") {
-		t.Errorf("exit code %d: %s", code, c.proc.out.String())
+		t.Errorf("exit code %d, want 0 and no running pod: %s", code, c.proc.out.String())
 	}
 	if _, err := net.InterfaceByName(bridgeOf(root)); err == nil {
-		t.Error("the pods' bridge remains")
+		t.Error("the bridge of the pods exists after the stop, want none")
 	}
 }
 

@@ -45,45 +45,45 @@ func TestRecords(t *testing.T) {
 		otherNode = nodes.Items[1].Name
 	}
 	c.mustKubectl("taint", "node", otherNode, "broken=yes:NoExecute")
-	c.mustKubectl("apply", "-f", c.write("fat.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: fat}\nspec:\n  nodeSelector: {no: such}\n  containers: [{name: c, image: \"app:1\"}]\n"))
-	c.mustKubectl("patch", "pod", "fat", "--subresource=status", "--type=merge", "-p", `{"status":{"phase":"Failed","reason":"Evicted","message":"The node was low on resource: memory."}}`)
+	c.mustKubectl("apply", "-f", c.write("evicted.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: evicted}\nspec:\n  nodeSelector: {no: such}\n  containers: [{name: c, image: \"app:1\"}]\n"))
+	c.mustKubectl("patch", "pod", "evicted", "--subresource=status", "--type=merge", "-p", `{"status":{"phase":"Failed","reason":"Evicted","message":"The node was low on resource: memory."}}`)
 	c.proc.kill()
 	c = h.up(args...)
-	c.recordsComplete(t, before.Items, victim.Spec.NodeName, otherNode)
+	c.waitForRecords(t, before.Items, victim.Spec.NodeName, otherNode)
 	if holds := c.mustKubectl("get", "holds", "-A", "-o", "jsonpath={.items[*].spec.node}"); strings.Contains(holds, victim.Spec.NodeName) {
-		t.Errorf("pods avoid a drained node: %s", holds)
+		t.Errorf("got Holds on nodes %s, want none on the drained node", holds)
 	}
 	c.mustKubectl("taint", "node", otherNode, "broken-")
-	eventually(t, happenWithin, func() error {
+	eventually(t, eventTimeout, func() error {
 		if holds := c.mustKubectl("get", "holds", "-A", "-o", "name"); holds != "" {
-			return fmt.Errorf("unexpected Holds: %s", holds)
+			return fmt.Errorf("got Holds %s, want none", holds)
 		}
 		return nil
 	})
 
 	c.mustKubectl("delete", "events", "--all")
 	if list := c.evictions("--owner", "deployment/web", "--since", "1h"); len(list) == 0 {
-		t.Error("journal and events differ")
+		t.Error("got no displacements after the events were deleted, want those of the journal")
 	}
 	out := h.run("explain", "displacement", "default/"+victim.Name, "--kubeconfig", c.kubeconfig)
 	expectContains(t, out.stdout, "was displaced from node "+victim.Spec.NodeName, "its eviction was requested through the API", "kubernetes-admin", "web allowed", "ready after")
 	if r := h.run("explain", "displacement", "default/missing", "--kubeconfig", c.kubeconfig); r.code != 1 || !strings.Contains(r.stderr, "no displacement found") {
-		t.Errorf("of a pod that never existed: %s", r)
+		t.Errorf("explain displacement of a missing pod: got %s, want exit code 1", r)
 	}
 }
 
-// recordsComplete waits until each pod that one of the nodes lost has exactly one record,
-// with a replacement that is ready elsewhere.
-func (c *cluster) recordsComplete(t *testing.T, pods []corev1.Pod, drained, tainted string) {
+// waitForRecords waits until each pod that was displaced from one of the nodes has exactly one
+// record, with a replacement that is ready.
+func (c *cluster) waitForRecords(t *testing.T, pods []corev1.Pod, drained, tainted string) {
 	t.Helper()
-	eventually(t, happenWithin+time.Minute, func() error {
+	eventually(t, eventTimeout+time.Minute, func() error {
 		byUID, hasKubeletRecord := map[string]*journal.Displacement{}, false
 		for _, d := range c.evictions() {
 			if byUID[d.Pod.UID] != nil {
 				return fmt.Errorf("pod %s has two records", d.Pod.Name)
 			}
 			byUID[d.Pod.UID] = d
-			hasKubeletRecord = hasKubeletRecord || d.Pod.Name == "fat" && d.Cause == "Pressure" && d.Writer == "displacement-records"
+			hasKubeletRecord = hasKubeletRecord || d.Pod.Name == "evicted" && d.Cause == "Pressure" && d.Writer == "displacement-records"
 		}
 		if !hasKubeletRecord {
 			return fmt.Errorf("no record of the eviction by a kubelet: %+v", byUID)

@@ -36,8 +36,8 @@ var suffixes = []struct {
 	{"n", 1000, -3}, {"u", 1000, -2}, {"m", 1000, -1}, {"k", 1000, 1}, {"M", 1000, 2}, {"G", 1000, 3}, {"T", 1000, 4}, {"P", 1000, 5}, {"E", 1000, 6},
 }
 
-// number parses a quantity: a decimal number with a binary or decimal suffix.
-func number(t testing.TB, text string) *big.Rat {
+// parseQuantity parses a quantity: a decimal number with a binary or decimal suffix.
+func parseQuantity(t testing.TB, text string) *big.Rat {
 	t.Helper()
 	scale := big.NewRat(1, 1)
 	for _, s := range suffixes {
@@ -58,7 +58,7 @@ func number(t testing.TB, text string) *big.Rat {
 	}
 	n, ok := new(big.Rat).SetString(text)
 	if !ok {
-		t.Fatalf("%q is no number", text)
+		t.Fatalf("got quantity %q, want a number", text)
 	}
 	return n.Mul(n, scale)
 }
@@ -67,7 +67,7 @@ func amountsOf(t testing.TB, list corev1.ResourceList) amounts {
 	t.Helper()
 	out := amounts{}
 	for name, q := range list {
-		out.add(string(name), number(t, text(q)))
+		out.add(string(name), parseQuantity(t, text(q)))
 	}
 	return out
 }
@@ -99,8 +99,8 @@ func occupies(p *corev1.Pod) bool {
 
 // nodeAccount is one node of a recount.
 type nodeAccount struct {
-	node       *corev1.Node
-	have, used amounts
+	node           *corev1.Node
+	capacity, used amounts
 }
 
 // insufficient returns the resources that a node has too little of for a demand.
@@ -110,7 +110,7 @@ func (a *nodeAccount) insufficient(d amounts) []string {
 		if want.Sign() == 0 {
 			continue
 		}
-		if sum := new(big.Rat).Add(a.used.of(name), want); sum.Cmp(a.have.of(name)) > 0 {
+		if sum := new(big.Rat).Add(a.used.of(name), want); sum.Cmp(a.capacity.of(name)) > 0 {
 			out = append(out, name)
 		}
 	}
@@ -148,8 +148,8 @@ func checkNodeCapacity(t testing.TB, pods []corev1.Pod, nodes []corev1.Node) map
 	accounts := recount(t, pods, nodes)
 	for name, a := range accounts {
 		for res, used := range a.used {
-			if used.Cmp(a.have.of(res)) > 0 {
-				t.Errorf("node %s is over capacity: %s of %s in use, it has %s", name, used.FloatString(3), res, a.have.of(res).FloatString(3))
+			if used.Cmp(a.capacity.of(res)) > 0 {
+				t.Errorf("node %s is over capacity: %s of %s in use, it has %s", name, used.FloatString(3), res, a.capacity.of(res).FloatString(3))
 			}
 		}
 	}

@@ -18,7 +18,7 @@ func (c *virtualNodeCluster) testResize(t *testing.T) {
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/resized", "--timeout=60s")
 	first := c.get("resized").Status.ContainerStatuses[0]
 	if first.AllocatedResources.Memory().String() != "32Mi" || first.Resources == nil {
-		t.Errorf("before: allocated %v, resources %v", first.AllocatedResources, first.Resources)
+		t.Errorf("before the resize: allocated %v, resources %v; want 32Mi and resources", first.AllocatedResources, first.Resources)
 	}
 	c.mustKubectl(resizePatch("resized", "150m", "96Mi")...)
 	c.mustKubectl("wait", `--for=jsonpath={.status.containerStatuses[0].resources.limits.memory}=96Mi`, "pod/resized", "--timeout=60s")
@@ -32,16 +32,16 @@ func (c *virtualNodeCluster) testResize(t *testing.T) {
 		t.Errorf("generation %d, want 2", after.Generation)
 	}
 	if got := cgroupFile(t, cs.ContainerID, "memory/memory.limit_in_bytes", "memory.max"); got != fmt.Sprint(96<<20) {
-		t.Errorf("memory limit %s", got)
+		t.Errorf("memory limit %s, want %d", got, 96<<20)
 	}
 	if got := cgroupFile(t, cs.ContainerID, "cpu/cpu.cfs_quota_us", "cpu.max"); got != "15000" && got != "15000 100000" {
-		t.Errorf("CPU quota %s", got)
+		t.Errorf("CPU quota %s, want 15000", got)
 	}
 	c.mustKubectl(resizePatch("resized", "900", "96Mi")...)
 	c.mustKubectl("wait", "--for=condition=PodResizePending", "pod/resized", "--timeout=60s")
 	for _, cond := range c.get("resized").Status.Conditions {
 		if cond.Type == corev1.PodResizePending && (cond.Reason != corev1.PodReasonInfeasible || !strings.Contains(cond.Message, "Node didn't have enough capacity: cpu")) {
-			t.Errorf("condition %+v", cond)
+			t.Errorf("got condition %+v, want Infeasible for cpu", cond)
 		}
 	}
 	events := c.mustKubectl("get", "events", "--field-selector", "involvedObject.name=resized")
@@ -72,15 +72,15 @@ func cgroupFile(t *testing.T, id, v1, v2 string) string {
 	if _, err := os.Stat(filepath.Join(root, controller)); err == nil {
 		root, file = filepath.Join(root, controller), name
 	}
-	found := ""
+	dir := ""
 	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && d.Name() == id {
-			found = path
+			dir = path
 			return fs.SkipAll
 		}
 		return nil
 	})
-	text, err := os.ReadFile(filepath.Join(found, file))
+	text, err := os.ReadFile(filepath.Join(dir, file))
 	if err != nil {
 		t.Fatalf("cgroup of container %s: %v", id, err)
 	}

@@ -38,16 +38,16 @@ func kubectlRollout(t *testing.T, c *cluster) {
 	c.mustKubectl("rollout", "status", "deployment/rolling", "--timeout=60s")
 	expectContains(t, c.mustKubectl("describe", "deployment", "rolling"), "4 desired | 4 updated | 4 total | 4 available", "NewReplicaSetAvailable", "ScalingReplicaSet", "Scaled up replica set rolling-")
 	var pods corev1.PodList
-	eventually(t, happenWithin, func() error {
+	eventually(t, eventTimeout, func() error {
 		c.json(&pods, "get", "pods", "-l", "app=rolling")
 		if len(pods.Items) != 4 {
-			return fmt.Errorf("%d pods", len(pods.Items))
+			return fmt.Errorf("%d pods, want 4", len(pods.Items))
 		}
 		return nil
 	})
 	for _, p := range pods.Items {
 		if p.Spec.Containers[0].Image != "r:3" {
-			t.Errorf("pod %s has image %s", p.Name, p.Spec.Containers[0].Image)
+			t.Errorf("pod %s has image %s, want r:3", p.Name, p.Spec.Containers[0].Image)
 		}
 	}
 	c.mustKubectl("delete", "deployment", "rolling")
@@ -67,26 +67,26 @@ func kubectlCascade(t *testing.T, c *cluster) {
 	create()
 	c.mustKubectl("delete", "deployment", "casc", "--cascade=foreground", "--timeout=60s")
 	if l := remaining(); l != "" {
-		t.Errorf("objects left after foreground deletion: %s", l)
+		t.Errorf("got objects after foreground deletion, want none: %s", l)
 	}
 	create()
 	c.mustKubectl("delete", "deployment", "casc", "--cascade=orphan", "--timeout=60s")
 	var sets appsv1.ReplicaSetList
 	c.json(&sets, "get", "replicasets", "-l", "app=casc")
 	if len(sets.Items) != 1 || len(sets.Items[0].OwnerReferences) != 0 || strings.Count(remaining(), "pod/") != 2 {
-		t.Errorf("released %+v; remaining %s", sets.Items, remaining())
+		t.Errorf("got ReplicaSets %+v, objects %s; want one ReplicaSet without owner and two pods", sets.Items, remaining())
 	}
 	create() // the new Deployment adopts them
 	c.json(&sets, "get", "replicasets", "-l", "app=casc")
 	var d appsv1.Deployment
 	c.json(&d, "get", "deployment", "casc")
 	if len(sets.Items) != 1 || !metav1.IsControlledBy(&sets.Items[0], &d) {
-		t.Errorf("ReplicaSets were not adopted again: %+v", sets.Items)
+		t.Errorf("got ReplicaSets %+v, want one that the new Deployment has adopted", sets.Items)
 	}
 	c.mustKubectl("delete", "deployment", "casc")
-	eventually(t, happenWithin, func() error {
+	eventually(t, eventTimeout, func() error {
 		if l := remaining(); l != "" {
-			return fmt.Errorf("remaining: %s", l)
+			return fmt.Errorf("got objects, want none: %s", l)
 		}
 		return nil
 	})

@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// TestPreemptionStormKill fills all nodes and creates as many pods with a higher priority
-// as fit. The scheduler is killed in the middle. The next one finishes the preemptions.
+// TestPreemptionStormKill fills all nodes and creates as many pods with a higher priority as fit. The
+// scheduler is killed during the preemptions, and the next one completes them.
 func TestPreemptionStormKill(t *testing.T) {
 	nodes := 50
 	if os.Getenv("BERTH_SOAK") != "" {
@@ -40,17 +40,17 @@ func TestPreemptionStormKill(t *testing.T) {
 		return p
 	}
 	first := scheduler()
-	seen := watchVictims(t.Context(), t, client)
+	observed := watchVictims(t.Context(), t, client)
 	flood(t, client, "low", "", pods)
-	eventually(t, 3*happenWithin, func() error { return c.waveRuns("low", pods) })
+	eventually(t, 3*eventTimeout, func() error { return c.checkPodsRun("low", pods) })
 
 	start := time.Now()
 	go func() {
 		for { // kill it when about a third of the victims is selected
-			seen.mu.Lock()
-			n := len(seen.conditions)
-			seen.mu.Unlock()
-			if n > pods/3 || time.Since(start) > happenWithin {
+			observed.mu.Lock()
+			n := len(observed.conditions)
+			observed.mu.Unlock()
+			if n > pods/3 || time.Since(start) > eventTimeout {
 				first.kill()
 				return
 			}
@@ -59,19 +59,19 @@ func TestPreemptionStormKill(t *testing.T) {
 	}()
 	flood(t, client, "high", "high", pods)
 	<-first.exited
-	seen.mu.Lock()
-	chosen, deleted := len(seen.conditions), len(seen.deleted)
-	seen.mu.Unlock()
+	observed.mu.Lock()
+	marked, deleted := len(observed.conditions), len(observed.deleted)
+	observed.mu.Unlock()
 	scheduler()
-	eventually(t, 3*happenWithin, func() error { return c.waveRuns("high", pods) })
+	eventually(t, 3*eventTimeout, func() error { return c.checkPodsRun("high", pods) })
 	duration := time.Since(start)
-	n := seen.checkVictims(t, client)
+	n := observed.checkVictims(t, client)
 	if n != pods {
-		t.Errorf("%d pods were displaced for %d", n, pods)
+		t.Errorf("%d pods were displaced, want %d", n, pods)
 	}
 	checkNodeCapacity(t, c.pods(), c.nodes())
-	fmt.Printf("soak: %d pods preempt on %d full nodes; killed with %d victims marked, %d gone; %d victims, each one event and one condition; %.1f s\n",
-		pods, nodes, chosen, deleted, n, duration.Seconds())
+	fmt.Printf("soak: %d pods preempt on %d full nodes; killed with %d victims marked, %d deleted; %d victims, each one event and one condition; %.1f s\n",
+		pods, nodes, marked, deleted, n, duration.Seconds())
 }
 
 // flood creates pods of one core as fast as possible.
@@ -86,7 +86,7 @@ func flood(t *testing.T, client kubernetes.Interface, prefix, class string, n in
 	for range 8 {
 		wg.Go(func() {
 			for i := range work {
-				p := sized(fmt.Sprintf("%s-%04d", prefix, i), "1", class, map[string]string{"wave": prefix})
+				p := newSizedPod(fmt.Sprintf("%s-%04d", prefix, i), "1", class, map[string]string{"wave": prefix})
 				if _, err := client.CoreV1().Pods("default").Create(t.Context(), p, metav1.CreateOptions{}); err != nil {
 					t.Error(err)
 				}
@@ -96,8 +96,8 @@ func flood(t *testing.T, client kubernetes.Interface, prefix, class string, n in
 	wg.Wait()
 }
 
-// waveRuns returns an error until all pods of a wave run.
-func (c *cluster) waveRuns(wave string, want int) error {
+// checkPodsRun returns an error until all pods of a wave run.
+func (c *cluster) checkPodsRun(wave string, want int) error {
 	n, bound := 0, 0
 	for _, p := range c.pods() {
 		if p.Labels["wave"] == wave && p.Spec.NodeName != "" {

@@ -19,45 +19,45 @@ import (
 // testStreams tests the streams of running containers: followed logs, commands with input,
 // attach, ports, metrics.
 func (c *virtualNodeCluster) testStreams(t *testing.T) {
-	c.run(c.pod("talks", "", `command: [sh, -c, "trap exit TERM; while :; do echo said; echo complained >&2; sleep 0.2; done"]`))
-	c.mustKubectl("wait", "--for=condition=Ready", "pod/talks", "pod/web", "--timeout=60s")
+	c.run(c.pod("logger", "", `command: [sh, -c, "trap exit TERM; while :; do echo said; echo complained >&2; sleep 0.2; done"]`))
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/logger", "pod/web", "--timeout=60s")
 	t.Run("logs", c.testFollowLogs)
 	t.Run("exec", c.testExec)
 	t.Run("attach", c.testAttach)
 	t.Run("ports", c.testPortForward)
-	t.Run("figures", c.testMetrics)
-	c.mustKubectl("delete", "pod", "talks", "--timeout=60s")
+	t.Run("metrics", c.testMetrics)
+	c.mustKubectl("delete", "pod", "logger", "--timeout=60s")
 }
 
 func (c *virtualNodeCluster) testFollowLogs(t *testing.T) {
-	stream, err := c.client().CoreV1().Pods("default").GetLogs("talks", &corev1.PodLogOptions{Follow: true}).Stream(t.Context())
+	stream, err := c.client().CoreV1().Pods("default").GetLogs("logger", &corev1.PodLogOptions{Follow: true}).Stream(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer stream.Close()
-	seen := map[string]int{}
-	for lines := bufio.NewScanner(stream); seen["said"] < 3 || seen["complained"] < 3; {
+	counts := map[string]int{}
+	for lines := bufio.NewScanner(stream); counts["said"] < 3 || counts["complained"] < 3; {
 		if !lines.Scan() {
-			t.Fatalf("the log ended: %v, after %v", lines.Err(), seen)
+			t.Fatalf("the log ended: %v, after %v", lines.Err(), counts)
 		}
-		seen[lines.Text()]++
+		counts[lines.Text()]++
 	}
-	if len(seen) != 2 {
-		t.Errorf("talks wrote %v", seen)
+	if len(counts) != 2 {
+		t.Errorf("got lines %v, want said and complained only", counts)
 	}
-	if got := c.mustKubectl("logs", "talks", "--tail=1", "--timestamps"); strings.Count(got, "\n") != 1 || !strings.HasPrefix(got, "20") {
-		t.Errorf("the last line with its time: %q", got)
+	if got := c.mustKubectl("logs", "logger", "--tail=1", "--timestamps"); strings.Count(got, "\n") != 1 || !strings.HasPrefix(got, "20") {
+		t.Errorf("--tail=1 --timestamps: got %q, want one line with a time", got)
 	}
 	if r := c.kubectl("logs", "web", "--previous"); r.code != 1 || !strings.Contains(r.stderr, `previous terminated container "main" in pod "web" not found`) {
 		t.Errorf("logs of the previous container: %s", r)
 	}
-	if r := c.kubectl("logs", "web", "-c", "ghost"); r.code != 1 || !strings.Contains(r.stderr, "container ghost is not valid for pod web") {
+	if r := c.kubectl("logs", "web", "-c", "missing"); r.code != 1 || !strings.Contains(r.stderr, "container missing is not valid for pod web") {
 		t.Errorf("logs of a missing container: %s", r)
 	}
 }
 
-// terminals returns the connections to a command by the protocol of the client.
-func (c *virtualNodeCluster) terminals(t *testing.T, pod, path string, o any) map[string]remotecommand.Executor {
+// executors returns an executor for each protocol of kubectl.
+func (c *virtualNodeCluster) executors(t *testing.T, pod, path string, o any) map[string]remotecommand.Executor {
 	t.Helper()
 	request := c.client().CoreV1().RESTClient().Post().Resource("pods").Namespace("default").Name(pod).SubResource(path)
 	switch o := o.(type) {
@@ -66,20 +66,20 @@ func (c *virtualNodeCluster) terminals(t *testing.T, pod, path string, o any) ma
 	case *corev1.PodAttachOptions:
 		request = request.VersionedParams(o, scheme.ParameterCodec)
 	}
-	old, err := remotecommand.NewSPDYExecutor(c.config(), http.MethodPost, request.URL())
+	spdyExecutor, err := remotecommand.NewSPDYExecutor(c.config(), http.MethodPost, request.URL())
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, err := remotecommand.NewWebSocketExecutor(c.config(), http.MethodGet, request.URL().String())
+	webSocketExecutor, err := remotecommand.NewWebSocketExecutor(c.config(), http.MethodGet, request.URL().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return map[string]remotecommand.Executor{"SPDY": old, "WebSocket": now}
+	return map[string]remotecommand.Executor{"SPDY": spdyExecutor, "WebSocket": webSocketExecutor}
 }
 
 func (c *virtualNodeCluster) testExec(t *testing.T) {
 	o := &corev1.PodExecOptions{Command: []string{"sh", "-c", "tr a-z A-Z; echo bad >&2"}, Stdin: true, Stdout: true, Stderr: true}
-	for variant, e := range c.terminals(t, "web", "exec", o) {
+	for variant, e := range c.executors(t, "web", "exec", o) {
 		var out, errs bytes.Buffer
 		text := strings.Repeat("abc ", 50000)
 		err := e.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdin: strings.NewReader(text), Stdout: &out, Stderr: &errs})
@@ -90,10 +90,10 @@ func (c *virtualNodeCluster) testExec(t *testing.T) {
 	if r := c.kubectl("exec", "web", "--", "sh", "-c", "exit 3"); r.code != 3 || !strings.Contains(r.stderr, "exit code 3") {
 		t.Errorf("a command that fails: %s", r)
 	}
-	if r := c.kubectl("exec", "web", "--", "frob"); r.code == 0 || !strings.Contains(r.stderr, "frob") {
+	if r := c.kubectl("exec", "web", "--", "unknown"); r.code == 0 || !strings.Contains(r.stderr, "unknown") {
 		t.Errorf("a missing command: %s", r)
 	}
-	for variant, e := range c.terminals(t, "web", "exec", &corev1.PodExecOptions{Command: []string{"sh", "-c", "test -t 1 && echo a terminal"}, Stdout: true, TTY: true}) {
+	for variant, e := range c.executors(t, "web", "exec", &corev1.PodExecOptions{Command: []string{"sh", "-c", "test -t 1 && echo a terminal"}, Stdout: true, TTY: true}) {
 		var out bytes.Buffer
 		if err := e.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdout: &out, Tty: true}); err != nil || strings.TrimSpace(out.String()) != "a terminal" {
 			t.Errorf("%s: on a terminal: %q, %v", variant, out.String(), err)
@@ -101,7 +101,7 @@ func (c *virtualNodeCluster) testExec(t *testing.T) {
 	}
 }
 
-// stopAtText ends a stream when it has printed a word.
+// stopAtText is a writer that ends a stream when the stream has printed a word.
 type stopAtText struct {
 	word string
 	stop context.CancelFunc
@@ -117,8 +117,8 @@ func (u *stopAtText) Write(p []byte) (int, error) {
 }
 
 func (c *virtualNodeCluster) testAttach(t *testing.T) {
-	for variant, e := range c.terminals(t, "talks", "attach", &corev1.PodAttachOptions{Stdout: true}) {
-		ctx, stop := context.WithTimeout(t.Context(), happenWithin)
+	for variant, e := range c.executors(t, "logger", "attach", &corev1.PodAttachOptions{Stdout: true}) {
+		ctx, stop := context.WithTimeout(t.Context(), eventTimeout)
 		out := &stopAtText{word: "said\nsaid\n", stop: stop}
 		err := e.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: out})
 		stop()
@@ -129,8 +129,8 @@ func (c *virtualNodeCluster) testAttach(t *testing.T) {
 }
 
 func (c *virtualNodeCluster) testPortForward(t *testing.T) {
-	to := c.client().CoreV1().RESTClient().Post().Resource("pods").Namespace("default").Name("web").SubResource("portforward").URL()
-	dialer, err := portforward.NewSPDYOverWebsocketDialer(to, c.config())
+	u := c.client().CoreV1().RESTClient().Post().Resource("pods").Namespace("default").Name("web").SubResource("portforward").URL()
+	dialer, err := portforward.NewSPDYOverWebsocketDialer(u, c.config())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func (c *virtualNodeCluster) testPortForward(t *testing.T) {
 	}
 	c.mustKubectl("expose", "pod", "web", "--port", "80", "--target-port", "8080")
 	c.mustKubectl("get", "--raw", "/api/v1/namespaces/default/pods/web:8080/proxy/healthz")
-	eventually(t, happenWithin, func() error {
+	eventually(t, eventTimeout, func() error {
 		if r := c.kubectl("get", "--raw", "/api/v1/namespaces/default/services/web/proxy/healthz"); r.code != 0 {
 			return fmt.Errorf("through the service: %s", r)
 		}
@@ -174,9 +174,9 @@ func (c *virtualNodeCluster) testPortForward(t *testing.T) {
 
 func (c *virtualNodeCluster) testMetrics(t *testing.T) {
 	node := c.get("web").Spec.NodeName
-	eventually(t, happenWithin, func() error {
+	eventually(t, eventTimeout, func() error {
 		r := c.kubectl("top", "pods", "--no-headers", "--containers")
-		for _, pod := range []string{"talks", "web"} {
+		for _, pod := range []string{"logger", "web"} {
 			if !strings.Contains(r.stdout, pod+" ") {
 				return fmt.Errorf("%s is missing in: %s", pod, r)
 			}
@@ -184,7 +184,7 @@ func (c *virtualNodeCluster) testMetrics(t *testing.T) {
 		return nil
 	})
 	if got := strings.Fields(c.mustKubectl("top", "node", node, "--no-headers")); len(got) != 5 || got[0] != node || got[3] == "0Mi" {
-		t.Errorf("the node uses %v", got)
+		t.Errorf("kubectl top node: got %v, want the node with its memory", got)
 	}
 	for path, want := range map[string]string{
 		"stats/summary":    `"nodeName": "` + node,

@@ -9,8 +9,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
-// slow returns a pod of the Service web whose program takes time to stop.
-func slow(name, node string, preStop, stop, grace int) string {
+// slowPod returns a pod of the Service web whose program takes time to stop.
+func slowPod(name, node string, preStop, stop, grace int) string {
 	return fmt.Sprintf(`---
 apiVersion: v1
 kind: Pod
@@ -43,7 +43,7 @@ func (c *cluster) endpoint(pod string) (conditions string) {
 
 func (c *cluster) waitForEndpoint(pod, want string) {
 	c.t.Helper()
-	eventually(c.t, happenWithin, func() error {
+	eventually(c.t, eventTimeout, func() error {
 		if got := c.endpoint(pod); got != want {
 			return fmt.Errorf("the endpoint of %s: %s, want %s", pod, got, want)
 		}
@@ -51,47 +51,48 @@ func (c *cluster) waitForEndpoint(pod, want string) {
 	})
 }
 
-// TestTermination checks that a pod is no longer an endpoint when it is deleted, ends
-// within its grace period but after its hook, and on a disconnected node waits for the
-// node.
+// TestTermination checks that the endpoint of a deleted pod is terminating, that the pod ends after
+// its hook and within its grace period, and that a pod on a disconnected node exists until the node
+// returns.
 func TestTermination(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
 	c := h.up("--nodes", "1")
-	credential := c.credential("far", "--node", "far")
+	credential := c.credential("remote", "--node", "remote")
 	agent := func() *process { return h.start("agent", "--simulated", "--kubeconfig", credential) }
-	far := agent()
-	c.mustKubectl("wait", "--for=create", "node/far", "--timeout=60s")
-	c.mustKubectl("apply", "-f", h.write("web.yaml", webService+slow("polite", "n1", 2, 3, 30)+slow("deaf", "n1", 0, 6000, 3)+slow("forced", "n1", 0, 6000, 600)+slow("away", "far", 0, 0, 1)))
+	remoteAgent := agent()
+	c.mustKubectl("wait", "--for=create", "node/remote", "--timeout=60s")
+	c.mustKubectl("apply", "-f", h.write("web.yaml", webService+slowPod("with-hook", "n1", 2, 3, 30)+slowPod("ignores-sigterm", "n1", 0, 6000, 3)+slowPod("forced", "n1", 0, 6000, 600)+slowPod("disconnected", "remote", 0, 0, 1)))
 	c.mustKubectl("wait", "--for=condition=Ready", "pod", "--all", "--timeout=60s")
 	serving := "ready=true serving=true terminating=false"
-	for _, pod := range []string{"polite", "deaf", "forced", "away"} {
+	for _, pod := range []string{"with-hook", "ignores-sigterm", "forced", "disconnected"} {
 		c.waitForEndpoint(pod, serving)
 	}
-	t.Run("a hook and a program may use 5 s each", func(t *testing.T) { c.checkTermination(t, "polite", 5*time.Second) })
-	t.Run("a program that ignores SIGTERM is killed", func(t *testing.T) { c.checkTermination(t, "deaf", 3*time.Second) })
+	t.Run("a hook and a program that take 5 s together", func(t *testing.T) { c.checkTermination(t, "with-hook", 5*time.Second) })
+	t.Run("a program that ignores SIGTERM is killed", func(t *testing.T) { c.checkTermination(t, "ignores-sigterm", 3*time.Second) })
 	t.Run("force deletion does not wait", func(t *testing.T) {
 		c.mustKubectl("delete", "pod", "forced", "--force", "--grace-period=0", "--timeout=60s")
 		c.waitForEndpoint("forced", "none")
 	})
 	t.Run("a disconnected node", func(t *testing.T) {
-		far.kill()
-		c.mustKubectl("delete", "pod", "away", "--wait=false")
-		c.waitForEndpoint("away", "ready=false serving=true terminating=true")
+		remoteAgent.kill()
+		c.mustKubectl("delete", "pod", "disconnected", "--wait=false")
+		c.waitForEndpoint("disconnected", "ready=false serving=true terminating=true")
 		time.Sleep(3 * time.Second) // longer than its grace period
-		var away corev1.Pod
-		c.json(&away, "get", "pod", "away")
-		if away.DeletionTimestamp == nil || away.Status.Phase != corev1.PodRunning {
-			t.Errorf("the pod on the disconnected node is %s, deleted at %v", away.Status.Phase, away.DeletionTimestamp)
+		var disconnected corev1.Pod
+		c.json(&disconnected, "get", "pod", "disconnected")
+		if disconnected.DeletionTimestamp == nil || disconnected.Status.Phase != corev1.PodRunning {
+			t.Errorf("the pod on the disconnected node is %s, deleted at %v; want Running and a deletion time", disconnected.Status.Phase, disconnected.DeletionTimestamp)
 		}
 		agent()
-		c.mustKubectl("wait", "--for=delete", "pod/away", "--timeout=60s")
-		c.waitForEndpoint("away", "none")
+		c.mustKubectl("wait", "--for=delete", "pod/disconnected", "--timeout=60s")
+		c.waitForEndpoint("disconnected", "none")
 	})
 }
 
-// checkTermination deletes a pod. It is a terminating endpoint until it ends.
-func (c *cluster) checkTermination(t *testing.T, pod string, least time.Duration) {
+// checkTermination deletes a pod and checks that its endpoint is terminating until it ends, not before
+// minDuration.
+func (c *cluster) checkTermination(t *testing.T, pod string, minDuration time.Duration) {
 	started := time.Now()
 	c.mustKubectl("delete", "pod", pod, "--wait=false")
 	c.waitForEndpoint(pod, "ready=false serving=true terminating=true")
@@ -100,13 +101,13 @@ func (c *cluster) checkTermination(t *testing.T, pod string, least time.Duration
 	for _, s := range legacy.Subsets {
 		for _, a := range append(s.Addresses, s.NotReadyAddresses...) {
 			if a.TargetRef.Name == pod {
-				t.Errorf("%s terminates and is in the Endpoints", pod)
+				t.Errorf("terminating pod %s is in the Endpoints, want it removed", pod)
 			}
 		}
 	}
 	c.mustKubectl("wait", "--for=delete", "pod/"+pod, "--timeout=60s")
-	if duration := time.Since(started); duration < least {
-		t.Errorf("the pod terminated after %v, its hook and its program take %v", duration, least)
+	if duration := time.Since(started); duration < minDuration {
+		t.Errorf("the pod terminated after %v, want at least %v", duration, minDuration)
 	}
 	c.waitForEndpoint(pod, "none")
 }

@@ -14,14 +14,14 @@ import (
 // examplePods is the number of pods in examples/pods.yaml.
 const examplePods = 30
 
-// TestQuickStart runs the tour of the README.
+// TestQuickStart runs the commands of the README's quick start.
 func TestQuickStart(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
 	c := h.up()
 	t.Run("thirty pods run on three nodes", func(t *testing.T) {
 		c.mustKubectl("apply", "-f", "../examples/pods.yaml")
-		c.running(examplePods)
+		c.waitForRunning(examplePods)
 		table := c.mustKubectl("get", "pods", "-o", "wide")
 		lines := strings.Split(strings.TrimSpace(table), "\n")
 		if len(lines) != examplePods+1 || !strings.HasPrefix(lines[0], "NAME") || !strings.Contains(lines[0], "NODE") {
@@ -49,9 +49,9 @@ func TestQuickStart(t *testing.T) {
 	})
 	before := c.pods()
 	if code := c.proc.stop(); code != 0 {
-		t.Fatalf("Ctrl-C ended it with code %d, want 0: %s", code, c.proc.out.String())
+		t.Fatalf("exit code %d after Ctrl-C, want 0: %s", code, c.proc.out.String())
 	}
-	t.Run("goes on after an orderly stop", func(t *testing.T) { checkResumes(t, h.up(), before, "after-stop") })
+	t.Run("resumes after a stop", func(t *testing.T) { checkResumes(t, h.up(), before, "after-stop") })
 }
 
 // checkExplain compares both outputs of explain with the state of the cluster.
@@ -81,7 +81,7 @@ func checkExplain(t *testing.T, c *cluster) {
 	}
 	for _, n := range got.Nodes {
 		if n.Feasible == (n.Plugin != "") || n.Feasible != (n.Total != nil) || n.Feasible == (len(n.Reasons) > 0) {
-			t.Errorf("node %s: no score and no rejection: %+v", n.Name, n)
+			t.Errorf("node %s: got %+v, want either scores or a rejection", n.Name, n)
 		}
 		total := int64(0)
 		for _, s := range n.Scores {
@@ -123,18 +123,18 @@ func (c *cluster) explain(args ...string) string {
 // checkResumes checks that a cluster still has its pods on their nodes, and schedules more.
 func checkResumes(t *testing.T, c *cluster, before []corev1.Pod, name string) {
 	t.Helper()
-	now := map[string]corev1.Pod{}
+	current := map[string]corev1.Pod{}
 	for _, p := range c.pods() {
-		now[p.Name] = p
+		current[p.Name] = p
 	}
 	for _, p := range before {
-		q, ok := now[p.Name]
+		q, ok := current[p.Name]
 		if !ok || q.UID != p.UID || q.Spec.NodeName != p.Spec.NodeName || q.Status.StartTime == nil || !q.Status.StartTime.Equal(p.Status.StartTime) {
 			t.Errorf("pod %s was %s on %s since %v, now it is %s on %q since %v", p.Name, p.UID, p.Spec.NodeName, p.Status.StartTime, q.UID, q.Spec.NodeName, q.Status.StartTime)
 		}
 	}
 	c.mustKubectl("run", name, "--image", "more:1")
-	c.running(len(before) + 1)
+	c.waitForRunning(len(before) + 1)
 	checkNodeCapacity(t, c.pods(), c.nodes())
 }
 
@@ -143,7 +143,7 @@ func TestResumeAfterKill(t *testing.T) {
 	h := newTestHome(t)
 	c := h.up("--nodes", "4", "--node-cpu", "3500m", "--node-memory", "4Gi")
 	c.mustKubectl("apply", "-f", "../examples/pods.yaml")
-	c.running(examplePods)
+	c.waitForRunning(examplePods)
 	before := c.pods()
 	c.proc.kill()
 	c = h.up("--nodes", "4", "--node-cpu", "3500m", "--node-memory", "4Gi")
@@ -161,19 +161,19 @@ func TestEphemeralCleanup(t *testing.T) {
 	c := h.up("--ephemeral", "--nodes", "1", "--seed", "7")
 	out := c.proc.out.String()
 	if !strings.Contains(out, "no data is kept") || !strings.Contains(out, "seed 7") || !strings.Contains(out, c.kubeconfig) {
-		t.Errorf("output lacks the seed, the kubeconfig or the retained files: %s", out)
+		t.Errorf("output lacks the seed, the kubeconfig or the note about the data: %s", out)
 	}
 	c.mustKubectl("run", "one", "--image", "one:1")
-	c.running(1)
+	c.waitForRunning(1)
 	if code := c.proc.stop(); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
 	}
 	if remaining := files(t, h.dir); len(remaining) > 0 {
-		t.Errorf("leftovers: %v", remaining)
+		t.Errorf("got files %v after the end, want none", remaining)
 	}
 	second := h.up("--ephemeral", "--nodes", "1")
 	if pods := second.pods(); len(pods) != 0 {
-		t.Errorf("a second start still has %d pods", len(pods))
+		t.Errorf("got %d pods after a second start, want none", len(pods))
 	}
 	second.proc.waitForOutput("\n  export KUBECONFIG=" + second.kubeconfig + "\n  berth kubectl create deployment")
 	// The default cluster is found without --kubeconfig.
@@ -190,7 +190,7 @@ func TestEphemeralCleanup(t *testing.T) {
 // files returns the files below a directory except the caches of kubectl.
 func files(t *testing.T, dir string) []string {
 	t.Helper()
-	var found []string
+	var out []string
 	var walk func(string)
 	walk = func(d string) {
 		entries, err := os.ReadDir(d)
@@ -203,12 +203,12 @@ func files(t *testing.T, dir string) []string {
 			case e.IsDir():
 				walk(path)
 			default:
-				found = append(found, path)
+				out = append(out, path)
 			}
 		}
 	}
 	walk(dir)
-	return found
+	return out
 }
 
 // pods returns all pods of the cluster.
@@ -226,10 +226,10 @@ func (c *cluster) nodes() []corev1.Node {
 	return list.Items
 }
 
-// running waits until the given number of pods are Running.
-func (c *cluster) running(want int) {
+// waitForRunning waits until the given number of pods are Running.
+func (c *cluster) waitForRunning(want int) {
 	c.t.Helper()
-	eventually(c.t, happenWithin, func() error {
+	eventually(c.t, eventTimeout, func() error {
 		n := 0
 		pods := c.pods()
 		for i := range pods {

@@ -24,7 +24,7 @@ type virtualNodeCluster struct {
 	*cluster
 	image string
 	files int      // number of manifests written
-	up    []string // its flags
+	up    []string // flags of berth up
 }
 
 // oneVirtualNode are the flags for one virtual node.
@@ -47,13 +47,13 @@ func startVirtualNodeWith(t *testing.T, runtime string, args ...string) *virtual
 		t.Fatal(err)
 	}
 	h := newTestHome(t)
-	t.Cleanup(func() { sweep(t, h.path("data/virtual")) })
+	t.Cleanup(func() { cleanUpVirtualNodes(t, h.path("data/virtual")) })
 	up := slices.Concat(oneVirtualNode, []string{"--runtime", runtime, "--insecure-registry", "127.0.0.1"}, args)
 	return &virtualNodeCluster{cluster: h.up(up...), image: image, up: up}
 }
 
-// sweep removes the virtual nodes of a failed test.
-func sweep(t *testing.T, dir string) {
+// cleanUpVirtualNodes removes the virtual nodes of a failed test.
+func cleanUpVirtualNodes(t *testing.T, dir string) {
 	p, err := virtualnode.NewPool(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -86,18 +86,18 @@ func (c *virtualNodeCluster) get(name string) *corev1.Pod {
 	return &p
 }
 
-// TestContainerdPods runs pods in containers with `berth up` alone, and checks that
-// nothing is left behind.
+// TestContainerdPods runs pods in containerd with `berth up` alone, and checks that no files and mounts
+// remain.
 func TestContainerdPods(t *testing.T) {
 	t.Parallel()
 	c := startVirtualNode(t)
-	wrong := c.createInvalidPods()
+	invalid := c.createInvalidPods()
 	t.Run("volumes of each kind", c.testVolumeTypes)
-	t.Run("wrong pods", func(t *testing.T) { c.checkInvalidPods(t, wrong) })
+	t.Run("invalid pods", func(t *testing.T) { c.checkInvalidPods(t, invalid) })
 	c.testPods(t)
 }
 
-// TestEmbeddedPods does the same with nothing installed.
+// TestEmbeddedPods runs pods in the embedded runtime with `berth up` alone.
 func TestEmbeddedPods(t *testing.T) {
 	t.Parallel()
 	if err := embedded.CheckRequirements(); err != nil {
@@ -109,34 +109,34 @@ func TestEmbeddedPods(t *testing.T) {
 func (c *virtualNodeCluster) testPods(t *testing.T) {
 	c.mustKubectl("create", "configmap", "settings", "--from-literal=a=from a config map")
 	c.mustKubectl("create", "secret", "generic", "key", "--from-literal=b=from a secret")
-	// All at once, as on a real node. Each is checked below.
+	// All pods start at the same time. Each is checked below.
 	c.run(
 		c.pod("web", "", `args: ["-listen=:8080"], readinessProbe: {httpGet: {path: /healthz, port: 8080}, periodSeconds: 1}`),
-		c.pod("ends", "restartPolicy: Never, ", `args: [exit, "7"]`),
-		c.pod("fails", "restartPolicy: OnFailure, ", `args: [exit, "3"]`),
-		c.pod("sick", "", `args: ["-listen=:8080", "-unready-after=1s"], livenessProbe: {httpGet: {path: /healthz, port: 8080}, periodSeconds: 1, failureThreshold: 1}`),
-		c.pod("reads", `restartPolicy: Never, volumes: [{name: c, configMap: {name: settings}}, {name: s, secret: {secretName: key}}, {name: e, emptyDir: {}},
+		c.pod("exits", "restartPolicy: Never, ", `args: [exit, "7"]`),
+		c.pod("crashes", "restartPolicy: OnFailure, ", `args: [exit, "3"]`),
+		c.pod("unhealthy", "", `args: ["-listen=:8080", "-unready-after=1s"], livenessProbe: {httpGet: {path: /healthz, port: 8080}, periodSeconds: 1, failureThreshold: 1}`),
+		c.pod("reader", `restartPolicy: Never, volumes: [{name: c, configMap: {name: settings}}, {name: s, secret: {secretName: key}}, {name: e, emptyDir: {}},
   {name: d, downwardAPI: {items: [{path: name, fieldRef: {fieldPath: metadata.labels}}]}}],
   initContainers: [{name: before, image: "`+c.image+`", args: [touch, /e/made], volumeMounts: [{name: e, mountPath: /e}]}], `,
 			`args: [cat, /c/a, /s/b, /d/name, /e/made], volumeMounts: [{name: c, mountPath: /c}, {name: s, mountPath: /s}, {name: d, mountPath: /d}, {name: e, mountPath: /e}]`),
 	)
 	t.Run("logs and exec", c.testLogsAndExec)
 	t.Run("streams", c.testStreams)
-	t.Run("ends and restarts", c.testExitAndRestart)
+	t.Run("exit and restart", c.testExitAndRestart)
 	t.Run("volumes", func(t *testing.T) {
-		c.mustKubectl("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/reads", "--timeout=60s")
-		want := "from a config mapfrom a secretapp=\"reads\""
-		if got := c.mustKubectl("logs", "reads", "-c", "main"); strings.TrimSpace(got) != want {
-			t.Errorf("reads returned %q, want %q", got, want)
+		c.mustKubectl("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/reader", "--timeout=60s")
+		want := "from a config mapfrom a secretapp=\"reader\""
+		if got := c.mustKubectl("logs", "reader", "-c", "main"); strings.TrimSpace(got) != want {
+			t.Errorf("reader printed %q, want %q", got, want)
 		}
 	})
 	t.Run("resize", c.testResize)
 	t.Run("debug", c.testDebug)
 	t.Run("eviction by memory", c.testMemoryEviction)
-	t.Run("killed and started again", c.testRestartAfterKill)
+	t.Run("restart after kill", c.testRestartAfterKill)
 	dir := c.path("data/virtual")
 	if code := c.proc.stop(); code != 0 {
-		t.Errorf("berth up ended with %d: %s", code, c.proc.out.String())
+		t.Errorf("exit code %d of berth up, want 0: %s", code, c.proc.out.String())
 	}
 	checkNoLeftovers(t, dir)
 }
@@ -144,35 +144,35 @@ func (c *virtualNodeCluster) testPods(t *testing.T) {
 func (c *virtualNodeCluster) testLogsAndExec(t *testing.T) {
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
 	if logs := c.mustKubectl("logs", "web"); !strings.Contains(logs, "listening at") {
-		t.Errorf("logs of web: %q", logs)
+		t.Errorf("logs of web: got %q, want its address", logs)
 	}
 	if out := c.mustKubectl("exec", "web", "--", "/workload", "echo", "hello"); out != "hello\n" {
-		t.Errorf("exec: %q", out)
+		t.Errorf("exec: got %q, want hello", out)
 	}
 	web := c.get("web")
 	runtime := map[bool]string{false: "containerd://", true: embedded.Name + "://"}[slices.Contains(c.up, "embedded")]
 	if web.Status.PodIP == "" || !strings.HasPrefix(web.Status.ContainerStatuses[0].ContainerID, runtime) {
-		t.Errorf("web has IP %q, container %q", web.Status.PodIP, web.Status.ContainerStatuses[0].ContainerID)
+		t.Errorf("web has IP %q, container %q; want an IP and a container of %s", web.Status.PodIP, web.Status.ContainerStatuses[0].ContainerID, runtime)
 	}
 }
 
 func (c *virtualNodeCluster) testExitAndRestart(t *testing.T) {
-	c.mustKubectl("wait", "--for=jsonpath={.status.phase}=Failed", "pod/ends", "--timeout=60s")
-	if end := c.get("ends").Status.ContainerStatuses[0].State.Terminated; end == nil || end.ExitCode != 7 || end.Reason != "Error" {
-		t.Errorf("ends: %+v, want exit code 7", end)
+	c.mustKubectl("wait", "--for=jsonpath={.status.phase}=Failed", "pod/exits", "--timeout=60s")
+	if end := c.get("exits").Status.ContainerStatuses[0].State.Terminated; end == nil || end.ExitCode != 7 || end.Reason != "Error" {
+		t.Errorf("pod exits: %+v, want exit code 7", end)
 	}
-	c.mustKubectl("wait", "--for=jsonpath={.status.containerStatuses[0].state.waiting.reason}=CrashLoopBackOff", "pod/fails", "--timeout=60s")
-	if last := c.get("fails").Status.ContainerStatuses[0].LastTerminationState.Terminated; last == nil || last.ExitCode != 3 {
-		t.Errorf("fails ended last as %+v, want exit code 3", last)
+	c.mustKubectl("wait", "--for=jsonpath={.status.containerStatuses[0].state.waiting.reason}=CrashLoopBackOff", "pod/crashes", "--timeout=60s")
+	if last := c.get("crashes").Status.ContainerStatuses[0].LastTerminationState.Terminated; last == nil || last.ExitCode != 3 {
+		t.Errorf("pod crashes ended last as %+v, want exit code 3", last)
 	}
 	// A failing probe ends the container, which is then restarted.
-	eventually(t, happenWithin, func() error {
-		if s := c.get("sick").Status.ContainerStatuses[0]; s.RestartCount == 0 {
-			return fmt.Errorf("sick has not been restarted: %+v", s.State)
+	eventually(t, eventTimeout, func() error {
+		if s := c.get("unhealthy").Status.ContainerStatuses[0]; s.RestartCount == 0 {
+			return fmt.Errorf("unhealthy has not been restarted: %+v", s.State)
 		}
 		return nil
 	})
-	c.mustKubectl("delete", "pod", "fails", "sick", "--timeout=60s")
+	c.mustKubectl("delete", "pod", "crashes", "unhealthy", "--timeout=60s")
 }
 
 // testMemoryEviction checks that only the pod that uses the memory of the node is evicted.
@@ -181,44 +181,43 @@ func (c *virtualNodeCluster) testMemoryEviction(t *testing.T) {
 	c.mustKubectl("wait", "--for=jsonpath={.status.reason}=Evicted", "pod/hog", "--timeout=60s")
 	hog := c.get("hog")
 	if hog.Status.Phase != corev1.PodFailed || !strings.Contains(hog.Status.Message, "The node was low on resource: memory") {
-		t.Errorf("hog is %s: %s", hog.Status.Phase, hog.Status.Message)
+		t.Errorf("hog is %s: %s; want Failed because of memory", hog.Status.Phase, hog.Status.Message)
 	}
 	if web := c.get("web"); web.Status.Phase != corev1.PodRunning || web.Status.ContainerStatuses[0].RestartCount > 0 {
-		t.Errorf("web is %s after %d restarts", web.Status.Phase, web.Status.ContainerStatuses[0].RestartCount)
+		t.Errorf("web is %s after %d restarts, want Running without a restart", web.Status.Phase, web.Status.ContainerStatuses[0].RestartCount)
 	}
 }
 
-// testRestartAfterKill checks that after kill -9 the node starts empty and runs the pods
-// of the API again.
+// testRestartAfterKill checks that the node restarts the pods of the API after kill -9.
 func (c *virtualNodeCluster) testRestartAfterKill(t *testing.T) {
 	c.proc.kill()
 	c.cluster = c.testHome.up(c.up...)
-	eventually(t, happenWithin, func() error {
+	eventually(t, eventTimeout, func() error {
 		web := c.get("web")
 		if s := web.Status.ContainerStatuses[0]; s.RestartCount == 0 || !s.Ready {
-			return fmt.Errorf("web has not been started again: %+v", s)
+			return fmt.Errorf("web has not been restarted: %+v", s)
 		}
 		return nil
 	})
 	if logs := c.mustKubectl("logs", "web"); !strings.Contains(logs, "listening at") {
-		t.Errorf("logs of web: %q", logs)
+		t.Errorf("logs of web: got %q, want its address", logs)
 	}
-	if ends := c.get("ends"); ends.Status.Phase != corev1.PodFailed || ends.Status.ContainerStatuses[0].State.Terminated.ExitCode != 7 {
-		t.Errorf("ends, which had ended, is %s: %+v", ends.Status.Phase, ends.Status.ContainerStatuses)
+	if exited := c.get("exits"); exited.Status.Phase != corev1.PodFailed || exited.Status.ContainerStatuses[0].State.Terminated.ExitCode != 7 {
+		t.Errorf("pod exits is %s: %+v, want Failed with exit code 7", exited.Status.Phase, exited.Status.ContainerStatuses)
 	}
 }
 
-// checkNoLeftovers checks that virtual nodes left nothing in a directory.
+// checkNoLeftovers checks that a directory has no files and mounts of virtual nodes.
 func checkNoLeftovers(t *testing.T, dir string) {
 	t.Helper()
 	if remaining, _ := filepath.Glob(dir + "/*"); len(remaining) > 0 {
-		t.Errorf("left: %v", remaining)
+		t.Errorf("got files %v, want none", remaining)
 	}
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(string(mounts), dir) {
-		t.Errorf("still mounted below %s", dir)
+		t.Errorf("got mounts below %s, want none", dir)
 	}
 }

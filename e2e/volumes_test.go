@@ -37,19 +37,19 @@ spec:
 const manualStorage = `
 apiVersion: storage.k8s.io/v1
 kind: StorageClass
-metadata: {name: hand}
+metadata: {name: manual}
 provisioner: kubernetes.io/no-provisioner
 volumeBindingMode: WaitForFirstConsumer
 ---`
 
-// disk returns a volume of the class hand on a node.
+// disk returns a volume of the class manual on a node.
 func disk(name, node string) string {
 	return fmt.Sprintf(`
 apiVersion: v1
 kind: PersistentVolume
 metadata: {name: %s}
 spec:
-  storageClassName: hand
+  storageClassName: manual
   capacity: {storage: 5Gi}
   accessModes: [ReadWriteOnce]
   local: {path: /mnt/disk}
@@ -63,10 +63,10 @@ func (c *cluster) apply(manifests ...string) {
 	c.mustKubectl("apply", "-f", c.write("manifest.yaml", strings.Join(manifests, "\n")))
 }
 
-// runs waits until a pod runs, and returns it.
-func (c *cluster) runs(name string) (pod corev1.Pod) {
+// waitForRunningPod waits until a pod runs, and returns it.
+func (c *cluster) waitForRunningPod(name string) (pod corev1.Pod) {
 	c.t.Helper()
-	eventually(c.t, happenWithin, func() error {
+	eventually(c.t, eventTimeout, func() error {
 		pod = corev1.Pod{}
 		c.json(&pod, "get", "pod", name)
 		if pod.Status.Phase != corev1.PodRunning {
@@ -86,9 +86,9 @@ func TestDynamicProvisioning(t *testing.T) {
 		t.Errorf("get sc: %s", classes)
 	}
 	c.apply(claimAndPod("data", "", "web"))
-	pod := c.runs("web")
+	pod := c.waitForRunningPod("web")
 	var claim corev1.PersistentVolumeClaim
-	eventually(t, happenWithin, func() error {
+	eventually(t, eventTimeout, func() error {
 		if c.json(&claim, "get", "pvc", "data"); claim.Status.Phase != corev1.ClaimBound {
 			return fmt.Errorf("the claim is %s", claim.Status.Phase)
 		}
@@ -101,7 +101,7 @@ func TestDynamicProvisioning(t *testing.T) {
 	if node := claim.Annotations["volume.kubernetes.io/selected-node"]; node != pod.Spec.NodeName {
 		t.Errorf("the claim's node is %s, the pod's %s", node, pod.Spec.NodeName)
 	}
-	eventually(t, happenWithin, func() error {
+	eventually(t, eventTimeout, func() error {
 		text := c.mustKubectl("describe", "pvc", "data")
 		for _, reason := range []string{"WaitForFirstConsumer", "ExternalProvisioning", "ProvisioningSucceeded"} {
 			if !strings.Contains(text, reason) {
@@ -117,17 +117,17 @@ func TestDynamicProvisioning(t *testing.T) {
 		t.Errorf("get pvc: %q", columns)
 	}
 	if code := c.proc.stop(); code != 0 {
-		t.Fatalf("Ctrl-C ended it with code %d, want 0", code)
+		t.Fatalf("exit code %d after Ctrl-C, want 0", code)
 	}
 	c = h.up()
 	c.mustKubectl("delete", "pvc", "data", "--wait=false")
 	if _, err := os.Stat(dir); err != nil {
-		t.Errorf("the directory of a claim in use: %v", err)
+		t.Errorf("the directory of a claim in use: got %v, want it to exist", err)
 	}
 	c.mustKubectl("delete", "pod", "web")
 	c.mustKubectl("wait", "pv", claim.Spec.VolumeName, "--for=delete", "--timeout=60s")
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the directory of a deleted claim: %v", err)
+		t.Errorf("the directory of a deleted claim: got %v, want not found", err)
 	}
 }
 
@@ -135,33 +135,33 @@ func TestDynamicProvisioning(t *testing.T) {
 func TestPodsCompeteForVolume(t *testing.T) {
 	t.Parallel()
 	c := newTestHome(t).up()
-	c.apply(manualStorage, disk("disk1", "n2"), claimAndPod("c1", "hand", "p1"), claimAndPod("c2", "hand", "p2"))
-	var loser, winner string
-	eventually(t, happenWithin, func() error {
-		loser, winner = "", ""
+	c.apply(manualStorage, disk("disk1", "n2"), claimAndPod("c1", "manual", "p1"), claimAndPod("c2", "manual", "p2"))
+	var pending, running string
+	eventually(t, eventTimeout, func() error {
+		pending, running = "", ""
 		for _, name := range []string{"p1", "p2"} {
 			var p corev1.Pod
 			switch c.json(&p, "get", "pod", name); {
 			case p.Status.Phase == corev1.PodRunning && p.Spec.NodeName == "n2":
-				winner = name
+				running = name
 			case len(p.Status.Conditions) > 0 && strings.Contains(p.Status.Conditions[0].Message, "3 node(s) didn't find available persistent volumes to bind"):
-				loser = name
+				pending = name
 			}
 		}
-		if loser == "" || winner == "" {
-			return fmt.Errorf("winner %q, loser %q", winner, loser)
+		if pending == "" || running == "" {
+			return fmt.Errorf("running %q, pending %q", running, pending)
 		}
 		return nil
 	})
 	c.apply(disk("disk2", "n3"))
-	if p := c.runs(loser); p.Spec.NodeName != "n3" {
-		t.Errorf("%s was bound to %s", loser, p.Spec.NodeName)
+	if p := c.waitForRunningPod(pending); p.Spec.NodeName != "n3" {
+		t.Errorf("%s was bound to %s, want n3", pending, p.Spec.NodeName)
 	}
 }
 
-// TestUnservedClaimTimesOut checks that the attempt fails after the bind timeout of the
-// scheduler.
-func TestUnservedClaimTimesOut(t *testing.T) {
+// TestClaimWithoutProvisionerTimesOut checks that a scheduling attempt fails after the scheduler's bind
+// timeout.
+func TestClaimWithoutProvisionerTimesOut(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
 	config := h.write("scheduler.yaml", `
@@ -173,9 +173,9 @@ profiles:
     args: {bindTimeoutSeconds: 2}
 `)
 	c := h.up("--config", config)
-	missing := strings.NewReplacer("hand", "missing", "kubernetes.io/no-provisioner", "missing.example.com/disk").Replace(manualStorage)
+	missing := strings.NewReplacer("manual", "missing", "kubernetes.io/no-provisioner", "missing.example.com/disk").Replace(manualStorage)
 	c.apply(missing, claimAndPod("c", "missing", "p"))
-	eventually(t, happenWithin, func() error {
+	eventually(t, eventTimeout, func() error {
 		events := c.mustKubectl("get", "events", "--field-selector", "involvedObject.name=p,reason=FailedScheduling")
 		if !strings.Contains(events, "not bound within 2s") {
 			return fmt.Errorf("events of the pod: %s", events)
@@ -183,12 +183,11 @@ profiles:
 		return nil
 	})
 	if text := c.mustKubectl("describe", "pvc", "c"); !strings.Contains(text, "missing.example.com/disk") || !strings.Contains(text, "selected-node") {
-		t.Errorf("describe pvc: %s", text)
+		t.Errorf("describe pvc lacks the provisioner or the selected node: %s", text)
 	}
 }
 
-// TestClaimsSurviveKill kills the whole cluster while claims are bound, and starts it
-// again.
+// TestClaimsSurviveKill kills the whole cluster while claims are being bound, and restarts it.
 func TestClaimsSurviveKill(t *testing.T) {
 	t.Parallel()
 	const n = 40
@@ -201,7 +200,7 @@ func TestClaimsSurviveKill(t *testing.T) {
 	c.apply(manifests...)
 	c.proc.kill()
 	c = h.up()
-	c.running(n)
+	c.waitForRunning(n)
 	var volumes corev1.PersistentVolumeList
 	c.json(&volumes, "get", "pv")
 	claims := map[string]bool{}
@@ -216,10 +215,10 @@ func TestClaimsSurviveKill(t *testing.T) {
 		t.Errorf("%d volumes of %d claims, %d directories, want %d each", len(volumes.Items), len(claims), len(directories), n)
 	}
 	c.mustKubectl("delete", "pods,pvc", "--all", "--wait=false")
-	eventually(t, happenWithin, func() error {
+	eventually(t, eventTimeout, func() error {
 		remaining, _ := filepath.Glob(h.path("data/volumes/*/*"))
 		if text := c.mustKubectl("get", "pv", "-o", "name"); len(remaining) > 0 || text != "" {
-			return fmt.Errorf("left: %d directories, volumes %s", len(remaining), text)
+			return fmt.Errorf("got %d directories, volumes %s, want none", len(remaining), text)
 		}
 		return nil
 	})

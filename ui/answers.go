@@ -14,23 +14,23 @@ import (
 // servePod serves the explanation of a pod.
 func (s *Server) servePod(w http.ResponseWriter, r *http.Request, config *rest.Config) {
 	namespace, name := r.URL.Query().Get("namespace"), r.URL.Query().Get("name")
-	if bad := validation.IsDNS1123Label(namespace); len(bad) > 0 {
-		writeError(w, http.StatusBadRequest, "namespace: "+strings.Join(bad, "; "))
+	if errs := validation.IsDNS1123Label(namespace); len(errs) > 0 {
+		writeError(w, http.StatusBadRequest, "namespace: "+strings.Join(errs, "; "))
 		return
 	}
-	if bad := validation.IsDNS1123Subdomain(name); len(bad) > 0 {
-		writeError(w, http.StatusBadRequest, "name: "+strings.Join(bad, "; "))
+	if errs := validation.IsDNS1123Subdomain(name); len(errs) > 0 {
+		writeError(w, http.StatusBadRequest, "name: "+strings.Join(errs, "; "))
 		return
 	}
 	s.answer(w, r, func(ctx context.Context) ([]byte, error) { return s.o.Answers.Pod(ctx, config, namespace, name) })
 }
 
-// serveNamespace serves an answer about a namespace, or about all namespaces without parameter namespace.
+// serveNamespace serves an answer about the namespace in the parameter namespace, or about all namespaces.
 func (s *Server) serveNamespace(get func(context.Context, *rest.Config, string) ([]byte, error)) handler {
 	return func(w http.ResponseWriter, r *http.Request, config *rest.Config) {
 		namespace := r.URL.Query().Get("namespace")
-		if bad := validation.IsDNS1123Label(namespace); namespace != "" && len(bad) > 0 {
-			writeError(w, http.StatusBadRequest, "namespace: "+strings.Join(bad, "; "))
+		if errs := validation.IsDNS1123Label(namespace); namespace != "" && len(errs) > 0 {
+			writeError(w, http.StatusBadRequest, "namespace: "+strings.Join(errs, "; "))
 			return
 		}
 		s.answer(w, r, func(ctx context.Context) ([]byte, error) { return get(ctx, config, namespace) })
@@ -38,9 +38,9 @@ func (s *Server) serveNamespace(get func(context.Context, *rest.Config, string) 
 }
 
 const (
-	// answerTimeout bounds how long a request waits for its turn and reads the cluster.
+	// answerTimeout bounds the time in which a request waits for its turn and reads the cluster.
 	answerTimeout = 30 * time.Second
-	// writeTimeout bounds how long a client takes to receive an answer.
+	// writeTimeout bounds the time in which a client receives an answer.
 	writeTimeout = time.Minute
 )
 
@@ -49,7 +49,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, get func(context
 	ctx, cancel := context.WithTimeout(r.Context(), answerTimeout)
 	defer cancel()
 	data, err := s.compute(ctx, get)
-	// A writer of a test has no deadline.
+	// The error is ignored because the writers of tests do not support deadlines.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
 	if ctx.Err() != nil {
 		writeError(w, http.StatusGatewayTimeout, fmt.Sprintf("computing the answer took longer than %v: try again", answerTimeout))
@@ -63,7 +63,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, get func(context
 	_, _ = w.Write(data)
 }
 
-// compute computes an answer when fewer than maxAnswers are computed.
+// compute blocks until fewer than maxAnswers answers are being computed, and computes an answer.
 func (s *Server) compute(ctx context.Context, get func(context.Context) ([]byte, error)) ([]byte, error) {
 	select {
 	case s.answering <- struct{}{}:

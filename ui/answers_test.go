@@ -24,7 +24,7 @@ func (w slowWriter) Write(data []byte) (int, error) {
 	return w.ResponseRecorder.Write(data)
 }
 
-func TestSlowReadersDoNotBlockOthers(t *testing.T) {
+func TestSlowClientsDoNotBlockAnswers(t *testing.T) {
 	s := newPage(t, &rest.Config{}, false)
 	var writing, served sync.WaitGroup
 	release := make(chan struct{})
@@ -37,13 +37,13 @@ func TestSlowReadersDoNotBlockOthers(t *testing.T) {
 	}
 	writing.Wait()
 	if n := len(s.answering); n != 0 {
-		t.Errorf("%d answers count as computed while they are sent", n)
+		t.Errorf("got %d answers that count as being computed while they are sent, want 0", n)
 	}
 	close(release)
 	served.Wait()
 }
 
-// An answer that takes too long ends, also one that waits for its turn.
+// A request times out, also while it waits for its turn.
 func TestAnswersHaveATimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newPage(t, &rest.Config{}, false)
@@ -57,7 +57,7 @@ func TestAnswersHaveATimeout(t *testing.T) {
 				w := httptest.NewRecorder()
 				s.answer(w, httptest.NewRequest(http.MethodGet, "/ui/api/queue", nil), hang)
 				if w.Code != http.StatusGatewayTimeout {
-					t.Errorf("status %d %s, want 504", w.Code, w.Body)
+					t.Errorf("got status %d %s, want 504", w.Code, w.Body)
 				}
 			})
 		}

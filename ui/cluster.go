@@ -33,18 +33,18 @@ func (s *Server) serveCluster(w http.ResponseWriter, r *http.Request, config *re
 	}
 	proxy := &httputil.ReverseProxy{
 		Transport:     transport,
-		FlushInterval: -1, // a watch is sent event by event
+		FlushInterval: -1, // sends each event of a watch at once
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.Out.URL = &url.URL{Scheme: base.Scheme, Host: base.Host, Path: strings.TrimSuffix(base.Path, "/") + path, RawQuery: p.In.URL.RawQuery}
 			p.Out.Host = base.Host
 			p.Out.Header = http.Header{"Accept": {"application/json"}}
 		},
 		ModifyResponse: func(resp *http.Response) error {
-			kept := http.Header{}
+			header := http.Header{}
 			if resp.StatusCode < http.StatusMultipleChoices || resp.StatusCode >= http.StatusBadRequest {
-				kept.Set("Content-Type", "application/json")
+				header.Set("Content-Type", "application/json")
 			}
-			resp.Header = kept
+			resp.Header = header
 			return nil
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { writeFailure(w, err) },

@@ -28,7 +28,7 @@ func (s *Server) withCredentials(next handler) http.HandlerFunc {
 }
 
 // configFor returns the client configuration of a request's user, or nil. With a one-time link this is the kubeconfig's
-// user; otherwise it has the bearer token of the request and nothing else.
+// user; otherwise the bearer token of the request is its only credential.
 func (s *Server) configFor(r *http.Request) *rest.Config {
 	if s.session != nil {
 		if !s.session.matches(r) {
@@ -45,7 +45,7 @@ func (s *Server) configFor(r *http.Request) *rest.Config {
 	return config
 }
 
-// serveUser returns the name and groups that the API server has for the user.
+// serveUser serves the user's name and groups from a SelfSubjectReview.
 func (s *Server) serveUser(w http.ResponseWriter, r *http.Request, config *rest.Config) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Server) serveUser(w http.ResponseWriter, r *http.Request, config *rest.
 	writeJSON(w, http.StatusOK, map[string]any{"name": review.Status.UserInfo.Username, "groups": review.Status.UserInfo.Groups})
 }
 
-// writeFailure sends an error with the status code of the API server's response, if it is one.
+// writeFailure sends an error with the API server's status code, or 502 if the API server did not respond.
 func writeFailure(w http.ResponseWriter, err error) {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Code >= http.StatusBadRequest {

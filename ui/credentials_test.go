@@ -34,11 +34,11 @@ func TestRequestsWithoutCredentialsAreRefused(t *testing.T) {
 		}
 	}
 	if api.header != nil {
-		t.Errorf("the API server was asked: %s", api.url)
+		t.Errorf("the API server got a request for %s, want none", api.url)
 	}
 }
 
-// With sign-in by token, the request's token is used, never the server's credentials.
+// With sign-in by token, the server forwards the request's token and never its own credentials.
 func TestBearerTokenIsForwarded(t *testing.T) {
 	api := newAPIServer(t)
 	s := newPage(t, &rest.Config{Host: api.URL, BearerToken: "good", Impersonate: rest.ImpersonationConfig{UserName: "x"}}, false)
@@ -47,10 +47,10 @@ func TestBearerTokenIsForwarded(t *testing.T) {
 			t.Errorf("pods with token %s: status %d, want %d", token, w.Code, want)
 		}
 		if got := api.header.Get("Authorization"); got != "Bearer "+token {
-			t.Errorf("the API server got %q, want the request's token", got)
+			t.Errorf("the API server got Authorization %q, want the request's token %q", got, token)
 		}
 		if got := api.header.Get("Impersonate-User"); got != "" {
-			t.Errorf("the API server got the server's Impersonate-User %q", got)
+			t.Errorf("the API server got Impersonate-User %q, want none", got)
 		}
 	}
 	for _, path := range dataPaths[1:4] {
@@ -68,19 +68,19 @@ func TestOneTimeLinkStartsOneSession(t *testing.T) {
 	s := newPage(t, &rest.Config{Host: api.URL, BearerToken: "good"}, true)
 	code, ok := strings.CutPrefix(s.Link(), "/ui/#")
 	if !ok || len(code) < 20 {
-		t.Fatalf("link %q", s.Link())
+		t.Fatalf("got link %q, want /ui/# and a code of at least 20 characters", s.Link())
 	}
 	origin := []string{"Origin", "http://" + host}
 	if w := request(s, http.MethodPost, "/ui/session", `{"code":"`+code[1:]+`x"}`, origin...); w.Code != http.StatusForbidden || len(w.Result().Cookies()) != 0 {
-		t.Errorf("wrong code: status %d", w.Code)
+		t.Errorf("wrong code: status %d with cookies %v, want 403 without a cookie", w.Code, w.Result().Cookies())
 	}
 	if w := request(s, http.MethodGet, "/ui/session?code="+code, ""); len(w.Result().Cookies()) != 0 {
-		t.Error("a GET starts a session")
+		t.Errorf("GET sets cookies %v, want none", w.Result().Cookies())
 	}
 	w := request(s, http.MethodPost, "/ui/session", `{"code":"`+code+`"}`, origin...)
 	cookies := w.Result().Cookies()
 	if w.Code != http.StatusNoContent || len(cookies) != 1 {
-		t.Fatalf("status %d, %d cookies", w.Code, len(cookies))
+		t.Fatalf("got status %d and %d cookies, want 204 and 1", w.Code, len(cookies))
 	}
 	c := cookies[0]
 	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/ui/" || c.Domain != "" || c.Value == code {
@@ -90,10 +90,10 @@ func TestOneTimeLinkStartsOneSession(t *testing.T) {
 		t.Errorf("second use of the link: status %d, want 403", w.Code)
 	}
 	if w := request(s, http.MethodGet, "/ui/cluster/api/v1/nodes?watch=1", "", "Cookie", c.Name+"="+c.Value, "Impersonate-User", "admin"); w.Code != http.StatusOK || w.Body.String() != `{"items":[]}` {
-		t.Errorf("with the cookie: status %d %s", w.Code, w.Body)
+		t.Errorf("with the cookie: got status %d %s, want 200 and the list", w.Code, w.Body)
 	}
 	if api.header.Get("Cookie") != "" || api.header.Get("Impersonate-User") != "" || api.url != "/api/v1/nodes?watch=1" {
-		t.Errorf("the API server got %s with %v", api.url, api.header)
+		t.Errorf("the API server got %s with headers %v, want the watch without Cookie and Impersonate-User", api.url, api.header)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestOnlyListedPathsAreForwarded(t *testing.T) {
 		"/api/v1/namespaces/a/pods/b/proxy/pods", "/api/v1/namespaces/%2e%2e/pods", "/api/v1/namespaces/a%2Fsecrets%2Fb/pods", "/apis/policy/v1/namespaces/a/pods", "", "/", "/metrics"} {
 		w := request(s, http.MethodGet, "/ui/cluster"+path, "", "Authorization", "Bearer good")
 		if w.Code == http.StatusOK && !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
-			t.Errorf("%s: status %d", path, w.Code)
+			t.Errorf("%s: status %d, want an error or the page", path, w.Code)
 		}
 	}
 	for _, method := range []string{http.MethodPost, http.MethodDelete, http.MethodPatch, http.MethodPut} {
@@ -113,14 +113,14 @@ func TestOnlyListedPathsAreForwarded(t *testing.T) {
 		}
 	}
 	if api.header != nil {
-		t.Errorf("the API server was asked: %s", api.url)
+		t.Errorf("the API server got a request for %s, want none", api.url)
 	}
 	w := request(s, http.MethodGet, "/ui/cluster/apis/policy/v1/namespaces/shop/poddisruptionbudgets?limit=5", "", "Authorization", "Bearer good")
 	if w.Code != http.StatusOK || api.url != "/apis/policy/v1/namespaces/shop/poddisruptionbudgets?limit=5" {
 		t.Errorf("budgets: status %d, the API server got %s", w.Code, api.url)
 	}
 	if h := w.Header(); h.Get("Content-Type") != "application/json" || h.Get("Set-Cookie") != "" {
-		t.Errorf("headers of the API server are forwarded: %v", h)
+		t.Errorf("got headers %v, want Content-Type application/json and no Set-Cookie", h)
 	}
 }
 
@@ -134,7 +134,7 @@ func TestNamesAreValidated(t *testing.T) {
 }
 
 // Browsers send the cookies of a host to all of its ports, so two servers need cookies of different names.
-func TestServersHaveCookiesOfTheirOwn(t *testing.T) {
+func TestServersHaveDifferentCookies(t *testing.T) {
 	api := newAPIServer(t)
 	var servers []*Server
 	var cookies []string
@@ -149,11 +149,11 @@ func TestServersHaveCookiesOfTheirOwn(t *testing.T) {
 		servers = append(servers, s)
 	}
 	if len(names) != 2 {
-		t.Fatalf("two servers set cookies %q", cookies)
+		t.Fatalf("two servers set cookies %q, want two names", cookies)
 	}
 	for _, s := range servers {
 		if w := request(s, http.MethodGet, "/ui/api/queue", "", "Cookie", strings.Join(cookies, "; ")); w.Code != http.StatusOK {
-			t.Errorf("with the cookies of both servers: status %d", w.Code)
+			t.Errorf("with the cookies of both servers: status %d, want 200", w.Code)
 		}
 	}
 }

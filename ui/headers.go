@@ -7,7 +7,7 @@ import (
 	"net/url"
 )
 
-// setHeaders sets the headers of each response: no inline script, no other host, no frame, no cache.
+// setHeaders sets the headers of each response, which forbid inline scripts, other hosts, frames and caches.
 func setHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 	h.Set("X-Frame-Options", "DENY")
@@ -18,9 +18,9 @@ func setHeaders(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// rejectOrigin returns why a request is refused, or "". The Host header must be an IP address or localhost, so a name
-// that an attacker lets resolve to this machine is refused. Data is not sent to pages of other origins. A request that
-// is neither GET nor HEAD requires the Origin header, which browsers always set.
+// rejectOrigin returns why a request is refused, or "". The Host header must be an IP address or localhost, which
+// prevents DNS rebinding. Pages of other origins get no data. A request that is neither GET nor HEAD requires the
+// Origin header, which browsers always set.
 func rejectOrigin(r *http.Request) string {
 	host := r.Host
 	if h, _, err := net.SplitHostPort(host); err == nil {

@@ -17,7 +17,7 @@ import (
 //go:embed dist
 var bundle embed.FS
 
-// Answers returns answers of the command line as its JSON, with the permissions of config's user.
+// Answers has functions that return the JSON output of commands, with the permissions of config's user.
 type Answers struct {
 	Pod           func(ctx context.Context, config *rest.Config, namespace, name string) ([]byte, error)
 	Queue         func(ctx context.Context, config *rest.Config, namespace string) ([]byte, error)
@@ -36,12 +36,12 @@ type Options struct {
 // Server serves the page. It is safe for concurrent use.
 type Server struct {
 	o         Options
-	session   *session // nil: sign-in with a bearer token
-	answering chan struct{}
+	session   *session      // nil: sign-in with a bearer token
+	answering chan struct{} // an element for each answer that is being computed
 	mux       *http.ServeMux
 }
 
-// maxAnswers is the number of answers that are computed at once. An answer evaluates all nodes.
+// maxAnswers is the maximum number of concurrent computations: an answer may evaluate all nodes.
 const maxAnswers = 2
 
 // New returns a server.
@@ -67,7 +67,7 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// ServeHTTP serves a request after the checks that apply to all of them.
+// ServeHTTP serves a request if its Host and Origin are allowed.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setHeaders(w.Header())
 	// The connection may have the deadline of an earlier answer, which does not apply to a watch.
@@ -87,7 +87,7 @@ func (s *Server) Link() string {
 	return "/ui/#" + s.session.code
 }
 
-// serveBundle serves a file of the bundle. Any other path is a view, which the page's script selects.
+// serveBundle serves a file of the bundle. For any other path it serves the page, whose script selects the view.
 func (s *Server) serveBundle(w http.ResponseWriter, r *http.Request) {
 	name := path.Base(r.URL.Path)
 	if path.Dir(r.URL.Path) != "/ui" || name == "index.html" {
@@ -106,7 +106,7 @@ func (s *Server) serveBundle(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(data)
 }
 
-// contentTypes does not depend on files of the machine, as package mime does.
+// contentTypes are the content types by extension. Package mime also reads files of the machine.
 var contentTypes = map[string]string{
 	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
 }

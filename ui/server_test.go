@@ -16,7 +16,7 @@ import (
 
 const host = "127.0.0.1:6444"
 
-// apiServer is a stand-in for an API server. It records the last request.
+// apiServer is a fake API server. It records the last request.
 type apiServer struct {
 	*httptest.Server
 	header http.Header
@@ -39,7 +39,7 @@ func newAPIServer(t *testing.T) *apiServer {
 	return a
 }
 
-// newPage returns a page whose answers contain the token they are computed with.
+// newPage returns a page whose answers require the bearer token "good".
 func newPage(t *testing.T, cluster *rest.Config, link bool) *Server {
 	t.Helper()
 	answer := func(config *rest.Config) ([]byte, error) {
@@ -84,7 +84,7 @@ func TestEachResponseHasSecurityHeaders(t *testing.T) {
 			}
 		}
 		if strings.Contains(csp, "unsafe") {
-			t.Errorf("%s: Content-Security-Policy %q", path, csp)
+			t.Errorf("%s: got Content-Security-Policy %q, want no unsafe source", path, csp)
 		}
 		for name, want := range map[string]string{"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"} {
 			if got := h.Get(name); got != want {
@@ -107,12 +107,12 @@ func TestBundleIsEmbedded(t *testing.T) {
 	for _, f := range files {
 		w := request(s, http.MethodGet, f[1], "")
 		if w.Code != http.StatusOK || strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") || w.Body.Len() == 0 {
-			t.Errorf("%s: status %d, %s", f[1], w.Code, w.Header().Get("Content-Type"))
+			t.Errorf("%s: got status %d, %s, %d bytes; want a file that is not HTML", f[1], w.Code, w.Header().Get("Content-Type"), w.Body.Len())
 		}
 	}
 	for _, view := range []string{"/ui/fleet", "/ui/pod/shop/web-0", "/ui/pod/shop/app.js", "/ui/../doc.go", "/ui/web"} {
 		if w := request(s, http.MethodGet, view, ""); w.Code == http.StatusOK && w.Body.String() != index {
-			t.Errorf("%s: not the page", view)
+			t.Errorf("%s: got %q, want the page", view, w.Body)
 		}
 	}
 }
@@ -127,14 +127,14 @@ func TestHostAndOriginAreChecked(t *testing.T) {
 		{"localhost", "GET", "/ui/", []string{"Host", "localhost:6444"}, false},
 		{"IPv6", "GET", "/ui/", []string{"Host", "[::1]:6444"}, false},
 		{"name", "GET", "/ui/", []string{"Host", "attacker.example:6444"}, true},
-		{"own fetch", "GET", "/ui/api/sign-in", []string{"Sec-Fetch-Site", "same-origin"}, false},
+		{"fetch of the page", "GET", "/ui/api/sign-in", []string{"Sec-Fetch-Site", "same-origin"}, false},
 		{"fetch of another port", "GET", "/ui/api/sign-in", []string{"Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "no-cors"}, true},
 		{"fetch of another site", "GET", "/ui/api/sign-in", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "cors"}, true},
 		{"link of another site", "GET", "/ui/queue", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate"}, false},
-		{"foreign origin", "GET", "/ui/api/sign-in", []string{"Origin", "http://attacker.example"}, true},
+		{"another origin", "GET", "/ui/api/sign-in", []string{"Origin", "http://attacker.example"}, true},
 		{"POST of the page", "POST", "/ui/session", []string{"Origin", "http://" + host}, false},
 		{"POST without origin", "POST", "/ui/session", nil, true},
-		{"POST of a foreign origin", "POST", "/ui/session", []string{"Origin", "http://attacker.example"}, true},
+		{"POST of another origin", "POST", "/ui/session", []string{"Origin", "http://attacker.example"}, true},
 		{"POST of another port", "POST", "/ui/session", []string{"Origin", "http://127.0.0.1:9"}, true},
 		{"POST of another scheme", "POST", "/ui/session", []string{"Origin", "https://" + host}, true},
 		{"POST of a null origin", "POST", "/ui/session", []string{"Origin", "null"}, true},

@@ -16,8 +16,8 @@ type session struct {
 	mu   sync.Mutex
 	code string // of the link; used once
 	used bool
-	// cookie differs between processes: browsers send the cookies of a host to all of its ports, and a cookie replaces
-	// one of the same name.
+	// cookie is the cookie's name. It differs between processes: browsers send the cookies of a host to all of its
+	// ports, and a cookie replaces another one of the same name.
 	cookie string
 	id     string // value of the cookie
 }
@@ -26,7 +26,7 @@ func newSession() *session {
 	return &session{code: rand.Text(), cookie: "berth_session_" + rand.Text(), id: rand.Text()}
 }
 
-// exchange returns the value of the cookie for the code of the link, once.
+// exchange returns the value of the cookie if code is that of the link and has not been used before.
 func (s *session) exchange(code string) (id string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,8 +47,8 @@ func (s *session) matches(r *http.Request) bool {
 	return false
 }
 
-// startSession sets the session cookie for the code of the one-time link. The page's script sends the code, which it
-// reads from the fragment: browsers do not send fragments, so no log has the code.
+// startSession sets the session cookie in exchange for the code of the one-time link. The page's script reads the code
+// from the URL's fragment. Browsers do not send fragments, so no log contains the code.
 func (s *Server) startSession(w http.ResponseWriter, r *http.Request) {
 	var body struct{ Code string }
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxSessionBody)).Decode(&body); err != nil {
@@ -68,7 +68,7 @@ func (s *Server) startSession(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// serveSignIn returns how users sign in.
+// serveSignIn serves the method by which users sign in.
 func (s *Server) serveSignIn(w http.ResponseWriter, _ *http.Request) {
 	method := "token"
 	if s.session != nil {

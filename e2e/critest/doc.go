@@ -3,7 +3,7 @@
 //
 // Each runtime runs in a separate process: `berth runtime` and a private containerd. This program
 // neither selects nor skips specs. A failure whose message is the embedded runtime's error for an
-// unsupported field counts as refused by name.
+// unsupported field counts as refused.
 //
 // The suite pulls images from public registries. This program serves stand-ins for them: an HTTPS
 // proxy on a loopback address answers for the registries' names, with a certificate that only the

@@ -79,14 +79,14 @@ func addImages(registry *oci.Registry, standin string) (digest string, err error
 		{Path: "/etc/passwd", Mode: 0o644, Data: []byte(passwd + "default-user:x:1000:1000::/home:/bin/sh\n")},
 		{Path: "/etc/group", Mode: 0o644, Data: []byte(group + "default-user:x:1000:\ngroup-defined-in-image:x:50000:default-user\n")},
 	}}}, testImages+"test-image-predefined-group:latest")
-	marked := func(name string) oci.Spec { // images differ by a file
+	withFile := func(name string) oci.Spec { // images differ in one file
 		return oci.Spec{Cmd: []string{"sleep", "1000000"}, Layers: [][]oci.File{{{Path: "/image", Mode: 0o644, Data: []byte(name)}}}}
 	}
 	for _, name := range []string{"test-image-latest:latest", "test-image-tag:test", "test-image-tag:all", "test-image-1:latest", "test-image-2:latest", "test-image-3:latest"} {
-		add(marked(name), testImages+name)
+		add(withFile(name), testImages+name)
 	}
-	add(marked("tags"), testImages+"test-image-tags:1", testImages+"test-image-tags:2", testImages+"test-image-tags:3")
-	byDigest := add(marked("digest"), digestRepository+":latest")
+	add(withFile("tags"), testImages+"test-image-tags:1", testImages+"test-image-tags:2", testImages+"test-image-tags:3")
+	byDigest := add(withFile("digest"), digestRepository+":latest")
 	if err != nil {
 		return "", err
 	}

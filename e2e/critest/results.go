@@ -16,8 +16,8 @@ type outcome string
 const (
 	passed  outcome = "passed"
 	failed  outcome = "failed"
-	refused outcome = "refused" // by name: containment does not allow it
-	skipped outcome = "skipped" // by the suite, which found that it does not apply
+	refused outcome = "refused" // the embedded runtime returned an error that names the field
+	skipped outcome = "skipped" // by the suite
 )
 
 // result is the result of a spec.

@@ -59,6 +59,6 @@ func TestFailedSetup(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := readReport(file); err == nil || !strings.Contains(err.Error(), "no connection") {
-		t.Errorf("%v, want the failure of the setup", err)
+		t.Errorf("got error %v, want the failure of the setup", err)
 	}
 }

@@ -28,7 +28,7 @@ type target struct {
 // readyTimeout bounds the start of a runtime.
 const readyTimeout = time.Minute
 
-// startEmbedded starts `berth runtime` in a directory. Its log goes to another one.
+// startEmbedded starts `berth runtime` with its data in dir and its log in logs.
 func startEmbedded(ctx context.Context, berth, dir, logs string, env []string) (*target, error) {
 	log, err := os.Create(filepath.Join(logs, "runtime.log"))
 	if err != nil {
@@ -50,7 +50,7 @@ func startEmbedded(ctx context.Context, berth, dir, logs string, env []string) (
 		}
 		return nil
 	}
-	if err := awaitSocket(ctx, t.socket); err != nil {
+	if err := waitForSocket(ctx, t.socket); err != nil {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		return nil, fmt.Errorf("berth runtime: %w: see %s", err, log.Name())
@@ -58,8 +58,8 @@ func startEmbedded(ctx context.Context, berth, dir, logs string, env []string) (
 	return t, nil
 }
 
-// awaitSocket waits until a process accepts connections on the socket.
-func awaitSocket(ctx context.Context, socket string) error {
+// waitForSocket waits until a process accepts connections on the socket.
+func waitForSocket(ctx context.Context, socket string) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	for {

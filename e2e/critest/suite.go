@@ -26,11 +26,11 @@ var digestConstant = regexp.MustCompile(`(testLinuxImageWithDigest\s*=\s*registr
 // buildSuite builds critest for a stand-in image with that digest. It returns the program's path and
 // the version of the suite.
 func buildSuite(ctx context.Context, dir, digest string) (program, version string, err error) {
-	found, err := goCommand(ctx, suiteModule, "list", "-m", "-f", "{{.Dir}} {{.Version}}", "sigs.k8s.io/cri-tools")
+	output, err := goCommand(ctx, suiteModule, "list", "-m", "-f", "{{.Dir}} {{.Version}}", "sigs.k8s.io/cri-tools")
 	if err != nil {
 		return "", "", err
 	}
-	source, version, _ := strings.Cut(strings.TrimSpace(found), " ")
+	source, version, _ := strings.Cut(strings.TrimSpace(output), " ")
 	module := filepath.Join(dir, "cri-tools")
 	if err := os.CopyFS(module, os.DirFS(source)); err != nil {
 		return "", "", err

@@ -38,9 +38,9 @@ func eventually(t *testing.T, f func() error) {
 	t.Fatal(err)
 }
 
-// usage requests what kubectl top requests.
-func (w *testCluster) usage(t *testing.T) {
-	client, err := metrics.NewForConfig(w.admin)
+// testUsage sends the requests of kubectl top.
+func (c *testCluster) testUsage(t *testing.T) {
+	client, err := metrics.NewForConfig(c.admin)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,39 +48,39 @@ func (w *testCluster) usage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := map[string]string{}
+	usage := map[string]string{}
 	for _, n := range nodes.Items { // s2 has no metrics and is omitted
-		found[n.Name] = formatUsage(n.Usage)
+		usage[n.Name] = formatUsage(n.Usage)
 	}
-	if fmt.Sprint(found) != "map[n1:250m 64Mi s1:1 1Gi]" {
-		t.Errorf("nodes use %v", found)
+	if fmt.Sprint(usage) != "map[n1:250m 64Mi s1:1 1Gi]" {
+		t.Errorf("got usage of nodes %v, want n1 and s1", usage)
 	}
-	if one, err := client.MetricsV1beta1().NodeMetricses().List(t.Context(), metav1.ListOptions{LabelSelector: "name=s1"}); err != nil || len(one.Items) != 1 {
-		t.Errorf("nodes by label: %v, %v", one, err)
+	if single, err := client.MetricsV1beta1().NodeMetricses().List(t.Context(), metav1.ListOptions{LabelSelector: "name=s1"}); err != nil || len(single.Items) != 1 {
+		t.Errorf("nodes by label: got %v, %v, want s1", single, err)
 	}
 	pods, err := client.MetricsV1beta1().PodMetricses("").List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	found = map[string]string{}
+	usage = map[string]string{}
 	for _, p := range pods.Items {
-		found[p.Namespace+"/"+p.Name+"/"+p.Containers[0].Name] = formatUsage(p.Containers[0].Usage)
+		usage[p.Namespace+"/"+p.Name+"/"+p.Containers[0].Name] = formatUsage(p.Containers[0].Usage)
 	}
-	if fmt.Sprint(found) != "map[default/calm/main:1 1Gi default/web/main:250m 64Mi]" {
-		t.Errorf("pods use %v", found)
+	if fmt.Sprint(usage) != "map[default/simulated/main:1 1Gi default/web/main:250m 64Mi]" {
+		t.Errorf("got usage of pods %v, want simulated and web", usage)
 	}
-	one, err := client.MetricsV1beta1().PodMetricses("default").Get(t.Context(), "web", metav1.GetOptions{})
-	if err != nil || one.Timestamp.IsZero() || one.Window.Duration <= 0 {
-		t.Errorf("one pod: %+v, %v", one, err)
+	single, err := client.MetricsV1beta1().PodMetricses("default").Get(t.Context(), "web", metav1.GetOptions{})
+	if err != nil || single.Timestamp.IsZero() || single.Window.Duration <= 0 {
+		t.Errorf("one pod: got %+v, %v, want a timestamp and a window", single, err)
 	}
 	if _, err := client.MetricsV1beta1().NodeMetricses().Get(t.Context(), "s2", metav1.GetOptions{}); !apierrors.IsServiceUnavailable(err) {
 		t.Errorf("a node without metrics: %v", err)
 	}
-	if _, err := client.MetricsV1beta1().NodeMetricses().Get(t.Context(), "ghost", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+	if _, err := client.MetricsV1beta1().NodeMetricses().Get(t.Context(), "missing", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("a missing node: %v", err)
 	}
 	var table metav1.Table
-	err = w.client.CoreV1().RESTClient().Get().AbsPath("/apis/metrics.k8s.io/v1beta1/nodes").SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").Do(t.Context()).Into(&table)
+	err = c.client.CoreV1().RESTClient().Get().AbsPath("/apis/metrics.k8s.io/v1beta1/nodes").SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").Do(t.Context()).Into(&table)
 	if err != nil || len(table.Rows) != 2 || fmt.Sprint(table.Rows[0].Cells[:3]) != "[n1 250m 64Mi]" {
 		t.Errorf("as a table: %v, %v", table.Rows, err)
 	}
@@ -90,14 +90,14 @@ func formatUsage(l corev1.ResourceList) string { return l.Cpu().String() + " " +
 
 // testUntrustedPeers checks callers that connect to an agent directly, and agents with the
 // wrong identity.
-func (w *testCluster) testUntrustedPeers(t *testing.T, n *server.Node) {
-	at := w.agent(pki.Node("n1"), n)
+func (c *testCluster) testUntrustedPeers(t *testing.T, n *server.Node) {
+	address := c.agent(pki.Node("n1"), n)
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(w.server.Authority().CAPEM())
+	roots.AppendCertsFromPEM(c.server.Authority().CAPEM())
 	get := func(path string, id *pki.Identity, token string) int {
 		config := &tls.Config{InsecureSkipVerify: true}
 		if id != nil {
-			certPEM, keyPEM, err := w.server.Authority().ClientPEM(*id)
+			certPEM, keyPEM, err := c.server.Authority().ClientPEM(*id)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +109,7 @@ func (w *testCluster) testUntrustedPeers(t *testing.T, n *server.Node) {
 		}
 		transport := &http.Transport{TLSClientConfig: config}
 		defer transport.CloseIdleConnections()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("https://%s%s", at, path), nil)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("https://%s%s", address, path), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +124,7 @@ func (w *testCluster) testUntrustedPeers(t *testing.T, n *server.Node) {
 		_, _ = io.Copy(io.Discard, resp.Body)
 		return resp.StatusCode
 	}
-	token := w.createServiceAccount(t, "scraper")
+	token := c.createServiceAccount(t, "scraper")
 	for path, want := range map[string]int{"/metrics/resource": 200, "/stats/summary": 403, "/containerLogs/default/web/main": 403} {
 		if got := get(path, nil, token); got != want {
 			t.Errorf("a service account at %s: %d, want %d", path, got, want)
@@ -145,31 +145,31 @@ func (w *testCluster) testUntrustedPeers(t *testing.T, n *server.Node) {
 			}
 		}
 	}
-	w.node("n9", at, nil)
-	w.refused(t, "n9", `the certificate of the node agent is for "system:node:n1", want "system:node:n9"`)
-	w.node("n8", w.agent(pki.Scheduler(), n), nil)
-	w.refused(t, "n8", "the node agent uses a self-signed certificate")
-	w.node("n7", nil, nil)
-	w.refused(t, "n7", `node "n7" has no node agent endpoint`)
-	w.node("n6", nil, map[string]string{v1alpha1.AgentURLAnnotation: "http://" + at.String()})
-	w.refused(t, "n6", "must be https://HOST:PORT or https://HOST:PORT/nodes/n6")
-	w.node("n5", nil, map[string]string{v1alpha1.AgentURLAnnotation: fmt.Sprintf("https://%s/nodes/n5", at)})
-	w.refused(t, "n5", `the certificate of the node agent is for "system:node:n1", want "system:berth:simulated-nodes"`)
-	w.node("n4", &net.TCPAddr{Port: 1}, nil)
-	w.refused(t, "n4", "connection refused")
+	c.node("n9", address, nil)
+	c.checkRefused(t, "n9", `the certificate of the node agent is for "system:node:n1", want "system:node:n9"`)
+	c.node("n8", c.agent(pki.Scheduler(), n), nil)
+	c.checkRefused(t, "n8", "the node agent uses a self-signed certificate")
+	c.node("n7", nil, nil)
+	c.checkRefused(t, "n7", `node "n7" has no node agent endpoint`)
+	c.node("n6", nil, map[string]string{v1alpha1.AgentURLAnnotation: "http://" + address.String()})
+	c.checkRefused(t, "n6", "must be https://HOST:PORT or https://HOST:PORT/nodes/n6")
+	c.node("n5", nil, map[string]string{v1alpha1.AgentURLAnnotation: fmt.Sprintf("https://%s/nodes/n5", address)})
+	c.checkRefused(t, "n5", `the certificate of the node agent is for "system:node:n1", want "system:berth:simulated-nodes"`)
+	c.node("n4", &net.TCPAddr{Port: 1}, nil)
+	c.checkRefused(t, "n4", "connection refused")
 }
 
 // createServiceAccount returns a token of a service account that may read node metrics.
-func (w *testCluster) createServiceAccount(t *testing.T, name string) string {
+func (c *testCluster) createServiceAccount(t *testing.T, name string) string {
 	t.Helper()
-	accounts := w.client.CoreV1().ServiceAccounts("default")
+	accounts := c.client.CoreV1().ServiceAccounts("default")
 	if _, err := accounts.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	w.grant(t, name, rbacv1.Subject{Kind: "ServiceAccount", Namespace: "default", Name: name}, "nodes/metrics")
+	c.grant(t, name, rbacv1.Subject{Kind: "ServiceAccount", Namespace: "default", Name: name}, "nodes/metrics")
 	// An agent caches decisions, so call it only after the API server has the permission.
 	eventually(t, func() error {
-		review, err := w.client.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		review, err := c.client.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 			User: "system:serviceaccount:default:" + name, ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "get", Resource: "nodes", Subresource: "metrics"}}}, metav1.CreateOptions{})
 		if err == nil && !review.Status.Allowed {
 			err = errors.New("not granted yet")
@@ -184,34 +184,34 @@ func (w *testCluster) createServiceAccount(t *testing.T, name string) string {
 }
 
 // grant permits a subject to get resources of the core group.
-func (w *testCluster) grant(t *testing.T, name string, subject rbacv1.Subject, resources ...string) {
+func (c *testCluster) grant(t *testing.T, name string, subject rbacv1.Subject, resources ...string) {
 	t.Helper()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: resources}}}
-	if _, err := w.client.RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
+	if _, err := c.client.RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, Subjects: []rbacv1.Subject{subject},
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name}}
-	if _, err := w.client.RbacV1().ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+	if _, err := c.client.RbacV1().ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (w *testCluster) refused(t *testing.T, node, reason string) {
+func (c *testCluster) checkRefused(t *testing.T, node, reason string) {
 	t.Helper()
-	text, err := w.raw("", "/api/v1/nodes/"+node+"/proxy/healthz")
+	text, err := c.getRaw("", "/api/v1/nodes/"+node+"/proxy/healthz")
 	if err == nil || !strings.Contains(text+err.Error(), reason) {
 		t.Errorf("node %s: %q, %v, want %q", node, text, err, reason)
 	}
 }
 
-func (w *testCluster) simulated(t *testing.T) {
-	const why = `pod "calm" on node "s1" is simulated: it has no logs`
-	if _, err := w.client.CoreV1().Pods("default").GetLogs("calm", &corev1.PodLogOptions{}).Stream(t.Context()); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), why) {
+func (c *testCluster) testSimulatedNode(t *testing.T) {
+	const want = `pod "simulated" on node "s1" is simulated: it has no logs`
+	if _, err := c.client.CoreV1().Pods("default").GetLogs("simulated", &corev1.PodLogOptions{}).Stream(t.Context()); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), want) {
 		t.Errorf("logs: %v", err)
 	}
-	w.pod("ghost", "s1", "main")
-	if _, err := w.client.CoreV1().Pods("default").GetLogs("ghost", &corev1.PodLogOptions{}).Stream(t.Context()); !apierrors.IsNotFound(err) {
+	c.pod("missing", "s1", "main")
+	if _, err := c.client.CoreV1().Pods("default").GetLogs("missing", &corev1.PodLogOptions{}).Stream(t.Context()); !apierrors.IsNotFound(err) {
 		t.Errorf("logs of a pod that its node does not have: %v", err)
 	}
 }

@@ -62,66 +62,66 @@ func newTestCluster(t *testing.T) *testCluster {
 		t.Fatal(err)
 	}
 	admin.QPS = -1
-	w := &testCluster{t: t, server: server, admin: admin}
-	w.client = w.impersonate("", admin)
-	return w
+	c := &testCluster{t: t, server: server, admin: admin}
+	c.client = c.impersonate("", admin)
+	return c
 }
 
 // impersonate returns a client of another user, or of the admin if the name is empty.
-func (w *testCluster) impersonate(user string, config *rest.Config) kubernetes.Interface {
-	w.t.Helper()
+func (c *testCluster) impersonate(user string, config *rest.Config) kubernetes.Interface {
+	c.t.Helper()
 	config = rest.CopyConfig(config)
 	config.Impersonate.UserName = user
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		w.t.Fatal(err)
+		c.t.Fatal(err)
 	}
 	return client
 }
 
 // credential returns a client certificate and a client that uses it.
-func (w *testCluster) credential(id pki.Identity) (tls.Certificate, kubernetes.Interface) {
-	w.t.Helper()
-	certPEM, keyPEM, err := w.server.Authority().ClientPEM(id)
+func (c *testCluster) credential(id pki.Identity) (tls.Certificate, kubernetes.Interface) {
+	c.t.Helper()
+	certPEM, keyPEM, err := c.server.Authority().ClientPEM(id)
 	if err != nil {
-		w.t.Fatal(err)
+		c.t.Fatal(err)
 	}
 	cert, err := server.ServingCertificate("any", certPEM, keyPEM)
 	if err != nil {
-		w.t.Fatal(err)
+		c.t.Fatal(err)
 	}
-	config := rest.AnonymousClientConfig(w.admin)
+	config := rest.AnonymousClientConfig(c.admin)
 	config.CertData, config.KeyData = certPEM, keyPEM
-	return cert, w.impersonate("", config)
+	return cert, c.impersonate("", config)
 }
 
 // agent serves nodes with an identity until the test ends and returns its address.
-func (w *testCluster) agent(id pki.Identity, nodes ...*server.Node) *net.TCPAddr {
-	w.t.Helper()
-	cert, client := w.credential(id)
+func (c *testCluster) agent(id pki.Identity, nodes ...*server.Node) *net.TCPAddr {
+	c.t.Helper()
+	cert, client := c.credential(id)
 	listener, err := server.Listen("127.0.0.1:0")
 	if err != nil {
-		w.t.Fatal(err)
+		c.t.Fatal(err)
 	}
-	server, err := server.New(server.Options{Listener: listener, Certificate: cert, ClientCA: w.server.Authority().CAPEM(), Client: client, Nodes: nodes, Log: klog.Background()})
+	server, err := server.New(server.Options{Listener: listener, Certificate: cert, ClientCA: c.server.Authority().CAPEM(), Client: client, Nodes: nodes, Log: klog.Background()})
 	if err != nil {
-		w.t.Fatal(err)
+		c.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- server.Run(ctx) }()
-	w.t.Cleanup(func() {
+	c.t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
-			w.t.Error(err)
+			c.t.Error(err)
 		}
 	})
 	return listener.Addr().(*net.TCPAddr)
 }
 
 // node creates a Node whose agent has the address.
-func (w *testCluster) node(name string, at *net.TCPAddr, annotations map[string]string) {
-	w.t.Helper()
+func (c *testCluster) node(name string, at *net.TCPAddr, annotations map[string]string) {
+	c.t.Helper()
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations, Labels: map[string]string{"name": name}}}
 	n.Status.Capacity = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("8Gi"), corev1.ResourcePods: resource.MustParse("110")}
 	n.Status.Allocatable = n.Status.Capacity
@@ -129,26 +129,26 @@ func (w *testCluster) node(name string, at *net.TCPAddr, annotations map[string]
 	if at != nil {
 		n.Status.DaemonEndpoints.KubeletEndpoint.Port = int32(at.Port)
 	}
-	if _, err := w.client.CoreV1().Nodes().Create(w.t.Context(), n, metav1.CreateOptions{}); err != nil {
-		w.t.Fatal(err)
+	if _, err := c.client.CoreV1().Nodes().Create(c.t.Context(), n, metav1.CreateOptions{}); err != nil {
+		c.t.Fatal(err)
 	}
 }
 
 // pod creates a pod that runs on a node.
-func (w *testCluster) pod(name, node string, containers ...string) *corev1.Pod {
-	w.t.Helper()
+func (c *testCluster) pod(name, node string, containers ...string) *corev1.Pod {
+	c.t.Helper()
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}, Spec: corev1.PodSpec{NodeName: node}}
-	for _, c := range containers {
-		p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: c, Image: "img"})
+	for _, container := range containers {
+		p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: container, Image: "img"})
 	}
-	pods := w.client.CoreV1().Pods("default")
-	p, err := pods.Create(w.t.Context(), p, metav1.CreateOptions{})
+	pods := c.client.CoreV1().Pods("default")
+	p, err := pods.Create(c.t.Context(), p, metav1.CreateOptions{})
 	if err != nil {
-		w.t.Fatal(err)
+		c.t.Fatal(err)
 	}
 	p.Status.Phase = corev1.PodRunning
-	if p, err = pods.UpdateStatus(w.t.Context(), p, metav1.UpdateOptions{}); err != nil {
-		w.t.Fatal(err)
+	if p, err = pods.UpdateStatus(c.t.Context(), p, metav1.UpdateOptions{}); err != nil {
+		c.t.Fatal(err)
 	}
 	return p
 }
@@ -161,13 +161,13 @@ func (s *streamingRuntime) startContainer(t *testing.T, p *corev1.Pod, container
 		t.Fatal(err)
 	}
 	labels := map[string]string{"io.kubernetes.pod.uid": string(p.UID), "io.kubernetes.container.name": container}
-	box := &cri.PodSandboxConfig{Metadata: &cri.PodSandboxMetadata{Name: p.Name, Namespace: p.Namespace, Uid: string(p.UID), Attempt: attempt}, LogDirectory: logs, Labels: labels}
-	sandbox, err := s.RunPodSandbox(t.Context(), box, "")
+	config := &cri.PodSandboxConfig{Metadata: &cri.PodSandboxMetadata{Name: p.Name, Namespace: p.Namespace, Uid: string(p.UID), Attempt: attempt}, LogDirectory: logs, Labels: labels}
+	sandbox, err := s.RunPodSandbox(t.Context(), config, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	id, err := s.CreateContainer(t.Context(), sandbox, &cri.ContainerConfig{Metadata: &cri.ContainerMetadata{Name: container, Attempt: attempt},
-		Image: &cri.ImageSpec{Image: "img"}, LogPath: container + ".log", Labels: labels}, box)
+		Image: &cri.ImageSpec{Image: "img"}, LogPath: container + ".log", Labels: labels}, config)
 	if err == nil {
 		err = s.StartContainer(t.Context(), id)
 	}

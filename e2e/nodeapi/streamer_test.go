@@ -21,7 +21,7 @@ import (
 )
 
 // streamingRuntime is a runtime that serves streams over SPDY as containerd does. Commands
-// print what was requested, ports echo.
+// print their arguments, and ports return what they receive.
 type streamingRuntime struct {
 	*fake.Service
 	server *httptest.Server
@@ -80,7 +80,7 @@ func accept(w http.ResponseWriter, r *http.Request, protocols ...string) (httpst
 	return conn, opened
 }
 
-// run simulates a command: it prints its arguments to stdout and "complaint" to stderr,
+// run simulates a command: it prints its arguments to stdout and "warning" to stderr,
 // returns stdin in upper case, and exits with 7 if its arguments are "exit 7".
 func run(w http.ResponseWriter, r *http.Request, in, out, errs bool, command string) {
 	conn, opened := accept(w, r, "v4.channel.k8s.io")
@@ -107,7 +107,7 @@ func run(w http.ResponseWriter, r *http.Request, in, out, errs bool, command str
 		fmt.Fprintln(streams["stdout"], command)
 	}
 	if errs {
-		fmt.Fprintln(streams["stderr"], "complaint")
+		fmt.Fprintln(streams["stderr"], "warning")
 	}
 	if in {
 		text, _ := io.ReadAll(streams["stdin"])

@@ -33,38 +33,40 @@ import (
 
 // TestNodeAPI uses clients of the API server with agents that have a fake container runtime.
 func TestNodeAPI(t *testing.T) {
-	w, rt := newTestCluster(t), newStreamingRuntime(t)
-	var web, calm *corev1.Pod
+	c, rt := newTestCluster(t), newStreamingRuntime(t)
+	var web, simulated *corev1.Pod
 	real := &server.Node{Name: "n1", Runtime: rt, Pods: func() []*corev1.Pod { return []*corev1.Pod{web} },
 		Summary: func(ctx context.Context) (*stats.Summary, error) {
 			return podUsageSummary("n1", 250e6, 64<<20, web)(ctx)
 		},
 		Disk: func(context.Context) (any, error) { return map[string]int{"images": 3}, nil }}
-	w.node("n1", w.agent(pki.Node("n1"), real), nil)
-	web = w.pod("web", "n1", "main", "side")
+	c.node("n1", c.agent(pki.Node("n1"), real), nil)
+	web = c.pod("web", "n1", "main", "side")
 	id := rt.startContainer(t, web, "main", 0)
 
-	playing := w.agent(pki.SimulatedNodes(),
-		&server.Node{Name: "s1", Pods: func() []*corev1.Pod { return []*corev1.Pod{calm} }, Summary: func(ctx context.Context) (*stats.Summary, error) { return podUsageSummary("s1", 1e9, 1<<30, calm)(ctx) }},
+	simulatedAgents := c.agent(pki.SimulatedNodes(),
+		&server.Node{Name: "s1", Pods: func() []*corev1.Pod { return []*corev1.Pod{simulated} }, Summary: func(ctx context.Context) (*stats.Summary, error) {
+			return podUsageSummary("s1", 1e9, 1<<30, simulated)(ctx)
+		}},
 		&server.Node{Name: "s2", Pods: func() []*corev1.Pod { return nil }})
 	for _, name := range []string{"s1", "s2"} {
-		w.node(name, nil, map[string]string{v1alpha1.AgentURLAnnotation: fmt.Sprintf("https://%s/nodes/%s", playing, name)})
+		c.node(name, nil, map[string]string{v1alpha1.AgentURLAnnotation: fmt.Sprintf("https://%s/nodes/%s", simulatedAgents, name)})
 	}
-	calm = w.pod("calm", "s1", "main")
+	simulated = c.pod("simulated", "s1", "main")
 
-	t.Run("logs", func(t *testing.T) { w.logs(t, rt, web, id) })
-	t.Run("exec", func(t *testing.T) { w.exec(t) })
-	t.Run("attach", func(t *testing.T) { w.attach(t) })
-	t.Run("port-forward", func(t *testing.T) { w.forward(t) })
-	t.Run("proxy", func(t *testing.T) { w.proxy(t) })
-	t.Run("usage", func(t *testing.T) { w.usage(t) })
-	t.Run("rights", func(t *testing.T) { w.rights(t) })
-	t.Run("strangers", func(t *testing.T) { w.testUntrustedPeers(t, real) })
-	t.Run("simulated", func(t *testing.T) { w.simulated(t) })
+	t.Run("logs", func(t *testing.T) { c.testLogs(t, rt, web, id) })
+	t.Run("exec", func(t *testing.T) { c.testExec(t) })
+	t.Run("attach", func(t *testing.T) { c.testAttach(t) })
+	t.Run("port-forward", func(t *testing.T) { c.testPortForward(t) })
+	t.Run("proxy", func(t *testing.T) { c.testProxy(t) })
+	t.Run("usage", func(t *testing.T) { c.testUsage(t) })
+	t.Run("permissions", func(t *testing.T) { c.testPermissions(t) })
+	t.Run("untrusted peers", func(t *testing.T) { c.testUntrustedPeers(t, real) })
+	t.Run("simulated", func(t *testing.T) { c.testSimulatedNode(t) })
 }
 
-func (w *testCluster) logs(t *testing.T, rt *streamingRuntime, p *corev1.Pod, id string) {
-	pods := w.client.CoreV1().Pods("default")
+func (c *testCluster) testLogs(t *testing.T, rt *streamingRuntime, p *corev1.Pod, id string) {
+	pods := c.client.CoreV1().Pods("default")
 	for _, line := range []string{"one", "two"} {
 		if err := rt.Log(id, "stdout", line); err != nil {
 			t.Fatal(err)
@@ -86,14 +88,14 @@ func (w *testCluster) logs(t *testing.T, rt *streamingRuntime, p *corev1.Pod, id
 		"one\ntwo\n": {Container: "main"},
 		"two\n":      {Container: "main", TailLines: ptr.To[int64](1)},
 		"a container name must be specified for pod web, choose one of: [main side]":      {},
-		"container ghost is not valid for pod web":                                        {Container: "ghost"},
+		"container missing is not valid for pod web":                                      {Container: "missing"},
 		`container "side" in pod "web" is waiting to start: no logs yet`:                  {Container: "side"},
 		`previous terminated container "main" in pod "web" not found`:                     {Container: "main", Previous: true},
 		`tailLines: Invalid value: -1: must be greater than or equal to 0`:                {Container: "main", TailLines: ptr.To[int64](-1)},
 		`stream: Unsupported value: "Stdin": supported values: "All", "Stderr", "Stdout"`: {Container: "main", Stream: ptr.To("Stdin")},
 	} {
 		if got := read(o); !strings.HasSuffix(got, want) {
-			t.Errorf("%+v: have %q, want %q", o, got, want)
+			t.Errorf("%+v: got %q, want %q", o, got, want)
 		}
 	}
 	stream, err := pods.GetLogs("web", &corev1.PodLogOptions{Container: "main", Follow: true, TailLines: ptr.To[int64](1)}).Stream(t.Context())
@@ -104,7 +106,7 @@ func (w *testCluster) logs(t *testing.T, rt *streamingRuntime, p *corev1.Pod, id
 	lines := bufio.NewReader(stream)
 	for _, want := range []string{"two\n", "three\n"} {
 		if line, err := lines.ReadString('\n'); line != want {
-			t.Errorf("followed: %q, %v", line, err)
+			t.Errorf("followed log: got %q, %v, want %q", line, err, want)
 		}
 		if want == "two\n" {
 			if err := rt.Log(id, "stderr", "three"); err != nil {
@@ -114,65 +116,65 @@ func (w *testCluster) logs(t *testing.T, rt *streamingRuntime, p *corev1.Pod, id
 	}
 	rt.Exit("web", "main", 1, "")
 	if remaining, err := io.ReadAll(lines); len(remaining) > 0 || err != nil {
-		t.Errorf("after its end: %q, %v", remaining, err)
+		t.Errorf("followed log after the container's end: got %q, %v, want nothing", remaining, err)
 	}
-	second := rt.startContainer(w.t, p, "main", 1)
-	if err := rt.Log(second, "stdout", "again"); err != nil {
+	second := rt.startContainer(c.t, p, "main", 1)
+	if err := rt.Log(second, "stdout", "restarted"); err != nil {
 		t.Fatal(err)
 	}
-	if got := read(corev1.PodLogOptions{Container: "main"}); got != "again\n" {
-		t.Errorf("after a restart: %q", got)
+	if got := read(corev1.PodLogOptions{Container: "main"}); got != "restarted\n" {
+		t.Errorf("log after a restart: got %q, want restarted", got)
 	}
 	if got := read(corev1.PodLogOptions{Container: "main", Previous: true}); got != "one\ntwo\nthree\n" {
-		t.Errorf("log of the previous container: %q", got)
+		t.Errorf("log of the previous container: got %q, want one, two, three", got)
 	}
 }
 
-// executors returns the protocols of clients.
-func (w *testCluster) executors(t *testing.T, path string, o any, method string) map[string]remotecommand.Executor {
+// executors returns an executor for each protocol of kubectl.
+func (c *testCluster) executors(t *testing.T, path string, o any, method string) map[string]remotecommand.Executor {
 	t.Helper()
-	u := w.client.CoreV1().RESTClient().Post().Resource("pods").Namespace("default").Name("web").SubResource(path)
+	u := c.client.CoreV1().RESTClient().Post().Resource("pods").Namespace("default").Name("web").SubResource(path)
 	switch o := o.(type) {
 	case *corev1.PodExecOptions:
 		u = u.VersionedParams(o, scheme.ParameterCodec)
 	case *corev1.PodAttachOptions:
 		u = u.VersionedParams(o, scheme.ParameterCodec)
 	}
-	old, err := remotecommand.NewSPDYExecutor(w.admin, method, u.URL())
+	spdyExecutor, err := remotecommand.NewSPDYExecutor(c.admin, method, u.URL())
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, err := remotecommand.NewWebSocketExecutor(w.admin, http.MethodGet, u.URL().String())
+	webSocketExecutor, err := remotecommand.NewWebSocketExecutor(c.admin, http.MethodGet, u.URL().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return map[string]remotecommand.Executor{"SPDY": old, "WebSocket": now}
+	return map[string]remotecommand.Executor{"SPDY": spdyExecutor, "WebSocket": webSocketExecutor}
 }
 
-func (w *testCluster) exec(t *testing.T) {
+func (c *testCluster) testExec(t *testing.T) {
 	o := &corev1.PodExecOptions{Container: "main", Command: []string{"say", "it&is"}, Stdin: true, Stdout: true, Stderr: true}
-	for variant, e := range w.executors(t, "exec", o, http.MethodPost) {
+	for variant, e := range c.executors(t, "exec", o, http.MethodPost) {
 		var out, errs bytes.Buffer
 		err := e.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdin: strings.NewReader("quiet"), Stdout: &out, Stderr: &errs})
-		if err != nil || out.String() != "say it&is\nQUIET" || errs.String() != "complaint\n" {
+		if err != nil || out.String() != "say it&is\nQUIET" || errs.String() != "warning\n" {
 			t.Errorf("%s: %q, %q, %v", variant, out.String(), errs.String(), err)
 		}
 	}
-	for variant, e := range w.executors(t, "exec", &corev1.PodExecOptions{Container: "main", Command: []string{"exit", "7"}, Stdout: true}, http.MethodPost) {
+	for variant, e := range c.executors(t, "exec", &corev1.PodExecOptions{Container: "main", Command: []string{"exit", "7"}, Stdout: true}, http.MethodPost) {
 		err := e.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdout: io.Discard})
 		if code, ok := err.(exec.CodeExitError); !ok || code.Code != 7 {
 			t.Errorf("%s: %v, want exit code 7", variant, err)
 		}
 	}
-	for variant, e := range w.executors(t, "exec", &corev1.PodExecOptions{Container: "side", Command: []string{"x"}, Stdout: true}, http.MethodPost) {
+	for variant, e := range c.executors(t, "exec", &corev1.PodExecOptions{Container: "side", Command: []string{"x"}, Stdout: true}, http.MethodPost) {
 		if err := e.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdout: io.Discard}); err == nil || !strings.Contains(err.Error(), `container "side" in pod "web" is not running`) {
 			t.Errorf("%s: exec in a terminated container: %v", variant, err)
 		}
 	}
 }
 
-func (w *testCluster) attach(t *testing.T) {
-	for variant, e := range w.executors(t, "attach", &corev1.PodAttachOptions{Container: "main", Stdout: true}, http.MethodPost) {
+func (c *testCluster) testAttach(t *testing.T) {
+	for variant, e := range c.executors(t, "attach", &corev1.PodAttachOptions{Container: "main", Stdout: true}, http.MethodPost) {
 		var out bytes.Buffer
 		if err := e.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdout: &out}); err != nil || out.String() != "attached\n" {
 			t.Errorf("%s: %q, %v", variant, out.String(), err)
@@ -180,13 +182,13 @@ func (w *testCluster) attach(t *testing.T) {
 	}
 }
 
-func (w *testCluster) forward(t *testing.T) {
-	u := w.client.CoreV1().RESTClient().Post().Resource("pods").Namespace("default").Name("web").SubResource("portforward").URL()
-	transport, upgrader, err := spdy.RoundTripperFor(w.admin)
+func (c *testCluster) testPortForward(t *testing.T) {
+	u := c.client.CoreV1().RESTClient().Post().Resource("pods").Namespace("default").Name("web").SubResource("portforward").URL()
+	transport, upgrader, err := spdy.RoundTripperFor(c.admin)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tunnel, err := portforward.NewSPDYOverWebsocketDialer(u, w.admin)
+	tunnel, err := portforward.NewSPDYOverWebsocketDialer(u, c.admin)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,12 +225,12 @@ func (w *testCluster) forward(t *testing.T) {
 	}
 }
 
-func (w *testCluster) raw(user, path string) (string, error) {
-	client := w.client
+func (c *testCluster) getRaw(user, path string) (string, error) {
+	client := c.client
 	if user != "" {
-		client = w.impersonate(user, w.admin)
+		client = c.impersonate(user, c.admin)
 	}
-	text, err := client.CoreV1().RESTClient().Get().AbsPath(path).DoRaw(w.t.Context())
+	text, err := client.CoreV1().RESTClient().Get().AbsPath(path).DoRaw(c.t.Context())
 	var status metav1.Status
 	if err != nil && json.Unmarshal(text, &status) == nil {
 		return status.Message, err
@@ -236,7 +238,7 @@ func (w *testCluster) raw(user, path string) (string, error) {
 	return string(text), err
 }
 
-func (w *testCluster) proxy(t *testing.T) {
+func (c *testCluster) testProxy(t *testing.T) {
 	for path, want := range map[string]string{
 		"/api/v1/nodes/n1/proxy/healthz":          "ok",
 		"/api/v1/nodes/n1/proxy/disk":             `{"images":3}`,
@@ -245,38 +247,38 @@ func (w *testCluster) proxy(t *testing.T) {
 		"/api/v1/nodes/n1/proxy/metrics/resource": `container_memory_working_set_bytes{container="main",namespace="default",pod="web"} 6.7108864e+07`,
 		"/api/v1/nodes/s2/proxy/pods":             `"items":[]`,
 	} {
-		if got, err := w.raw("", path); err != nil || !strings.Contains(got, want) {
+		if got, err := c.getRaw("", path); err != nil || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, %v, want %q", path, got, err, want)
 		}
 	}
 	for path, want := range map[string]string{
 		"/api/v1/nodes/s2/proxy/stats/summary":       `node "s2" does not provide usage`,
 		"/api/v1/nodes/n1:22/proxy/x":                `cannot proxy to port 22`,
-		"/api/v1/nodes/ghost/proxy/healthz":          `nodes "ghost" not found`,
+		"/api/v1/nodes/missing/proxy/healthz":        `nodes "missing" not found`,
 		"/api/v1/namespaces/default/pods/web/proxy/": `pod "web": the pod has no IP address yet`,
 	} {
-		if got, err := w.raw("", path); err == nil || !strings.Contains(got+err.Error(), want) {
+		if got, err := c.getRaw("", path); err == nil || !strings.Contains(got+err.Error(), want) {
 			t.Errorf("%s: %q, %v, want %q", path, got, err, want)
 		}
 	}
 }
 
-func (w *testCluster) rights(t *testing.T) {
-	w.grant(t, "looks", rbacv1.Subject{Kind: "User", APIGroup: rbacv1.GroupName, Name: "eve"}, "pods/log", "pods/exec", "nodes/proxy")
-	eventually(t, func() error { _, err := w.raw("eve", "/api/v1/nodes/n1/proxy/healthz"); return err })
-	if _, err := w.impersonate("eve", w.admin).CoreV1().Pods("default").GetLogs("web", &corev1.PodLogOptions{Container: "main"}).DoRaw(t.Context()); err != nil {
+func (c *testCluster) testPermissions(t *testing.T) {
+	c.grant(t, "eve", rbacv1.Subject{Kind: "User", APIGroup: rbacv1.GroupName, Name: "eve"}, "pods/log", "pods/exec", "nodes/proxy")
+	eventually(t, func() error { _, err := c.getRaw("eve", "/api/v1/nodes/n1/proxy/healthz"); return err })
+	if _, err := c.impersonate("eve", c.admin).CoreV1().Pods("default").GetLogs("web", &corev1.PodLogOptions{Container: "main"}).DoRaw(t.Context()); err != nil {
 		t.Errorf("logs with permission: %v", err)
 	}
-	if _, err := w.impersonate("bob", w.admin).CoreV1().Pods("default").GetLogs("web", &corev1.PodLogOptions{Container: "main"}).Stream(t.Context()); !apierrors.IsForbidden(err) {
+	if _, err := c.impersonate("bob", c.admin).CoreV1().Pods("default").GetLogs("web", &corev1.PodLogOptions{Container: "main"}).Stream(t.Context()); !apierrors.IsForbidden(err) {
 		t.Errorf("logs without permission: %v", err)
 	}
-	otherUser := rest.CopyConfig(w.admin)
+	otherUser := rest.CopyConfig(c.admin)
 	otherUser.Impersonate.UserName = "eve"
 	for name, path := range map[string]string{
-		"exec":            "/api/v1/namespaces/default/pods/web/exec?container=main&command=x&stdout=true",
-		"the agent's own": "/api/v1/nodes/n1/proxy/exec/default/web/main?command=x&output=1",
+		"exec":                     "/api/v1/namespaces/default/pods/web/exec?container=main&command=x&stdout=true",
+		"exec through nodes/proxy": "/api/v1/nodes/n1/proxy/exec/default/web/main?command=x&output=1",
 	} {
-		e, err := remotecommand.NewWebSocketExecutor(otherUser, http.MethodGet, w.admin.Host+path)
+		e, err := remotecommand.NewWebSocketExecutor(otherUser, http.MethodGet, c.admin.Host+path)
 		if err != nil {
 			t.Fatal(err)
 		}

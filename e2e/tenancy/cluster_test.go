@@ -12,8 +12,8 @@ import (
 	"github.com/berthproject/berth/apiserver"
 )
 
-// deadline bounds every wait. Only an error reaches it.
-const deadline = time.Minute
+// timeout bounds every wait.
+const timeout = time.Minute
 
 // cluster is an API server in this process.
 type cluster struct {
@@ -45,7 +45,7 @@ func newCluster(t *testing.T, change ...func(*apiserver.Options)) cluster {
 	})
 	select {
 	case <-server.Ready():
-	case <-time.After(deadline):
+	case <-time.After(timeout):
 		t.Fatal("the API server is not ready after a minute")
 	}
 	client, err := kubernetes.NewForConfig(server.LoopbackConfig())
@@ -55,16 +55,16 @@ func newCluster(t *testing.T, change ...func(*apiserver.Options)) cluster {
 	return cluster{server, t, client}
 }
 
-// until waits until f returns an empty string, which names what is missing.
-func (c cluster) until(f func() string) {
+// waitUntil waits until f, which returns what is missing, returns an empty string.
+func (c cluster) waitUntil(f func() string) {
 	c.t.Helper()
 	var missing string
-	for end := time.Now().Add(deadline); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(timeout); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if missing = f(); missing == "" {
 			return
 		}
 	}
-	c.t.Fatalf("after %v: %s", deadline, missing)
+	c.t.Fatalf("after %v: %s", timeout, missing)
 }
 
 func newPod(generateName string) *corev1.Pod {

@@ -19,7 +19,7 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/pki"
 )
 
-// userConfig returns a configuration with a client certificate of a user, for the network.
+// userConfig returns a configuration for connections over the network with a user's client certificate.
 func (c cluster) userConfig(id pki.Identity) *rest.Config {
 	c.t.Helper()
 	cert, key, err := c.Authority().ClientPEM(id)
@@ -29,12 +29,12 @@ func (c cluster) userConfig(id pki.Identity) *rest.Config {
 	return &rest.Config{Host: "https://" + c.Address(), QPS: -1, TLSClientConfig: rest.TLSClientConfig{CAData: c.Authority().CAPEM(), CertData: cert, KeyData: key}}
 }
 
-// slowPosts opens n reviews of a user whose bodies never end, each on a separate connection, and
+// openSlowPosts opens n reviews of a user whose bodies never end, each on a separate connection, and
 // returns once the server has accepted them.
-func (c cluster) slowPosts(config *rest.Config, n int) {
+func (c cluster) openSlowPosts(config *rest.Config, n int) {
 	c.t.Helper()
 	var sent, ended sync.WaitGroup
-	c.t.Cleanup(ended.Wait) // after the bodies have ended, which is registered later
+	c.t.Cleanup(ended.Wait) // runs after the cleanups below, which end the bodies
 	for range n {
 		tlsConfig, err := rest.TLSConfigFor(config)
 		if err != nil {
@@ -61,7 +61,7 @@ func (c cluster) slowPosts(config *rest.Config, n int) {
 
 // A user without any role opens more slow requests than the server has seats. Nodes renew their
 // leases, and other users get responses.
-func TestSlowRequestsDoNotBlockOthers(t *testing.T) {
+func TestSlowRequestsDoNotBlockOtherUsers(t *testing.T) {
 	const seats, slow = 10, 100
 	c := newCluster(t, func(o *apiserver.Options) { o.MaxRequestsInFlight, o.MaxMutatingRequestsInFlight = seats, seats })
 	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "joe"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
@@ -77,13 +77,13 @@ func TestSlowRequestsDoNotBlockOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.until(func() string { // the binding has reached the authorizer
+	c.waitUntil(func() string { // the binding has reached the authorizer
 		if _, err := joe.CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{}); err != nil {
 			return err.Error()
 		}
 		return ""
 	})
-	c.slowPosts(c.userConfig(pki.Identity{Name: "system:serviceaccount:default:default", Groups: []string{"system:serviceaccounts"}}), slow)
+	c.openSlowPosts(c.userConfig(pki.Identity{Name: "system:serviceaccount:default:default", Groups: []string{"system:serviceaccounts"}}), slow)
 	lease, err := node.CoordinationV1().Leases("kube-node-lease").Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatalf("a node creates its lease: %v", err)
@@ -98,7 +98,7 @@ func TestSlowRequestsDoNotBlockOthers(t *testing.T) {
 	}
 }
 
-// Berth's users are in the levels of their counterparts in Kubernetes.
+// Berth's components have the priority levels of their equivalents in Kubernetes.
 func TestPriorityLevelsOfComponents(t *testing.T) {
 	c := newCluster(t)
 	levels := map[string]string{} // by UID
@@ -126,7 +126,7 @@ func TestPriorityLevelsOfComponents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.until(func() string { // the configuration reaches the filter
+		c.waitUntil(func() string { // the configuration reaches the filter
 			resp, err := (&http.Client{Transport: transport}).Get("https://" + c.Address() + tc.path)
 			if err != nil {
 				return err.Error()

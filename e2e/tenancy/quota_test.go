@@ -52,10 +52,10 @@ func (c cluster) createQuota(hard corev1.ResourceList) {
 	}
 }
 
-// wantUsed waits until the quota has a usage in its status.
-func (c cluster) wantUsed(name corev1.ResourceName, want string) {
+// waitForUsed waits until the status of the quota has the usage want.
+func (c cluster) waitForUsed(name corev1.ResourceName, want string) {
 	c.t.Helper()
-	c.until(func() string {
+	c.waitUntil(func() string {
 		q, err := c.client.CoreV1().ResourceQuotas("default").Get(c.t.Context(), "q", metav1.GetOptions{})
 		if err != nil {
 			return err.Error()
@@ -67,7 +67,7 @@ func (c cluster) wantUsed(name corev1.ResourceName, want string) {
 	})
 }
 
-// A quota whose usage was never computed rejects what it limits.
+// A quota whose usage was never computed rejects the objects that it limits.
 func TestQuotaWithoutStatusRejects(t *testing.T) {
 	c := newCluster(t)
 	c.createQuota(corev1.ResourceList{"pods": resource.MustParse("2")})
@@ -87,7 +87,7 @@ func TestConcurrentCreatorsCannotExceedQuota(t *testing.T) {
 	c := newCluster(t)
 	c.startQuotaController()
 	c.createQuota(corev1.ResourceList{"pods": resource.MustParse(fmt.Sprint(limit)), "count/configmaps": resource.MustParse("1")})
-	c.wantUsed("pods", "0")
+	c.waitForUsed("pods", "0")
 	pods := c.client.CoreV1().Pods("default")
 	createAll := func() (created int) {
 		var wg sync.WaitGroup
@@ -123,7 +123,7 @@ func TestConcurrentCreatorsCannotExceedQuota(t *testing.T) {
 	if list, err = pods.List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) != limit {
 		t.Errorf("%d pods, want %d: %v", len(list.Items), limit, err)
 	}
-	c.wantUsed("pods", fmt.Sprint(limit))
+	c.waitForUsed("pods", fmt.Sprint(limit))
 }
 
 const limitedResources = `apiVersion: apiserver.config.k8s.io/v1
@@ -140,7 +140,7 @@ plugins:
       - {scopeName: CrossNamespacePodAffinity, operator: Exists}
 `
 
-// Classes and affinity that the configuration limits may be used only where a quota allows them.
+// Priority classes and affinity that the configuration limits require a quota that allows them.
 func TestLimitedScopesNeedQuota(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "admission.yaml")
 	if err := os.WriteFile(file, []byte(limitedResources), 0o600); err != nil {
@@ -156,11 +156,11 @@ func TestLimitedScopesNeedQuota(t *testing.T) {
 		pod.Spec.PriorityClassName = name
 		return pod
 	}
-	crossing := newPod("p-")
-	crossing.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
+	withAffinity := newPod("p-")
+	withAffinity.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
 		{TopologyKey: "kubernetes.io/hostname", NamespaceSelector: &metav1.LabelSelector{}, LabelSelector: &metav1.LabelSelector{}}}}}
 	pods := c.client.CoreV1().Pods("default")
-	for name, pod := range map[string]*corev1.Pod{"system class": withClass("system-cluster-critical"), "class": withClass("gold"), "affinity": crossing} {
+	for name, pod := range map[string]*corev1.Pod{"system class": withClass("system-cluster-critical"), "class": withClass("gold"), "affinity": withAffinity} {
 		if _, err := pods.Create(t.Context(), pod, metav1.CreateOptions{}); err == nil || !strings.Contains(err.Error(), "insufficient quota to match these scopes") {
 			t.Errorf("%s without a quota: %v, want a rejection", name, err)
 		}
@@ -173,7 +173,7 @@ func TestLimitedScopesNeedQuota(t *testing.T) {
 	if _, err := c.client.CoreV1().ResourceQuotas("default").Create(t.Context(), q, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	c.wantUsed("pods", "0")
+	c.waitForUsed("pods", "0")
 	if _, err := pods.Create(t.Context(), withClass("gold"), metav1.CreateOptions{}); err != nil {
 		t.Errorf("the first pod of the class: %v", err)
 	}

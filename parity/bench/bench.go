@@ -67,7 +67,7 @@ func (b *bench) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// side is a way to do the work.
+// side is a program that runs workloads.
 type side struct {
 	name    string
 	command []string
@@ -91,8 +91,8 @@ func (b *bench) sides(names ...string) ([]side, error) {
 	return sides, nil
 }
 
-// do runs the workload in a file with one side.
-func (b *bench) do(s side, file string) (*workload.Result, error) {
+// runSide runs the workload in a file with one side.
+func (b *bench) runSide(s side, file string) (*workload.Result, error) {
 	cmd := b.command(append(append([]string{}, s.command...), file)...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -115,7 +115,7 @@ func (b *bench) alternate(sides []side, w *workload.Workload, rounds int) (resul
 	results = map[string][]*workload.Result{}
 	for range rounds {
 		for _, s := range sides {
-			r, err := b.do(s, file)
+			r, err := b.runSide(s, file)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", w.Name, err)
 			}

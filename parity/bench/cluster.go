@@ -19,8 +19,8 @@ import (
 // creators is the number of concurrent requests when objects are created.
 const creators = 32
 
-// parallel calls do for 0 to n-1, several at a time.
-func parallel(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+// parallel calls f for 0 to n-1, several at a time.
+func parallel(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	var next atomic.Int64
 	for range creators {
@@ -30,7 +30,7 @@ func parallel(ctx context.Context, n int, do func(ctx context.Context, i int) er
 				if i >= n {
 					return nil
 				}
-				if err := do(ctx, i); err != nil {
+				if err := f(ctx, i); err != nil {
 					return err
 				}
 			}
@@ -52,7 +52,7 @@ func createObjects(ctx context.Context, client kubernetes.Interface, w *workload
 	})
 }
 
-// create creates some of the arriving pods.
+// create creates the arriving pods with the indices from to to-1.
 func (b *bench) create(s *server, w *workload.Workload, from, to int) error {
 	return parallel(b.ctx, to-from, func(ctx context.Context, i int) error {
 		pod := w.Templates[w.Pods[from+i]].DeepCopy()
@@ -86,7 +86,7 @@ func bindRoundRobin(ctx context.Context, s *server, w *workload.Workload) (stop 
 					if err := client.CoreV1().Pods(pod.Namespace).Bind(ctx, &corev1.Binding{
 						ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
 						Target:     corev1.ObjectReference{Kind: "Node", Name: node}}, metav1.CreateOptions{}); err != nil && ctx.Err() == nil {
-						fmt.Fprintln(os.Stderr, "run: the round-robin client:", err)
+						fmt.Fprintln(os.Stderr, "bench: the round-robin client:", err)
 					}
 				}
 			}
@@ -102,8 +102,8 @@ func cpuOf(pid int) float64 {
 	if err != nil {
 		return 0
 	}
-	_, rest, _ := strings.Cut(string(raw), ") ") // the process name before it may contain spaces
-	fields := strings.Fields(rest)
+	_, afterName, _ := strings.Cut(string(raw), ") ") // the process name before it may contain spaces
+	fields := strings.Fields(afterName)
 	const ticks = 100 // per second; constant in Linux for /proc
 	user, _ := strconv.ParseFloat(fields[11], 64)
 	system, _ := strconv.ParseFloat(fields[12], 64)

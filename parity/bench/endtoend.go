@@ -12,19 +12,19 @@ import (
 )
 
 // roundRobin is a client that binds each pod to the next node as soon as it observes the pod.
-const roundRobin = "blind client"
+const roundRobin = "round-robin client"
 
-// arrival is what was observed of a workload on an API server.
+// arrival has the measurements of a workload on an API server.
 type arrival struct {
-	pods      int
-	seconds   float64 // from the first creation to the last binding
-	creating  float64 // from the first creation to the last
-	p50, p99  time.Duration
-	cpu       float64 // seconds, of the scheduler
-	serverCPU float64
-	peak      float64 // bytes, of the scheduler
-	used      int     // nodes
-	most      int     // pods on one node
+	pods       int
+	seconds    float64 // from the first creation to the last binding
+	creating   float64 // seconds from the first creation to the last
+	p50, p99   time.Duration
+	cpu        float64 // seconds, of the scheduler
+	serverCPU  float64
+	peak       float64 // bytes, of the scheduler
+	used       int     // nodes
+	maxPerNode int     // pods on one node
 }
 
 func (a *arrival) speed() float64 { return float64(a.pods) / a.seconds }
@@ -44,7 +44,7 @@ func (b *bench) endToEnd() error {
 		sizes = []int{100}
 	}
 	fmt.Printf("\nEnd to end: a fresh `berth server` for each row, 32 creators at full speed, everything on the same CPUs;\n" +
-		"creation to binding as seen in one watch; CPU and memory are the scheduler process's\n\n")
+		"creation to binding as observed by one watch; CPU and memory are those of the scheduler's process\n\n")
 	fmt.Println("| shape | nodes | pods | client | bound/s | created/s | p50 ms | p99 ms | CPU us/pod | server's CPU us/pod | MiB peak | nodes used / most on one |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|")
 	var v verdicts
@@ -62,15 +62,15 @@ func (b *bench) endToEnd() error {
 	return nil
 }
 
-// endToEndShapes returns some of the shapes with the pods that arrive here.
-func endToEndShapes() (some []workload.Shape) {
+// endToEndShapes returns the shapes that endToEnd measures, with their number of pods.
+func endToEndShapes() (shapes []workload.Shape) {
 	pods := map[string]int{"plain": 10_000, "required affinity, zone": 2000, "hard spread, zone": 2000}
 	for _, s := range workload.Shapes() {
 		if s.Pods = pods[s.Name]; s.Pods > 0 {
-			some = append(some, s)
+			shapes = append(shapes, s)
 		}
 	}
-	return some
+	return shapes
 }
 
 func (b *bench) compareSchedulers(commands map[string]string, s workload.Shape, nodes int, v *verdicts) error {
@@ -91,17 +91,17 @@ func (b *bench) compareSchedulers(commands map[string]string, s workload.Shape, 
 	}
 	speeds, tails := map[string]summary{}, map[string]summary{}
 	for _, scheduler := range all {
-		mid := func(of func(*arrival) float64) float64 { return summarizeArrivals(got[scheduler], of).mid }
+		median := func(of func(*arrival) float64) float64 { return summarizeArrivals(got[scheduler], of).median }
 		speeds[scheduler], tails[scheduler] = summarizeArrivals(got[scheduler], (*arrival).speed), summarizeArrivals(got[scheduler], func(a *arrival) float64 { return ms(a.p99) })
 		fmt.Printf("| %s | %d | %d | %s | %v | %.0f | %.0f | %v | %.0f | %.0f | %.0f | %d / %d |\n", s.Name, nodes, got[scheduler][0].pods, scheduler, speeds[scheduler],
-			mid(func(a *arrival) float64 { return float64(a.pods) / a.creating }), mid(func(a *arrival) float64 { return ms(a.p50) }), tails[scheduler],
-			mid(func(a *arrival) float64 { return a.cpu / float64(a.pods) * 1e6 }), mid(func(a *arrival) float64 { return a.serverCPU / float64(a.pods) * 1e6 }),
-			mid(func(a *arrival) float64 { return a.peak / (1 << 20) }), got[scheduler][0].used, got[scheduler][0].most)
+			median(func(a *arrival) float64 { return float64(a.pods) / a.creating }), median(func(a *arrival) float64 { return ms(a.p50) }), tails[scheduler],
+			median(func(a *arrival) float64 { return a.cpu / float64(a.pods) * 1e6 }), median(func(a *arrival) float64 { return a.serverCPU / float64(a.pods) * 1e6 }),
+			median(func(a *arrival) float64 { return a.peak / (1 << 20) }), got[scheduler][0].used, got[scheduler][0].maxPerNode)
 	}
-	k, o, ceiling := speeds[kube].mid, speeds[berth].mid, speeds[roundRobin].mid
+	k, o, ceiling := speeds[kube].median, speeds[berth].median, speeds[roundRobin].median
 	want := min(3*k, 0.9*ceiling)
 	v.add(fmt.Sprintf("%s, %d nodes: %.0f pods/s, target %.0f (the lower of 3 times %.0f and 90 %% of %.0f)", s.Name, nodes, o, want, k, ceiling), o >= want)
-	v.add(fmt.Sprintf("%s, %d nodes: p99 %.0f ms, target a third of %.0f ms", s.Name, nodes, tails[berth].mid, tails[kube].mid), 3*tails[berth].mid <= tails[kube].mid)
+	v.add(fmt.Sprintf("%s, %d nodes: p99 %.0f ms, target a third of %.0f ms", s.Name, nodes, tails[berth].median, tails[kube].median), 3*tails[berth].median <= tails[kube].median)
 	return nil
 }
 
@@ -116,9 +116,9 @@ func summarizeArrivals(all []*arrival, of func(*arrival) float64) summary {
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// measureScheduler runs a workload with one of the three, with a separate server.
+// measureScheduler runs a workload with a scheduler or the round-robin client, on a separate server.
 func (b *bench) measureScheduler(commands map[string]string, scheduler string, w *workload.Workload) (*arrival, error) {
-	s, err := b.serve(commands[berth])
+	s, err := b.startServer(commands[berth])
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (b *bench) measureScheduler(commands map[string]string, scheduler string, w
 		}
 		defer stop()
 	} else {
-		p, err := b.schedule(scheduler, s, commands)
+		p, err := b.startScheduler(scheduler, s, commands)
 		if err != nil {
 			return nil, err
 		}
@@ -155,17 +155,17 @@ func (b *bench) observe(s *server, w *workload.Workload, pid int) (*arrival, err
 	if err != nil {
 		return nil, err
 	}
-	f, err := watchPods(ctx, observer, nil)
+	watcher, err := watchPods(ctx, observer, nil)
 	if err != nil {
 		return nil, err
 	}
 	if err := b.create(s, w, 0, warm); err != nil {
 		return nil, err
 	}
-	if err := b.waitBound(f, warm, s); err != nil {
+	if err := b.waitBound(watcher, warm, s); err != nil {
 		return nil, err
 	}
-	if f, err = watchPods(ctx, observer, nil); err != nil {
+	if watcher, err = watchPods(ctx, observer, nil); err != nil {
 		return nil, err
 	}
 	a := &arrival{pods: len(w.Pods) - w.Warm}
@@ -175,36 +175,36 @@ func (b *bench) observe(s *server, w *workload.Workload, pid int) (*arrival, err
 		return nil, err
 	}
 	a.creating = time.Since(from).Seconds()
-	if err := b.waitBound(f, a.pods, s); err != nil {
+	if err := b.waitBound(watcher, a.pods, s); err != nil {
 		return nil, err
 	}
 	a.cpu, a.serverCPU = cpuOf(pid)-cpuBefore, cpuOf(s.Pid())-serverCPUBefore
 	if pid > 0 {
 		a.peak, _ = workload.PeakRSS(fmt.Sprint(pid))
 	}
-	a.seconds = f.last.Sub(from).Seconds()
-	latencies := make([]time.Duration, 0, len(f.bound))
-	for _, d := range f.bound {
+	a.seconds = watcher.last.Sub(from).Seconds()
+	latencies := make([]time.Duration, 0, len(watcher.bound))
+	for _, d := range watcher.bound {
 		latencies = append(latencies, d)
 	}
 	slices.Sort(latencies)
 	a.p50, a.p99 = latencies[len(latencies)/2], latencies[len(latencies)*99/100]
-	for _, n := range f.on {
-		a.most = max(a.most, n)
+	for _, n := range watcher.perNode {
+		a.maxPerNode = max(a.maxPerNode, n)
 	}
-	a.used = len(f.on)
+	a.used = len(watcher.perNode)
 	return a, nil
 }
 
 // waitBound waits until the given number of pods is bound.
-func (b *bench) waitBound(f *podWatcher, pods int, s *server) error {
+func (b *bench) waitBound(watcher *podWatcher, pods int, s *server) error {
 	timeout := 10 * time.Minute
 	if b.o.quick {
 		timeout = 20 * time.Second
 	}
-	for from := time.Now(); f.count() < pods; time.Sleep(10 * time.Millisecond) {
+	for from := time.Now(); watcher.count() < pods; time.Sleep(10 * time.Millisecond) {
 		if b.ctx.Err() != nil || time.Since(from) > timeout {
-			return fmt.Errorf("%d of %d pods bound, %d seen after %v: %s", f.count(), pods, len(f.seen), timeout, s.Tail())
+			return fmt.Errorf("%d of %d pods bound, %d seen after %v: %s", watcher.count(), pods, len(watcher.seen), timeout, s.Tail())
 		}
 	}
 	return nil

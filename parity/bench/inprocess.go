@@ -11,7 +11,7 @@ import (
 // allocsTarget is the target for the allocations per pod.
 const allocsTarget = 30
 
-// verdicts counts the rows that meet the targets.
+// verdicts collects the targets that are met and missed.
 type verdicts struct{ met, missed []string }
 
 func (v *verdicts) add(target string, ok bool) {
@@ -22,7 +22,7 @@ func (v *verdicts) add(target string, ok bool) {
 	}
 }
 
-// print compares the rows with the targets. Those of a smoke test have no meaning.
+// print prints the verdicts, except after a smoke test, whose figures have no meaning.
 func (v *verdicts) print(o *options) {
 	if o.quick {
 		fmt.Print("-quick: no verdict\n\n")
@@ -81,15 +81,15 @@ func (b *bench) row(sides []side, s workload.Shape, percentage int32, v *verdict
 	}
 	k, o, full := results[kube], results[berth], results[shell]
 	each := func(of func(*workload.Result) float64) string {
-		return formatFigure(summarize(k, of).mid) + " / " + formatFigure(summarize(o, of).mid) + " / " + formatFigure(summarize(full, of).mid)
+		return formatFigure(summarize(k, of).median) + " / " + formatFigure(summarize(o, of).median) + " / " + formatFigure(summarize(full, of).median)
 	}
-	times := ratio(k, o, cpu)
+	speedup := ratio(k, o, cpu)
 	fmt.Printf("| %s | %s | %d | %v | %v | **%v** | %v | **%v** | %.0f | %s | %s / %s | %s | %s | %s | %d / %d; %d / %d | %d; %d |\n", s.Name, evaluated, pods,
-		summarize(k, cpu), summarize(o, cpu), times, summarize(full, cpu), ratio(k, full, cpu), s.Target, each(allocs), formatFigure(summarize(k, decisionTime).mid), formatFigure(summarize(o, decisionTime).mid),
-		formatFigure(ratio(k, o, decisionTime).mid), each(throughput), each(peak), k[0].NodesUsed, k[0].MostOnOne, o[0].NodesUsed, o[0].MostOnOne, k[0].Victims, o[0].Victims)
+		summarize(k, cpu), summarize(o, cpu), speedup, summarize(full, cpu), ratio(k, full, cpu), s.Target, each(allocs), formatFigure(summarize(k, decisionTime).median), formatFigure(summarize(o, decisionTime).median),
+		formatFigure(ratio(k, o, decisionTime).median), each(throughput), each(peak), k[0].NodesUsed, k[0].MostOnOne, o[0].NodesUsed, o[0].MostOnOne, k[0].Victims, o[0].Victims)
 	if percentage == 0 { // the targets compare with a kube-scheduler that samples
-		v.add(fmt.Sprintf("%s: %s times less CPU, target %.0f", s.Name, formatFigure(times.mid), s.Target), times.mid >= s.Target)
-		a := summarize(o, allocs).mid
+		v.add(fmt.Sprintf("%s: %s times less CPU, target %.0f", s.Name, formatFigure(speedup.median), s.Target), speedup.median >= s.Target)
+		a := summarize(o, allocs).median
 		v.add(fmt.Sprintf("%s: %s allocations a pod, target %d", s.Name, formatFigure(a), allocsTarget), a <= allocsTarget)
 	}
 	return nil

@@ -1,4 +1,4 @@
-// Command run compares Berth and kube-scheduler; see doc.go.
+// Command bench compares Berth and kube-scheduler; see doc.go.
 package main
 
 import (
@@ -46,7 +46,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := measure(ctx, &o); err != nil {
-		fmt.Fprintln(os.Stderr, "run:", err)
+		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }

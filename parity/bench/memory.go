@@ -6,7 +6,7 @@ import (
 	"github.com/berthproject/berth/parity/workload"
 )
 
-// memory compares both at 5,000 nodes and 100,000 pods.
+// memory compares the memory of both at 5,000 nodes and 100,000 pods.
 func (b *bench) memory() error {
 	sides, err := b.sides(kube, berth)
 	if err != nil {
@@ -24,9 +24,9 @@ func (b *bench) memory() error {
 	k, o := results[kube], results[berth]
 	fmt.Printf("\nMemory in process, %d nodes, %d pods of which %d arrive and are placed; each pod decoded by itself\n\n", b.o.nodes, placed+arriving, arriving)
 	fmt.Printf("| | kube-scheduler | berth | share |\n|---|---|---|---|\n| peak RSS, MiB | %v | %v | %v |\n| live heap after a collection, MiB | %v | %v | %v |\n\n",
-		summarize(k, peak), summarize(o, peak), ratio(o, k, peak), summarize(k, live), summarize(o, live), ratio(o, k, live))
+		summarize(k, peak), summarize(o, peak), ratio(o, k, peak), summarize(k, liveHeap), summarize(o, liveHeap), ratio(o, k, liveHeap))
 	var v verdicts
-	share := ratio(o, k, peak).mid
+	share := ratio(o, k, peak).median
 	v.add(fmt.Sprintf("memory: %s of kube-scheduler's, target a third", formatFigure(share)), share <= 1.0/3)
 	v.print(b.o)
 	return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/parity/workload"
 )
 
-// openB lets both place OpenB's pods with whole devices, more than fit.
+// openB lets both place OpenB's pods with whole devices, which request more GPUs than exist.
 func (b *bench) openB() error {
 	dir := os.Getenv("BERTH_OPENB")
 	if dir == "" {
@@ -74,9 +74,9 @@ func (b *bench) openB() error {
 // formatCount formats a summary of whole numbers, or of seconds.
 func formatCount(s summary) string {
 	if s.low == s.high {
-		return fmt.Sprintf("%.5g", s.mid)
+		return fmt.Sprintf("%.5g", s.median)
 	}
-	return fmt.Sprintf("%.5g (%.5g..%.5g)", s.mid, s.low, s.high)
+	return fmt.Sprintf("%.5g (%.5g..%.5g)", s.median, s.low, s.high)
 }
 
 func gpus(list corev1.ResourceList) int64 {

@@ -22,8 +22,8 @@ type server struct {
 	client kubernetes.Interface
 }
 
-// serve starts a server and waits until it is ready.
-func (b *bench) serve(berth string) (*server, error) {
+// startServer starts a server and waits until it is ready.
+func (b *bench) startServer(berth string) (*server, error) {
 	dir, err := os.MkdirTemp(b.dir, "server-")
 	if err != nil {
 		return nil, err
@@ -74,8 +74,8 @@ clientConnection: {kubeconfig: %q, qps: 10000, burst: 10000, contentType: applic
 leaderElection: {leaderElect: false}
 `
 
-// schedule starts one of the schedulers.
-func (b *bench) schedule(side string, s *server, commands map[string]string) (*process.Process, error) {
+// startScheduler starts one of the schedulers.
+func (b *bench) startScheduler(side string, s *server, commands map[string]string) (*process.Process, error) {
 	credential, err := s.credential(b.ctx)
 	if err != nil {
 		return nil, err

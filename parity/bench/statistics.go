@@ -8,7 +8,7 @@ import (
 )
 
 // summary is a figure over the rounds: median, minimum and maximum.
-type summary struct{ mid, low, high float64 }
+type summary struct{ median, low, high float64 }
 
 // summarize summarizes a figure of all results.
 func summarize(results []*workload.Result, of func(*workload.Result) float64) summary {
@@ -35,7 +35,7 @@ func ratio(a, b []*workload.Result, of func(*workload.Result) float64) summary {
 }
 
 func (s summary) String() string {
-	return fmt.Sprintf("%s (%s..%s)", formatFigure(s.mid), formatFigure(s.low), formatFigure(s.high))
+	return fmt.Sprintf("%s (%s..%s)", formatFigure(s.median), formatFigure(s.low), formatFigure(s.high))
 }
 
 // formatFigure formats a number with three significant digits.
@@ -55,4 +55,4 @@ func allocs(r *workload.Result) float64       { return r.Allocs / float64(r.Pods
 func throughput(r *workload.Result) float64   { return float64(r.Pods) / r.Seconds }
 func decisionTime(r *workload.Result) float64 { return r.Deciding / max(r.Decisions, 1) * 1e6 }
 func peak(r *workload.Result) float64         { return r.PeakRSS / (1 << 20) }
-func live(r *workload.Result) float64         { return r.LiveHeap / (1 << 20) }
+func liveHeap(r *workload.Result) float64     { return r.LiveHeap / (1 << 20) }

@@ -1,21 +1,21 @@
 package cases
 
-func (w *caseBuilder) nodeAffinity(spec object) {
-	if w.chance(0.35) {
-		spec["nodeSelector"] = object{pick(w, "disk", "rack", zone, "gen", "none"): pick(w, "ssd", "a", "z1", "1", "")}
+func (b *caseBuilder) nodeAffinity(spec object) {
+	if b.chance(0.35) {
+		spec["nodeSelector"] = object{pick(b, "disk", "rack", zone, "gen", "none"): pick(b, "ssd", "a", "z1", "1", "")}
 	}
 	affinity := object{}
-	if w.chance(0.55) {
+	if b.chance(0.55) {
 		var terms []object
-		for range w.IntN(3) + 1 {
-			terms = append(terms, w.nodeTerm())
+		for range b.IntN(3) + 1 {
+			terms = append(terms, b.nodeTerm())
 		}
 		affinity["requiredDuringSchedulingIgnoredDuringExecution"] = object{"nodeSelectorTerms": terms}
 	}
-	if w.chance(0.6) {
+	if b.chance(0.6) {
 		var terms []object
-		for range w.IntN(3) + 1 {
-			terms = append(terms, object{"weight": pick(w, 1, 2, 10, 50, 100), "preference": w.nodeTerm()})
+		for range b.IntN(3) + 1 {
+			terms = append(terms, object{"weight": pick(b, 1, 2, 10, 50, 100), "preference": b.nodeTerm()})
 		}
 		affinity["preferredDuringSchedulingIgnoredDuringExecution"] = terms
 	}
@@ -24,34 +24,34 @@ func (w *caseBuilder) nodeAffinity(spec object) {
 	}
 }
 
-func (w *caseBuilder) nodeTerm() object {
+func (b *caseBuilder) nodeTerm() object {
 	term := object{}
-	if w.chance(0.85) {
+	if b.chance(0.85) {
 		var list []object
-		for range w.IntN(2) + 1 {
-			list = append(list, w.nodeExpression())
+		for range b.IntN(2) + 1 {
+			list = append(list, b.nodeExpression())
 		}
 		term["matchExpressions"] = list
 	}
-	if w.chance(0.15) {
-		term["matchFields"] = []object{{"key": "metadata.name", "operator": pick(w, "In", "In", "NotIn"), "values": []string{pick(w, "n01", "n02", "n03", "ghost")}}}
+	if b.chance(0.15) {
+		term["matchFields"] = []object{{"key": "metadata.name", "operator": pick(b, "In", "In", "NotIn"), "values": []string{pick(b, "n01", "n02", "n03", "ghost")}}}
 	}
 	return term
 }
 
-func (w *caseBuilder) nodeExpression() object {
-	e := object{"key": pick(w, "disk", "rack", zone, zone, hostname, "gen", "none")}
-	switch op := pick(w, "In", "In", "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"); op {
+func (b *caseBuilder) nodeExpression() object {
+	e := object{"key": pick(b, "disk", "rack", zone, zone, hostname, "gen", "none")}
+	switch op := pick(b, "In", "In", "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"); op {
 	case "In", "NotIn":
-		e["operator"], e["values"] = op, pickSome(w, 1+w.IntN(2), "ssd", "a", "z1", "z2", "z3", "n01", "n02", "", "1")
-		if w.chance(0.02) && !w.strict {
+		e["operator"], e["values"] = op, pickSome(b, 1+b.IntN(2), "ssd", "a", "z1", "z2", "z3", "n01", "n02", "", "1")
+		if b.chance(0.02) && !b.strict {
 			e["values"] = []string{"not a label value!"}
 		}
 	case "Gt", "Lt":
-		e["key"], e["operator"] = pick(w, "gen", "gen", "disk"), op
-		e["values"] = []string{pick(w, "1", "2", "5", "11", "07", "0")}
-		if w.chance(0.07) && !w.strict {
-			e["values"] = []string{pick(w, "x", "1.5", "-4", "")}
+		e["key"], e["operator"] = pick(b, "gen", "gen", "disk"), op
+		e["values"] = []string{pick(b, "1", "2", "5", "11", "07", "0")}
+		if b.chance(0.07) && !b.strict {
+			e["values"] = []string{pick(b, "x", "1.5", "-4", "")}
 		}
 	default:
 		e["operator"] = op
@@ -70,53 +70,53 @@ func subObject(of object, name string) object {
 }
 
 // selector returns a label selector of pods. nil selects nothing, an empty one everything.
-func (w *caseBuilder) selector() object {
+func (b *caseBuilder) selector() object {
 	s := object{}
-	if w.chance(0.04) {
+	if b.chance(0.04) {
 		return nil
 	}
-	if w.chance(0.05) {
+	if b.chance(0.05) {
 		return s
 	}
-	if w.chance(0.7) {
-		s["matchLabels"] = object{pick(w, "app", "app", "tier", "version"): pick(w, "web", "web", "db", "a", "1", "")}
+	if b.chance(0.7) {
+		s["matchLabels"] = object{pick(b, "app", "app", "tier", "version"): pick(b, "web", "web", "db", "a", "1", "")}
 	}
-	if len(s) == 0 || w.chance(0.2) {
-		e := object{"key": pick(w, "app", "tier", "version"), "operator": pick(w, "In", "NotIn", "Exists", "DoesNotExist")}
+	if len(s) == 0 || b.chance(0.2) {
+		e := object{"key": pick(b, "app", "tier", "version"), "operator": pick(b, "In", "NotIn", "Exists", "DoesNotExist")}
 		if op := e["operator"]; op == "In" || op == "NotIn" {
-			e["values"] = pickSome(w, 1+w.IntN(2), "web", "db", "a", "b", "1", "")
+			e["values"] = pickSome(b, 1+b.IntN(2), "web", "db", "a", "b", "1", "")
 		}
 		s["matchExpressions"] = []object{e}
 	}
 	return s
 }
 
-func (w *caseBuilder) topology() string {
-	return pick(w, zone, zone, hostname, hostname, region, "rack", "none")
+func (b *caseBuilder) topology() string {
+	return pick(b, zone, zone, hostname, hostname, region, "rack", "none")
 }
 
-func (w *caseBuilder) podTerm(labels object) object {
-	t := object{"topologyKey": w.topology()}
-	s := w.selector()
+func (b *caseBuilder) podTerm(labels object) object {
+	t := object{"topologyKey": b.topology()}
+	s := b.selector()
 	if s != nil {
 		t["labelSelector"] = s
 	}
-	if w.chance(0.3) {
-		t["namespaces"] = pickSome(w, 1+w.IntN(2), "default", "team-a", "team-b", "nowhere")
+	if b.chance(0.3) {
+		t["namespaces"] = pickSome(b, 1+b.IntN(2), "default", "team-a", "team-b", "nowhere")
 	}
-	if w.chance(0.3) {
-		t["namespaceSelector"] = pick(w, object{}, object{"matchLabels": object{"team": "a"}}, object{"matchLabels": object{"env": "prod"}},
+	if b.chance(0.3) {
+		t["namespaceSelector"] = pick(b, object{}, object{"matchLabels": object{"team": "a"}}, object{"matchLabels": object{"env": "prod"}},
 			object{"matchExpressions": []object{{"key": "team", "operator": "NotIn", "values": []string{"b"}}}})
 	}
-	if s != nil && w.chance(0.1) {
-		w.keyLists(t, s, labels)
+	if s != nil && b.chance(0.1) {
+		b.keyLists(t, s, labels)
 	}
 	return t
 }
 
 // keyLists adds matchLabelKeys or mismatchLabelKeys as the API server stores them: with
 // the merged expression.
-func (w *caseBuilder) keyLists(term, selector, labels object) {
+func (b *caseBuilder) keyLists(term, selector, labels object) {
 	value, ok := labels["tier"]
 	if !ok {
 		return
@@ -125,7 +125,7 @@ func (w *caseBuilder) keyLists(term, selector, labels object) {
 		return
 	}
 	list, operator := "matchLabelKeys", "In"
-	if w.chance(0.5) {
+	if b.chance(0.5) {
 		list, operator = "mismatchLabelKeys", "NotIn"
 	}
 	term[list] = []string{"tier"}
@@ -133,21 +133,21 @@ func (w *caseBuilder) keyLists(term, selector, labels object) {
 	selector["matchExpressions"] = append(expressions, object{"key": "tier", "operator": operator, "values": []any{value}})
 }
 
-func (w *caseBuilder) podAffinity(metadata, spec object) {
+func (b *caseBuilder) podAffinity(metadata, spec object) {
 	labels := metadata["labels"].(object)
 	for _, kind := range []string{"podAffinity", "podAntiAffinity"} {
 		a := object{}
-		if w.chance(0.35) {
+		if b.chance(0.35) {
 			var terms []object
-			for range pick(w, 1, 1, 2) {
-				terms = append(terms, w.podTerm(labels))
+			for range pick(b, 1, 1, 2) {
+				terms = append(terms, b.podTerm(labels))
 			}
 			a["requiredDuringSchedulingIgnoredDuringExecution"] = terms
 		}
-		if w.chance(0.35) {
+		if b.chance(0.35) {
 			var terms []object
-			for range pick(w, 1, 1, 2, 3) {
-				terms = append(terms, object{"weight": pick(w, 1, 5, 50, 100), "podAffinityTerm": w.podTerm(labels)})
+			for range pick(b, 1, 1, 2, 3) {
+				terms = append(terms, object{"weight": pick(b, 1, 5, 50, 100), "podAffinityTerm": b.podTerm(labels)})
 			}
 			a["preferredDuringSchedulingIgnoredDuringExecution"] = terms
 		}

@@ -27,7 +27,7 @@ type caseBuilder struct {
 	config  object
 	gates   map[string]bool
 	volumes volumes
-	strict  bool // nothing malformed from now on
+	strict  bool // no malformed values
 	scale   int  // multiple of the number of pods in a small cluster
 }
 
@@ -38,7 +38,7 @@ func Make(family string, seed uint64, index int) (json.RawMessage, error) {
 	}
 	h := fnv.New64a()
 	fmt.Fprint(h, family, index)
-	w := &caseBuilder{Rand: rand.New(rand.NewPCG(seed, h.Sum64())), enabled: map[string]bool{}}
+	b := &caseBuilder{Rand: rand.New(rand.NewPCG(seed, h.Sum64())), enabled: map[string]bool{}}
 	for _, a := range aspects {
 		p := 0.07
 		if family == "mixed" {
@@ -50,90 +50,90 @@ func Make(family string, seed uint64, index int) (json.RawMessage, error) {
 		case "preemption":
 			p += 0.13
 		}
-		w.enabled[a] = a == family || w.chance(p)
+		b.enabled[a] = a == family || b.chance(p)
 	}
-	w.build()
+	b.build()
 	c := object{
-		"id": fmt.Sprintf("%s-%d-%05d", family, seed, index), "family": family, "note": w.note(),
-		"objects": slices.Concat(w.nodes, w.others, w.pods), "pod": "default/p",
+		"id": fmt.Sprintf("%s-%d-%05d", family, seed, index), "family": family, "note": b.note(),
+		"objects": slices.Concat(b.nodes, b.others, b.pods), "pod": "default/p",
 	}
-	if w.config != nil {
-		c["config"] = w.config
+	if b.config != nil {
+		c["config"] = b.config
 	}
-	if len(w.gates) > 0 {
-		c["featureGates"] = w.gates
+	if len(b.gates) > 0 {
+		c["featureGates"] = b.gates
 	}
 	return json.Marshal(c)
 }
 
-func (w *caseBuilder) note() string {
+func (b *caseBuilder) note() string {
 	var names []string
 	for _, a := range aspects {
-		if w.enabled[a] {
+		if b.enabled[a] {
 			names = append(names, a)
 		}
 	}
 	return fmt.Sprint(names)
 }
 
-func (w *caseBuilder) build() {
-	if w.enabled["volumes"] {
-		w.storage()
+func (b *caseBuilder) build() {
+	if b.enabled["volumes"] {
+		b.storage()
 	}
-	nodes := w.size()
+	nodes := b.size()
 	for i := range nodes {
-		w.nodes = append(w.nodes, w.node(fmt.Sprintf("n%02d", i+1)))
+		b.nodes = append(b.nodes, b.node(fmt.Sprintf("n%02d", i+1)))
 	}
-	w.namespaces()
-	w.scale = max(1, nodes/10)
-	running := w.IntN(31) * w.scale
-	if w.chance(0.2) {
-		running = w.IntN(4)
+	b.namespaces()
+	b.scale = max(1, nodes/10)
+	running := b.IntN(31) * b.scale
+	if b.chance(0.2) {
+		running = b.IntN(4)
 	}
 	for i := range running {
-		w.pods = append(w.pods, w.pod(fmt.Sprintf("r%02d", i+1), true))
+		b.pods = append(b.pods, b.pod(fmt.Sprintf("r%02d", i+1), true))
 	}
-	if w.enabled["nominated"] {
-		for i := range w.IntN(4) + 1 {
-			w.pods = append(w.pods, w.nominatedPod(fmt.Sprintf("w%d", i+1)))
+	if b.enabled["nominated"] {
+		for i := range b.IntN(4) + 1 {
+			b.pods = append(b.pods, b.nominatedPod(fmt.Sprintf("w%d", i+1)))
 		}
 	}
-	if w.enabled["config"] {
-		w.configure()
+	if b.enabled["config"] {
+		b.configure()
 	}
-	w.pods = append(w.pods, w.pending())
-	if w.enabled["preemption"] {
-		w.addPreemption()
+	b.pods = append(b.pods, b.pending())
+	if b.enabled["preemption"] {
+		b.addPreemption()
 	}
-	if w.enabled["spread"] {
-		w.groups()
+	if b.enabled["spread"] {
+		b.groups()
 	}
-	if w.enabled["volumes"] {
-		w.nodeStorage()
+	if b.enabled["volumes"] {
+		b.nodeStorage()
 	}
 }
 
-// size returns the number of nodes. Mostly it is small, because most differences show
-// there and are not hidden by other rejections or ties.
-func (w *caseBuilder) size() int {
+// size returns the number of nodes. It is usually small, because other rejections and ties then
+// hide fewer differences.
+func (b *caseBuilder) size() int {
 	switch {
-	case w.chance(0.05):
-		return w.IntN(191) + 10
-	case w.chance(0.2):
-		return w.IntN(41) + 10
+	case b.chance(0.05):
+		return b.IntN(191) + 10
+	case b.chance(0.2):
+		return b.IntN(41) + 10
 	}
-	return w.IntN(10) + 3
+	return b.IntN(10) + 3
 }
 
-func (w *caseBuilder) chance(p float64) bool { return w.Float64() < p }
+func (b *caseBuilder) chance(p float64) bool { return b.Float64() < p }
 
 // pick returns one of the values.
-func pick[T any](w *caseBuilder, values ...T) T { return values[w.IntN(len(values))] }
+func pick[T any](b *caseBuilder, values ...T) T { return values[b.IntN(len(values))] }
 
 // pickSome returns up to n different values.
-func pickSome[T any](w *caseBuilder, n int, values ...T) []T {
+func pickSome[T any](b *caseBuilder, n int, values ...T) []T {
 	values = slices.Clone(values)
-	w.Shuffle(len(values), func(i, j int) { values[i], values[j] = values[j], values[i] })
+	b.Shuffle(len(values), func(i, j int) { values[i], values[j] = values[j], values[i] })
 	return values[:min(n, len(values))]
 }
 

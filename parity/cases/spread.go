@@ -1,50 +1,50 @@
 package cases
 
-func (w *caseBuilder) spread(metadata, spec object) {
-	if w.chance(0.25) {
+func (b *caseBuilder) spread(metadata, spec object) {
+	if b.chance(0.25) {
 		return // default constraints apply
 	}
 	var out []object
 	seen := map[string]bool{}
-	for range w.IntN(3) + 1 {
-		c := object{"maxSkew": pick(w, 1, 1, 2, 3), "topologyKey": w.topology(), "whenUnsatisfiable": pick(w, "DoNotSchedule", "DoNotSchedule", "ScheduleAnyway")}
+	for range b.IntN(3) + 1 {
+		c := object{"maxSkew": pick(b, 1, 1, 2, 3), "topologyKey": b.topology(), "whenUnsatisfiable": pick(b, "DoNotSchedule", "DoNotSchedule", "ScheduleAnyway")}
 		id := c["topologyKey"].(string) + c["whenUnsatisfiable"].(string)
 		if seen[id] {
 			continue // each pair is allowed once
 		}
 		seen[id] = true
-		if s := w.selector(); s != nil {
+		if s := b.selector(); s != nil {
 			c["labelSelector"] = s
-			if m, _ := s["matchLabels"].(object); w.chance(0.2) && m["version"] == nil && s["matchExpressions"] == nil {
+			if m, _ := s["matchLabels"].(object); b.chance(0.2) && m["version"] == nil && s["matchExpressions"] == nil {
 				c["matchLabelKeys"] = []string{"version"}
 			}
 		}
-		if c["whenUnsatisfiable"] == "DoNotSchedule" && w.chance(0.3) {
-			c["minDomains"] = pick(w, 1, 2, 3, 4, 10)
+		if c["whenUnsatisfiable"] == "DoNotSchedule" && b.chance(0.3) {
+			c["minDomains"] = pick(b, 1, 2, 3, 4, 10)
 		}
-		if w.chance(0.3) {
-			c["nodeAffinityPolicy"] = pick(w, "Honor", "Ignore")
+		if b.chance(0.3) {
+			c["nodeAffinityPolicy"] = pick(b, "Honor", "Ignore")
 		}
-		if w.chance(0.3) {
-			c["nodeTaintsPolicy"] = pick(w, "Honor", "Ignore")
+		if b.chance(0.3) {
+			c["nodeTaintsPolicy"] = pick(b, "Honor", "Ignore")
 		}
 		out = append(out, c)
 	}
 	spec["topologySpreadConstraints"] = out
 }
 
-// groups makes the objects from which the default constraints take their selectors.
-func (w *caseBuilder) groups() {
-	p := w.pods[len(w.pods)-1]["metadata"].(object)
-	for range w.IntN(3) {
-		metadata := object{"name": pick(w, "g1", "g2", "g3"), "namespace": pick(w, "default", "default", "team-a")}
-		labels := object{pick(w, "app", "app", "tier"): pick(w, "web", "db", "a")}
+// groups makes the Services and workloads whose selectors the default constraints use.
+func (b *caseBuilder) groups() {
+	p := b.pods[len(b.pods)-1]["metadata"].(object)
+	for range b.IntN(3) {
+		metadata := object{"name": pick(b, "g1", "g2", "g3"), "namespace": pick(b, "default", "default", "team-a")}
+		labels := object{pick(b, "app", "app", "tier"): pick(b, "web", "db", "a")}
 		var g object
-		switch w.IntN(5) {
+		switch b.IntN(5) {
 		case 0, 1:
 			g = manifest("v1", "Service", metadata)
 			g["spec"] = object{"selector": labels}
-			if w.chance(0.1) {
+			if b.chance(0.1) {
 				g["spec"] = object{}
 			}
 		case 2:
@@ -52,32 +52,32 @@ func (w *caseBuilder) groups() {
 			g["spec"] = object{"selector": labels}
 		case 3:
 			g = manifest("apps/v1", "ReplicaSet", metadata)
-			g["spec"] = object{"selector": w.groupSelector(labels)}
+			g["spec"] = object{"selector": b.groupSelector(labels)}
 		default:
 			g = manifest("apps/v1", "StatefulSet", metadata)
-			g["spec"] = object{"selector": w.groupSelector(labels), "serviceName": "x"}
+			g["spec"] = object{"selector": b.groupSelector(labels), "serviceName": "x"}
 		}
-		if w.exists(g) {
+		if b.exists(g) {
 			continue
 		}
-		if w.chance(0.6) && g["kind"] != "Service" {
-			p["ownerReferences"] = []object{{"apiVersion": g["apiVersion"], "kind": g["kind"], "name": metadata["name"], "uid": "u", "controller": w.chance(0.85)}}
+		if b.chance(0.6) && g["kind"] != "Service" {
+			p["ownerReferences"] = []object{{"apiVersion": g["apiVersion"], "kind": g["kind"], "name": metadata["name"], "uid": "u", "controller": b.chance(0.85)}}
 		}
-		w.others = append(w.others, g)
+		b.others = append(b.others, g)
 	}
 }
 
-func (w *caseBuilder) groupSelector(labels object) object {
-	if w.chance(0.2) {
+func (b *caseBuilder) groupSelector(labels object) object {
+	if b.chance(0.2) {
 		return object{"matchExpressions": []object{{"key": "app", "operator": "In", "values": []string{"web", "db"}}}}
 	}
 	return object{"matchLabels": labels}
 }
 
 // exists reports whether an object of this kind and name exists already.
-func (w *caseBuilder) exists(o object) bool {
+func (b *caseBuilder) exists(o object) bool {
 	m := o["metadata"].(object)
-	for _, other := range w.others {
+	for _, other := range b.others {
 		n := other["metadata"].(object)
 		if other["kind"] == o["kind"] && n["name"] == m["name"] && n["namespace"] == m["namespace"] {
 			return true
@@ -86,21 +86,21 @@ func (w *caseBuilder) exists(o object) bool {
 	return false
 }
 
-func (w *caseBuilder) ports(spec object) {
+func (b *caseBuilder) ports(spec object) {
 	for _, list := range []string{"containers", "initContainers"} {
 		containers, _ := spec[list].([]object)
 		for _, c := range containers {
-			if !w.chance(0.5) {
+			if !b.chance(0.5) {
 				continue
 			}
-			port := object{"containerPort": pick(w, 80, 8080), "hostPort": pick(w, 80, 8080, 9090)}
-			if w.chance(0.5) {
-				port["protocol"] = pick(w, "TCP", "UDP", "SCTP")
+			port := object{"containerPort": pick(b, 80, 8080), "hostPort": pick(b, 80, 8080, 9090)}
+			if b.chance(0.5) {
+				port["protocol"] = pick(b, "TCP", "UDP", "SCTP")
 			}
-			if w.chance(0.5) {
-				port["hostIP"] = pick(w, "0.0.0.0", "10.0.0.1", "127.0.0.1", "::", "")
+			if b.chance(0.5) {
+				port["hostIP"] = pick(b, "0.0.0.0", "10.0.0.1", "127.0.0.1", "::", "")
 			}
-			if w.chance(0.2) {
+			if b.chance(0.2) {
 				delete(port, "hostPort")
 			}
 			c["ports"] = []object{port}

@@ -15,9 +15,9 @@ const (
 	minAvailable = fullNodes*victims - 30
 )
 
-// protect makes the low-priority pods run, with a budget over them whose status is as its
-// controller would write it.
-func (c *cluster) protect(ctx context.Context) error {
+// createBudget makes the low-priority pods Running and creates a budget for them, with the status
+// that the disruption controller would write.
+func (c *cluster) createBudget(ctx context.Context) error {
 	pods, err := c.client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{LabelSelector: "app=low"})
 	if err != nil {
 		return err
@@ -37,8 +37,8 @@ func (c *cluster) protect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all := int32(len(pods.Items))
-	b.Status = policyv1.PodDisruptionBudgetStatus{ObservedGeneration: b.Generation, ExpectedPods: all, CurrentHealthy: all, DesiredHealthy: minAvailable, DisruptionsAllowed: all - minAvailable}
+	total := int32(len(pods.Items))
+	b.Status = policyv1.PodDisruptionBudgetStatus{ObservedGeneration: b.Generation, ExpectedPods: total, CurrentHealthy: total, DesiredHealthy: minAvailable, DisruptionsAllowed: total - minAvailable}
 	_, err = budgets.UpdateStatus(ctx, b, metav1.UpdateOptions{})
 	return err
 }
@@ -56,7 +56,7 @@ func (c *cluster) checkBudgetDebits(ctx context.Context, f *findings, controller
 		}
 	}
 	if b.Status.DisruptionsAllowed != 0 || len(b.Status.DisruptedPods) != len(controllers.deleted) {
-		f.errorf("budget %s: allows %d more and lists %d, want 0 and %d", budget, b.Status.DisruptionsAllowed, len(b.Status.DisruptedPods), len(controllers.deleted))
+		f.errorf("budget %s: %d disruptions allowed and %d entries, want 0 and %d", budget, b.Status.DisruptionsAllowed, len(b.Status.DisruptedPods), len(controllers.deleted))
 	}
 	return nil
 }

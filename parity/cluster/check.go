@@ -17,41 +17,41 @@ import (
 
 // findings collects the results of the checks.
 type findings struct {
-	faults []string
+	errors []string
 }
 
 func (f *findings) errorf(format string, args ...any) {
-	f.faults = append(f.faults, fmt.Sprintf(format, args...))
+	f.errors = append(f.errors, fmt.Sprintf(format, args...))
 }
 
 func (f *findings) print() error {
-	for i, fault := range f.faults {
+	for i, message := range f.errors {
 		if i < 20 {
-			fmt.Println("FAULT:", fault)
+			fmt.Println("ERROR:", message)
 		}
 	}
-	if n := len(f.faults); n > 0 {
-		return fmt.Errorf("%d faults", n)
+	if n := len(f.errors); n > 0 {
+		return fmt.Errorf("%d errors", n)
 	}
 	fmt.Println("all checks passed")
 	return nil
 }
 
-// waiting returns the pods that are not yet in their expected state.
-func (c *cluster) waiting(ctx context.Context) ([]string, error) {
+// unsettledPods returns the pods that are not yet in their expected state.
+func (c *cluster) unsettledPods(ctx context.Context) ([]string, error) {
 	pods, err := c.client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
-	refusable := map[string]bool{}
+	expectPending := map[string]bool{}
 	for _, g := range groups() {
-		refusable[g.app] = g.pending
+		expectPending[g.app] = g.pending
 	}
 	var names []string
 	for _, p := range pods.Items {
 		done := p.Spec.NodeName != "" && p.DeletionTimestamp == nil
-		if refusable[p.Labels["app"]] {
-			done = refused(&p)
+		if expectPending[p.Labels["app"]] {
+			done = isUnschedulable(&p)
 		}
 		if !done {
 			names = append(names, p.Name)
@@ -60,7 +60,7 @@ func (c *cluster) waiting(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-func refused(p *corev1.Pod) bool {
+func isUnschedulable(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable && c.Message != ""
 	})
@@ -84,17 +84,17 @@ func (c *cluster) check(ctx context.Context, f *findings, controllers *fakeContr
 	if err != nil {
 		return err
 	}
-	on := map[string]*corev1.Node{}
+	nodes := map[string]*corev1.Node{}
 	for i := range list.Items {
-		on[list.Items[i].Name] = &list.Items[i]
+		nodes[list.Items[i].Name] = &list.Items[i]
 	}
 	byApp := map[string][]*corev1.Pod{}
 	for i := range pods.Items {
 		p := &pods.Items[i]
 		byApp[p.Labels["app"]] = append(byApp[p.Labels["app"]], p)
 	}
-	f.checkCapacity(pods.Items, on)
-	f.checkPlacement(byApp, on)
+	f.checkCapacity(pods.Items, nodes)
+	f.checkPlacement(byApp, nodes)
 	f.checkVolumes(byApp["volume"], claims.Items)
 	f.checkVictims(byApp, events.Items, controllers)
 	f.checkEvents(byApp, events.Items)
@@ -110,7 +110,7 @@ func (c *cluster) check(ctx context.Context, f *findings, controllers *fakeContr
 }
 
 // checkCapacity compares the sums of the requests with the capacity of the nodes.
-func (f *findings) checkCapacity(pods []corev1.Pod, on map[string]*corev1.Node) {
+func (f *findings) checkCapacity(pods []corev1.Pod, nodes map[string]*corev1.Node) {
 	cpu, memory, ports := map[string]int64{}, map[string]int64{}, map[string]int{}
 	for _, p := range pods {
 		n := p.Spec.NodeName
@@ -118,7 +118,7 @@ func (f *findings) checkCapacity(pods []corev1.Pod, on map[string]*corev1.Node) 
 		memory[n] += p.Spec.Containers[0].Resources.Requests.Memory().Value()
 		ports[n] += len(p.Spec.Containers[0].Ports)
 	}
-	for name, n := range on {
+	for name, n := range nodes {
 		if a := n.Status.Allocatable; cpu[name] > a.Cpu().MilliValue() || memory[name] > a.Memory().Value() || ports[name] > 1 {
 			f.errorf("node %s: %dm of %v cpu, %d of %v memory, port 8080 taken %d times", name, cpu[name], a.Cpu(), memory[name], a.Memory(), ports[name])
 		}
@@ -126,11 +126,11 @@ func (f *findings) checkCapacity(pods []corev1.Pod, on map[string]*corev1.Node) 
 }
 
 // checkPlacement checks that each group has what it requested.
-func (f *findings) checkPlacement(byApp map[string][]*corev1.Pod, on map[string]*corev1.Node) {
+func (f *findings) checkPlacement(byApp map[string][]*corev1.Pod, nodes map[string]*corev1.Node) {
 	count := func(app, label string) map[string]int {
 		counts := map[string]int{}
 		for _, p := range byApp[app] {
-			if n := on[p.Spec.NodeName]; n != nil {
+			if n := nodes[p.Spec.NodeName]; n != nil {
 				counts[n.Labels[label]]++
 			}
 		}
@@ -139,14 +139,14 @@ func (f *findings) checkPlacement(byApp map[string][]*corev1.Pod, on map[string]
 	for _, g := range groups() {
 		got := len(byApp[g.app])
 		if want := g.count; got != want && g.app != "low" {
-			f.errorf("%s: %d pods are there, want %d", g.app, got, want)
+			f.errorf("%s: got %d pods, want %d", g.app, got, want)
 		}
 	}
 	if z := count("zones", workload.Zone); z["zone-2"] > 0 {
 		f.errorf("zones: %v, want none in zone-2", z)
 	}
 	if h := count("apart", workload.Host); len(h) != len(byApp["apart"]) {
-		f.errorf("anti-affinity: %d pods on %d nodes", len(byApp["apart"]), len(h))
+		f.errorf("anti-affinity: %d pods on %d nodes, want one per node", len(byApp["apart"]), len(h))
 	}
 	if z := count("together", workload.Zone); len(z) != 1 {
 		f.errorf("affinity: in zones %v, want one", z)
@@ -170,7 +170,7 @@ func (f *findings) checkVolumes(pods []*corev1.Pod, claims []corev1.PersistentVo
 		claim := p.Spec.Volumes[0].PersistentVolumeClaim.ClaimName
 		_, err := fmt.Sscanf(volumeOf[claim], "volume-%d", &volume)
 		if _, err2 := fmt.Sscanf(p.Spec.NodeName, "node-%d", &node); err != nil || err2 != nil || volume != node {
-			f.errorf("%s: on node %q, and %s has volume %q", p.Name, p.Spec.NodeName, claim, volumeOf[claim])
+			f.errorf("%s: on node %q, but the volume of %s is %q, want that of the node", p.Name, p.Spec.NodeName, claim, volumeOf[claim])
 		}
 	}
 }
@@ -184,7 +184,7 @@ func (f *findings) checkVictims(byApp map[string][]*corev1.Pod, events []corev1.
 		}
 	}
 	if deleted, remaining := len(controllers.deleted), len(byApp["low"]); deleted+remaining != fullNodes*victims || deleted != len(byApp["high"]) {
-		f.errorf("%d pods of low priority were deleted and %d are left of %d; %d preemptors need one each", deleted, remaining, fullNodes*victims, len(byApp["high"]))
+		f.errorf("%d pods of low priority were deleted and %d of %d remain; %d preemptors need one each", deleted, remaining, fullNodes*victims, len(byApp["high"]))
 	}
 	for name := range controllers.deleted {
 		if !controllers.markedVictims[name] {
@@ -196,8 +196,8 @@ func (f *findings) checkVictims(byApp map[string][]*corev1.Pod, events []corev1.
 	}
 }
 
-// checkEvents checks that every pending pod has an event with a reason, and every placed
-// one has one event.
+// checkEvents checks that every pending pod has an event with a reason, and every placed pod one
+// event.
 func (f *findings) checkEvents(byApp map[string][]*corev1.Pod, events []corev1.Event) {
 	failed, scheduled := map[string]string{}, map[string]int{}
 	for _, e := range events {
@@ -214,7 +214,7 @@ func (f *findings) checkEvents(byApp map[string][]*corev1.Pod, events []corev1.E
 				f.errorf("%s: event FailedScheduling has message %q, want Insufficient cpu", p.Name, failed[p.Name])
 			}
 			if app != "too-big" && scheduled[p.Name] != 1 {
-				f.errorf("%s: %d events Scheduled", p.Name, scheduled[p.Name])
+				f.errorf("%s: %d events Scheduled, want 1", p.Name, scheduled[p.Name])
 			}
 		}
 	}

@@ -34,7 +34,7 @@ func (c *cluster) runController(ctx context.Context, f *findings, berth, module 
 	if err != nil {
 		return err
 	}
-	if err := c.refusals(ctx, f, berth, kubeconfig); err != nil {
+	if err := c.checkRefusals(ctx, f, berth, kubeconfig); err != nil {
 		return err
 	}
 	controllersCtx, stop := context.WithCancel(ctx)
@@ -79,9 +79,9 @@ func (c *cluster) credential(ctx context.Context, d *deployed, name string) (str
 	return c.kubeconfig(name, &api.AuthInfo{Token: token.Status.Token})
 }
 
-// refusals checks that berth controller starts nothing next to a valid Lease of
+// checkRefusals checks that berth controller starts nothing next to a valid Lease of
 // kube-controller-manager.
-func (c *cluster) refusals(ctx context.Context, f *findings, berth, kubeconfig string) error {
+func (c *cluster) checkRefusals(ctx context.Context, f *findings, berth, kubeconfig string) error {
 	leases, name := c.client.CoordinationV1().Leases("kube-system"), "kube-controller-manager"
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: coordinationv1.LeaseSpec{
 		HolderIdentity: new("parity_1"), LeaseDurationSeconds: new(int32(60)), RenewTime: new(metav1.NowMicro())}}
@@ -96,7 +96,7 @@ func (c *cluster) refusals(ctx context.Context, f *findings, berth, kubeconfig s
 		cmd := exec.CommandContext(ctx, berth, append(append([]string{"controller"}, strings.Fields(args)...), "--kubeconfig", kubeconfig)...)
 		out, _ := cmd.CombinedOutput()
 		if code := cmd.ProcessState.ExitCode(); code != 2 || !strings.Contains(string(out), want) {
-			f.errorf("berth controller %s with a live Lease: code %d, want 2 and %q: %s", args, code, want, out)
+			f.errorf("berth controller %s with a valid Lease: code %d, want 2 and %q: %s", args, code, want, out)
 			continue
 		}
 		fmt.Printf("berth controller %s: refused: %s", args, out)
@@ -126,7 +126,7 @@ func (c *cluster) renewNodeLeases(ctx context.Context) error {
 				updated, err := leases.Update(ctx, l, metav1.UpdateOptions{})
 				if err != nil {
 					if ctx.Err() == nil {
-						fmt.Fprintln(os.Stderr, "cluster: fake controllers:", err)
+						fmt.Fprintln(os.Stderr, "cluster: renewing the Lease of node "+l.Name+":", err)
 					}
 					continue
 				}

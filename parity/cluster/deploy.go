@@ -28,8 +28,8 @@ type deployed struct {
 	args               []string
 }
 
-// deploy creates the objects of a file of deploy/ except the Deployment, which this
-// command runs itself.
+// deploy creates the objects of a file of deploy/ except the Deployment, whose process this command
+// starts.
 func (c *cluster) deploy(ctx context.Context, file string) (*deployed, error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {

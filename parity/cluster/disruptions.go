@@ -20,7 +20,7 @@ import (
 	"github.com/berthproject/berth/parity/workload"
 )
 
-// silentNode is a node whose agent has stopped. tainted is a node that a user taints.
+// silentNode is a node whose agent has stopped. taintedNode is a node that a user taints.
 const (
 	silentNode  = "silent"
 	taintedNode = "node-00050"
@@ -120,7 +120,7 @@ func (c *cluster) checkBudgets(ctx context.Context, f *findings, _ *disruptionRe
 		f.errorf("evicting owned-0: %v", err)
 	}
 	if err := evict("owned-1"); !apierrors.IsTooManyRequests(err) {
-		f.errorf("evicting owned-1 too: %v, want 429", err)
+		f.errorf("evicting owned-1: %v, want 429", err)
 	}
 	f.eventually(ctx, c.budgetStatusIs(ctx, "owned", policyv1.PodDisruptionBudgetStatus{ExpectedPods: 4, CurrentHealthy: 3, DesiredHealthy: 3}))
 	fmt.Println("budgets: the disruption controller updated the status before and after an eviction and after preemption")
@@ -144,8 +144,8 @@ func (c *cluster) budgetStatusIs(ctx context.Context, name string, want policyv1
 	}
 }
 
-// createSilentNode creates a node whose agent has stopped, with a pod that tolerates this
-// for 2 s and one that tolerates it forever.
+// createSilentNode creates a node whose agent has stopped, with a pod that tolerates its loss for
+// 2 s and a pod that tolerates it forever.
 func (c *cluster) createSilentNode(ctx context.Context) error {
 	n := workload.Nodes(1)[0]
 	n.Name, n.Labels[workload.Host] = silentNode, silentNode
@@ -155,7 +155,7 @@ func (c *cluster) createSilentNode(ctx context.Context) error {
 	if _, err := c.client.CoordinationV1().Leases("kube-node-lease").Create(ctx, nodeLease(silentNode), metav1.CreateOptions{}); err != nil {
 		return err
 	}
-	for name, seconds := range map[string]*int64{"leaver": new(int64(2)), "stayer": nil} {
+	for name, seconds := range map[string]*int64{"intolerant": new(int64(2)), "tolerant": nil} {
 		if err := c.createRunningPod(ctx, name, silentNode, func(p *corev1.Pod) {
 			p.Spec.Tolerations = []corev1.Toleration{{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: seconds}}
 		}); err != nil {
@@ -185,10 +185,10 @@ func (c *cluster) checkSilentNode(ctx context.Context, f *findings, reasons *dis
 		return ""
 	})
 	f.eventually(ctx, func() string {
-		stayer, err := c.client.CoreV1().Pods("default").Get(ctx, "stayer", metav1.GetOptions{})
-		_, getErr := c.client.CoreV1().Pods("default").Get(ctx, "leaver", metav1.GetOptions{})
-		if err != nil || stayer.DeletionTimestamp != nil || ready(stayer) || !apierrors.IsNotFound(getErr) || reasons.get("leaver") != taintManager {
-			return fmt.Sprintf("tolerating pod: %v, %v; other pod: %v, reason %q", stayer.Status.Conditions, err, getErr, reasons.get("leaver"))
+		tolerant, err := c.client.CoreV1().Pods("default").Get(ctx, "tolerant", metav1.GetOptions{})
+		_, getErr := c.client.CoreV1().Pods("default").Get(ctx, "intolerant", metav1.GetOptions{})
+		if err != nil || tolerant.DeletionTimestamp != nil || ready(tolerant) || !apierrors.IsNotFound(getErr) || reasons.get("intolerant") != taintManager {
+			return fmt.Sprintf("tolerating pod: %v, %v; other pod: %v, reason %q", tolerant.Status.Conditions, err, getErr, reasons.get("intolerant"))
 		}
 		return ""
 	})
@@ -202,8 +202,8 @@ func ready(p *corev1.Pod) bool {
 
 // checkTaintedNode taints a node by hand. All pods are evicted, with one record each.
 func (c *cluster) checkTaintedNode(ctx context.Context, f *findings, reasons *disruptionReasons) error {
-	on := metav1.ListOptions{FieldSelector: "spec.nodeName=" + taintedNode}
-	before, err := c.client.CoreV1().Pods("default").List(ctx, on)
+	onNode := metav1.ListOptions{FieldSelector: "spec.nodeName=" + taintedNode}
+	before, err := c.client.CoreV1().Pods("default").List(ctx, onNode)
 	if err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func (c *cluster) checkTaintedNode(ctx context.Context, f *findings, reasons *di
 		return err
 	}
 	f.eventually(ctx, func() string {
-		remaining, err := c.client.CoreV1().Pods("default").List(ctx, on)
+		remaining, err := c.client.CoreV1().Pods("default").List(ctx, onNode)
 		if err != nil || len(remaining.Items) > 0 {
 			return fmt.Sprintf("%d of %d pods are on the tainted node, %v", len(remaining.Items), len(before.Items), err)
 		}

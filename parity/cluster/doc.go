@@ -4,18 +4,18 @@
 //
 // `make e2e-kube` runs it. It starts etcd and the unmodified kube-apiserver on loopback
 // with certificates that it makes, applies deploy/scheduler.yaml, and runs the scheduler
-// with the token and the configuration in that file. So the scheduler has exactly the
-// permissions of the default roles and of deploy/. Then 1,000 pods of all shapes are
-// created. Some are too big, some must preempt, some have claims of volumes. The command
-// simulates the rest of a cluster: the kubelet that removes deleted pods, and the last
-// step of the volume controller for a binding.
+// with the arguments and the configuration in that file, and a token of its service account.
+// So the scheduler has exactly the permissions of the default roles and of deploy/. Then the
+// command creates 1,000 pods of all shapes. Some are too big, some must preempt, and some
+// have claims. The command simulates the other components: the kubelet that removes deleted
+// pods, and the last step of the volume controller for a binding.
 //
 // For the second part it holds a Lease as kube-controller-manager does (no controller may
 // start next to it), renews the Leases of all nodes except one, and taints another.
 //
-// For the third part kube-scheduler places the pods. `berth descheduler`, which then
-// cannot use Holds, must not move pods without effect in five cases in which other
-// deschedulers never stop.
+// For the third part kube-scheduler places the pods, so `berth descheduler` cannot use
+// Holds. It must not move pods without effect in five cases in which compatible mode evicts
+// pods repeatedly.
 //
 // It checks the outcome with the API objects alone, prints a summary, and exits with 1 if
 // a check fails.

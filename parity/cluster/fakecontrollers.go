@@ -14,8 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// fakeControllers simulates the rest of a cluster besides the API server and the
-// scheduler, and records deleted pods.
+// fakeControllers simulates the kubelet and the volume controller, and records deleted pods.
 type fakeControllers struct {
 	c   *cluster
 	ctx context.Context
@@ -30,9 +29,9 @@ func (c *cluster) startFakeControllers(ctx context.Context) *fakeControllers {
 	p := &fakeControllers{c: c, ctx: ctx, markedVictims: map[string]bool{}, deleted: map[string]bool{}}
 	factory := informers.NewSharedInformerFactory(c.client, 0)
 	_, _ = factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		UpdateFunc: func(_, now any) { p.finishDeletion(now.(*corev1.Pod)) }})
+		UpdateFunc: func(_, updated any) { p.finishDeletion(updated.(*corev1.Pod)) }})
 	_, _ = factory.Core().V1().PersistentVolumes().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		UpdateFunc: func(_, now any) { p.bindClaim(now.(*corev1.PersistentVolume)) }})
+		UpdateFunc: func(_, updated any) { p.bindClaim(updated.(*corev1.PersistentVolume)) }})
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
 	return p
@@ -50,7 +49,7 @@ func (p *fakeControllers) finishDeletion(pod *corev1.Pod) {
 		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == corev1.PodReasonPreemptionByScheduler
 	})
 	go func() {
-		time.Sleep(200 * time.Millisecond) // so that the deletion of victims is observed
+		time.Sleep(200 * time.Millisecond) // until the scheduler has observed the deletion of victims
 		p.logError(p.c.client.CoreV1().Pods(pod.Namespace).Delete(p.ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
 	}()
 }

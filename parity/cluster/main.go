@@ -19,12 +19,12 @@ import (
 
 func main() {
 	berth := flag.String("berth", "..", "directory of Berth's module")
-	patience := flag.Duration("patience", 3*time.Minute, "timeout until all pods are placed or rejected")
+	timeout := flag.Duration("timeout", 3*time.Minute, "time until all pods must be placed or rejected")
 	only := flag.String("only", "", "descheduler: run only that part")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *berth, *patience, *only == "descheduler"); err != nil {
+	if err := run(ctx, *berth, *timeout, *only == "descheduler"); err != nil {
 		fmt.Fprintln(os.Stderr, "cluster:", err)
 		os.Exit(1)
 	}
@@ -120,7 +120,7 @@ func (c *cluster) createPods(ctx context.Context, timeout time.Duration) error {
 		if !first {
 			break
 		}
-		if err := c.protect(ctx); err != nil {
+		if err := c.createBudget(ctx); err != nil {
 			return err
 		}
 	}
@@ -130,7 +130,7 @@ func (c *cluster) createPods(ctx context.Context, timeout time.Duration) error {
 // settle waits for all existing pods.
 func (c *cluster) settle(ctx context.Context, timeout time.Duration) error {
 	for from := time.Now(); ; time.Sleep(200 * time.Millisecond) {
-		waiting, err := c.waiting(ctx)
+		waiting, err := c.unsettledPods(ctx)
 		if err != nil || len(waiting) == 0 {
 			return err
 		}

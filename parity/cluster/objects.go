@@ -50,15 +50,15 @@ func (c *cluster) createObjects(ctx context.Context) error {
 		return err
 	}
 	for i := range volumes {
-		if err := c.volume(ctx, i); err != nil {
+		if err := c.createVolume(ctx, i); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// volume creates a volume on one node and a claim that waits for its first consumer.
-func (c *cluster) volume(ctx context.Context, i int) error {
+// createVolume creates a volume on one node and a claim that waits for its first consumer.
+func (c *cluster) createVolume(ctx context.Context, i int) error {
 	size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
 	modes := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
 	v, err := c.client.CoreV1().PersistentVolumes().Create(ctx, &corev1.PersistentVolume{

@@ -24,9 +24,9 @@ func groups() []group {
 	return []group{
 		{app: "low", count: fullNodes * victims, first: true, change: func(_ int, s *corev1.PodSpec) { onFullNodes(s); setRequests(s, "8", "1Gi") }},
 		{app: "plain", count: 290},
-		{app: "zones", count: 100, change: func(_ int, s *corev1.PodSpec) { s.Affinity = required(workload.Zone, "zone-0", "zone-1") }},
-		{app: "rather-apart", count: 100, change: func(_ int, s *corev1.PodSpec) {
-			s.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 100, PodAffinityTerm: podAffinityTerm("rather-apart", workload.Host)}}}}
+		{app: "zones", count: 100, change: func(_ int, s *corev1.PodSpec) { s.Affinity = requiredNodeAffinity(workload.Zone, "zone-0", "zone-1") }},
+		{app: "prefer-apart", count: 100, change: func(_ int, s *corev1.PodSpec) {
+			s.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 100, PodAffinityTerm: podAffinityTerm("prefer-apart", workload.Host)}}}}
 		}},
 		{app: "apart", count: 90, change: func(_ int, s *corev1.PodSpec) {
 			s.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{podAffinityTerm("apart", workload.Host)}}}
@@ -74,7 +74,7 @@ func onFullNodes(s *corev1.PodSpec) {
 	s.Tolerations = []corev1.Toleration{{Key: poolLabel, Operator: corev1.TolerationOpExists}}
 }
 
-func required(key string, values ...string) *corev1.Affinity {
+func requiredNodeAffinity(key string, values ...string) *corev1.Affinity {
 	return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
 		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: key, Operator: corev1.NodeSelectorOpIn, Values: values}}}}}}}
 }

@@ -103,14 +103,14 @@ func (c *cluster) etcd(ctx context.Context, command string) (url string, err err
 }
 
 func (c *cluster) apiserver(ctx context.Context, command, store string) error {
-	at, err := freePort()
+	port, err := freePort()
 	if err != nil {
 		return err
 	}
-	c.address = fmt.Sprintf("https://127.0.0.1:%d", at)
+	c.address = fmt.Sprintf("https://127.0.0.1:%d", port)
 	file := c.authority.file
 	p, err := process.Start(exec.CommandContext(ctx, command, "--etcd-servers", store, "--etcd-cafile", file("ca.crt"), "--etcd-certfile", file("etcd.crt"), "--etcd-keyfile", file("etcd.key"),
-		"--bind-address", "127.0.0.1", "--advertise-address", "127.0.0.1", "--secure-port", fmt.Sprint(at), "--endpoint-reconciler-type", "none",
+		"--bind-address", "127.0.0.1", "--advertise-address", "127.0.0.1", "--secure-port", fmt.Sprint(port), "--endpoint-reconciler-type", "none",
 		"--tls-cert-file", file("apiserver.crt"), "--tls-private-key-file", file("apiserver.key"), "--client-ca-file", file("ca.crt"),
 		"--service-account-issuer", c.address, "--service-account-key-file", file("sa.pub"), "--service-account-signing-key-file", file("sa.key"),
 		"--authorization-mode", "Node,RBAC", "--service-cluster-ip-range", "10.96.0.0/16",

@@ -69,10 +69,10 @@ func (c *cluster) runDescheduler(ctx context.Context, f *findings, berth, module
 			f.errorf("%s: planned mode: %d evictions whose pod returned, %d in the last %v, want none", g.name, planned.returned, planned.late, quietFor)
 		}
 		if g.expectMoves && planned.evictions == 0 {
-			f.errorf("%s: planned mode moves nothing, so the test proves nothing", g.name)
+			f.errorf("%s: planned mode moves no pod, want at least one", g.name)
 		}
 		if g.expectThrashing && compatible.returned == 0 {
-			f.errorf("%s: compatible mode has no loop, so the test proves nothing", g.name)
+			f.errorf("%s: in compatible mode no pod returned, want at least one", g.name)
 		}
 	}
 	return nil

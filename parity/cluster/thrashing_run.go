@@ -91,9 +91,8 @@ func (t *scenarioRun) observe(p *corev1.Pod) {
 	}
 }
 
-// score counts the evictions, those whose replacement is on the same node again, and those
-// after a given time. One watch reports everything in order: a replacement comes after the
-// evicted pod.
+// score counts the evictions, those whose replacement is on the same node, and those after a given
+// time. All pods come from one watch, so a replacement is observed after the evicted pod.
 func (t *scenarioRun) score(after time.Time) (out score) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// scenario is a cluster and a policy for which a descheduler never stops, from
-// sim/thrashing, on an API server.
+// scenario is a cluster and a policy of sim/thrashing with which the Kubernetes descheduler evicts
+// pods repeatedly.
 type scenario struct {
 	name, policy    string
 	expectMoves     bool // a plan improves the goal

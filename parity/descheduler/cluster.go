@@ -71,7 +71,7 @@ func (b *builder) put(template, node int) {
 	b.Placed = append(b.Placed, Placed{template, b.Nodes[node%len(b.Nodes)].Name})
 }
 
-// putIn puts a pod on a node of a zone, modulo the number of its nodes.
+// putIn puts a pod on a node of a zone, modulo the number of nodes of the zone.
 func (b *builder) putIn(zone, template, node int) {
 	b.put(template, node%(len(b.Nodes)/3)*3+zone)
 }

@@ -4,8 +4,8 @@
 // `make bench-parity` runs it. It is a separate module, because the descheduler uses
 // other versions of the libraries than the rest of parity. It makes clusters (shapes.go),
 // writes each to a file, and runs the Kubernetes descheduler (this program with -peer) and
-// Berth (bench/descheduler of the main module) on it, alternating, in processes of their
-// own on the same CPU. It asserts nothing.
+// Berth (bench/descheduler of the main module) on it, alternating, in separate processes
+// on the same CPU. It asserts nothing.
 //
 // The Kubernetes descheduler is used as a library: its own loader, profiles, plugins and
 // evictor, with informers filled from the fake clientset of client-go, which grants every

@@ -22,7 +22,7 @@ type bench struct {
 	sides []side
 }
 
-// side is a way to do a workload.
+// side is a program that runs workloads.
 type side struct {
 	name    string
 	command []string
@@ -88,7 +88,7 @@ func (b *bench) prepare() error {
 func (b *bench) head() {
 	fmt.Print("The real descheduler v0.36.0, its strategies alone, and Berth's, on the same snapshots, measured by each process. CPU seconds of one pass, medians and\n" +
 		"the spread of the rounds. Compatible: Berth evicts what the descheduler would. Planned: placement finds each move, which must be debited and improve the goal.\n\n")
-	fmt.Println("| workload | nodes | pods | descheduler CPU s | compatible CPU s | times less | target | planned CPU s | times less | evictions: descheduler / compatible / planned (left alone) | allocations | MiB peak |")
+	fmt.Println("| workload | nodes | pods | descheduler CPU s | compatible CPU s | times less | target | planned CPU s | times less | evictions: descheduler / compatible / planned (refused) | allocations | MiB peak |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|")
 }
 
@@ -108,7 +108,7 @@ func (b *bench) row(s workloadShape) error {
 	results := map[string][]*Result{}
 	for range b.o.rounds {
 		for _, side := range b.sides {
-			r, err := b.do(side, file)
+			r, err := b.runSide(side, file)
 			if err != nil {
 				return err
 			}
@@ -119,7 +119,7 @@ func (b *bench) row(s workloadShape) error {
 	return nil
 }
 
-func (b *bench) do(s side, file string) (*Result, error) {
+func (b *bench) runSide(s side, file string) (*Result, error) {
 	args := append(append(append([]string{}, b.pin...), s.command...), file)
 	cmd := exec.CommandContext(b.ctx, args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1")

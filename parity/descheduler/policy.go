@@ -12,8 +12,7 @@ type plugin struct{ name, args string }
 // balancing lists the strategies of the extension point balance. All others deschedule.
 var balancing = []string{"RemoveDuplicates", "LowNodeUtilization", "HighNodeUtilization", "RemovePodsViolatingTopologySpreadConstraint"}
 
-// policy returns a policy with a profile for each plugin, so that the time of each is
-// known.
+// policy returns a policy with a profile for each plugin, so that the evictions of each are counted.
 func policy(nodeFit bool, plugins ...plugin) json.RawMessage {
 	type object = map[string]any
 	var profiles []object

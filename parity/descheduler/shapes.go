@@ -81,9 +81,9 @@ func low(name string, n int) *Workload {
 	for a := range max(n/50, 25) {
 		hot = append(hot, b.template(template(fmt.Sprintf("hot-%03d", a), "1", "1Gi", nil)))
 	}
-	var calm []int
+	var normal []int
 	for a := range 1000 {
-		calm = append(calm, b.template(template(fmt.Sprintf("calm-%03d", a), "500m", "512Mi", nil)))
+		normal = append(normal, b.template(template(fmt.Sprintf("normal-%03d", a), "500m", "512Mi", nil)))
 	}
 	for i := range n {
 		switch i % 50 {
@@ -92,10 +92,10 @@ func low(name string, n int) *Workload {
 				b.put(hot[(i/50+r)%len(hot)], i)
 			}
 		case 1:
-			b.put(calm[i%1000], i)
+			b.put(normal[i%1000], i)
 		default:
 			for r := range 20 {
-				b.put(calm[(i+r*47)%1000], i)
+				b.put(normal[(i+r*47)%1000], i)
 			}
 		}
 	}
@@ -174,7 +174,7 @@ func (b *builder) addViolations() {
 	for i, node := range b.Nodes {
 		node.Labels["disk"] = [2]string{"ssd", "hdd"}[i%2]
 	}
-	add("wants-ssd", 2, func(p *corev1.Pod) {
+	add("requires-ssd", 2, func(p *corev1.Pod) {
 		term := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "disk", Operator: corev1.NodeSelectorOpIn, Values: []string{"ssd"}}}}
 		p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
 			NodeSelectorTerms: []corev1.NodeSelectorTerm{term}}}}

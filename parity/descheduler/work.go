@@ -53,7 +53,7 @@ func readWorkload(file string) (*Workload, error) {
 	return w, json.Unmarshal(raw, w)
 }
 
-// pod makes the pod of one entry. It shares with its template what is never modified.
+// pod makes the pod of one entry. The pod shares the data of its template.
 func (w *Workload) pod(i int) *corev1.Pod {
 	p := *w.Templates[w.Placed[i].Template]
 	p.Name = fmt.Sprintf("p-%06d", i)

@@ -11,8 +11,7 @@ import (
 	typed "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// client is the fake client set, except for what the scheduler writes to pods, which goes
-// to the store.
+// client is a fake clientset whose requests that change pods go to the store.
 type client struct {
 	kubernetes.Interface
 	store *store

@@ -52,8 +52,7 @@ func (s *store) arriveAll(ctx context.Context) error {
 	return s.await(ctx, to, s.workload.Settle)
 }
 
-// await waits for the given number of decisions, and until no event has come for the given
-// seconds.
+// await waits for the given number of decisions, and until there was no event for the given seconds.
 func (s *store) await(ctx context.Context, answers int, settle float64) error {
 	const timeout = 5 * time.Minute
 	for start := time.Now(); ; {
@@ -79,7 +78,7 @@ func (s *store) await(ctx context.Context, answers int, settle float64) error {
 func (s *store) restart() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.bound, s.refused, s.victims, s.cascades, s.began, s.last = 0, 0, 0, 0, time.Now(), time.Now()
+	s.bound, s.refused, s.victims, s.cascades, s.started, s.last = 0, 0, 0, 0, time.Now(), time.Now()
 }
 
 // finish writes the outcome of the pods into the result.
@@ -87,24 +86,24 @@ func (s *store) finish(r *workload.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.Bound, r.Refused, r.Victims, r.Cascades = s.bound, s.refused, s.victims, s.cascades
-	r.LastChange = s.last.Sub(s.began).Seconds()
-	on := map[string]int{}
+	r.LastChange = s.last.Sub(s.started).Seconds()
+	perNode := map[string]int{}
 	for _, h := range s.tracked {
 		if h.index < 0 {
 			continue
 		}
 		if node := h.pod.Spec.NodeName; node != "" {
-			on[node]++
-			r.MostOnOne = max(r.MostOnOne, on[node])
+			perNode[node]++
+			r.MostOnOne = max(r.MostOnOne, perNode[node])
 		}
 		if s.workload.Settle > 0 {
 			r.Final = append(r.Final, workload.Final{Pod: h.index, Node: h.pod.Spec.NodeName})
 		}
 	}
-	r.NodesUsed = len(on)
+	r.NodesUsed = len(perNode)
 }
 
-// meters is the state of the meters of the process.
+// meters are readings of the counters of the process.
 type meters struct {
 	at                  time.Time
 	cpu                 time.Duration
@@ -130,7 +129,7 @@ func readMeters() meters {
 	return r
 }
 
-// since records what was used since an earlier reading.
+// since records the difference to an earlier reading.
 func (r meters) since(before meters, out *workload.Result) {
 	out.Seconds = r.at.Sub(before.at).Seconds()
 	out.CPU = (r.cpu - before.cpu).Seconds()

@@ -26,7 +26,7 @@ type store struct {
 	answered int      // pods that were bound or, if that counts, unschedulable
 	changed  chan struct{}
 
-	began                                        time.Time
+	started                                      time.Time
 	last                                         time.Time // last change
 	bound, refused, victims, cascades, recreated int
 }

@@ -1,5 +1,4 @@
-// Package process builds commands and runs them next to the program that measures or
-// checks. It keeps their output. It stops them when the program ends in order.
+// Package process builds commands, runs them in the background and keeps their output.
 package process
 
 import (
@@ -82,7 +81,7 @@ func (p *Process) WaitUntil(ctx context.Context, ready func() bool) error {
 	return nil
 }
 
-// Stop sends a signal to the process, and kills it after 10 s.
+// Stop sends SIGTERM to the process, and kills it after 10 s.
 func (p *Process) Stop() {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	select {
@@ -93,8 +92,8 @@ func (p *Process) Stop() {
 	}
 }
 
-// Bin returns the directory of built commands. It is kept, so that unchanged commands are
-// not linked again.
+// Bin returns the directory of built commands. It is not removed, so that unchanged commands are not
+// linked again.
 func Bin() (string, error) {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("berth-parity-%d", os.Getuid()))
 	return dir, os.MkdirAll(dir, 0o700)

@@ -10,5 +10,5 @@
 // outcome and the message, and once plugin by plugin through its framework, for the
 // verdict of each node. If the two differ in the feasible nodes, the rejections or the
 // chosen node, the case is dropped and counted. The schema is that of the recorded
-// vectors. The same seed makes the same cases. Preemption is not evaluated.
+// vectors. The same seed makes the same cases. Preemption is evaluated without evictions.
 package main

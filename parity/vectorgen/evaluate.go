@@ -45,7 +45,7 @@ func (v *vector) evaluate() error {
 			time.Sleep(3 * time.Millisecond)
 		}
 	}
-	return errors.New("answers vary")
+	return errors.New("the decisions vary")
 }
 
 func (v *vector) hasVolumes() bool {
@@ -100,8 +100,7 @@ func (r *testScheduler) gated(ctx context.Context, by string) (*expectation, err
 	return nil, fmt.Errorf("gated by %s, but no plugin rejects", by)
 }
 
-// attempt is one decision of the scheduler, which is repeated step by step on its
-// snapshot.
+// attempt is one decision of the scheduler, and repeats it step by step on the same snapshot.
 type attempt struct {
 	ctx     context.Context
 	fw      framework.Framework
@@ -222,15 +221,15 @@ func (a *attempt) score(e *expectation, feasible []fwk.NodeInfo) error {
 		return fmt.Errorf("score: %w", s.AsError())
 	}
 	best := int64(-1 << 62)
-	for _, of := range all {
-		i := slices.IndexFunc(e.Nodes, func(n nodeResult) bool { return n.Name == of.Name })
-		e.Nodes[i].Total, e.Nodes[i].Scores = of.TotalScore, map[string]int64{}
-		for _, p := range of.Scores {
+	for _, node := range all {
+		i := slices.IndexFunc(e.Nodes, func(n nodeResult) bool { return n.Name == node.Name })
+		e.Nodes[i].Total, e.Nodes[i].Scores = node.TotalScore, map[string]int64{}
+		for _, p := range node.Scores {
 			if p.Name != names.DynamicResources || p.Score != 0 { // no information without claims
 				e.Nodes[i].Scores[p.Name] = p.Score
 			}
 		}
-		best = max(best, of.TotalScore)
+		best = max(best, node.TotalScore)
 	}
 	for _, n := range e.Nodes {
 		if n.Feasible && n.Total == best {

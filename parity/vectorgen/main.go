@@ -38,7 +38,7 @@ func main() {
 		err = generate(*n, *seed, *only, *out)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "kube:", err)
+		fmt.Fprintln(os.Stderr, "vectorgen:", err)
 		os.Exit(1)
 	}
 }
@@ -139,16 +139,16 @@ func replay(files []string, dir string) error {
 // mostly waiting.
 func evaluateAll(vectors []*vector) []error {
 	errs := make([]error, len(vectors))
-	var wait sync.WaitGroup
+	var wg sync.WaitGroup
 	slots := make(chan struct{}, 12)
 	for i, v := range vectors {
 		slots <- struct{}{}
-		wait.Go(func() {
+		wg.Go(func() {
 			defer func() { <-slots }()
 			errs[i] = v.evaluate()
 		})
 	}
-	wait.Wait()
+	wg.Wait()
 	return errs
 }
 

@@ -32,8 +32,7 @@ type candidateResult struct {
 	PDBViolations int      `json:"pdbViolations,omitempty"`
 }
 
-// selectionsPerCandidate is how often a choice is repeated for each candidate, so that all
-// random choices are seen.
+// selectionsPerCandidate is the number of repetitions per candidate that observe all random choices.
 const selectionsPerCandidate = 20
 
 // preempt evaluates preemption without evictions. If there are candidates, only the choice
@@ -110,8 +109,7 @@ func (a *attempt) dryRun(out *preemptionResult, pl *defaultpreemption.DefaultPre
 	return candidates, nil
 }
 
-// selectCandidates lets the plugin choose often enough to see every node that it may
-// choose.
+// selectCandidates records every node that the plugin may choose, by repeating the choice.
 func (out *preemptionResult) selectCandidates(ctx context.Context, pl *defaultpreemption.DefaultPreemption, candidates []preemption.Candidate) {
 	out.Outcome = "nominated"
 	for range max(64, selectionsPerCandidate*len(candidates)) {

@@ -32,7 +32,7 @@ type testScheduler struct {
 	pod *corev1.Pod
 }
 
-// start creates a scheduler for the vector and waits until it has seen all objects.
+// start creates a scheduler for the vector and waits until its caches have all objects.
 func (v *vector) start() (context.Context, *testScheduler, error) {
 	if len(v.FeatureGates) == 0 {
 		gates.RLock()
@@ -56,13 +56,13 @@ func (v *vector) start() (context.Context, *testScheduler, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	client := fake.NewSimpleClientset(objects...)
-	all := int32(100)
+	percentage := int32(100)
 	factory := scheduler.NewInformerFactory(client, 0)
 	s, err := scheduler.New(ctx, client, factory, nil,
 		func(string) events.EventRecorderLogger { return &events.FakeRecorder{} },
 		scheduler.WithProfiles(cfg.Profiles...),
 		scheduler.WithExtenders(cfg.Extenders...),
-		scheduler.WithPercentageOfNodesToScore(&all), // Berth does not sample
+		scheduler.WithPercentageOfNodesToScore(&percentage), // Berth does not sample
 		scheduler.WithParallelism(1),
 		scheduler.WithComponentConfigVersion("kubescheduler.config.k8s.io/v1"))
 	if err != nil {
@@ -78,11 +78,11 @@ func (v *vector) start() (context.Context, *testScheduler, error) {
 	return ctx, &testScheduler{Scheduler: s, factory: factory, cancel: cancel, pod: pod}, nil
 }
 
-func (r *testScheduler) stop() {
-	r.cancel()
-	_ = r.Profiles.Close()
-	r.SchedulingQueue.Close()
-	r.factory.Shutdown()
+func (s *testScheduler) stop() {
+	s.cancel()
+	_ = s.Profiles.Close()
+	s.SchedulingQueue.Close()
+	s.factory.Shutdown()
 }
 
 func (v *vector) configuration() (*config.KubeSchedulerConfiguration, error) {
@@ -142,16 +142,16 @@ func setPodDefaults(p *corev1.Pod) {
 // setGates sets feature gates while a scheduler is created, which is when it reads them,
 // and returns a function that resets them.
 func (v *vector) setGates() (restore func(), err error) {
-	before := map[string]bool{}
-	all := utilfeature.DefaultMutableFeatureGate.GetAll()
+	previous := map[string]bool{}
+	features := utilfeature.DefaultMutableFeatureGate.GetAll()
 	for name := range v.FeatureGates {
-		for feature := range all {
+		for feature := range features {
 			if string(feature) == name {
-				before[name] = utilfeature.DefaultFeatureGate.Enabled(feature)
+				previous[name] = utilfeature.DefaultFeatureGate.Enabled(feature)
 			}
 		}
 	}
-	restore = func() { _ = utilfeature.DefaultMutableFeatureGate.SetFromMap(before) }
+	restore = func() { _ = utilfeature.DefaultMutableFeatureGate.SetFromMap(previous) }
 	if len(v.FeatureGates) == 0 {
 		return restore, nil
 	}

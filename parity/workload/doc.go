@@ -4,7 +4,7 @@
 // A Workload is a file. kube-scheduler (command kubescheduler) and Berth (bench/inprocess
 // in the main module) use different versions of the same libraries and cannot be linked
 // together, so each reads the file and makes the same pods from it. The field names of
-// Workload and Result must be the same in all three.
+// Workload and Result must be the same in both modules.
 //
 // The same shape, size and seed make the same file.
 package workload

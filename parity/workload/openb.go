@@ -43,23 +43,23 @@ func OpenB(dir string, limit int) (*Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	templates := map[string]int{} // templates by their contents
+	templates := map[string]int{} // indexes of templates by their contents
 	err = readCSV(filepath.Join(dir, "openb_pod_list_default.csv"), func(f func(string) string) error {
 		if limit > 0 && len(w.Pods) == limit {
 			return nil
 		}
 		key := strings.Join([]string{f("cpu_milli"), f("memory_mib"), f("num_gpu"), f("gpu_spec"), f("qos")}, " ")
-		at, ok := templates[key]
+		index, ok := templates[key]
 		if !ok {
 			amounts, err := quantities(f, map[corev1.ResourceName]string{corev1.ResourceCPU: "cpu_milli", corev1.ResourceMemory: "memory_mib", GPU: "num_gpu"})
 			if err != nil {
 				return err
 			}
-			at = len(w.Templates)
-			templates[key] = at
+			index = len(w.Templates)
+			templates[key] = index
 			w.Templates = append(w.Templates, openBPod(f("qos"), f("gpu_spec"), amounts))
 		}
-		w.Pods = append(w.Pods, at)
+		w.Pods = append(w.Pods, index)
 		return nil
 	})
 	return w, err
@@ -108,15 +108,15 @@ func readCSV(file string, row func(field func(column string) string) error) erro
 		return err
 	}
 	defer f.Close()
-	all, err := csv.NewReader(f).ReadAll()
+	records, err := csv.NewReader(f).ReadAll()
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	for i, line := range all {
+	for i, record := range records {
 		if i == 0 {
 			continue
 		}
-		if err := row(func(column string) string { return line[max(0, slices.Index(all[0], column))] }); err != nil {
+		if err := row(func(column string) string { return record[max(0, slices.Index(records[0], column))] }); err != nil {
 			return fmt.Errorf("%s:%d: %w", file, i+1, err)
 		}
 	}

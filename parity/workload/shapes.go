@@ -10,8 +10,8 @@ import (
 // Shape is a row of the table.
 type Shape struct {
 	Name   string
-	Pods   int     // measured, at 5,000 nodes, where kube-scheduler samples
-	All    int     // the same, where it evaluates all nodes
+	Pods   int     // measured pods if kube-scheduler samples nodes
+	All    int     // measured pods if kube-scheduler evaluates all nodes
 	Target float64 // how many times less CPU Berth should use
 	make   func(w *Workload, pods int)
 }
@@ -87,15 +87,15 @@ func addMixedTemplates(w *Workload, n int) {
 	}
 }
 
-// hundredShapes warms up until each shape has been seen twice.
+// hundredShapes warms up with two pods of each shape.
 func hundredShapes(w *Workload, pods int) {
 	addMixedTemplates(w, 100)
 	w.Warm = max(w.Warm, 200)
 	w.rotate(pods)
 }
 
-// thousandShapes warms up until each shape has been seen twice. From then on a pod is
-// removed for each bound one.
+// thousandShapes warms up with two pods of each shape. From then on one pod is removed for each
+// bound pod.
 func thousandShapes(w *Workload, pods int) {
 	addMixedTemplates(w, 1000)
 	w.Warm = max(w.Warm, 2000)

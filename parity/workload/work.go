@@ -26,11 +26,11 @@ type Workload struct {
 	Pods      []int    // the template of each arriving pod, in order
 	Warm      int      // the first pods of Pods, which are not measured
 	Hold      int      // maximum of bound pods: beyond it the oldest is removed for each new one; 0 for none
-	// Settle ends the measurement when no event has come for the given seconds, instead of
-	// when each pod has been bound or found unschedulable.
+	// Settle, if positive, ends the measurement after this number of seconds without an event,
+	// instead of when each pod has been bound or found unschedulable.
 	Settle float64
-	// Batch, if positive, is the number of pods that arrive at once. The next batch arrives
-	// when these are answered.
+	// Batch, if positive, is the number of pods that arrive at once. The next batch arrives when
+	// each of them has been bound or, with Refusals, found unschedulable.
 	Batch int
 	// Recreate makes each victim of preemption arrive again as a new pod.
 	Recreate bool
@@ -47,8 +47,8 @@ type Placed struct {
 	Node     string
 }
 
-// Result is what was measured from the arrival of the first measured pod to the last
-// decision. Sums are over all measured pods.
+// Result has the measurements from the arrival of the first measured pod to the last decision. Sums
+// are over all measured pods.
 type Result struct {
 	Pods     int     // measured
 	Seconds  float64 // wall clock
@@ -108,8 +108,8 @@ func PeakRSS(pid string) (float64, error) {
 		return 0, err
 	}
 	for line := range strings.Lines(string(raw)) {
-		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			kib, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
+		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kib, err := strconv.ParseFloat(strings.Fields(value)[0], 64)
 			return kib * 1024, err
 		}
 	}

@@ -39,16 +39,16 @@ func main() {
 	height := titleBar + len(lines)*lineHeight + margin
 	fmt.Printf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img">`+"\n", width, height, width, height)
 	fmt.Printf(`<rect width="%d" height="%d" rx="8" fill="#1e2430"/>`+"\n", width, height)
-	for i, colour := range []string{"#ff5f57", "#febc2e", "#28c840"} {
-		fmt.Printf(`<circle cx="%d" cy="16" r="6" fill="%s"/>`+"\n", margin+i*20, colour)
+	for i, color := range []string{"#ff5f57", "#febc2e", "#28c840"} {
+		fmt.Printf(`<circle cx="%d" cy="16" r="6" fill="%s"/>`+"\n", margin+i*20, color)
 	}
 	fmt.Println(`<g font-family="ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace" font-size="14" xml:space="preserve">`)
 	for i, l := range lines {
-		colour := "#d8dee9"
+		color := "#d8dee9"
 		if strings.HasPrefix(l, "$ ") {
-			colour = "#a3d977"
+			color = "#a3d977"
 		}
-		fmt.Printf(`<text x="%d" y="%d" fill="%s">%s</text>`+"\n", margin, titleBar+(i+1)*lineHeight-6, colour, html.EscapeString(l))
+		fmt.Printf(`<text x="%d" y="%d" fill="%s">%s</text>`+"\n", margin, titleBar+(i+1)*lineHeight-6, color, html.EscapeString(l))
 	}
 	fmt.Println("</g>\n</svg>")
 }

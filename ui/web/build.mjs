@@ -1,4 +1,4 @@
-// Builds src into a directory: node build.mjs [DIR]. The output depends on the sources and the lock file only.
+// Builds src into a directory: node build.mjs [DIR]. The output depends only on the sources and the lock file.
 import { build } from "esbuild";
 import { copyFile, mkdir } from "node:fs/promises";
 import { resolve } from "node:path";

@@ -51,8 +51,8 @@ func loadPolicy(policy []byte, client kubernetes.Interface) (*api.DeschedulerPol
 	return descheduler.LoadPolicyConfig(f.Name(), client, pluginregistry.PluginRegistry)
 }
 
-// runCycle runs a cycle with the objects. Evictions of blocked pods are rejected as a
-// budget would. The error is that a profile cannot be built.
+// runCycle runs a cycle with the objects. Evictions of blocked pods are rejected, as by a budget.
+// It returns an error if a profile cannot be built.
 func runCycle(policy *api.DeschedulerPolicy, objects []runtime.Object, blocked []string) (c cycle, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -26,12 +26,12 @@ type bounds struct {
 	Max int `json:"max"`
 }
 
-// summarize fills in what all runs had in common, and the bounds of what varied.
-func (e *expectation) summarize(all []cycle, pods map[string]*corev1.Pod) {
+// summarize fills in the results that all runs have in common, and the bounds of those that vary.
+func (e *expectation) summarize(cycles []cycle, pods map[string]*corev1.Pod) {
 	times, refused := map[string]int{}, map[string]int{}
-	e.Count = &bounds{Min: len(all[0].evicted)}
-	e.Ordered = len(all[0].evicted) > 1
-	for _, c := range all {
+	e.Count = &bounds{Min: len(cycles[0].evicted)}
+	e.Ordered = len(cycles[0].evicted) > 1
+	for _, c := range cycles {
 		for _, key := range c.evicted {
 			times[key]++
 		}
@@ -39,16 +39,16 @@ func (e *expectation) summarize(all []cycle, pods map[string]*corev1.Pod) {
 			refused[key]++
 		}
 		e.Count.add(len(c.evicted))
-		e.Ordered = e.Ordered && slices.Equal(c.evicted, all[0].evicted)
+		e.Ordered = e.Ordered && slices.Equal(c.evicted, cycles[0].evicted)
 	}
-	e.Evicted, e.Maybe = split(times, len(all))
-	e.Attempted, _ = split(refused, len(all))
+	e.Evicted, e.Maybe = split(times, len(cycles))
+	e.Attempted, _ = split(refused, len(cycles))
 	if e.Ordered {
-		e.Evicted = all[0].evicted
+		e.Evicted = cycles[0].evicted
 	}
 	if len(e.Maybe) > 0 {
-		e.PerNode = varyingBounds(all, func(key string) string { return pods[key].Spec.NodeName })
-		e.PerOwner = varyingBounds(all, func(key string) string { return ownerOf(pods[key]) })
+		e.PerNode = varyingBounds(cycles, func(key string) string { return pods[key].Spec.NodeName })
+		e.PerOwner = varyingBounds(cycles, func(key string) string { return ownerOf(pods[key]) })
 	}
 }
 
@@ -64,15 +64,15 @@ func split(times map[string]int, runs int) (always, sometimes []string) {
 	return always, sometimes
 }
 
-// varyingBounds returns the bounds of the number of evicted pods of each kind.
-func varyingBounds(all []cycle, kind func(key string) string) map[string]bounds {
-	counts := make([]map[string]int, len(all))
+// varyingBounds returns the bounds of the number of evicted pods of each group.
+func varyingBounds(cycles []cycle, group func(key string) string) map[string]bounds {
+	counts := make([]map[string]int, len(cycles))
 	out := map[string]bounds{}
-	for i, c := range all {
+	for i, c := range cycles {
 		counts[i] = map[string]int{}
 		for _, key := range c.evicted {
-			counts[i][kind(key)]++
-			out[kind(key)] = bounds{Min: len(c.evicted)}
+			counts[i][group(key)]++
+			out[group(key)] = bounds{Min: len(c.evicted)}
 		}
 	}
 	for k, b := range out {

@@ -25,7 +25,7 @@ async function request(path: string, init: RequestInit = {}): Promise<Response> 
   }
   if (response.ok) return response;
   let message = response.statusText;
-  try { message = String((await response.json()).message ?? message); } catch { /* the status says enough */ }
+  try { message = String((await response.json()).message ?? message); } catch { /* the body is not JSON: keep the status text */ }
   throw new Failure(response.status, message);
 }
 
@@ -51,8 +51,8 @@ export interface Source<T> {
 
 const pageSize = "500";
 
-// follow lists objects in pages and then watches them, until signal. It calls report with "" after each success and
-// with a message after a failure, and tries again unless the user may not read the objects.
+// follow lists objects in pages and then watches them until signal is aborted. It calls report with "" after a list and
+// with a message after a failure, and retries unless the user may not read the objects.
 export async function follow<T extends { metadata: Meta }>(source: Source<T>, report: (error: string) => void, signal: AbortSignal) {
   for (let wait = 1000; !signal.aborted; wait = Math.min(wait * 2, 30000)) {
     try {
@@ -68,7 +68,7 @@ export async function follow<T extends { metadata: Meta }>(source: Source<T>, re
       for (;;) {
         version = await watch(source, version, signal);
         wait = 1000;
-        await new Promise((r) => setTimeout(r, 200)); // a server that ends watches at once does not cause a busy loop
+        await new Promise((r) => setTimeout(r, 200)); // prevents a busy loop if the server ends watches at once
       }
     } catch (e) {
       if (signal.aborted) return;
@@ -85,12 +85,12 @@ async function watch<T extends { metadata: Meta }>(source: Source<T>, version: s
   const query = new URLSearchParams({ watch: "1", allowWatchBookmarks: "true", timeoutSeconds: "600", resourceVersion: version });
   const response = await request(source.path + "?" + query, { signal });
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
+  let incomplete = "";
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return version;
-    const lines = (rest + value).split("\n");
-    rest = lines.pop()!;
+    const lines = (incomplete + value).split("\n");
+    incomplete = lines.pop()!;
     const changed: T[] = [];
     for (const line of lines) {
       if (!line) continue;

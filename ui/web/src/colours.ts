@@ -1,6 +1,6 @@
 import { Node, Pod } from "./model";
 
-// The palette of Okabe and Ito, which colour-blind users can tell apart.
+// The palette of Okabe and Ito, whose colours differ for colour-blind users, too.
 const palette = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#8c6bb1"];
 const otherColour = "#8a8f98";
 
@@ -17,14 +17,14 @@ export function newColouring(by: string, pods: Pod[], nodes: Map<string, Node>):
   const counts = new Map<string, number>();
   for (const p of pods) counts.set(valueOf(p), (counts.get(valueOf(p)) ?? 0) + 1);
   const fixed: Record<string, string> = { Guaranteed: "#0072b2", Burstable: "#e69f00", BestEffort: "#cc79a7", "no pressure": "#0072b2" };
-  const most = [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+  const sorted = [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
   const colours = new Map<string, string>();
-  const free = by === "pressure" ? ["#d55e00", "#e69f00", "#cc79a7"] : palette;
-  const shown = most.slice(0, free.length);
+  const available = by === "pressure" ? ["#d55e00", "#e69f00", "#cc79a7"] : palette;
+  const shown = sorted.slice(0, available.length);
   let next = 0;
-  for (const [v] of shown.map((e) => e).sort((a, b) => (a[0] < b[0] ? -1 : 1))) colours.set(v, fixed[v] ?? free[next++ % free.length]!);
+  for (const [v] of shown.map((e) => e).sort((a, b) => (a[0] < b[0] ? -1 : 1))) colours.set(v, fixed[v] ?? available[next++ % available.length]!);
   const legend = shown.map(([text, count]) => ({ text, count, colour: colours.get(text)! }));
-  const rest = most.slice(free.length);
-  if (rest.length) legend.push({ text: `${rest.length} others`, count: rest.reduce((n, e) => n + e[1], 0), colour: otherColour });
+  const others = sorted.slice(available.length);
+  if (others.length) legend.push({ text: `${others.length} others`, count: others.reduce((n, e) => n + e[1], 0), colour: otherColour });
   return { colourOf: (p) => colours.get(valueOf(p)) ?? otherColour, legend };
 }

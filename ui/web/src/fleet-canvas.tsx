@@ -5,7 +5,7 @@ import { formatAmount } from "./quantity";
 
 interface Props { groups: Group[]; resource: string; colouring: Colouring; selected: string; select(node: string): void; version: number }
 
-const labelSize = 56; // size of a cell with room for its node's name, in pixels
+const labelSize = 56; // minimum size of a cell that shows its node's name, in pixels
 
 export function FleetCanvas({ groups, resource, colouring, selected, select, version }: Props) {
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -57,7 +57,7 @@ function draw(canvas: HTMLCanvasElement, layout: Layout, width: number, resource
   layout.cells.forEach((cell, i) => drawCell(c, cell, layout.size, resource, colouring, { ink, empty, muted, line }, i === current));
 }
 
-// drawCell fills a cell from its bottom, in proportion to what its pods request. Nodes that take no new pods are hatched.
+// drawCell fills a cell from its bottom, in proportion to the requests of its pods. It hatches nodes that accept no new pods.
 function drawCell(c: CanvasRenderingContext2D, cell: Cell, size: number, resource: string, colouring: Colouring, colours: Record<"ink" | "empty" | "muted" | "line", string>, current: boolean) {
   const { x, y, node } = cell, title = size >= labelSize ? 16 : 0, inner = size - title;
   c.fillStyle = colours.empty;

@@ -7,7 +7,7 @@ export interface Layout { groups: Group[]; cells: Cell[]; size: number; columns:
 const titleHeight = 26;
 const gap = 3;
 
-// groupCells returns a cell for each selected node, by the value of a label, nodes with most room first.
+// groupCells returns a cell for each node, grouped by the value of a label. The nodes with the largest free capacity come first.
 export function groupCells(nodes: Node[], podsOf: Map<string, Pod[]>, resource: string, label: string): Group[] {
   const groups = new Map<string, Group>();
   for (const node of nodes) {
@@ -25,10 +25,10 @@ export function groupCells(nodes: Node[], podsOf: Map<string, Pod[]>, resource: 
   return out;
 }
 
-// usable reports whether new pods may use a node, apart from its taints.
+// usable reports whether a node accepts new pods, apart from its taints.
 export function usable(n: Node): boolean { return n.known && n.ready && !n.cordoned; }
 
-// place sets the positions of cells. Cells are as large as the area allows.
+// place sets the positions of cells, which are as large as the area allows.
 export function place(groups: Group[], width: number): Layout {
   const cells = groups.flatMap((g) => g.cells);
   const target = Math.max(300, Math.min(700, innerHeight - 300));

@@ -43,19 +43,19 @@ export function FleetView({ route, namespace }: ViewProps) {
   </>;
 }
 
-// Room answers the question of the view in one sentence.
+// Room shows the free capacity in one sentence.
 function Room({ groups, resource, loaded, pending, namespace }: { groups: Group[]; resource: string; loaded: boolean; pending: number; namespace: string }) {
   const cells = groups.flatMap((g) => g.cells), open = cells.filter((c) => usable(c.node));
   if (!loaded) return <p role="status">Loading…</p>;
   if (cells.length === 0) return <p role="status">No nodes match.</p>;
   const capacity = cells.reduce((n, c) => n + (c.node.allocatable[resource] ?? 0), 0), free = open.reduce((n, c) => n + c.free, 0);
   const best = open.reduce((a, c) => (a && a.free >= c.free ? a : c), open[0]);
-  const closed = cells.length - open.length, pressed = cells.filter((c) => c.node.pressure.length).length;
+  const closed = cells.length - open.length, underPressure = cells.filter((c) => c.node.pressure.length).length;
   return <p class="answer">
     <strong>{formatAmount(resource, free)} of {formatAmount(resource, capacity)} {resource} free</strong> on {plural(open.length, "node")}
     {best && <>; most on <strong>{best.node.name}</strong> with {formatAmount(resource, best.free)}</>}.
     {" "}{closed > 0 && <>{plural(closed, "node takes", "nodes take")} no new pods. </>}
-    {pressed > 0 && <>{plural(pressed, "node is", "nodes are")} under pressure. </>}
+    {underPressure > 0 && <>{plural(underPressure, "node is", "nodes are")} under pressure. </>}
     {pending > 0 && <><Link to={viewURL("queue")}>{plural(pending, "pod waits", "pods wait")} for a node</Link>. </>}
     {namespace && <span class="muted">Only pods of namespace {namespace} are counted.</span>}
   </p>;

@@ -1,6 +1,6 @@
 import { parseQuantity } from "./quantity";
 
-// Objects of the Kubernetes API, as far as the page reads them.
+// The fields of Kubernetes objects that the page reads.
 interface Meta { name: string; namespace?: string; uid: string; resourceVersion?: string; labels?: Record<string, string>;
   creationTimestamp?: string; deletionTimestamp?: string; ownerReferences?: { kind: string; name: string; controller?: boolean }[] }
 interface Container { restartPolicy?: string; resources?: { requests?: Record<string, string> } }
@@ -34,14 +34,14 @@ function ownerName(kind: string, name: string): string {
   return kind + "/" + name;
 }
 
-// requestsOf returns what scheduling counts: the containers and the sidecars, or an init container with the sidecars
-// before it if that is more; and the overhead.
+// requestsOf returns the requests that scheduling counts: those of the containers and the sidecars, or of an init
+// container and the sidecars before it, whichever is more, plus the overhead.
 function requestsOf(p: APIPod): Record<string, number> {
   const total: Record<string, number> = { pods: 1 }, sidecars: Record<string, number> = {}, peak: Record<string, number> = {};
   for (const c of p.spec.initContainers ?? []) {
-    const own = c.resources?.requests ?? {};
-    for (const r in own) {
-      const amount = parseQuantity(own[r]);
+    const requests = c.resources?.requests ?? {};
+    for (const r in requests) {
+      const amount = parseQuantity(requests[r]);
       if (c.restartPolicy === "Always") sidecars[r] = (sidecars[r] ?? 0) + amount;
       else peak[r] = Math.max(peak[r] ?? 0, amount + (sidecars[r] ?? 0));
     }
@@ -69,8 +69,8 @@ export function toNode(n: APINode): Node {
   };
 }
 
-// matches reports whether labels match a selector of the forms key, !key, key=value, key!=value, key in (a, b) and
-// key notin (a, b), separated by commas. It returns an error message for any other text.
+// parseSelector parses requirements of the forms key, !key, key=value, key!=value, key in (a, b) and key notin (a, b),
+// separated by commas. For any other text it returns an error message and matches nothing.
 export function parseSelector(text: string): { error: string; matches: (labels: Record<string, string>) => boolean } {
   const tests: ((l: Record<string, string>) => boolean)[] = [];
   for (const part of text.split(/,(?![^(]*\))/).map((s) => s.trim()).filter(Boolean)) {

@@ -24,7 +24,7 @@ interface User { name: string; groups?: string[] }
 // signIn exchanges the code of a one-time link and returns the user, or null if there are no valid credentials.
 async function signIn(): Promise<User | null> {
   const code = location.hash.slice(1);
-  let refused: Failure | undefined; // a link that was used before is fine in the browser that used it
+  let refused: Failure | undefined; // not an error in the browser that has used the link: it has the session cookie
   if (code) {
     history.replaceState(null, "", location.pathname + location.search);
     try {

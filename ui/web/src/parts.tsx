@@ -28,7 +28,7 @@ export function Errors({ list }: { list: string[] }) {
   return <>{list.filter(Boolean).map((e) => <p key={e} role="alert" class="error">{e}</p>)}</>;
 }
 
-// Field is a text option of the URL. It applies when the user leaves it or presses Enter.
+// Field edits a text option of the URL. A change applies when the input loses focus or the user presses Enter.
 export function Field({ name, label, value, hint, list, error }: { name: string; label: string; value: string; hint: string; list?: string[]; error?: string }) {
   return <label>{label}
     <input key={value} name={name} defaultValue={value} placeholder={hint} list={list ? name + "-list" : undefined} spellcheck={false} autocomplete="off"
@@ -45,7 +45,7 @@ export function Select({ name, label, value, none, values }: { name: string; lab
   </label>;
 }
 
-// Table scrolls within the page; its container is reachable by keyboard.
+// Table is a table that scrolls within the page. Its container can have the keyboard focus.
 export function Table({ label, head, children }: { label: string; head: string[]; children: ComponentChildren }) {
   return <div class="scroll" tabIndex={0} role="region" aria-label={label}>
     <table><thead><tr>{head.map((h) => <th key={h} scope="col">{h}</th>)}</tr></thead><tbody>{children}</tbody></table>

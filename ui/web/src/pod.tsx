@@ -78,7 +78,7 @@ const preemptionTexts: Record<string, string> = {
   notTried: "not tried", policyNever: "the pod's policy is Never", victimsTerminating: "victims are terminating", noCandidates: "no pods of lower priority can make room", nominated: "possible", error: "failed",
 };
 
-// Rejections counts the nodes by plugin and reason, most first.
+// Rejections counts the nodes by plugin and reason, the most frequent first.
 function Rejections({ nodes }: { nodes: Verdict[] }) {
   const counts = new Map<string, number>();
   for (const n of nodes) if (!n.feasible) {

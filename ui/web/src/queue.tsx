@@ -43,10 +43,10 @@ function waitsFor(p: Pending): string {
   if (p.state === "gated") return "Waits until its scheduling gates are removed: " + (p.gates ?? []).join(", ");
   if (p.state === "nominated") return "Waits for the end of victims on " + p.nominatedNode;
   if (p.state === "new") return "Waits for its turn with " + p.scheduler;
-  return (p.message ?? "").split(" preemption: ")[0]!; // the pod's view shows preemption
+  return (p.message ?? "").split(" preemption: ")[0]!; // the pod view shows the preemption
 }
 
-// Triggers shows on request which events trigger another attempt. The server evaluates all nodes for the answer.
+// Triggers shows which events trigger another attempt. It loads them when it is opened, because the server evaluates all nodes.
 function Triggers({ namespace, name }: { namespace: string; name: string }) {
   const [x, setX] = useState<Explanation>();
   const [error, setError] = useState("");

@@ -1,9 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
 
-// Route is the view and its options, which the URL has: /ui/VIEW/PARTS?OPTIONS.
+// Route is the view and its options in the URL: /ui/VIEW/PARTS?OPTIONS.
 export interface Route { view: string; parts: string[]; options: URLSearchParams }
 
-// decode returns a part that is not valid as it is.
+// decode decodes a part of the path. It returns an invalid part unchanged.
 function decode(part: string): string {
   try { return decodeURIComponent(part); } catch { return part; }
 }
@@ -36,13 +36,13 @@ export function setOption(name: string, value: string, none = "") {
   navigate(location.pathname + (text ? "?" + text : ""), true);
 }
 
-// viewURL returns the URL of a view with the namespace of the current one.
+// viewURL returns the URL of a view with the namespace of the current view.
 export function viewURL(view: string, ...parts: string[]): string {
   const namespace = new URLSearchParams(location.search).get("namespace");
   return ["/ui", view, ...parts.map(encodeURIComponent)].join("/") + (namespace ? "?namespace=" + encodeURIComponent(namespace) : "");
 }
 
-// follows lets a link change the view without loading the page.
+// followLink changes the view without loading the page.
 export function followLink(e: MouseEvent) {
   if (e.ctrlKey || e.metaKey || e.shiftKey || e.button !== 0) return;
   e.preventDefault();

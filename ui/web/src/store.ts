@@ -5,7 +5,7 @@ import { whileVisible } from "./visible";
 
 export interface Fleet { nodes: Map<string, Node>; pods: Map<string, Pod>; errors: string[]; loaded: boolean; version: number }
 
-// redrawInterval bounds how often changes are shown, in milliseconds.
+// redrawInterval is the minimum time between two updates of the view, in milliseconds.
 const redrawInterval = 250;
 
 export function podsPath(namespace: string): string {
@@ -26,7 +26,7 @@ export function useFleet(namespace: string): Fleet {
         setFleet({ nodes, pods, errors: Object.values(errors).filter(Boolean), loaded: Object.keys(errors).length === 2, version: ++version });
       }, redrawInterval);
     };
-    const report = (what: string) => (error: string) => { errors[what] = error; show(); };
+    const report = (kind: string) => (error: string) => { errors[kind] = error; show(); };
     const end = whileVisible((signal) => {
       void follow<APINode>({
         path: "/ui/cluster/api/v1/nodes", clear: () => nodes.clear(),

@@ -1,5 +1,5 @@
-// whileVisible calls start while the tab is visible, and aborts its signal while the tab is hidden: a browser has six
-// connections to this server for all of its tabs, and a watch takes one. It returns a function that ends both.
+// whileVisible calls start when the tab becomes visible and aborts its signal when the tab is hidden: a browser has six
+// connections to this server for all of its tabs, and a watch uses one. It returns a function that ends both.
 export function whileVisible(start: (signal: AbortSignal) => void): () => void {
   let current: AbortController | undefined;
   const update = () => {

@@ -22,7 +22,7 @@ const open = async (view) => {
   await page.goto(origin + "/ui/" + view);
   await page.waitForSelector(".answer, [role=alert]");
 };
-// eventually reads a text until it matches: the page follows the cluster.
+// eventually reads a text until it matches a pattern, because the page follows the cluster with a delay.
 const eventually = async (read, pattern) => {
   let text = "";
   for (let i = 0; i < 100; i++) {
@@ -36,14 +36,14 @@ const summary = () => page.locator(".answer").first().innerText();
 
 const tests = {
   "the link signs in once": async () => {
-    const stranger = await (await browser.newContext()).newPage();
-    await stranger.goto(origin + "/ui/queue");
-    await stranger.waitForSelector("text=Open the link");
+    const otherBrowser = await (await browser.newContext()).newPage();
+    await otherBrowser.goto(origin + "/ui/queue");
+    await otherBrowser.waitForSelector("text=Open the link");
     await page.goto(link);
     await page.waitForSelector("header");
     assert.equal(new URL(page.url()).hash, "");
-    await stranger.goto(link);
-    await stranger.waitForSelector("text=was used before");
+    await otherBrowser.goto(link);
+    await otherBrowser.waitForSelector("text=was used before");
   },
   "fleet: free cpu is that of the API": async () => {
     await open("fleet");

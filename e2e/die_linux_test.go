@@ -1,9 +1,0 @@
-package e2e
-
-import "syscall"
-
-// dieWithTest makes the kernel kill a process when the test process ends, even if the test
-// was killed without cleanup.
-func dieWithTest() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-}
