@@ -15,12 +15,12 @@ const systemCritical int32 = 2_000_000_000
 type defaultEvictor struct {
 	*DefaultEvictorArgs
 	round *Round
-	// threshold is the priority from which on ProtectSystemCritical protects pods.
+	// threshold is the lowest priority that ProtectSystemCritical protects.
 	threshold int32
 	nodes     []*Node // considered by nodeFit
 }
 
-// newDefaultEvictor returns the evictor of a profile, or why it cannot be created.
+// newDefaultEvictor returns the evictor of a profile, or the reason why it cannot be created.
 func newDefaultEvictor(r *Round, a *DefaultEvictorArgs) (e *defaultEvictor, reason string) {
 	e = &defaultEvictor{DefaultEvictorArgs: a, round: r, threshold: systemCritical}
 	switch {
@@ -84,8 +84,8 @@ func (e *defaultEvictor) usesProtectedClaim(p *Pod) bool {
 	})
 }
 
-// isTooYoung reports whether p has run for less than MinPodAge; a pod without a start time
-// has.
+// isTooYoung reports whether p has run for less than MinPodAge. A pod without a start time is
+// too young.
 func (e *defaultEvictor) isTooYoung(p *Pod) bool {
 	return e.MinPodAge > 0 && (p.Started.IsZero() || e.round.Snapshot.Now.Sub(p.Started) < e.MinPodAge)
 }

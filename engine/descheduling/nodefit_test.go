@@ -14,7 +14,7 @@ func TestNodeFit(t *testing.T) {
 		return func(n *Node) { n.Taints = []model.Taint{{Key: "k", Effect: e}} }
 	}
 	for _, c := range []struct {
-		what string
+		name string
 		spec model.PodSpec
 		node func(*Node)
 		fits bool
@@ -42,7 +42,7 @@ func TestNodeFit(t *testing.T) {
 		{"anti-affinity with a topology key that the node lacks", antiAffinity, nil, true},
 		{"pod affinity is ignored", model.PodSpec{Affinity: []model.PodAffinityTerm{{TopologyKey: "host"}}}, nil, true},
 	} {
-		nodes := numbered(2)
+		nodes := numberedNodes(2)
 		if c.node != nil {
 			c.node(nodes[1])
 		}
@@ -55,12 +55,12 @@ func TestNodeFit(t *testing.T) {
 		args.NodeFit = true
 		policy := &Policy{Profiles: []Profile{{Name: "p", Evictor: args}}}
 		s := testSnapshot(nodes, p, existing, done)
-		if got := evict(t, s, policy, &fakeMover{}, named{"p"}) == "p"; got != c.fits {
-			t.Errorf("%s: fits %v, want %v", c.what, got, c.fits)
+		if got := evict(t, s, policy, &fakeMover{}, namedPods{"p"}) == "p"; got != c.fits {
+			t.Errorf("%s: fits %v, want %v", c.name, got, c.fits)
 		}
 		planner := &fakeMover{place: func(*Candidate) *Node { return nodes[1] }}
-		if evict(t, s, policy, planner, named{"p"}) != "p" {
-			t.Errorf("%s: nodeFit prevents a plan", c.what)
+		if evict(t, s, policy, planner, namedPods{"p"}) != "p" {
+			t.Errorf("%s: nodeFit prevents a plan", c.name)
 		}
 	}
 }
@@ -78,12 +78,12 @@ func TestNodeFitNodes(t *testing.T) {
 		{func(n []*Node) { n[2].Labels = ssd }, "p"},
 		{func(n []*Node) { n[2].Labels, n[2].NotReady = ssd, true }, ""},
 	} {
-		nodes := numbered(3)
+		nodes := numberedNodes(3)
 		c.change(nodes)
 		args := defaultArgs()
 		args.NodeFit, args.NodeSelector = true, labelSelector("disk", "ssd")
 		policy := &Policy{Profiles: []Profile{{Name: "p", Evictor: args}}}
-		if got := evict(t, testSnapshot(nodes, testPod("p", "n1")), policy, &fakeMover{}, named{}); got != c.want {
+		if got := evict(t, testSnapshot(nodes, testPod("p", "n1")), policy, &fakeMover{}, namedPods{}); got != c.want {
 			t.Errorf("evicted %q, want %q", got, c.want)
 		}
 	}
@@ -91,15 +91,15 @@ func TestNodeFitNodes(t *testing.T) {
 
 // The namespace's labels are required in both modes, even for pods that will be evicted anyway.
 func TestNamespaceSelector(t *testing.T) {
-	nodes := numbered(2)
+	nodes := numberedNodes(2)
 	evictAnyway := func(p *Pod) { p.Details.EvictAnyway = true }
 	s := testSnapshot(nodes, testPod("p", "n1"), testPod("q", "n1", func(p *Pod) { p.Namespace = "other" }, evictAnyway))
 	s.Namespaces["default"] = model.LabelsOf(map[string]string{"env": "prod"})
 	args := defaultArgs()
 	args.NamespaceSelector = labelSelector("env", "prod")
 	for _, m := range []*fakeMover{{}, {place: func(*Candidate) *Node { return nodes[1] }}} {
-		if got := evict(t, s, &Policy{Profiles: []Profile{{Name: "p", Evictor: args}}}, m, named{}); got != "p" {
-			t.Errorf("evicted %q", got)
+		if got := evict(t, s, &Policy{Profiles: []Profile{{Name: "p", Evictor: args}}}, m, namedPods{}); got != "p" {
+			t.Errorf("evicted %q, want %q", got, "p")
 		}
 	}
 }
@@ -107,7 +107,7 @@ func TestNamespaceSelector(t *testing.T) {
 // On its own node a pod's requests count as free, and it does not conflict with itself.
 func TestNodeFitOwnNode(t *testing.T) {
 	web := model.LabelsOf(map[string]string{"app": "web", "host": "1"})
-	nodes := numbered(1)
+	nodes := numberedNodes(1)
 	nodes[0].Node.AllocatablePods, nodes[0].Labels = 1, web
 	p := testPod("p", "n1", func(p *Pod) {
 		p.Labels = web

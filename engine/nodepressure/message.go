@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// evictionOrigin is what the message of an eviction for a threshold is made of, apart from figures of
+// evictionOrigin holds the parts of the message of an eviction for a threshold, without the figures of
 // the pod.
 type evictionOrigin struct {
 	shortage    string // of the node; "": not for a threshold
@@ -77,7 +77,7 @@ func describeVolumes(b *strings.Builder, p *Pod) {
 	fmt.Fprintf(b, "%s using %s. ", text, Bytes(used))
 }
 
-// describeConsumers adds to the message what in the pod exceeds its request, and returns it as
+// describeConsumers adds the containers that exceed their requests to the message, and returns them as
 // annotations.
 func describeConsumers(b *strings.Builder, s Signal, p *Pod) (notes []model.Label) {
 	resource := s.Resource()

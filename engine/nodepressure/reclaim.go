@@ -1,8 +1,6 @@
 package nodepressure
 
-import (
-	"time"
-)
+import "time"
 
 const (
 	// hardGrace is the grace period in seconds for a hard threshold or a limit.
@@ -28,7 +26,7 @@ func (m *Machine) reclaimable(s Signal) ReclaimNodeResources {
 	return ReclaimNodeResources{}
 }
 
-// pendingReclaim is the eviction to do if reclaiming is not enough.
+// pendingReclaim is the eviction that follows if reclaiming is not enough.
 type pendingReclaim struct {
 	threshold Threshold
 	victim    *Evict // nil: no pod can be evicted
@@ -37,21 +35,21 @@ type pendingReclaim struct {
 // handleThreshold handles a due threshold.
 func (m *Machine) handleThreshold(now time.Time, o *Observation, t *Threshold, pods []Pod, effects []Effect) []Effect {
 	effects = append(effects, ThresholdMet{Signal: t.Signal, Resource: t.Signal.Resource()})
-	out := m.selectVictim(now, o, t, pods)
+	selected := m.selectVictim(now, o, t, pods)
 	if c := m.reclaimable(t.Signal); c != (ReclaimNodeResources{}) {
-		m.pendingReclaim = &pendingReclaim{threshold: *t, victim: out}
+		m.pendingReclaim = &pendingReclaim{threshold: *t, victim: selected}
 		return append(effects, c)
 	}
-	return append(effects, m.evictSelected(now, t.Signal, out))
+	return append(effects, m.evictSelected(now, t.Signal, selected))
 }
 
-// evictSelected returns the eviction of the selected pod, or NoVictim.
-func (m *Machine) evictSelected(now time.Time, s Signal, out *Evict) Effect {
-	if out == nil {
+// evictSelected returns the eviction of the selected pod, or NoVictim if e is nil.
+func (m *Machine) evictSelected(now time.Time, s Signal, e *Evict) Effect {
+	if e == nil {
 		return NoVictim{s}
 	}
-	m.victims[s.Pressure()] = victim{uid: out.Pod.UID, until: now.Add(time.Duration(out.Grace)*time.Second + cleanupTimeout), lastUsage: out.lastUsage}
-	return *out
+	m.victims[s.Pressure()] = victim{uid: e.Pod.UID, until: now.Add(time.Duration(e.Grace)*time.Second + cleanupTimeout), lastUsage: e.lastUsage}
+	return *e
 }
 
 // Reclaimed applies the figures after ReclaimNodeResources. Unless all thresholds are cleared, with

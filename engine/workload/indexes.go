@@ -13,7 +13,7 @@ type Indexes []Span
 // Span is First to Last, inclusive.
 type Span struct{ First, Last int32 }
 
-// ParseIndexes parses a set in the format of a Job's status, "1,3-5,7". Indexes from limit on are
+// ParseIndexes parses a set in the format of a Job's status, "1,3-5,7". Indexes of limit or more are
 // dropped: the Job may have been scaled down.
 func ParseIndexes(s string, limit int32) (Indexes, error) {
 	var out Indexes

@@ -15,7 +15,7 @@ import (
 //
 // The order is upstream's: unbound, not running, not ready, lower deletion cost, more pods on the same node,
 // ready for a shorter time, more restarts, younger. Times are compared by the power of two of their age in
-// seconds; the uid breaks ties.
+// seconds; the UID breaks ties.
 func RankForDeletion(now time.Time, pods []Pod, podsByNode map[string]int) []int {
 	indices := make([]int, len(pods))
 	for i := range indices {
@@ -49,7 +49,7 @@ func readyLater(now time.Time, a, b *Pod) int {
 	return younger(now, a.ReadySince, b.ReadySince, a.UID, b.UID)
 }
 
-// younger orders the later time first, and an unknown one before all.
+// younger orders the later time first, and an unknown time before all others.
 func younger(now, a, b time.Time, aUID, bUID string) int {
 	if a.Equal(b) {
 		return 0

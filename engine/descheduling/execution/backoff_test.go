@@ -26,7 +26,7 @@ func TestReturnedPodBacksOff(t *testing.T) {
 		s.removePod("web-1")
 		s.step(60, "")
 		if x := s.m.Moves()[0]; x.Outcome != Abandoned || !strings.Contains(x.Reason, "was scheduled to a again; backing off until") {
-			t.Errorf("moved again: %s", s.state())
+			t.Errorf("mode %s: got %s, want an abandoned move", mode, s.state())
 		}
 	}
 }
@@ -38,9 +38,9 @@ func TestFailedWorkloadBacksOff(t *testing.T) {
 		s := startMove(t, planning.WithoutHolds)
 		s.removePod("web-1")
 		if replaced {
-			on := s.pod("web-2", "b", 1000)
-			on.Ready = false
-			s.setPod(on)
+			replacement := s.pod("web-2", "b", 1000)
+			replacement.Ready = false
+			s.setPod(replacement)
 		}
 		s.step(1, "")
 		s.step(301, "")
@@ -49,7 +49,7 @@ func TestFailedWorkloadBacksOff(t *testing.T) {
 		s.m.SetPlan(s.now, &planning.Plan{Moves: []*planning.Move{moveIn(planning.WithoutHolds, "web-3", 1000)}})
 		s.step(1, "")
 		if x := s.m.Moves()[0]; x.Outcome != Abandoned || !strings.Contains(x.Reason, "x/web-1 was moved: ") {
-			t.Errorf("replaced %t: %s", replaced, s.state())
+			t.Errorf("replaced %t: got %s, want an abandoned move", replaced, s.state())
 		}
 		s.m.SetPlan(s.now, &planning.Plan{Moves: []*planning.Move{moveIn(planning.WithoutHolds, "web-3", 1000)}})
 		s.step(600, "evict web-3")

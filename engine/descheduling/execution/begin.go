@@ -45,7 +45,7 @@ func (t *step) begin(x *Move) {
 		x.abandon(t.now, fmt.Sprintf("the plan is more than %s old: %s", t.m.o.Timeouts.Plan, cmp.Or(x.Reason, "waiting for other moves")))
 		return
 	}
-	for _, blocked := range []func(*Move) string{t.blockedByParallelism, t.blockedByMove, t.blockedByHold} { // in order of cost: the second one scans a workload
+	for _, blocked := range []func(*Move) string{t.blockedByParallelism, t.blockedByMove, t.blockedByHold} { // in order of cost: blockedByMove scans a workload
 		if reason := blocked(x); reason != "" {
 			t.wait(x, reason, retryInterval)
 			return

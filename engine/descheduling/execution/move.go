@@ -70,7 +70,7 @@ type Move struct {
 	evictionPending   bool            // an eviction request is pending
 	refusal           string          // the last refusal by the API server
 	siblingsBefore    map[string]bool // UIDs of the owner's pods before the reservation and the eviction
-	deletedAt         time.Time       // when the pod was observed to be gone
+	deletedAt         time.Time       // when the deletion of the pod was observed
 	placementOutcome  Outcome         // the outcome by the replacement's node
 	recorded          bool            // the outcome was recorded in the backoff
 }

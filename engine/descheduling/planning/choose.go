@@ -33,7 +33,7 @@ func (p *Planner) checkPod(m *Move) (RefusalReason, string) {
 	case p.moved[m.Pod.UID]:
 		return PodGone, "it is already planned to move"
 	case current == nil || current.NodeName != m.From:
-		return PodGone, "it is no longer on node " + m.From + ""
+		return PodGone, "it is no longer on node " + m.From
 	case current.Deleting:
 		return PodGone, "it is terminating"
 	}

@@ -79,9 +79,9 @@ const (
 )
 
 // String returns the reason as text.
-func (w RefusalReason) String() string {
+func (r RefusalReason) String() string {
 	return [...]string{"pod deleted", "no controller", "pod of a DaemonSet", "unknown scheduler", "failed before", "fits no other node",
-		"would return", "no gain", "budget never allows it", "limit reached", "plan is full", "group incomplete"}[w]
+		"would return", "no gain", "budget never allows it", "limit reached", "plan is full", "group incomplete"}[r]
 }
 
 // Refusal is a refused candidate.

@@ -96,8 +96,8 @@ func (l *nodeUsage) describeExcess(m *usageReader, targets Thresholds) string {
 }
 
 // usageGain returns the gain of a move: the usage of both nodes above their targets, in
-// millionths of their capacity. A move that lifts the target node above its target has no
-// gain.
+// millionths of their capacity. A move that raises the other node above its target has
+// no gain.
 func (s *podEvictor) usageGain(p *descheduling.Pod, from, to *nodeUsage) descheduling.Gain {
 	g := descheduling.Gain{Before: from.overTarget(s.thresholds), Metric: "millionths of the node above its targets"}
 	g.After = g.Before
@@ -116,11 +116,11 @@ func (s *podEvictor) usageGain(p *descheduling.Pod, from, to *nodeUsage) desched
 	return g
 }
 
-// overTarget returns the usage above the limits, summed over the first named resources, in
-// millionths of the capacity.
-func (l *nodeUsage) overTarget(named int) int64 {
+// overTarget returns the usage above the limits, summed over the first n resources, in millionths
+// of the capacity.
+func (l *nodeUsage) overTarget(n int) int64 {
 	sum := int64(0)
-	for i := range named {
+	for i := range n {
 		if over := l.used[i] - l.limit[i]; over > 0 && l.capacity[i] > 0 {
 			sum += int64(float64(over) / float64(l.capacity[i]) * 1e6)
 		}
