@@ -18,7 +18,7 @@ type Evictions struct {
 	// ForbidImpossible forbids an eviction that a budget can never allow, instead of refusing it for
 	// now.
 	ForbidImpossible bool
-	// OwnEntries names the budgets that an earlier try of the same request debited.
+	// OwnEntries names the budgets that an earlier attempt of the same request debited.
 	OwnEntries []string
 }
 
@@ -58,7 +58,7 @@ const markTimeout = 30 * time.Second
 const retryAfterUnobserved = 10 * time.Second
 
 // Check answers a request to evict a pod. budgets are those of the pod's namespace, or at least
-// those that cover it. pods are all pods of the namespace, read for Recount only.
+// those that cover it. pods are all pods of the namespace; only Recount reads them.
 func (e Evictions) Check(p *model.Pod, budgets []*model.Budget, pods []*model.Pod, now time.Time) Verdict {
 	if p.Deleting || p.Finished() {
 		return Verdict{}
@@ -66,18 +66,18 @@ func (e Evictions) Check(p *model.Pod, budgets []*model.Budget, pods []*model.Po
 	if p.Phase == model.Pending {
 		return Verdict{RequireUnchanged: true} // it may start running
 	}
-	var covered []*model.Budget
+	var covering []*model.Budget
 	for _, b := range budgets {
 		if Ledger.Covers(b, p) {
-			covered = append(covered, b)
+			covering = append(covering, b)
 		}
 	}
-	slices.SortFunc(covered, compareName)
-	if len(covered) > 1 && e.RefuseMultiple {
-		return Verdict{Result: MultipleBudgets, Budget: covered[0], Reason: "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."}
+	slices.SortFunc(covering, compareName)
+	if len(covering) > 1 && e.RefuseMultiple {
+		return Verdict{Result: MultipleBudgets, Budget: covering[0], Reason: "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."}
 	}
 	var v Verdict
-	for _, b := range covered {
+	for _, b := range covering {
 		healthy := int32(-1)
 		if e.Recount {
 			healthy = countHealthy(b, pods, now)
@@ -99,7 +99,7 @@ func (e Evictions) checkBudget(b *model.Budget, p *model.Pod, healthy int32, now
 		current = min(current, healthy)
 		allowed = min(allowed, max(healthy-b.DesiredHealthy, 0))
 	}
-	// Unhealthy pods take nothing.
+	// Unhealthy pods are not debited.
 	if !p.Ready && (b.AlwaysAllowUnhealthy || current >= b.DesiredHealthy && b.DesiredHealthy > 0) {
 		return Verdict{RequireUnchanged: true}
 	}
@@ -129,8 +129,8 @@ func (e Evictions) checkBudget(b *model.Budget, p *model.Pod, healthy int32, now
 	return v
 }
 
-// impossibleReason returns why a budget that allows nothing now never will unless it is changed,
-// and which field to change, or "". A budget with an owner may be changed by its controller.
+// impossibleReason returns why a budget that allows no disruption now will not allow one until it is
+// changed, and which field to change, or "". A budget with an owner may be changed by its controller.
 func impossibleReason(b *model.Budget, p *model.Pod) string {
 	switch {
 	case b.Owned || b.SyncError != "":

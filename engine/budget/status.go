@@ -20,7 +20,7 @@ const (
 	SyncFailed       = "SyncFailed"
 )
 
-// StatusInputs is what a budget's status is computed from.
+// StatusInputs are the inputs of ComputeStatus.
 type StatusInputs struct {
 	Budget *model.Budget
 	// Pods are those of the budget's namespace, or at least those that it covers.
@@ -30,7 +30,7 @@ type StatusInputs struct {
 	Now   time.Time
 }
 
-// Scale is how many pods a workload should have.
+// Scale is the desired number of pods of a workload.
 type Scale struct {
 	UID      string // of the workload with the scale subresource: a Deployment, for its ReplicaSets
 	Replicas int32
@@ -57,7 +57,7 @@ type Event struct {
 	Reason, Note string
 }
 
-// StatusResult is a new status and what follows from it.
+// StatusResult is a new status with its events and the time of the next computation.
 type StatusResult struct {
 	Status
 	Events []Event
@@ -114,7 +114,7 @@ func (c *StatusResult) addEvent(p *model.Pod, warning bool, reason, note string)
 	c.Events = append(c.Events, Event{Pod: p, Warning: warning, Reason: reason, Note: note})
 }
 
-// setFailed keeps the status, but allows nothing.
+// setFailed keeps the status, but allows no disruption.
 func (c *StatusResult) setFailed(b *model.Budget, fault string) {
 	c.Status = Status{
 		ObservedGeneration: b.ObservedGeneration, CurrentHealthy: b.CurrentHealthy, DesiredHealthy: b.DesiredHealthy,
@@ -122,8 +122,8 @@ func (c *StatusResult) setFailed(b *model.Budget, fault string) {
 	}
 }
 
-// expectedPods returns how many pods are expected, how many of them must be healthy, and which pods
-// lack a controller if that matters.
+// expectedPods returns the number of expected pods, the number of them that must be healthy, and, if
+// the budget needs a scale, the pods without a controller.
 func (f StatusInputs) expectedPods(covered []*model.Pod) (expected, desired int32, unmanaged []string, fault string) {
 	b := f.Budget
 	if b.SpecError != "" {

@@ -6,7 +6,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// monitorNodes checks all nodes, recomputes the zones, and taints the nodes whose turn it is.
+// monitorNodes checks all nodes, recomputes the zones, and taints the first nodes of their queues.
 func (m *Machine) monitorNodes(now time.Time) {
 	m.nextMonitor = now.Add(m.options.MonitorPeriod)
 	nodes := m.sortedNodes()
@@ -32,8 +32,8 @@ func (m *Machine) monitorNodes(now time.Time) {
 	}
 }
 
-// restartGrace restarts all grace periods after FullDisruption of all zones: nodes that seem silent
-// may not have been seen yet.
+// restartGrace restarts all grace periods after FullDisruption of all zones: heartbeats of nodes that
+// seem silent may not have arrived yet.
 func (m *Machine) restartGrace(now time.Time) {
 	m.unknownNotBefore = now.Add(m.options.GracePeriod)
 	for _, n := range m.nodes {
@@ -41,7 +41,7 @@ func (m *Machine) restartGrace(now time.Time) {
 	}
 }
 
-// gracePeriod returns how long a node may be silent.
+// gracePeriod returns the time for which a node may be silent.
 func (m *Machine) gracePeriod(n *node) time.Duration {
 	if n.Ready() == Absent {
 		return m.options.StartupGrace
@@ -123,7 +123,7 @@ func (m *Machine) monitorBy(at time.Time) {
 	}
 }
 
-// busy reports whether an effect cannot be sent now.
+// busy reports whether an effect cannot be emitted now.
 func (m *Machine) busy(now time.Time, t *task) bool {
 	if !t.inFlight && t.retryAt.After(now) {
 		m.monitorBy(t.retryAt)
@@ -131,7 +131,7 @@ func (m *Machine) busy(now time.Time, t *task) bool {
 	return t.inFlight || t.retryAt.After(now)
 }
 
-// requestTaints sends the update of a node's taints, if there is one and none is in flight.
+// requestTaints emits the update of a node's taints, if they must change and no update is in flight.
 func (m *Machine) requestTaints(now time.Time, n *node) {
 	r := taintUpdate(&n.Node, n.taintGranted, m.allDown, now)
 	if r == nil {

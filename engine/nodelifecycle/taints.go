@@ -41,8 +41,8 @@ func noScheduleTaintKeys(n *Node) (keys []string) {
 	return keys
 }
 
-// desiredNoExecuteTaint returns the NoExecute taint that a node should have, or nil. granted: its
-// turn has come; allDown: no node is tainted.
+// desiredNoExecuteTaint returns the NoExecute taint that a node should have, or nil. granted reports
+// whether the zone's queue has granted it. With allDown there is none.
 func desiredNoExecuteTaint(n *Node, granted, allDown bool, now time.Time) *model.TimedTaint {
 	key, other := TaintNotReady, TaintUnreachable
 	switch n.Ready() {

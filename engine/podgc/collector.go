@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// Pod is what pod garbage collection reads of a pod.
+// Pod holds the properties of a pod that garbage collection depends on.
 type Pod struct {
 	Namespace, Name, UID string
 	Node                 string // empty: not bound
-	Owner                string // uid of the controller; empty: none
+	Owner                string // UID of the controller; empty: none
 	Created, Ended       time.Time
 	Deleting             bool
 	Finished             bool // Succeeded or Failed
 	Evicted              bool // Failed, because its node evicted it
 }
 
-// Node is what pod garbage collection reads of a node.
+// Node holds the properties of a node that garbage collection depends on.
 type Node struct {
 	Name         string
 	Ready        bool
 	OutOfService bool // has the taint node.kubernetes.io/out-of-service
 }
 
-// Options limit what is kept. 0 means no limit, except for Quarantine.
+// Options limit the pods to keep. 0 means no limit, except for Quarantine.
 type Options struct {
 	Threshold  int           // finished pods
 	EvictedCap int           // evicted pods per owner
@@ -51,9 +51,9 @@ const (
 )
 
 // String describes the rule.
-func (w Reason) String() string {
+func (r Reason) String() string {
 	return [...]string{"terminating on an out-of-service node", "its node does not exist", "terminating and never bound",
-		"too many terminated pods", "evicted too long ago or too often"}[w]
+		"too many terminated pods", "evicted too long ago or too often"}[r]
 }
 
 // Removal is a pod to delete without a grace period. A pod that has not finished becomes Failed.

@@ -43,7 +43,7 @@ func (m *Machine) shouldRestart(r *containerRun) bool {
 	return policy == Always && !r.init || r.exit.Code != 0 && policy != Never
 }
 
-// advance starts what may start now: ephemeral containers, init containers in order, then all
+// advance starts the containers that may start now: ephemeral containers, init containers in order, then all
 // containers at once.
 func (m *Machine) advance(now time.Time) (effects []Effect, wake time.Time) {
 	for i := range m.containers {
@@ -51,7 +51,7 @@ func (m *Machine) advance(now time.Time) (effects []Effect, wake time.Time) {
 			effects = append(effects, r.start())
 		}
 	}
-	blocked := false // an unfinished init container blocks the rest
+	blocked := false // an unfinished init container blocks the following containers
 	for i := range m.containers {
 		r := &m.containers[i]
 		if r.ephemeral {
@@ -89,7 +89,7 @@ func (m *Machine) advanceContainer(r *containerRun, now time.Time) (effect Effec
 			return nil, at
 		}
 		return m.restart(r), time.Time{}
-	case r.alive() && r.restartCause != noRestart:
+	case r.active() && r.restartCause != noRestart:
 		return r.stop(now, r.replaceDeadline, true)
 	}
 	return nil, time.Time{}

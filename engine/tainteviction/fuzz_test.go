@@ -18,7 +18,7 @@ type referenceModel struct {
 	now     time.Time
 	nodes   map[string]Node
 	pods    map[string]Pod
-	// When each object was first seen in its current form, by name.
+	// taintSeen and podSeen are when each object was first observed in its current form.
 	taintSeen, podSeen map[string]time.Time
 	requested          map[string]bool
 	retry              map[string]time.Time
@@ -87,7 +87,7 @@ func (w *referenceModel) fail(e EvictFailed) {
 	}
 }
 
-// due returns when a pod is evicted, by the documented rule.
+// due returns the time at which a pod is evicted, by the documented rule.
 func (w *referenceModel) due(p Pod) (best time.Time, ok bool) {
 	round := func(t, seen time.Time) time.Time {
 		if t.IsZero() || seen.Sub(t) < time.Second {
@@ -181,13 +181,13 @@ func TestIncrementalMatchesReference(t *testing.T) {
 				now = wake
 			}
 			w.now = now
-			var es []Event
+			var events []Event
 			for range r.Intn(3) {
-				es = append(es, randomEvent(r, now))
-				w.apply(es[len(es)-1])
+				events = append(events, randomEvent(r, now))
+				w.apply(events[len(events)-1])
 			}
 			var effects []Effect
-			effects, wake = m.Step(now, es)
+			effects, wake = m.Step(now, events)
 			var got []string
 			for _, e := range effects {
 				if e, ok := e.(Evict); ok {
@@ -196,12 +196,12 @@ func TestIncrementalMatchesReference(t *testing.T) {
 			}
 			slices.Sort(got)
 			if want := w.evicted(); !slices.Equal(got, want) {
-				t.Fatalf("seed %d, step %d: evicts %v, want %v", seed, i, got, want)
+				t.Fatalf("seed %d, step %d: evicted %v, want %v", seed, i, got, want)
 			}
 			for _, p := range w.pods {
 				due, evict := w.due(p)
 				if at, _, ok := m.Due(p.Namespace, p.Name); ok != evict || ok && !at.Equal(due) {
-					t.Fatalf("seed %d, step %d: pod %s is evicted: %v at %v, want %v at %v", seed, i, p.Name, ok, at, evict, due)
+					t.Fatalf("seed %d, step %d: eviction of pod %s: %v at %v, want %v at %v", seed, i, p.Name, ok, at, evict, due)
 				}
 			}
 		}

@@ -50,8 +50,8 @@ func New(o Options, started time.Time) *Machine {
 	return &Machine{options: o, started: started, nodes: map[string]*node{}, pods: map[string]*pod{}}
 }
 
-// Step applies the events in order and returns what to do, and when to call again if nothing
-// happens before; zero: never.
+// Step applies the events in order and returns the effects. wake is the latest time of the next call;
+// zero means that only an event requires one.
 func (m *Machine) Step(now time.Time, events []Event) (effects []Effect, wake time.Time) {
 	m.effects = nil
 	for _, e := range events {
@@ -72,7 +72,7 @@ func (m *Machine) Step(now time.Time, events []Event) (effects []Effect, wake ti
 		p := m.queue[0]
 		heap.Pop(&m.queue)
 		p.inFlight = true
-		m.effects = append(m.effects, Evict{Pod: p.Pod, Taint: p.plan.taint.Taint, Added: p.plan.taint.from, Due: p.plan.due,
+		m.effects = append(m.effects, Evict{Pod: p.Pod, Taint: p.plan.taint.Taint, Added: p.plan.taint.since, Due: p.plan.due,
 			Tolerated: p.plan.tolerated, Seconds: p.plan.seconds})
 	}
 	if len(m.queue) > 0 {
