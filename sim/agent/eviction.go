@@ -36,7 +36,7 @@ func (a *Agents) EvictForPressure(key, resource string) bool {
 		return false
 	}
 	a.w.Log("agent", "press", key, fmt.Sprintf("%s is evicted by %s, which is low on %s", key, p.Spec.NodeName, resource))
-	now := a.w.API().Pod(key)
-	a.w.Notify(Evicted{Pod: now, HasCondition: now != nil})
+	current := a.w.API().Pod(key)
+	a.w.Notify(Evicted{Pod: current, HasCondition: current != nil})
 	return true
 }

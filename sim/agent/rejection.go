@@ -22,8 +22,8 @@ func (a *Agents) rejectionOf(p *corev1.Pod) *rejection {
 		return nil
 	}
 	if s := a.nodePressures.nodes[n.Name]; s != nil {
-		if by := s.rejectionOf(p); by != nil {
-			return by
+		if r := s.rejectionOf(p); r != nil {
+			return r
 		}
 		return a.admission.check(p, n)
 	}

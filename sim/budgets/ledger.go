@@ -80,15 +80,15 @@ func (l *Ledger) Refund(list []Debit) {
 	for _, d := range list {
 		_ = l.UpdateBudget(d.Budget, func(b *policyv1.PodDisruptionBudget) error {
 			entries := maps.Clone(b.Status.DisruptedPods)
-			given := int32(0)
+			refunded := int32(0)
 			for i, name := range d.Names {
 				if _, exists := entries[name]; exists && int32(i) < d.Debited {
-					given++
+					refunded++
 				}
 				delete(entries, name)
 			}
 			b.Status.DisruptedPods = entries
-			b.Status.DisruptionsAllowed += given
+			b.Status.DisruptionsAllowed += refunded
 			return nil
 		})
 	}

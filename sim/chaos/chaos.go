@@ -45,11 +45,11 @@ func (s *Experiment) cluster() string {
 	}
 	forms := []string{"maxUnavailable=2", "minAvailable=80%", "minAvailable=20", "maxUnavailable=10%", "maxUnavailable=1 always", "maxUnavailable=0"}
 	for i := 0; i*podsPerOwner < s.Pods; i++ {
-		like := fmt.Sprintf("cpu=1 priority=%d labels=app=a%d starts=%ds grace=8s stops=%ds", i%3, i, i%4, i%7)
+		podOptions := fmt.Sprintf("cpu=1 priority=%d labels=app=a%d starts=%ds grace=8s stops=%ds", i%3, i, i%4, i%7)
 		if i%2 == 0 {
-			fmt.Fprintf(&b, "replicaset a%d replicas=%d %s\n", i, podsPerOwner, like)
+			fmt.Fprintf(&b, "replicaset a%d replicas=%d %s\n", i, podsPerOwner, podOptions)
 		} else {
-			fmt.Fprintf(&b, "pod a%d-1..a%d-%d owner=a%d replace %s\n", i, i, podsPerOwner, i, like)
+			fmt.Fprintf(&b, "pod a%d-1..a%d-%d owner=a%d replace %s\n", i, i, podsPerOwner, i, podOptions)
 		}
 		if s.HalfWithoutBudgets && i%4 > 1 {
 			continue
@@ -156,6 +156,6 @@ func (f *injector) randomNode() string {
 
 func (f *injector) evictPod() {
 	if p := f.randomPod(); p != nil {
-		f.w.Displacement.Evict(displacement.EvictionRequest{Pod: store.Key(p.Namespace, p.Name), UID: string(p.UID), By: "other-client"}, func(displacement.EvictionResponse) {})
+		f.w.Displacement.Evict(displacement.EvictionRequest{Pod: store.Key(p.Namespace, p.Name), UID: string(p.UID), Requester: "other-client"}, func(displacement.EvictionResponse) {})
 	}
 }

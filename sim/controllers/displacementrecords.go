@@ -130,7 +130,7 @@ func (r *Records) writeRecord(uid string, done func(time.Duration, error)) {
 		return
 	}
 	rec := enginedisplacement.Record{Cause: causeOf(p), Victim: r.w.Converter().Pod(p), Node: p.Spec.NodeName, MessagePrefix: p.Status.Message}
-	r.Request("tell", store.KeyOf(p), func() error { return displacement.CreateRecordEvent(r.w, &rec, "records") }, func(err error) {
+	r.Request(sim.RequestEvent, store.KeyOf(p), func() error { return displacement.CreateRecordEvent(r.w, &rec, "records") }, func(err error) {
 		if err == nil {
 			delete(r.pendingRecords, uid)
 		}

@@ -41,11 +41,11 @@ func (d *disruption) OnStop() {
 
 // OnChange implements sim.Controller.
 func (d *disruption) OnChange(k store.Kind, old, now store.Object) {
-	about := now
+	object := now
 	if now == nil {
-		about = old
+		object = old
 	}
-	affected := d.budgetIndex.Update(k, store.KeyOf(about), now)
+	affected := d.budgetIndex.Update(k, store.KeyOf(object), now)
 	if k != store.Pods && k != store.PodDisruptionBudgets {
 		affected = d.budgetIndex.Names() // the expected pods may have changed
 	}
@@ -80,19 +80,19 @@ func (d *disruption) reconcile(key string, done func(time.Duration, error)) {
 		done(0, nil)
 		return
 	}
-	count := d.ledger.StatusInputs(b, d.budgetIndex.Members(key), d.lookup).ComputeStatus()
-	for _, e := range count.Events {
-		var about store.Object = b
+	result := d.ledger.StatusInputs(b, d.budgetIndex.Members(key), d.lookup).ComputeStatus()
+	for _, e := range result.Events {
+		var object store.Object = b
 		if e.Pod != nil {
-			about = d.Pod(e.Pod.Key())
+			object = d.Pod(e.Pod.Key())
 		}
-		if about != nil {
-			_ = createEventOnce(d.w, about, "controllermanager", e.Reason, "", e.Note, e.Note)
+		if object != nil {
+			_ = createEventOnce(d.w, object, "controllermanager", e.Reason, "", e.Note, e.Note)
 		}
 	}
-	next := budgetStatus(b, &count, d.w.Now())
+	next := budgetStatus(b, &result, d.w.Now())
 	if sameStatus(&b.Status, &next) {
-		done(count.RequeueAfter, nil)
+		done(result.RequeueAfter, nil)
 		return
 	}
 	d.Request("status", key, func() error {
@@ -102,7 +102,7 @@ func (d *disruption) reconcile(key string, done func(time.Duration, error)) {
 			}
 			return nil
 		})
-	}, func(err error) { done(count.RequeueAfter, err) })
+	}, func(err error) { done(result.RequeueAfter, err) })
 }
 
 func (d *disruption) lookup(k store.Kind, key string) (store.Object, bool) {

@@ -53,15 +53,15 @@ func (e *endpoints) OnSynced() {
 
 // OnChange implements sim.Controller.
 func (e *endpoints) OnChange(k store.Kind, old, now store.Object) {
-	about := now
+	object := now
 	if now == nil {
-		about = old
+		object = old
 		if deleted, ok := old.(*discoveryv1.EndpointSlice); ok {
 			e.tracker.HandleDeletion(deleted)
 		}
 	}
 	for _, key := range e.Keys(store.Services) {
-		if e.affects(key, k, about) {
+		if e.affects(key, k, object) {
 			e.queue.Add(key, 0)
 		}
 	}

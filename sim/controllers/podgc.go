@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// podGC is the pod garbage collector. It sleeps while there are no candidates.
+// podGC is the pod garbage collector. It is idle while there are no candidates.
 type podGC struct {
 	*sim.Client
 	w         *sim.World
@@ -92,7 +92,7 @@ func (g *podGC) collect() {
 	}
 }
 
-// deletePod deletes a pod at once. If its node is gone and it has not finished, it is
+// deletePod deletes a pod immediately. A pod that has not finished and whose node was deleted is
 // displaced.
 func (g *podGC) deletePod(r *podgc.Removal, p *corev1.Pod) {
 	now, key := int64(0), store.KeyOf(p)

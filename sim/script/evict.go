@@ -29,7 +29,7 @@ func readEvict(p *parser, w *tokens) error {
 	if err != nil {
 		return err
 	}
-	e := displacement.EvictionRequest{By: o.values["by"], UID: o.values["uid"], DryRun: o.has("dry")}
+	e := displacement.EvictionRequest{Requester: o.values["by"], UID: o.values["uid"], DryRun: o.has("dry")}
 	if o.has("grace") {
 		g := int64(o.duration("grace", 0) / time.Second)
 		e.Grace = &g

@@ -66,29 +66,29 @@ func (o *controller) enqueueDaemonSets() {
 
 // OnChange implements sim.Controller.
 func (o *controller) OnChange(k store.Kind, old, now store.Object) {
-	about := now
+	object := now
 	if now == nil {
-		about = old
+		object = old
 	}
 	switch k {
 	case store.Pods:
-		p, _ := about.(*corev1.Pod)
+		p, _ := object.(*corev1.Pod)
 		o.observePod(p, now == nil)
 	case store.ReplicaSets:
-		o.queue.Add("ReplicaSet "+store.KeyOf(about), 0)
-		if c := metav1.GetControllerOfNoCopy(about); c != nil {
-			o.queue.Add("Deployment "+store.Key(about.GetNamespace(), c.Name), 0)
+		o.queue.Add("ReplicaSet "+store.KeyOf(object), 0)
+		if c := metav1.GetControllerOfNoCopy(object); c != nil {
+			o.queue.Add("Deployment "+store.Key(object.GetNamespace(), c.Name), 0)
 		}
 	case store.Deployments:
-		o.queue.Add("Deployment "+store.KeyOf(about), 0)
+		o.queue.Add("Deployment "+store.KeyOf(object), 0)
 	case store.DaemonSets:
-		o.queue.Add("DaemonSet "+store.KeyOf(about), 0)
+		o.queue.Add("DaemonSet "+store.KeyOf(object), 0)
 	case store.StatefulSets:
-		o.queue.Add("StatefulSet "+store.KeyOf(about), 0)
+		o.queue.Add("StatefulSet "+store.KeyOf(object), 0)
 	case store.Nodes:
 		o.enqueueDaemonSets()
 	case store.Holds:
-		if h, ok := about.(*v1alpha1.Hold); ok {
+		if h, ok := object.(*v1alpha1.Hold); ok {
 			if now == nil && o.w.Now().Before(h.Spec.Until.Time) {
 				o.holdDeleted[ownerNodeKey(h.Spec.Owner.UID, h.Spec.Node)] = o.w.Now()
 			}
@@ -158,7 +158,7 @@ func (o *controller) requeueAfter(t time.Time) time.Duration {
 
 func ownerNodeKey[T ~string](owner T, node string) string { return string(owner) + " " + node }
 
-// notBefore returns until when an owner must not create a pod on node.
+// notBefore returns the time before which an owner must not create a pod on node.
 func (o *controller) notBefore(owner store.Object, node string, failures []engineworkload.PodFailure) time.Time {
 	if o.o.NoReplacementDelay {
 		return time.Time{}
