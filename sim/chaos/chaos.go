@@ -76,7 +76,7 @@ func (s *Experiment) Run() (*cluster.Cluster, error) {
 	f := &injector{r: rand.New(rand.NewSource(s.Seed)), s: s}
 	result, err := text.RunOn(o, warmup, func(w *cluster.Cluster) error { f.w = w; return nil })
 	if err != nil || result.Violation != nil {
-		return result.World, err
+		return result.Cluster, err
 	}
 	for at := warmup; at < warmup+s.Duration; at += f.nextDelay() {
 		f.w.At(at, f.act)

@@ -122,7 +122,7 @@ func (a *Checker) countHealthy(b *policyv1.PodDisruptionBudget, names []string) 
 
 // checkPreemption checks a preemption before it is committed.
 func (a *Checker) checkPreemption(n scheduler.Preempting) {
-	preemptor, victim := n.By, n.Victim
+	preemptor, victim := n.Preemptor, n.Victim
 	if !a.o.All {
 		return
 	}

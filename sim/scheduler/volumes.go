@@ -17,9 +17,9 @@ import (
 // SelectedNodeAnnotation is the annotation that passes the node to a provisioner.
 const SelectedNodeAnnotation = "volume.kubernetes.io/selected-node"
 
-// prepareWrites returns the writes that bind claims to volumes and select nodes for
+// bindVolumesWrites returns the writes that bind claims to volumes and select nodes for
 // provisioning.
-func prepareWrites(e scheduling.BindVolumes) []write {
+func bindVolumesWrites(e scheduling.BindVolumes) []write {
 	var writes []write
 	for _, b := range e.Plan.Bind {
 		writes = append(writes, writeStep(func(r *request) error { return r.bindClaim(b) }))

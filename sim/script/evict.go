@@ -111,7 +111,7 @@ func readTolerate(p *parser, w *tokens) error {
 			if pod, ok := o.(*corev1.Pod); ok {
 				pod.Spec.Tolerations = nil
 				for _, t := range strings.Split(text, ",") {
-					pod.Spec.Tolerations = append(pod.Spec.Tolerations, toleration(t))
+					pod.Spec.Tolerations = append(pod.Spec.Tolerations, parseToleration(t))
 				}
 			}
 		})

@@ -166,7 +166,7 @@ func readLabel(p *parser, w *tokens) error {
 		return err
 	}
 	pairs, _ := w.next()
-	labels, err := labelsOf(pairs)
+	labels, err := parseLabels(pairs)
 	if err != nil {
 		return fmt.Errorf("%q: want %w", pairs, err)
 	}

@@ -105,14 +105,14 @@ func (o *options) labels(key string) map[string]string {
 	if !o.has(key) {
 		return nil
 	}
-	m, err := labelsOf(o.values[key])
+	m, err := parseLabels(o.values[key])
 	if err != nil {
 		o.fail(key, err.Error())
 	}
 	return m
 }
 
-func labelsOf(s string) (map[string]string, error) {
+func parseLabels(s string) (map[string]string, error) {
 	m := map[string]string{}
 	for _, pair := range strings.Split(s, ",") {
 		k, v, _ := strings.Cut(pair, "=")

@@ -60,7 +60,7 @@ func TestNoReturnsInRandomClustersSoak(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	evicted, futile := 0, 0
+	evicted, returned := 0, 0
 	for seed := range runs {
 		text := randomCluster(rand.New(rand.NewSource(seed)))
 		for _, variant := range Variants()[:2] {
@@ -71,14 +71,14 @@ func TestNoReturnsInRandomClustersSoak(t *testing.T) {
 			evicted += n
 		}
 		if _, _, err := runDescheduler("descheduler policy=all.yaml compatible first=2m every=2m\n"+text, o); err != nil {
-			futile++
+			returned++
 		}
 	}
-	fmt.Printf("soak: %d random clusters, with and without Holds: %d pods moved, none returned; in compatible mode pods returned in %d\n", runs, evicted, futile)
+	fmt.Printf("soak: %d random clusters, with and without Holds: %d pods moved, none returned; in compatible mode pods returned in %d\n", runs, evicted, returned)
 	if evicted < int(runs) {
 		t.Errorf("only %d pods moved", evicted)
 	}
-	if futile == 0 {
+	if returned == 0 {
 		t.Error("the test has lost its coverage: no pod returned in compatible mode")
 	}
 }
@@ -98,12 +98,12 @@ func runDescheduler(text string, o cluster.Options) (evicted, late int, err erro
 	if err != nil {
 		return 0, 0, err
 	}
-	c := result.World.Counts()
+	c := result.Cluster.Counts()
 	if c.Returned > 0 {
 		err = fmt.Errorf("%d of %d returned", c.Returned, c.Descheduled)
 	}
-	if broken := result.Err(); broken != nil {
-		err = broken
+	if failure := result.Err(); failure != nil {
+		err = failure
 	}
 	return c.Descheduled, c.Descheduled - late, err
 }

@@ -29,7 +29,7 @@ func arrival(name, class string, arrives, departs time.Duration) Arrival {
 	return Arrival{Pod: p, Arrives: arrives, Departs: departs}
 }
 
-// Four pods request one core each on a node with two. The important ones preempt the others, whose
+// Four pods request one core each on a node with two. Those of high priority preempt the others, whose
 // replacements stay pending until another pod is deleted.
 func TestSummaryOfOverload(t *testing.T) {
 	o, err := cluster.Defaults()
@@ -57,7 +57,7 @@ func TestSummaryOfOverload(t *testing.T) {
 		t.Errorf("by priority: %+v, want %+v", sum.Priorities, want)
 	}
 	if u := sum.Utilization[samples/8]; u.Percent["cpu"] != 100 || u.Bound != 2 {
-		t.Errorf("at %v s: %+v, want all of the cpu", u.Seconds, u)
+		t.Errorf("at %v s: %+v, want 100 % of the cpu", u.Seconds, u)
 	}
 	var b bytes.Buffer
 	if err := sum.Print(&b); err != nil || !strings.Contains(b.String(), "2 victims of 2 preemptors") || !strings.Contains(b.String(), "Insufficient cpu") {
