@@ -46,21 +46,21 @@ func newDefaultEvictor(r *Round, a *DefaultEvictorArgs) (e *defaultEvictor, reas
 
 // filter reports whether p may be evicted, regardless of where it could run instead.
 func (e *defaultEvictor) filter(p *Pod) bool {
-	f := p.Details
+	d := p.Details
 	if p.Expected {
 		return false
 	}
-	if f.EvictAnyway {
+	if d.EvictAnyway {
 		return true
 	}
 	switch {
-	case e.NoEvictionMandatory && f.PreferNoEviction,
-		p.Mirror, f.Static, p.Deleting,
-		len(f.Owners) == 0 && (e.ProtectFailedBare || !isFailed(p)),
+	case e.NoEvictionMandatory && d.PreferNoEviction,
+		p.Mirror, d.Static, p.Deleting,
+		len(d.Owners) == 0 && (e.ProtectFailedBare || !isFailed(p)),
 		e.ProtectDaemonSets && p.OwnedBy([]string{"DaemonSet"}),
-		e.ProtectLocalStorage && f.LocalStorage,
-		e.ProtectSystemCritical && f.HasPriority && p.Spec.Priority >= e.threshold,
-		e.ProtectResourceClaims && f.ResourceClaims,
+		e.ProtectLocalStorage && d.LocalStorage,
+		e.ProtectSystemCritical && d.HasPriority && p.Spec.Priority >= e.threshold,
+		e.ProtectResourceClaims && d.ResourceClaims,
 		e.LabelSelector != nil && !e.LabelSelector.Matches(p.Labels),
 		e.ProtectPVC && e.usesProtectedClaim(p),
 		e.isTooYoung(p), e.hasTooFewReplicas(p),

@@ -6,7 +6,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Each case prevents a pod of n1, which fits n2, from fitting for one reason.
+// Each case changes one property of a pod on n1, or of n2, to which it may move.
 func TestNodeFit(t *testing.T) {
 	web := model.LabelsOf(map[string]string{"app": "web"})
 	antiAffinity := model.PodSpec{AntiAffinity: []model.PodAffinityTerm{{TopologyKey: "host", Namespaces: []string{"default"}, Selector: labelSelector("app", "web")}}}
@@ -19,7 +19,7 @@ func TestNodeFit(t *testing.T) {
 		node func(*Node)
 		fits bool
 	}{
-		{"plain", model.PodSpec{}, nil, true},
+		{"no constraints", model.PodSpec{}, nil, true},
 		{"cordoned", model.PodSpec{}, func(n *Node) { n.Unschedulable = true }, false},
 		{"selector", model.PodSpec{NodeSelector: model.NodeSelector{Labels: web}}, nil, false},
 		{"selected", model.PodSpec{NodeSelector: model.NodeSelector{Labels: web}}, func(n *Node) { n.Labels = web }, true},
@@ -28,12 +28,12 @@ func TestNodeFit(t *testing.T) {
 		{"NoExecute", model.PodSpec{}, taint(model.NoExecute), false},
 		{"PreferNoSchedule", model.PodSpec{}, taint(model.PreferNoSchedule), true},
 		{"tolerated", model.PodSpec{Tolerations: []model.Toleration{{Op: model.TolExists}}}, taint(model.NoExecute), true},
-		{"room for the last core", model.PodSpec{Requests: model.Resources{MilliCPU: 3000}}, nil, true},
-		{"no room for cpu", model.PodSpec{Requests: model.Resources{MilliCPU: 3001}}, nil, false},
-		{"no room for memory", model.PodSpec{Requests: model.Resources{Memory: 8<<30 + 1}}, nil, false},
-		{"no room for storage", model.PodSpec{Requests: model.Resources{Ephemeral: 1}}, nil, false},
+		{"capacity for cpu", model.PodSpec{Requests: model.Resources{MilliCPU: 3000}}, nil, true},
+		{"no capacity for cpu", model.PodSpec{Requests: model.Resources{MilliCPU: 3001}}, nil, false},
+		{"no capacity for memory", model.PodSpec{Requests: model.Resources{Memory: 8<<30 + 1}}, nil, false},
+		{"no capacity for storage", model.PodSpec{Requests: model.Resources{Ephemeral: 1}}, nil, false},
 		{"unknown extended resource", model.PodSpec{Requests: model.Resources{Scalars: []model.Scalar{{Name: "gpu", Amount: 1}}}}, nil, false},
-		{"devices taken", model.PodSpec{Requests: model.Resources{Scalars: []model.Scalar{{Name: "gpu", Amount: 2}}}}, func(n *Node) {
+		{"devices in use", model.PodSpec{Requests: model.Resources{Scalars: []model.Scalar{{Name: "gpu", Amount: 2}}}}, func(n *Node) {
 			n.Allocatable.Scalars = []model.Scalar{{Name: "gpu", Amount: 2}}
 		}, false},
 		{"maximum number of pods", model.PodSpec{}, func(n *Node) { n.Node.AllocatablePods = 2 }, true},
@@ -50,11 +50,11 @@ func TestNodeFit(t *testing.T) {
 		existing := testPod("q", "n2", func(p *Pod) {
 			p.Labels, p.Spec = web, &model.PodSpec{Requests: model.Resources{MilliCPU: 1000, Scalars: []model.Scalar{{Name: "gpu", Amount: 1}}}}
 		})
-		done := testPod("r", "n2", func(p *Pod) { p.Phase, p.Spec = model.Succeeded, existing.Spec })
+		finished := testPod("r", "n2", func(p *Pod) { p.Phase, p.Spec = model.Succeeded, existing.Spec })
 		args := defaultArgs()
 		args.NodeFit = true
 		policy := &Policy{Profiles: []Profile{{Name: "p", Evictor: args}}}
-		s := testSnapshot(nodes, p, existing, done)
+		s := testSnapshot(nodes, p, existing, finished)
 		if got := evict(t, s, policy, &fakeMover{}, namedPods{"p"}) == "p"; got != c.fits {
 			t.Errorf("%s: fits %v, want %v", c.name, got, c.fits)
 		}

@@ -74,7 +74,7 @@ func (r *Round) Nodes() []*Node { return r.nodes }
 
 // PodsOn returns the unfinished pods on n, moves so far included, by namespace and name. Later
 // moves do not change the slice.
-func (r *Round) PodsOn(n *Node) []*Pod { return r.nodePods.contents[n].live }
+func (r *Round) PodsOn(n *Node) []*Pod { return r.nodePods.contents[n].unfinished }
 
 // AllPodsOn returns the pods on n, moves so far and finished pods included.
 func (r *Round) AllPodsOn(n *Node) []*Pod { return r.nodePods.contents[n].all }

@@ -51,10 +51,10 @@ func TestFailedProbeRestartsContainer(t *testing.T) {
 		"9 exit x 0: start x, stop-probe x Readiness", // although its exit code is 0
 		"10 started x: start-probe x Readiness, start-probe x Liveness", "11 liveness-failed x: prestop x, stop-probe x Liveness", "40 :", "41 : stop x", "43 : kill x, stop-probe x Readiness",
 		"44 exit x 137:", "53 :", "54 : start x")
-	never := New(Spec{Containers: []Container{probedContainer("x", Liveness)}, RestartPolicy: Never})
-	runScript(t, never, "0 : start x", "1 started x: start-probe x Liveness", "2 liveness-failed x: stop x, stop-probe x Liveness", "3 exit x 143: stopped")
-	if never.Phase() != Failed {
-		t.Errorf("phase %v, want Failed", never.Phase())
+	neverRestarted := New(Spec{Containers: []Container{probedContainer("x", Liveness)}, RestartPolicy: Never})
+	runScript(t, neverRestarted, "0 : start x", "1 started x: start-probe x Liveness", "2 liveness-failed x: stop x, stop-probe x Liveness", "3 exit x 143: stopped")
+	if neverRestarted.Phase() != Failed {
+		t.Errorf("phase %v, want Failed", neverRestarted.Phase())
 	}
 }
 

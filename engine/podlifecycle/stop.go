@@ -90,7 +90,7 @@ func (r *containerRun) active() bool {
 // stop takes the next step of stopping a container. mayStop reports whether all containers that must
 // terminate before it have terminated. wake is zero if only its exit is pending.
 func (r *containerRun) stop(now, deadline time.Time, mayStop bool) (effect Effect, wake time.Time) {
-	early := now.Before(deadline)
+	beforeDeadline := now.Before(deadline)
 	switch {
 	case r.killed:
 		return nil, time.Time{}
@@ -100,10 +100,10 @@ func (r *containerRun) stop(now, deadline time.Time, mayStop bool) (effect Effec
 		}
 		r.killed = true
 		return Kill{r.Name}, time.Time{}
-	case early && r.PreStop && r.hook == hookNotRun && r.state == ContainerRunning:
+	case beforeDeadline && r.PreStop && r.hook == hookNotRun && r.state == ContainerRunning:
 		r.hook = hookRunning
 		return RunPreStop{r.Name, deadline}, deadline
-	case early && (r.hook == hookRunning || !mayStop):
+	case beforeDeadline && (r.hook == hookRunning || !mayStop):
 		return nil, deadline
 	}
 	r.stopRequestedAt = now

@@ -21,10 +21,10 @@ func ParseIndexes(s string, limit int32) (Indexes, error) {
 		return nil, nil
 	}
 	for _, part := range strings.Split(s, ",") {
-		from, to, spans := strings.Cut(part, "-")
+		from, to, isSpan := strings.Cut(part, "-")
 		first, err := strconv.ParseInt(from, 10, 32)
 		last := first
-		if err == nil && spans {
+		if err == nil && isSpan {
 			last, err = strconv.ParseInt(to, 10, 32)
 		}
 		if err != nil || first < 0 || last < first || len(out) > 0 && first <= int64(out[len(out)-1].Last) {

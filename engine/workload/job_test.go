@@ -65,11 +65,11 @@ func (p JobPlan) format(pods []JobPod) string {
 		}
 	}
 	for _, d := range p.Delete {
-		mark := "-"
+		prefix := "-"
 		if d.RemoveFinalizer {
-			mark = "~"
+			prefix = "~"
 		}
-		out = append(out, mark+pods[d.Pod].Name)
+		out = append(out, prefix+pods[d.Pod].Name)
 	}
 	for _, i := range p.RemoveFinalizers {
 		out = append(out, "!"+pods[i].Name)

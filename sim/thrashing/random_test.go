@@ -16,7 +16,7 @@ import (
 // the workloads have budgets.
 func randomCluster(r *rand.Rand) string {
 	var b strings.Builder
-	early, late := 2+r.Intn(3), 1+r.Intn(4)
+	initial, added := 2+r.Intn(3), 1+r.Intn(4)
 	node := func(i int) string {
 		s := fmt.Sprintf("node n%d cpu=%d labels=zone=z%d,pool=%s", i, 8+4*r.Intn(3), i%3, []string{"a", "b"}[r.Intn(2)])
 		if r.Intn(5) == 0 {
@@ -24,7 +24,7 @@ func randomCluster(r *rand.Rand) string {
 		}
 		return s + "\n"
 	}
-	for i := range early {
+	for i := range initial {
 		b.WriteString(node(i))
 	}
 	kinds := []string{"", " anti=host:app=w%d", " spread=zone:1:app=w%[1]d", " spread=host:1:soft:app=w%[1]d", " prefer=pool=a", " prefer-anti=host:app=w0", " prefer-affinity=host:app=w%d", " tolerate=spot:PreferNoSchedule", " ports=%d"}
@@ -40,8 +40,8 @@ func randomCluster(r *rand.Rand) string {
 			fmt.Fprintf(&b, "budget w%d match=app=w%d maxUnavailable=%d\n", i, i, r.Intn(3))
 		}
 	}
-	for i := range late {
-		fmt.Fprintf(&b, "at 60s %s", node(early+i))
+	for i := range added {
+		fmt.Fprintf(&b, "at 60s %s", node(initial+i))
 	}
 	if r.Intn(2) == 0 {
 		fmt.Fprintf(&b, "at 70s taint n0 old:%s\n", []string{"NoSchedule", "PreferNoSchedule"}[r.Intn(2)])
@@ -85,14 +85,15 @@ func TestNoReturnsInRandomClustersSoak(t *testing.T) {
 
 // runDescheduler runs a cluster without other actors. It returns the number of evicted pods, and how many
 // of them were evicted in the last third of the time.
-func runDescheduler(text string, o cluster.Options) (evicted, late int, err error) {
+func runDescheduler(text string, o cluster.Options) (evicted, lateEvicted int, err error) {
+	var before int
 	s, err := script.Parse("testdata/random.txt", text)
 	if err != nil {
 		return 0, 0, err
 	}
 	const end = 90 * time.Minute
 	result, err := s.RunOn(o, end, func(w *cluster.Cluster) error {
-		w.At(end*2/3, func() { late = w.Counts().Descheduled })
+		w.At(end*2/3, func() { before = w.Counts().Descheduled })
 		return nil
 	})
 	if err != nil {
@@ -105,5 +106,5 @@ func runDescheduler(text string, o cluster.Options) (evicted, late int, err erro
 	if failure := result.Err(); failure != nil {
 		err = failure
 	}
-	return c.Descheduled, c.Descheduled - late, err
+	return c.Descheduled, c.Descheduled - before, err
 }

@@ -67,7 +67,7 @@ func (m *MoveBackoff) ActiveFor(now time.Time, x *Move) (until time.Time, reason
 	return m.Active(now, WorkloadKey(x))
 }
 
-// DeleteExpired deletes the entries that no longer matter.
+// DeleteExpired deletes the entries whose count has been reset by time.
 func (m *MoveBackoff) DeleteExpired(now time.Time) {
 	for k, r := range m.entries { // in any order
 		if now.After(r.until.Add(m.Max)) {

@@ -48,17 +48,17 @@ func (s *LowNodeUtilization) Run(r *descheduling.Round) {
 	}
 	m := newUsageReader(s.Thresholds, usage)
 	all := m.nodeUsages(r)
-	under, over := s.Thresholds, s.Targets
+	lower, upper := s.Thresholds, s.Targets
 	if s.Deviation {
-		under, over = deviationThresholds(all, under, over)
+		lower, upper = deviationThresholds(all, lower, upper)
 	}
 	var low, high []*nodeUsage
 	for _, l := range all {
-		l.setLimits(over)
+		l.setLimits(upper)
 		switch {
-		case !l.node.Unschedulable && l.isBelow(under):
+		case !l.node.Unschedulable && l.isBelow(lower):
 			low = append(low, l)
-		case l.isAbove(over):
+		case l.isAbove(upper):
 			high = append(high, l)
 		}
 	}
@@ -73,7 +73,7 @@ func (s *LowNodeUtilization) Run(r *descheduling.Round) {
 	w.isDone = func(l *nodeUsage) bool { return !l.isOverLimit() }
 	w.candidate = func(p *descheduling.Pod, l *nodeUsage) *descheduling.Candidate {
 		return &descheduling.Candidate{Pod: p, Node: l.node,
-			Reason: func() string { return l.describeExcess(m, over) },
+			Reason: func() string { return l.describeExcess(m, upper) },
 			Gain:   func(to *descheduling.Node) descheduling.Gain { return w.usageGain(p, l, w.usages[to]) },
 		}
 	}
@@ -121,8 +121,8 @@ func (s *podEvictor) usageGain(p *descheduling.Pod, from, to *nodeUsage) desched
 func (l *nodeUsage) overTarget(n int) int64 {
 	sum := int64(0)
 	for i := range n {
-		if over := l.used[i] - l.limit[i]; over > 0 && l.capacity[i] > 0 {
-			sum += int64(float64(over) / float64(l.capacity[i]) * 1e6)
+		if excess := l.used[i] - l.limit[i]; excess > 0 && l.capacity[i] > 0 {
+			sum += int64(float64(excess) / float64(l.capacity[i]) * 1e6)
 		}
 	}
 	return sum

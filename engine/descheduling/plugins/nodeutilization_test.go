@@ -37,13 +37,13 @@ func TestLowNodeUtilization(t *testing.T) {
 		"evicts until the target is reached": {s: LowNodeUtilization{Thresholds: from, Targets: to}, want: "a b"},
 		"none underutilized":                 {s: LowNodeUtilization{Thresholds: percents(10), Targets: to}},
 		"none overutilized":                  {s: LowNodeUtilization{Thresholds: from, Targets: percents(100)}},
-		"at the threshold is below":          {s: LowNodeUtilization{Thresholds: percents(12.5), Targets: to}, want: "a b"},
+		"usage equal to the threshold":       {s: LowNodeUtilization{Thresholds: percents(12.5), Targets: to}, want: "a b"},
 		"not more than numberOfNodes":        {s: LowNodeUtilization{Thresholds: from, Targets: to, NumberOfNodes: 1}},
 		"at most one per node":               {s: LowNodeUtilization{Thresholds: from, Targets: to, PerNode: intPtr(1)}, want: "a"},
 		"excluded namespace":                 {s: LowNodeUtilization{Thresholds: from, Targets: to, ExcludeNamespaces: []string{"default"}}},
 		"cordoned":                           {s: LowNodeUtilization{Thresholds: from, Targets: to}, nodes: func(n []*descheduling.Node) { n[2].Unschedulable = true }},
 		"taints that are not tolerated":      {s: LowNodeUtilization{Thresholds: from, Targets: to}, nodes: func(n []*descheduling.Node) { n[2].Taints = []model.Taint{{Key: "k"}} }},
-		"underutilized nodes have no room":   {s: LowNodeUtilization{Thresholds: percents(20), Targets: percents(25)}, want: "a"},
+		"underutilized nodes are full":       {s: LowNodeUtilization{Thresholds: percents(20), Targets: percents(25)}, want: "a"},
 		"around the average of 54 %":         {s: LowNodeUtilization{Thresholds: percents(40), Targets: percents(20), Deviation: true}, want: "a b"},
 		"pods":                               {s: LowNodeUtilization{Thresholds: Thresholds{{"pods", 1}}, Targets: Thresholds{{"pods", 3}}}, want: "a"},
 		"metrics are missing":                {s: LowNodeUtilization{Thresholds: from, Targets: to, UseMetrics: true}},
@@ -164,9 +164,9 @@ func TestLowNodeUtilizationPlanned(t *testing.T) {
 			l.Run(r)
 			moves += r.NumEvicted()
 			for _, n := range nodes {
-				now := r.Requests(n).MilliCPU
-				if now > before[n] && now > 2400 || now < before[n] && before[n] <= 2400 {
-					t.Errorf("seed %d: usage of %s changed from %d to %d; its target is 2400", seed, n.Name, before[n], now)
+				after := r.Requests(n).MilliCPU
+				if after > before[n] && after > 2400 || after < before[n] && before[n] <= 2400 {
+					t.Errorf("seed %d: usage of %s changed from %d to %d; its target is 2400", seed, n.Name, before[n], after)
 				}
 			}
 		}))

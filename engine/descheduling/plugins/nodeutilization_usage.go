@@ -149,8 +149,8 @@ func compareUsage(a, b *nodeUsage) int { return cmp.Compare(a.total(), b.total()
 
 // deviationThresholds converts distances from the average usage into thresholds. Nodes without
 // a resource do not count for its average.
-func deviationThresholds(all []*nodeUsage, below, above Thresholds) (under, over Thresholds) {
-	under, over = slices.Clone(below), slices.Clone(above)
+func deviationThresholds(all []*nodeUsage, below, above Thresholds) (lower, upper Thresholds) {
+	lower, upper = slices.Clone(below), slices.Clone(above)
 	for i := range below {
 		sum, n := 0.0, 0
 		for _, l := range all {
@@ -160,8 +160,8 @@ func deviationThresholds(all []*nodeUsage, below, above Thresholds) (under, over
 			}
 		}
 		average := sum / float64(max(n, 1))
-		under[i].Percent = min(max(average-below[i].Percent, 0), 100)
-		over[i].Percent = min(max(average+above[i].Percent, 0), 100)
+		lower[i].Percent = min(max(average-below[i].Percent, 0), 100)
+		upper[i].Percent = min(max(average+above[i].Percent, 0), 100)
 	}
-	return under, over
+	return lower, upper
 }

@@ -33,7 +33,7 @@ func referenceConflicts(r *descheduling.Round, scope *descheduling.Scope, p *des
 // TestAntiAffinityIndex compares the index with a comparison of all pods, in random clusters in
 // which pods move.
 func TestAntiAffinityIndex(t *testing.T) {
-	found, moved := 0, 0
+	conflicts, moves := 0, 0
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 6))
 		s := randomAntiAffinity(rng)
@@ -51,7 +51,7 @@ func TestAntiAffinityIndex(t *testing.T) {
 		evict(t, s, &descheduling.Policy{}, m, strategyFunc(func(r *descheduling.Round) {
 			index := newAntiAffinityIndex(r, &RemovePodsViolatingInterPodAntiAffinity{Scope: *scope})
 			for range 8 {
-				found += compareConflicts(t, r, scope, index, fmt.Sprintf("seed %d", seed))
+				conflicts += compareConflicts(t, r, scope, index, fmt.Sprintf("seed %d", seed))
 				n := s.Nodes[rng.IntN(len(s.Nodes))]
 				pods := r.PodsOn(n)
 				if len(pods) == 0 {
@@ -60,17 +60,17 @@ func TestAntiAffinityIndex(t *testing.T) {
 				p := pods[rng.IntN(len(pods))]
 				if scope.Has(p) && !r.Moved(p) && r.Evict(&descheduling.Candidate{Pod: p, Node: n}) == descheduling.Accepted {
 					index.podMoved(p)
-					moved++
+					moves++
 				}
 			}
 		}))
 	}
-	if found < 10000 || moved < 250 {
-		t.Errorf("%d conflicts and %d moves, want at least 10000 and 250", found, moved)
+	if conflicts < 10000 || moves < 250 {
+		t.Errorf("%d conflicts and %d moves, want at least 10000 and 250", conflicts, moves)
 	}
 }
 
-func compareConflicts(t *testing.T, r *descheduling.Round, scope *descheduling.Scope, index *antiAffinityIndex, state string) (found int) {
+func compareConflicts(t *testing.T, r *descheduling.Round, scope *descheduling.Scope, index *antiAffinityIndex, state string) (conflicts int) {
 	for _, n := range r.Nodes() {
 		for _, p := range r.PodsOn(n) {
 			if !scope.Has(p) {
@@ -81,11 +81,11 @@ func compareConflicts(t *testing.T, r *descheduling.Round, scope *descheduling.S
 				if got := index.countConflicts(p, target); got != want || (index.firstConflict(p, target) != nil) != (want > 0) {
 					t.Fatalf("%s: %s of %s on %s: %d conflicts, want %d", state, p.Key(), n.Name, target.Name, got, want)
 				}
-				found += int(want)
+				conflicts += int(want)
 			}
 		}
 	}
-	return found
+	return conflicts
 }
 
 // randomAntiAffinity returns a cluster with zones, nodes without a zone, and pods of a few

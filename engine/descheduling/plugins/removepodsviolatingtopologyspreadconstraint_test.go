@@ -111,7 +111,7 @@ func TestSpreadMatching(t *testing.T) {
 		p.Labels = model.LabelsOf(map[string]string{"app": fmt.Sprint(rng.IntN(5)), "tier": fmt.Sprint(rng.IntN(3))})
 		s.pods = append(s.pods, podAtIndex{pod: p})
 	}
-	found := 0
+	matches := 0
 	for range 200 {
 		sel := &model.Selector{}
 		for _, key := range []string{"app", "tier"} {
@@ -131,10 +131,10 @@ func TestSpreadMatching(t *testing.T) {
 		if got := s.matching(sel); !slices.Equal(got, want) {
 			t.Fatalf("%+v: %d pods, want %d", sel, len(got), len(want))
 		}
-		found += len(want)
+		matches += len(want)
 	}
-	if found == 0 || s.matching(nil) != nil {
-		t.Errorf("matched %d pods and %v without a selector, want at least one and none", found, s.matching(nil))
+	if matches == 0 || s.matching(nil) != nil {
+		t.Errorf("matched %d pods and %v without a selector, want at least one and none", matches, s.matching(nil))
 	}
 }
 
@@ -173,9 +173,9 @@ func TestSpreadPlanned(t *testing.T) {
 		var round *descheduling.Round
 		last := 0
 		m := &fakeMover{place: func(c *descheduling.Candidate) *descheduling.Node {
-			now := sumOfSquares(round, pods, "zone", "host")
-			if now >= last {
-				t.Errorf("seed %d: sum of squares %d before, %d now", seed, last, now)
+			sum := sumOfSquares(round, pods, "zone", "host")
+			if sum >= last {
+				t.Errorf("seed %d: sum of squares %d before, %d now", seed, last, sum)
 			}
 			best, least := (*descheduling.Node)(nil), int64(0)
 			for _, n := range nodes {
@@ -184,7 +184,7 @@ func TestSpreadPlanned(t *testing.T) {
 				}
 			}
 			if best != nil {
-				last = now
+				last = sum
 			}
 			return best
 		}}

@@ -89,8 +89,8 @@ func (d *Descheduler) upsertHold(h *model.Hold) error {
 		return err
 	}
 	return d.w.API().Update(store.Holds, h.Key(), store.Precondition{}, func(o store.Object) error {
-		if have, ok := o.(*v1alpha1.Hold); ok {
-			have.Labels, have.Spec = want.Labels, want.Spec
+		if current, ok := o.(*v1alpha1.Hold); ok {
+			current.Labels, current.Spec = want.Labels, want.Spec
 		}
 		return nil
 	})

@@ -14,8 +14,8 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// daemonSet reconciles a DaemonSet; its template never changes here.
-func (o *controller) daemonSet(ds *appsv1.DaemonSet, done func(time.Duration, error)) {
+// reconcileDaemonSet reconciles a DaemonSet. No scenario changes its template.
+func (o *controller) reconcileDaemonSet(ds *appsv1.DaemonSet, done func(time.Duration, error)) {
 	id := string(ds.UID)
 	var pods []engineworkload.DaemonPod
 	keys := slices.Sorted(maps.Keys(o.pods[id]))

@@ -15,8 +15,8 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// deployment reconciles a Deployment; templates differ only in their images here.
-func (o *controller) deployment(d *appsv1.Deployment, done func(time.Duration, error)) {
+// reconcileDeployment reconciles a Deployment. Its templates differ only in their images.
+func (o *controller) reconcileDeployment(d *appsv1.Deployment, done func(time.Duration, error)) {
 	var sets []engineworkload.Set
 	var objects []*appsv1.ReplicaSet
 	oldPods := false

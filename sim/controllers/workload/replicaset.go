@@ -13,8 +13,8 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// replicaSet reconciles a ReplicaSet.
-func (o *controller) replicaSet(rs *appsv1.ReplicaSet, done func(time.Duration, error)) {
+// reconcileReplicaSet reconciles a ReplicaSet.
+func (o *controller) reconcileReplicaSet(rs *appsv1.ReplicaSet, done func(time.Duration, error)) {
 	var pods []engineworkload.Pod
 	var failures []engineworkload.PodFailure
 	keys := slices.Sorted(maps.Keys(o.pods[string(rs.UID)]))

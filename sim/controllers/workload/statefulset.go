@@ -14,9 +14,9 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// statefulSet reconciles a StatefulSet; its template never changes here, and its pods have no
-// claims.
-func (o *controller) statefulSet(set *appsv1.StatefulSet, done func(time.Duration, error)) {
+// reconcileStatefulSet reconciles a StatefulSet. No scenario changes its template, and its pods
+// have no claims.
+func (o *controller) reconcileStatefulSet(set *appsv1.StatefulSet, done func(time.Duration, error)) {
 	id := string(set.UID)
 	var pods []engineworkload.StatefulPod
 	keys := slices.Sorted(maps.Keys(o.pods[id]))

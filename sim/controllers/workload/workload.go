@@ -118,29 +118,29 @@ func (o *controller) reconcile(key string, done func(time.Duration, error)) {
 	switch kind {
 	case "ReplicaSet":
 		if rs, ok := o.Cached(store.ReplicaSets)[name].(*appsv1.ReplicaSet); ok && len(o.expected[string(rs.UID)]) == 0 {
-			o.replicaSet(rs, done)
+			o.reconcileReplicaSet(rs, done)
 			return
 		}
 	case "Deployment":
 		if d, ok := o.Cached(store.Deployments)[name].(*appsv1.Deployment); ok {
-			o.deployment(d, done)
+			o.reconcileDeployment(d, done)
 			return
 		}
 	case "StatefulSet":
 		if set, ok := o.Cached(store.StatefulSets)[name].(*appsv1.StatefulSet); ok && len(o.expected[string(set.UID)]) == 0 {
-			o.statefulSet(set, done)
+			o.reconcileStatefulSet(set, done)
 			return
 		}
 	case "DaemonSet":
 		if ds, ok := o.Cached(store.DaemonSets)[name].(*appsv1.DaemonSet); ok && len(o.expected[string(ds.UID)]) == 0 {
-			o.daemonSet(ds, done)
+			o.reconcileDaemonSet(ds, done)
 			return
 		}
 	}
 	done(0, nil)
 }
 
-// imageOf returns the image, which identifies templates here.
+// imageOf returns the image, which identifies a template in scenarios.
 func imageOf(s *corev1.PodSpec) string {
 	if len(s.Containers) == 0 {
 		return ""
