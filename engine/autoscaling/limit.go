@@ -92,8 +92,8 @@ func (r Rules) allowed(now time.Time, current int32, same, opposite []entry, dir
 			}
 		}
 		proposed := int32(min(max(to, 0), math.MaxInt32))
-		permissive := direction*proposed > direction*result
-		if !found || permissive == (r.Select == MaxChange) {
+		allowsMore := direction*proposed > direction*result
+		if !found || allowsMore == (r.Select == MaxChange) {
 			result, found = proposed, true
 		}
 	}

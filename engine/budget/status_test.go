@@ -116,10 +116,10 @@ func TestComputeStatusKeepsEntries(t *testing.T) {
 	pods := newPods(5, model.Owner{})
 	pods[1].Deleting, pods[1].Ready = true, true
 	pods[3].Created = noon.Add(-30 * time.Second)
-	ago := func(d time.Duration) time.Time { return noon.Add(-d) }
+	beforeNoon := func(d time.Duration) time.Time { return noon.Add(-d) }
 	b := &model.Budget{Namespace: "default", Name: "b", Selector: selectWeb, MinAvailable: amount(1),
 		Disrupted:   []string{"deleted", "p0", "p1", "p2", "p3", "p4", "unseen"},
-		DisruptedAt: []time.Time{ago(2 * time.Minute), ago(time.Minute), noon, ago(2 * time.Minute), ago(time.Minute), ago(20 * time.Second), noon}}
+		DisruptedAt: []time.Time{beforeNoon(2 * time.Minute), beforeNoon(time.Minute), noon, beforeNoon(2 * time.Minute), beforeNoon(time.Minute), beforeNoon(20 * time.Second), noon}}
 	got := budget.StatusInputs{Budget: b, Pods: pods, Now: noon}.ComputeStatus()
 	// p0 and p4 are not deleted yet, p2 never was, p3 is a new pod of that name. The unknown pod may
 	// be missing from a lagging watch.

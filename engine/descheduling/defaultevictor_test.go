@@ -126,11 +126,11 @@ func TestPriorityThresholdTooHigh(t *testing.T) {
 // prefer-no-eviction.
 func TestSortForEviction(t *testing.T) {
 	guaranteed := func(p *Pod) { p.Details.Guaranteed = true }
-	cheap := func(p *Pod) { s := *p.Spec; s.BestEffort = true; p.Spec = &s }
+	bestEffort := func(p *Pod) { s := *p.Spec; s.BestEffort = true; p.Spec = &s }
 	preferNoEviction := func(p *Pod) { p.Details.PreferNoEviction = true }
-	want := []*Pod{testPod("none", "", cheap), testPod("none stays", "", cheap, preferNoEviction), testPod("none burstable", ""), testPod("none guaranteed", "", guaranteed),
-		testPod("negative", "", priority(-5)), testPod("low", "", priority(1), cheap), testPod("low stays", "", priority(1), cheap, preferNoEviction), testPod("low burstable", "", priority(1)),
-		testPod("high", "", priority(2), cheap)}
+	want := []*Pod{testPod("none", "", bestEffort), testPod("none stays", "", bestEffort, preferNoEviction), testPod("none burstable", ""), testPod("none guaranteed", "", guaranteed),
+		testPod("negative", "", priority(-5)), testPod("low", "", priority(1), bestEffort), testPod("low stays", "", priority(1), bestEffort, preferNoEviction), testPod("low burstable", "", priority(1)),
+		testPod("high", "", priority(2), bestEffort)}
 	for i := range want {
 		for j := range want {
 			if got := CompareForEviction(want[i], want[j]); (got < 0) != (i < j) || (got > 0) != (i > j) {

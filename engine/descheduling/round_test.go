@@ -61,9 +61,9 @@ func formatRound(r *Round) string {
 // A moved pod is on its planned node and cannot be moved again. It is on its old node if the
 // atomic moves are withdrawn.
 func TestAtomically(t *testing.T) {
-	big := func(p *Pod) { p.Spec = &model.PodSpec{Requests: model.Resources{MilliCPU: 100}} }
+	withRequest := func(p *Pod) { p.Spec = &model.PodSpec{Requests: model.Resources{MilliCPU: 100}} }
 	nodes := numberedNodes(3)
-	s := testSnapshot(nodes, testPod("a", "n1", big), testPod("b", "n1", big), testPod("c", "n2", big))
+	s := testSnapshot(nodes, testPod("a", "n1", withRequest), testPod("b", "n1", withRequest), testPod("c", "n2", withRequest))
 	before := "n1(-0 cpu 200): a b; n2(-0 cpu 100): c; n3(-0 cpu 0):; default -0, all -0, replicas 3"
 	after := "n1(-1 cpu 100): b; n2(-0 cpu 200): a c; n3(-0 cpu 0):; default -1, all -1, replicas 3"
 	m := &fakeMover{place: func(*Candidate) *Node { return nodes[1] }}

@@ -29,8 +29,8 @@ type node struct {
 	leaseRenewed  time.Time // renewTime of its Lease
 	taintGranted  bool      // the zone's queue has granted its NoExecute taint
 	notReadySince time.Time // set with taintGranted
-	marking       task
-	tainting      task
+	conditionTask task
+	taintTask     task
 }
 
 // task tracks an effect of which at most one is in flight per node.
@@ -111,8 +111,8 @@ func (m *Machine) upsertNode(now time.Time, e Node) {
 			m.nextMonitor = now // the node may be first in its queue
 		}
 		n.Node = e
-		n.marking.reset()
-		n.tainting.reset()
+		n.conditionTask.reset()
+		n.taintTask.reset()
 	}
 	if n.Ready() == True {
 		n.taintGranted = false
@@ -127,9 +127,9 @@ func (m *Machine) handleOutcome(now time.Time, e Outcome) {
 	if n == nil || n.UID != e.UID {
 		return
 	}
-	t := &n.marking
+	t := &n.conditionTask
 	if e.IsTaintUpdate {
-		t = &n.tainting
+		t = &n.taintTask
 	}
 	t.inFlight = false
 	if !e.Failed {

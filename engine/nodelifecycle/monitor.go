@@ -57,14 +57,14 @@ func (m *Machine) checkNode(now time.Time, n *node) {
 		m.monitorBy(n.lastSeen.Add(m.gracePeriod(n) + time.Nanosecond))
 		return
 	}
-	if m.busy(now, &n.marking) {
+	if m.busy(now, &n.conditionTask) {
 		return
 	}
 	conditions := unknownConditions(&n.Node, now)
 	if len(conditions) == 0 {
 		return
 	}
-	n.marking.inFlight = true
+	n.conditionTask.inFlight = true
 	m.effects = append(m.effects, MarkUnknown{Node: n.Name, UID: n.UID, SilentSince: n.lastSeen, Renewed: n.leaseRenewed, Conditions: conditions})
 }
 
@@ -137,7 +137,7 @@ func (m *Machine) requestTaints(now time.Time, n *node) {
 	if r == nil {
 		return
 	}
-	if m.busy(now, &n.tainting) {
+	if m.busy(now, &n.taintTask) {
 		return
 	}
 	for _, t := range r.Add {
@@ -145,6 +145,6 @@ func (m *Machine) requestTaints(now time.Time, n *node) {
 			r.QueueTime = now.Sub(n.notReadySince)
 		}
 	}
-	n.tainting.inFlight = true
+	n.taintTask.inFlight = true
 	m.effects = append(m.effects, *r)
 }

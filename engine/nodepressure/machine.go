@@ -149,7 +149,7 @@ func (m *Machine) updateConditions(now time.Time, effects []Effect, wake time.Ti
 func (m *Machine) dueThresholds(o *Observation) (due thresholdSet) {
 	for i := range m.thresholds {
 		s := m.config.Thresholds[i].Signal
-		if m.thresholds[i].graceElapsed && m.newerFigure(s, o) && (m.pendingReclaim == nil || m.reclaimable(s) == ReclaimNodeResources{}) {
+		if m.thresholds[i].graceElapsed && m.hasNewerFigure(s, o) && (m.pendingReclaim == nil || m.reclaimable(s) == ReclaimNodeResources{}) {
 			due |= 1 << i
 		}
 	}
@@ -180,8 +180,8 @@ func (m *Machine) handleThresholds(now time.Time, o *Observation, due thresholdS
 	return effects, wake
 }
 
-// newerFigure reports whether a signal's figure is newer than in the previous Step.
-func (m *Machine) newerFigure(s Signal, o *Observation) bool {
+// hasNewerFigure reports whether a signal's figure is newer than in the previous Step.
+func (m *Machine) hasNewerFigure(s Signal, o *Observation) bool {
 	stat, last := &o.Signals[s], m.lastTimes[s]
 	return stat.Known && (last.IsZero() || stat.Time.IsZero() || stat.Time.After(last))
 }

@@ -58,7 +58,7 @@ func (m *Machine) evictSelected(now time.Time, s Signal, e *Evict) Effect {
 func (m *Machine) Reclaimed(now time.Time, o *Observation) []Effect {
 	p := m.pendingReclaim
 	m.pendingReclaim = nil
-	if p == nil || !o.ReadFailed && m.allClear(o) || p.victim != nil && o.Pods != nil && !p.stillRunning(now, o.Pods()) {
+	if p == nil || !o.ReadFailed && m.allCleared(o) || p.victim != nil && o.Pods != nil && !p.stillRunning(now, o.Pods()) {
 		return nil
 	}
 	return []Effect{m.evictSelected(now, p.threshold.Signal, p.victim)}
@@ -74,8 +74,8 @@ func (p *pendingReclaim) stillRunning(now time.Time, pods []Pod) bool {
 	return false
 }
 
-// allClear reports whether no threshold is met.
-func (m *Machine) allClear(o *Observation) bool {
+// allCleared reports whether no threshold is met.
+func (m *Machine) allCleared(o *Observation) bool {
 	for i := range m.config.Thresholds {
 		if m.thresholdMet(&m.config.Thresholds[i], o, true) {
 			return false

@@ -121,7 +121,7 @@ func (c *Collector) updateMissing(now time.Time, pods []Pod, nodes map[string]No
 
 // excess returns the finished pods, sorted by age, that exceed a limit.
 func (c *Collector) excess(now time.Time, pods []Pod) (out []Removal) {
-	slices.SortStableFunc(pods, func(a, b Pod) int { return cmp.Compare(evictedFirst(b), evictedFirst(a)) })
+	slices.SortStableFunc(pods, func(a, b Pod) int { return cmp.Compare(evictedRank(b), evictedRank(a)) })
 	if above := len(pods) - c.options.Threshold; c.options.Threshold > 0 && above > 0 {
 		for _, p := range pods[:above] {
 			out = append(out, Removal{Pod: p, Reason: Terminated})
@@ -143,8 +143,8 @@ func (c *Collector) excess(now time.Time, pods []Pod) (out []Removal) {
 	return out
 }
 
-// evictedFirst returns the sort key that puts evicted pods first.
-func evictedFirst(p Pod) int {
+// evictedRank returns the sort key that puts evicted pods first.
+func evictedRank(p Pod) int {
 	if p.Evicted {
 		return 1
 	}

@@ -73,7 +73,7 @@ func (m *Machine) advance(now time.Time) (effects []Effect, wake time.Time) {
 		wake = order.Earliest(wake, at)
 		blocked = r.init && !m.initialized && !r.initDone()
 	}
-	if m.phase == Pending && m.allHaveRun() {
+	if m.phase == Pending && m.allStarted() {
 		m.phase = Running
 	}
 	return effects, wake
@@ -95,8 +95,8 @@ func (m *Machine) advanceContainer(r *containerRun, now time.Time) (effect Effec
 	return nil, time.Time{}
 }
 
-// allHaveRun reports whether each container has run at least once.
-func (m *Machine) allHaveRun() bool {
+// allStarted reports whether each container has run at least once.
+func (m *Machine) allStarted() bool {
 	for i := range m.containers {
 		if r := &m.containers[i]; r.main() && r.state != ContainerRunning && r.state != ContainerTerminated && r.restarts == 0 {
 			return false

@@ -12,8 +12,8 @@ func TestRandomPods(t *testing.T) {
 	for seed := int64(0); seed < 6000; seed++ {
 		rnd := rand.New(rand.NewSource(seed))
 		inits := [][]string{{"a", "+s", "b"}, {"a", "+!s", "b"}}[rnd.Intn(2)]
-		mains := [][]string{{"x", "y"}, {"!x", "y"}}[rnd.Intn(2)]
-		spec := Spec{Init: newContainers(inits...)[:rnd.Intn(4)], Containers: newContainers(mains...)[:1+rnd.Intn(2)], RestartPolicy: RestartPolicy(rnd.Intn(3))}
+		containers := [][]string{{"x", "y"}, {"!x", "y"}}[rnd.Intn(2)]
+		spec := Spec{Init: newContainers(inits...)[:rnd.Intn(4)], Containers: newContainers(containers...)[:1+rnd.Intn(2)], RestartPolicy: RestartPolicy(rnd.Intn(3))}
 		for i := range spec.Containers {
 			spec.Containers[i].Probes = Probes(rnd.Intn(8))
 		}

@@ -19,10 +19,10 @@ type referenceModel struct {
 	nodes   map[string]Node
 	pods    map[string]Pod
 	// taintSeen and podSeen are when each object was first observed in its current form.
-	taintSeen, podSeen map[string]time.Time
-	requested          map[string]bool
-	retry              map[string]time.Time
-	backoff            map[string]time.Duration
+	taintObserved, podObserved map[string]time.Time
+	requested                  map[string]bool
+	retry                      map[string]time.Time
+	backoff                    map[string]time.Duration
 }
 
 func taintKey(node string, t model.TimedTaint) string {
@@ -38,17 +38,17 @@ func (w *referenceModel) apply(e Event) {
 		for _, t := range e.Taints {
 			k := taintKey(e.Name, t)
 			seen[k] = w.now
-			if before, ok := w.taintSeen[k]; ok {
+			if before, ok := w.taintObserved[k]; ok {
 				seen[k] = before
 			}
 		}
-		for k := range w.taintSeen {
+		for k := range w.taintObserved {
 			if strings.HasPrefix(k, e.Name) {
-				delete(w.taintSeen, k)
+				delete(w.taintObserved, k)
 			}
 		}
 		for k, v := range seen {
-			w.taintSeen[k] = v
+			w.taintObserved[k] = v
 		}
 		w.nodes[e.Name] = e
 	case NodeDeleted:
@@ -66,7 +66,7 @@ func (w *referenceModel) apply(e Event) {
 			w.pods[e.Key()] = e
 			return
 		}
-		w.podSeen[e.Key()], w.pods[e.Key()] = w.now, e
+		w.podObserved[e.Key()], w.pods[e.Key()] = w.now, e
 	case PodDeleted:
 		k := e.Namespace + "/" + e.Name
 		delete(w.pods, k)
@@ -99,7 +99,7 @@ func (w *referenceModel) due(p Pod) (best time.Time, ok bool) {
 		if t.Effect != model.NoExecute {
 			continue
 		}
-		from, bound := round(t.Added, w.taintSeen[taintKey(p.Node, t)]), round(p.Bound, w.podSeen[p.Key()])
+		from, bound := round(t.Added, w.taintObserved[taintKey(p.Node, t)]), round(p.Bound, w.podObserved[p.Key()])
 		if bound.After(from) {
 			from = bound
 		}
@@ -172,8 +172,8 @@ func TestIncrementalMatchesReference(t *testing.T) {
 		r := rand.New(rand.NewSource(seed))
 		o := Options{StartupGrace: time.Duration(r.Intn(2)*40) * time.Second}
 		m := New(o, zero)
-		w := &referenceModel{o: o, started: zero, nodes: map[string]Node{}, pods: map[string]Pod{}, taintSeen: map[string]time.Time{},
-			podSeen: map[string]time.Time{}, requested: map[string]bool{}, retry: map[string]time.Time{}, backoff: map[string]time.Duration{}}
+		w := &referenceModel{o: o, started: zero, nodes: map[string]Node{}, pods: map[string]Pod{}, taintObserved: map[string]time.Time{},
+			podObserved: map[string]time.Time{}, requested: map[string]bool{}, retry: map[string]time.Time{}, backoff: map[string]time.Duration{}}
 		now, wake := zero, time.Time{}
 		for i := range 120 {
 			now = now.Add(time.Duration(r.Intn(5000)) * time.Millisecond)

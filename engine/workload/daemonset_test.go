@@ -22,11 +22,11 @@ func daemonNodes(names string) (out []DaemonNode) {
 // terminating, ? not bound.
 func daemonPods(text string) (out []DaemonPod) {
 	for i, word := range strings.Fields(text) {
-		target, marks, _ := strings.Cut(word, ":")
+		target, flags, _ := strings.Cut(word, ":")
 		node, hash, _ := strings.Cut(target, "/")
 		p := DaemonPod{Target: node, Hash: hash, Pod: Pod{Name: fmt.Sprint("p", i), UID: fmt.Sprint("u", i), Node: node,
 			Created: noon.Add(time.Duration(i-1000) * time.Second), Phase: model.Running, Ready: true, ReadySince: noon.Add(-time.Hour)}}
-		for _, m := range strings.Split(marks, ",") {
+		for _, m := range strings.Split(flags, ",") {
 			switch m {
 			case "!":
 				p.Ready = false

@@ -14,7 +14,7 @@ import (
 // exit code N.
 func jobPods(text string) (out []JobPod) {
 	for i, word := range strings.Fields(text) {
-		name, marks, _ := strings.Cut(word, ":")
+		name, flags, _ := strings.Cut(word, ":")
 		parts := strings.Split(name, "/")
 		p := JobPod{Pod: Pod{Name: parts[0], UID: parts[0], Phase: model.Running, Ready: true, Created: noon}, Tracked: true, Index: NoIndex}
 		if len(parts) > 1 {
@@ -23,7 +23,7 @@ func jobPods(text string) (out []JobPod) {
 		if len(parts) > 2 {
 			_, _ = fmt.Sscan(parts[2], &p.Failures)
 		}
-		for _, m := range strings.Split(marks, ",") {
+		for _, m := range strings.Split(flags, ",") {
 			switch {
 			case m == "x":
 				p.Phase, p.Ready, p.Ended = model.Failed, false, noon.Add(time.Duration(i-100)*time.Hour)

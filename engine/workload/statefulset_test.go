@@ -14,10 +14,10 @@ import (
 // terminating.
 func statefulPods(text string) (out []StatefulPod) {
 	for i, word := range strings.Fields(text) {
-		pod, marks, _ := strings.Cut(word, ":")
+		pod, flags, _ := strings.Cut(word, ":")
 		p := StatefulPod{Pod: Pod{UID: fmt.Sprint("u", i), Node: "n", Phase: model.Running, Ready: true, ReadySince: noon.Add(-time.Hour)}}
 		_, _ = fmt.Sscanf(strings.Replace(pod, "/", " ", 1), "%d %s", &p.Ordinal, &p.Revision)
-		for _, m := range strings.Split(marks, ",") {
+		for _, m := range strings.Split(flags, ",") {
 			switch m {
 			case "!":
 				p.Ready = false

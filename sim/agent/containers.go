@@ -53,7 +53,7 @@ func newContainers(w *sim.World, report func(types.UID, podlifecycle.Event)) con
 
 // start starts a container. It reports whether the container runs at once; otherwise the event
 // Started follows later.
-func (r *containers) start(pod *corev1.Pod, container string) (atOnce bool) {
+func (r *containers) start(pod *corev1.Pod, container string) (immediate bool) {
 	r.run(pod, container)
 	d, _ := annotationSeconds(pod, StartSeconds)
 	if d <= 0 {

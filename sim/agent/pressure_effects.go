@@ -69,11 +69,11 @@ func (n *nodePressure) evict(e *nodepressure.Evict) {
 	if p.evicted == nil {
 		p.evicted = e
 	}
-	atOnce := e.Condition && e.Grace <= 1
-	if p.terminatesBy = n.w.Now(); !atOnce {
+	immediate := e.Condition && e.Grace <= 1
+	if p.terminatesBy = n.w.Now(); !immediate {
 		p.terminatesBy = n.w.Now().Add(time.Duration(e.Grace) * time.Second)
 	}
-	n.a.step(p, podlifecycle.Fail{Reason: nodepressure.ReasonEvicted, Message: e.Message, Grace: time.Duration(e.Grace) * time.Second, KillNow: atOnce})
+	n.a.step(p, podlifecycle.Fail{Reason: nodepressure.ReasonEvicted, Message: e.Message, Grace: time.Duration(e.Grace) * time.Second, KillNow: immediate})
 }
 
 // countEviction counts a written eviction unless another actor displaced the pod earlier.

@@ -49,8 +49,8 @@ func TestRejectedPodsGrowLogarithmically(t *testing.T) {
 			fmt.Printf("#94245 by %s: %d pods in an hour; upstream's backoff allows %.0f; without any: %d in 2 minutes\n", name, created[time.Hour], tc.upstream(time.Hour), withoutBackoff[2*time.Minute])
 			for at, n := range created {
 				// 10 s, 20 s, ...: n pods take (2^n - 1) * 10 s, until the backoff is 10 min.
-				doubled := math.Log2(min(at, 10*time.Minute).Seconds()/10+1) + 1
-				if limit := doubled + max(0, (at-10*time.Minute).Minutes()/10) + 3; float64(n) > limit {
+				doublings := math.Log2(min(at, 10*time.Minute).Seconds()/10+1) + 1
+				if limit := doublings + max(0, (at-10*time.Minute).Minutes()/10) + 3; float64(n) > limit {
 					t.Errorf("%d pods in %v, want at most %.0f", n, at, limit)
 				}
 			}

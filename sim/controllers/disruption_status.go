@@ -35,11 +35,11 @@ func budgetStatus(b *policyv1.PodDisruptionBudget, c *budget.StatusResult, now t
 
 // sameStatus reports whether two statuses are equal.
 func sameStatus(a, b *policyv1.PodDisruptionBudgetStatus) bool {
-	same := a.DisruptionsAllowed == b.DisruptionsAllowed && a.CurrentHealthy == b.CurrentHealthy && a.DesiredHealthy == b.DesiredHealthy &&
+	equal := a.DisruptionsAllowed == b.DisruptionsAllowed && a.CurrentHealthy == b.CurrentHealthy && a.DesiredHealthy == b.DesiredHealthy &&
 		a.ExpectedPods == b.ExpectedPods && a.ObservedGeneration == b.ObservedGeneration && len(a.DisruptedPods) == len(b.DisruptedPods)
 	for name := range b.DisruptedPods {
 		_, exists := a.DisruptedPods[name]
-		same = same && exists
+		equal = equal && exists
 	}
-	return same && len(a.Conditions) == 1 && a.Conditions[0].Reason == b.Conditions[0].Reason && a.Conditions[0].Message == b.Conditions[0].Message
+	return equal && len(a.Conditions) == 1 && a.Conditions[0].Reason == b.Conditions[0].Reason && a.Conditions[0].Message == b.Conditions[0].Message
 }

@@ -22,13 +22,13 @@ import (
 // requests run in between. A fault can end it between steps.
 type eviction struct {
 	*Server
-	request    EvictionRequest
-	pod        *corev1.Pod
-	debits     []budgets.Debit // budget debits, of earlier attempts as well
-	entries    []enginedisplacement.Entry
-	attempts   int
-	stepsLeft  int // number of steps until a fault ends it; negative: none does
-	onResponse func(EvictionResponse)
+	request        EvictionRequest
+	pod            *corev1.Pod
+	debits         []budgets.Debit // budget debits, of earlier attempts as well
+	entries        []enginedisplacement.Entry
+	attempts       int
+	remainingSteps int // number of steps until a fault ends it; negative: none does
+	onResponse     func(EvictionResponse)
 }
 
 // Retries when a budget changes during the request.
@@ -39,10 +39,10 @@ const (
 
 // runNext runs the next step unless a fault ends the request.
 func (r *eviction) runNext(f func()) {
-	if r.stepsLeft == 0 {
+	if r.remainingSteps == 0 {
 		return
 	}
-	r.stepsLeft--
+	r.remainingSteps--
 	r.w.After(r.w.Latency(), f)
 }
 

@@ -15,9 +15,9 @@ import (
 
 // budgetHistory is the recent history of a budget.
 type budgetHistory struct {
-	lastDrop time.Time            // last loss of a healthy pod not caused by a debit
-	lastRise time.Time            // last increase of the expected pods, or change of the budget
-	refunded map[string]time.Time // when an entry was refunded, by pod
+	lastLoss     time.Time            // last loss of a healthy pod not caused by a debit
+	lastIncrease time.Time            // last increase of the expected pods, or change of the budget
+	refunded     map[string]time.Time // when an entry was refunded, by pod
 }
 
 // staleness returns how long an actor that decides by its cache may not have observed a change.
@@ -37,7 +37,7 @@ func (a *Checker) updateBudgetHistory(c store.Change) {
 		case !ok:
 			delete(a.budgets, key)
 		case a.budgets[key] == nil || old == nil || old.Generation != b.Generation:
-			a.budgets[key] = &budgetHistory{lastRise: a.w.Now(), refunded: map[string]time.Time{}}
+			a.budgets[key] = &budgetHistory{lastIncrease: a.w.Now(), refunded: map[string]time.Time{}}
 		default:
 			for name := range old.Status.DisruptedPods {
 				if _, exists := b.Status.DisruptedPods[name]; !exists {
@@ -55,14 +55,14 @@ func (a *Checker) updateBudgetHistory(c store.Change) {
 			switch {
 			case !ok || history == nil:
 			case !a.ledger.Selects(key, old):
-				history.lastRise = a.w.Now()
+				history.lastIncrease = a.w.Now()
 			case a.losesHealthyPod(b, old, p):
-				history.lastDrop = a.w.Now()
+				history.lastLoss = a.w.Now()
 			}
 		}
 	case store.ReplicaSets, store.Deployments, store.StatefulSets, store.ReplicationControllers:
 		for _, history := range a.budgets {
-			history.lastRise = a.w.Now() // the budgets may require more pods
+			history.lastIncrease = a.w.Now() // the budgets may require more pods
 		}
 	}
 }
@@ -104,7 +104,7 @@ func (a *Checker) checkDebit(d budgets.Debited) {
 	}
 	a.BudgetDebits += len(names)
 	allows := a.disruptionsAllowed(key, before)
-	if healthy := a.countHealthy(before, names); healthy > max(allows, 0) && a.w.Now().Sub(history.lastDrop) > maxLag && a.w.Now().Sub(history.lastRise) > a.staleness() {
+	if healthy := a.countHealthy(before, names); healthy > max(allows, 0) && a.w.Now().Sub(history.lastLoss) > maxLag && a.w.Now().Sub(history.lastIncrease) > a.staleness() {
 		a.w.Fail("BudgetRespected", fmt.Sprintf("budget %s allows %d disruptions by the stored state, but %d are debited: %v", key, allows, healthy, names))
 	}
 }
@@ -153,7 +153,7 @@ func (a *Checker) checkBudgetEntries(victim *corev1.Pod, actor string) {
 		history := a.budgets[key]
 		o, _ := a.w.API().Get(store.PodDisruptionBudgets, key)
 		b, ok := o.(*policyv1.PodDisruptionBudget)
-		if !ok || history == nil || a.w.Now().Sub(a.labelsChanged[victim.UID]) < a.staleness() || a.w.Now().Sub(history.lastRise) < a.staleness() {
+		if !ok || history == nil || a.w.Now().Sub(a.labelsChanged[victim.UID]) < a.staleness() || a.w.Now().Sub(history.lastIncrease) < a.staleness() {
 			continue
 		}
 		refundedAt, refunded := history.refunded[victim.Name] // an actor may still rely on the refunded entry

@@ -65,7 +65,7 @@ var violations = map[string]func(t *testing.T, w *cluster.Cluster){
 		}
 	},
 	"NoBusyLoop": func(_ *testing.T, w *cluster.Cluster) {
-		for range scheduler.MaxSpins + 2 {
+		for range scheduler.MaxStepsAtTime + 2 {
 			w.Scheduler.ScheduleWake(w.Now())
 		}
 	},

@@ -75,8 +75,8 @@ func TestTamperedJournal(t *testing.T) {
 		t.Fatal("the journal contains no bind")
 	}
 	line := 1 + strings.Count(text[:i], "\n")
-	tampered := text[:i] + strings.Replace(text[i:], `"node":"n`, `"node":"m`, 1)
-	r, err := Run("journal", strings.NewReader(tampered), options(t, 3))
+	changed := text[:i] + strings.Replace(text[i:], `"node":"n`, `"node":"m`, 1)
+	r, err := Run("journal", strings.NewReader(changed), options(t, 3))
 	if err != nil || r.FirstDifference != line {
 		t.Errorf("line %d differs (%v), want line %d", r.FirstDifference, err, line)
 	}

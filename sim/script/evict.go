@@ -169,7 +169,7 @@ func readCondition(p *parser, w *tokens) error {
 		}
 	}
 	p.addStep(func(r *run) error {
-		for _, kind := range o.known {
+		for _, kind := range o.accepted {
 			kind = kind[:len(kind)-1]
 			if o.has(kind) {
 				r.log("node " + node + " reports " + kind + "=" + o.values[kind])

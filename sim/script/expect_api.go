@@ -36,7 +36,7 @@ func expectBudget(w *tokens) (func(*run) error, error) {
 		s := &b.Status
 		actual := map[string]int64{"allowed": int64(s.DisruptionsAllowed), "desired": int64(s.DesiredHealthy), "healthy": int64(s.CurrentHealthy),
 			"expected": int64(s.ExpectedPods), "entries": int64(len(s.DisruptedPods))}
-		for _, key := range o.known {
+		for _, key := range o.accepted {
 			key = strings.TrimSuffix(key, "=")
 			if n, expected := want[key]; expected && actual[key] != n {
 				return fmt.Errorf("budget %s has %s=%d, want %d", name, key, actual[key], n)

@@ -78,11 +78,11 @@ func (s *Scenario) RunOn(o cluster.Options, until time.Duration, prepare func(*c
 	if err := prepare(r.w); err != nil {
 		return r.result, err
 	}
-	return r.result, r.play(until)
+	return r.result, r.runSteps(until)
 }
 
-// play runs the steps at their times.
-func (r *run) play(until time.Duration) error {
+// runSteps runs the steps at their times.
+func (r *run) runSteps(until time.Duration) error {
 	steps := slices.Clone(r.s.steps)
 	slices.SortStableFunc(steps, func(a, b step) int { return int(a.at - b.at) })
 	r.scheduleRestarts(steps)

@@ -55,11 +55,11 @@ func (t *step) begin(x *Move) {
 		t.deniedByBudget(x, reason)
 		return
 	}
-	if t.placementsTried >= t.m.o.Parallel {
+	if t.placementChecks >= t.m.o.Parallel {
 		t.wait(x, "waiting for the checks of other moves", retryInterval)
 		return
 	}
-	t.placementsTried++
+	t.placementChecks++
 	if reason, final := t.forksFor(x.Mode).checkPlacement(t.now, x); reason != "" {
 		if final || !t.m.pendingBefore(x) {
 			x.abandon(t.now, reason)

@@ -28,16 +28,16 @@ type workload struct {
 // time, and a machine that executes plans on it. The machine's view may lag.
 type testCluster struct {
 	*rand.Rand
-	t            *testing.T
-	seed         uint64
-	now          time.Time
-	profile      map[string]*framework.Profile
-	mode         planning.Mode
-	withoutHolds map[string]bool // schedulers that ignore Holds although mode is WithHolds
-	lag          time.Duration   // maximum lag of the view
-	flaky        bool            // actions fail occasionally
-	quiet        bool            // no other actor changes the cluster
-	scatter      bool            // pods get any node that they fit
+	t               *testing.T
+	seed            uint64
+	now             time.Time
+	profile         map[string]*framework.Profile
+	mode            planning.Mode
+	withoutHolds    map[string]bool // schedulers that ignore Holds although mode is WithHolds
+	lag             time.Duration   // maximum lag of the view
+	injectFailures  bool            // actions fail occasionally
+	undisturbed     bool            // no other actor changes the cluster
+	randomPlacement bool            // pods get any node that they fit
 
 	api           *cluster.State
 	pods          map[string]*model.Pod
@@ -66,12 +66,14 @@ const cores = 4000 // of each node
 type holdSupport int
 
 const (
-	held   holdSupport = iota // all honor Holds
-	unheld                    // none honors Holds
-	mixed                     // the schedulers of every second workload ignore Holds
+	holdsHonored holdSupport = iota // all honor Holds
+	holdsIgnored                    // none honors Holds
+	holdsMixed                      // the schedulers of every second workload ignore Holds
 )
 
-func (h holdSupport) String() string { return [...]string{"held", "unheld", "mixed"}[h] }
+func (h holdSupport) String() string {
+	return [...]string{"Holds honored", "Holds ignored", "mixed"}[h]
+}
 
 func newTestCluster(t *testing.T, seed uint64, support holdSupport) *testCluster {
 	c := framework.DefaultConfig()
@@ -88,9 +90,9 @@ func newTestCluster(t *testing.T, seed uint64, support holdSupport) *testCluster
 		profile: map[string]*framework.Profile{p.Name(): p, other.Name(): other}, api: cluster.New(), pods: map[string]*model.Pod{}, changedAt: map[string]time.Time{},
 		view: NewView(cluster.New()), backoff: planning.NewMoveBackoff(), counted: map[*Move]bool{}, counts: map[Outcome]int{}, failedAt: map[planning.BackoffKey]time.Time{}}
 	switch support {
-	case unheld:
+	case holdsIgnored:
 		w.mode = planning.WithoutHolds
-	case mixed:
+	case holdsMixed:
 		w.withoutHolds = map[string]bool{"other": true}
 	}
 	for i := range 3 + w.IntN(5) {
@@ -102,11 +104,11 @@ func newTestCluster(t *testing.T, seed uint64, support holdSupport) *testCluster
 		w.addWorkload(i)
 	}
 	w.restart()
-	w.scatter = true
+	w.randomPlacement = true
 	for range 60 {
 		w.tick()
 	}
-	w.scatter = false
+	w.randomPlacement = false
 	return w
 }
 
@@ -218,7 +220,7 @@ func (w *testCluster) tick() {
 		for _, a := range actions {
 			w.execute(a)
 		}
-		if w.flaky && len(actions) > 0 && w.IntN(4) == 0 { // another actor acts first
+		if w.injectFailures && len(actions) > 0 && w.IntN(4) == 0 { // another actor acts first
 			w.deleteRandomPod()
 		}
 		if w.deliver(); len(actions) == 0 {
@@ -284,7 +286,7 @@ func (w *testCluster) runScheduler() {
 		if ignoresHolds && len(rec.Top) > 0 {
 			q.NodeName = rec.Top[w.IntN(len(rec.Top))]
 		}
-		for w.scatter {
+		for w.randomPlacement {
 			if n := &rec.Nodes[w.IntN(len(rec.Nodes))]; n.Verdict.IsSuccess() {
 				q.NodeName = n.Name
 				break

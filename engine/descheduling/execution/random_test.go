@@ -15,7 +15,7 @@ import (
 
 // execute executes an action as an API server would.
 func (w *testCluster) execute(a Action) {
-	fails := w.flaky && w.IntN(8) == 0
+	fails := w.injectFailures && w.IntN(8) == 0
 	if fails && w.IntN(2) == 0 {
 		w.m.HandleResult(w.now, a.ActionID(), Result{Message: "the API server cannot be reached"})
 		return
@@ -87,7 +87,7 @@ func (w *testCluster) checkPacing(p *model.Pod) {
 			w.t.Errorf("seed %d: OnePerWorkload: %s is evicted while %s is not Ready", w.seed, p.Key(), q.Key())
 		}
 	}
-	if w.quiet && existing < want {
+	if w.undisturbed && existing < want {
 		w.t.Errorf("seed %d: OnePerWorkload: %s is evicted while %d of %d pods exist", w.seed, p.Key(), existing, want)
 	}
 }
@@ -185,7 +185,7 @@ func (w *testCluster) plan() {
 // checkOneMovePerPod checks that a pod and its replacement are not both expected; the workload
 // would exceed its replicas.
 func (w *testCluster) checkOneMovePerPod(snap *descheduling.Snapshot) {
-	if !w.quiet {
+	if !w.undisturbed {
 		return
 	}
 	expected := map[model.Owner]int{}
@@ -251,11 +251,11 @@ func addCounts(sum, counts map[Outcome]int) {
 // TestNoFutileMovesWithoutOtherActors checks that, without other actors, no pod returns and each
 // pod runs on its planned node.
 func TestNoFutileMovesWithoutOtherActors(t *testing.T) {
-	for _, support := range []holdSupport{held, unheld, mixed} {
+	for _, support := range []holdSupport{holdsHonored, holdsIgnored, holdsMixed} {
 		sum := map[Outcome]int{}
 		for seed := range seeds(20) {
 			w := newTestCluster(t, seed, support)
-			w.quiet = true
+			w.undisturbed = true
 			w.runPlans(4, w.checkCapacity)
 			addCounts(sum, w.counts)
 			if n := w.counts[Returned] + w.counts[PlacedElsewhere] + w.counts[Unscheduled] + w.counts[NotReady] + w.counts[NotReplaced]; n > 0 {
@@ -289,7 +289,7 @@ func (w *testCluster) disturb() {
 	case 3, 4:
 		w.deleteRandomPod()
 	case 5:
-		if w.flaky && w.IntN(4) == 0 {
+		if w.injectFailures && w.IntN(4) == 0 {
 			w.restart()
 		}
 	}
@@ -310,7 +310,7 @@ func TestInvariantsWithOtherActors(t *testing.T) {
 	sum := map[Outcome]int{}
 	for seed := range seeds(40) {
 		w := newTestCluster(t, seed, holdSupport(seed%3))
-		w.flaky = seed%4 > 0
+		w.injectFailures = seed%4 > 0
 		if seed%4 == 2 {
 			w.lag = 3 * time.Second
 		}

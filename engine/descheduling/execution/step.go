@@ -65,7 +65,7 @@ type step struct {
 	unplaced        int               // moves in progress whose replacement is unscheduled
 	exclusive       bool              // one of these has no reservation and must run alone
 	terminating     bool              // a moved pod is still terminating although its replacement is scheduled
-	placementsTried int               // number of placement checks
+	placementChecks int               // number of placement checks
 	cleaned         int               // number of finished pods to delete
 	ledger          *budgetLedger
 	forks           [2]*clusterForks // by planning.Mode

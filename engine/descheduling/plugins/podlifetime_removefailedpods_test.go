@@ -12,7 +12,7 @@ func hours(n int) *time.Duration { d := time.Duration(n) * time.Hour; return &d 
 
 // Each case checks one criterion of a strategy.
 func TestPodLifeTimeAndRemoveFailedPods(t *testing.T) {
-	aged := func(h int) func(*descheduling.Pod) {
+	withAge := func(h int) func(*descheduling.Pod) {
 		return func(p *descheduling.Pod) { p.Created = noon.Add(-time.Duration(h) * time.Hour) }
 	}
 	withPhase := func(phase model.Phase, reason string) func(*descheduling.Pod) {
@@ -33,13 +33,13 @@ func TestPodLifeTimeAndRemoveFailedPods(t *testing.T) {
 	job := func(p *descheduling.Pod) { p.Details.Owners = append(p.Details.Owners, model.Owner{Kind: "Job"}) }
 	snapshot := func() *descheduling.Snapshot {
 		return testSnapshot(numberedNodes(2),
-			testPod("old", "n1", aged(5)), testPod("older", "n2", aged(6)), testPod("job", "n2", job, aged(4)),
+			testPod("old", "n1", withAge(5)), testPod("older", "n2", withAge(6)), testPod("job", "n2", job, withAge(4)),
 			testPod("crash", "n1", state(containers, descheduling.Container{Waiting: "CrashLoopBackOff", Restarts: 4})),
 			testPod("init", "n1", state(initContainers, terminated("Error", 3)), withPhase(model.Pending, "")),
 			testPod("debug", "n1", state(ephemeral, terminated("OOMKilled", 137))),
 			testPod("slow", "n1", notReady),
 			testPod("evicted", "n2", withPhase(model.Failed, "Evicted"), state(containers, terminated("", 1))),
-			testPod("nodelost", "n2", withPhase(model.Failed, "NodeLost"), aged(3), state(initContainers, terminated("Error", 3))),
+			testPod("nodelost", "n2", withPhase(model.Failed, "NodeLost"), withAge(3), state(initContainers, terminated("Error", 3))),
 			testPod("done", "n2", withPhase(model.Succeeded, ""), state(containers, terminated("Completed", 0))))
 	}
 	for _, c := range []struct {
