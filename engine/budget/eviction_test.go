@@ -33,16 +33,16 @@ func formatVerdict(v budget.Verdict) string {
 }
 
 // checkEviction checks the eviction of the first of three pods after changes, if not nil.
-func checkEviction(e budget.Evictions, p func(*model.Pod), b func(*model.Budget)) string {
+func checkEviction(e budget.Evictions, changePod func(*model.Pod), changeBudget func(*model.Budget)) string {
 	pods := newPods(3, rs)
-	if p != nil {
-		p(pods[0])
+	if changePod != nil {
+		changePod(pods[0])
 	}
-	x := &model.Budget{Namespace: "default", Name: "b", Selector: selectWeb, MinAvailable: amount(2), CurrentHealthy: 3, DesiredHealthy: 2, DisruptionsAllowed: 1, ExpectedPods: 3}
-	if b != nil {
-		b(x)
+	b := &model.Budget{Namespace: "default", Name: "b", Selector: selectWeb, MinAvailable: amount(2), CurrentHealthy: 3, DesiredHealthy: 2, DisruptionsAllowed: 1, ExpectedPods: 3}
+	if changeBudget != nil {
+		changeBudget(b)
 	}
-	return formatVerdict(e.Check(pods[0], []*model.Budget{x}, pods, noon))
+	return formatVerdict(e.Check(pods[0], []*model.Budget{b}, pods, noon))
 }
 
 func exhausted(b *model.Budget) { b.DisruptionsAllowed = 0 }
@@ -137,7 +137,7 @@ func TestCheckRecounts(t *testing.T) {
 
 func TestCheckForbidsImpossibleEviction(t *testing.T) {
 	forbid := budget.Evictions{ForbidImpossible: true}
-	none := func(b *model.Budget) {
+	maxUnavailableZero := func(b *model.Budget) {
 		exhausted(b)
 		b.MinAvailable, b.MaxUnavailable = model.IntOrPercent{}, amount(0)
 	}
@@ -146,11 +146,11 @@ func TestCheckForbidsImpossibleEviction(t *testing.T) {
 		budget func(*model.Budget)
 		want   string
 	}{
-		"maxUnavailable 0":            {nil, none, "forbidden: The disruption budget b can never allow it: spec.maxUnavailable is 0: raise it, or delete the budget"},
+		"maxUnavailable 0":            {nil, maxUnavailableZero, "forbidden: The disruption budget b can never allow it: spec.maxUnavailable is 0: raise it, or delete the budget"},
 		"minAvailable 100%":           {nil, func(b *model.Budget) { exhausted(b); b.MinAvailable = percent(100) }, "forbidden: The disruption budget b can never allow it: spec.minAvailable is 100%: lower it, or delete the budget"},
-		"no controller":               {func(p *model.Pod) { p.Owner = model.Owner{} }, func(b *model.Budget) { none(b); b.MaxUnavailable, b.ExpectedPods = amount(1), 0 }, "forbidden: The disruption budget b can never allow it: its pods have no controller with a replica count: set spec.minAvailable to a number instead"},
-		"one pod more than desired":   {nil, func(b *model.Budget) { none(b); b.DisruptionsAllowed = 1 }, "granted for b"},
-		"a budget owned by an object": {nil, func(b *model.Budget) { none(b); b.Owned = true }, "refused: The disruption budget b does not allow evicting pods currently"},
+		"no controller":               {func(p *model.Pod) { p.Owner = model.Owner{} }, func(b *model.Budget) { maxUnavailableZero(b); b.MaxUnavailable, b.ExpectedPods = amount(1), 0 }, "forbidden: The disruption budget b can never allow it: its pods have no controller with a replica count: set spec.minAvailable to a number instead"},
+		"one pod more than desired":   {nil, func(b *model.Budget) { maxUnavailableZero(b); b.DisruptionsAllowed = 1 }, "granted for b"},
+		"a budget owned by an object": {nil, func(b *model.Budget) { maxUnavailableZero(b); b.Owned = true }, "refused: The disruption budget b does not allow evicting pods currently"},
 		"temporarily refused":         {nil, exhausted, "refused: The disruption budget b does not allow evicting pods currently"},
 	} {
 		if got := checkEviction(forbid, c.pod, c.budget); got != c.want {

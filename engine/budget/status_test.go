@@ -103,12 +103,12 @@ func TestFailedSyncKeepsStatus(t *testing.T) {
 	if formatStatus(got) != "0/5/3/5 SyncFailed CalculateExpectedPodCountFailed" || got.ObservedGeneration != 2 || len(got.Disrupted) != 1 {
 		t.Errorf("got %+v, want the old status with SyncFailed", got)
 	}
-	if !strings.Contains(got.Message, `ReplicaSet web-1: found no controllers for pod "p0"`) {
-		t.Errorf("unexpected message %q", got.Message)
+	if want := `ReplicaSet web-1: found no controllers for pod "p0"`; !strings.Contains(got.Message, want) {
+		t.Errorf("message %q, want one with %q", got.Message, want)
 	}
 	b.SpecError = "spec.maxUnavailable: invalid value"
 	if got := (budget.StatusInputs{Budget: b, Now: noon}).ComputeStatus(); got.Message != b.SpecError {
-		t.Errorf("unexpected message %q", got.Message)
+		t.Errorf("message %q, want %q", got.Message, b.SpecError)
 	}
 }
 
@@ -126,8 +126,8 @@ func TestComputeStatusKeepsEntries(t *testing.T) {
 	if formatStatus(got) != "1/2/1/5 SufficientPods NotDeleted(p2)" || fmt.Sprint(got.Disrupted) != "[p0 p4 unseen]" || got.RequeueAfter != time.Minute {
 		t.Errorf("status %s, entries %v, requeue after %s; want entries [p0 p4 unseen], 1m0s", formatStatus(got), got.Disrupted, got.RequeueAfter)
 	}
-	if note := got.Events[0].Note; note != "Pod was expected by PDB default/b to be deleted but it wasn't" {
-		t.Errorf("unexpected note %q", note)
+	if note, want := got.Events[0].Note, "Pod was expected by PDB default/b to be deleted but it wasn't"; note != want {
+		t.Errorf("note %q, want %q", note, want)
 	}
 }
 

@@ -48,11 +48,11 @@ var protections = []struct {
 		disable: func(a *DefaultEvictorArgs) { a.ProtectPVC = false }},
 	{name: "label", pod: func(*Pod) {}, enable: func(a *DefaultEvictorArgs) { a.LabelSelector = labelSelector("app", "web") },
 		disable: func(a *DefaultEvictorArgs) { a.LabelSelector = &model.Selector{} }},
-	{name: "young", pod: func(*Pod) {}, enable: func(a *DefaultEvictorArgs) { a.MinPodAge = 61 * time.Minute },
+	{name: "too young", pod: func(*Pod) {}, enable: func(a *DefaultEvictorArgs) { a.MinPodAge = 61 * time.Minute },
 		disable: func(a *DefaultEvictorArgs) { a.MinPodAge = time.Hour }},
 	{name: "not started", pod: func(p *Pod) { p.Started = time.Time{} }, enable: func(a *DefaultEvictorArgs) { a.MinPodAge = 1 },
 		disable: func(a *DefaultEvictorArgs) { a.MinPodAge = 0 }},
-	{name: "few", pod: func(*Pod) {}, enable: func(a *DefaultEvictorArgs) { a.MinReplicas = 4 }, disable: func(a *DefaultEvictorArgs) { a.MinReplicas = 3 }},
+	{name: "too few replicas", pod: func(*Pod) {}, enable: func(a *DefaultEvictorArgs) { a.MinReplicas = 4 }, disable: func(a *DefaultEvictorArgs) { a.MinReplicas = 3 }},
 	{name: "no budget", pod: func(p *Pod) { p.Labels = model.LabelsOf(map[string]string{"app": "db"}) },
 		enable: func(a *DefaultEvictorArgs) { a.ProtectWithoutPDB = true }, disable: func(a *DefaultEvictorArgs) { a.ProtectWithoutPDB = false }},
 }

@@ -69,10 +69,10 @@ func (a *Checker) updateBudgetHistory(c store.Change) {
 
 // losesHealthyPod reports whether a change makes a pod unhealthy without a debit of the
 // budget.
-func (a *Checker) losesHealthyPod(b *policyv1.PodDisruptionBudget, old, now *corev1.Pod) bool {
+func (a *Checker) losesHealthyPod(b *policyv1.PodDisruptionBudget, old, current *corev1.Pod) bool {
 	_, hasEntry := b.Status.DisruptedPods[old.Name]
 	wasHealthy := store.PodReady(old) && old.DeletionTimestamp == nil && !store.Finished(old)
-	return wasHealthy && !hasEntry && !(a.ledger.Selects(store.KeyOf(b), now) && store.PodReady(now) && now.DeletionTimestamp == nil && !store.Finished(now))
+	return wasHealthy && !hasEntry && !(a.ledger.Selects(store.KeyOf(b), current) && store.PodReady(current) && current.DeletionTimestamp == nil && !store.Finished(current))
 }
 
 // disruptionsAllowed returns the number of disruptions that the stored state allows; it may be

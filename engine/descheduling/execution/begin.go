@@ -52,7 +52,7 @@ func (t *step) begin(x *Move) {
 		}
 	}
 	if reason := t.openLedger().check(t.now, pod); reason != "" {
-		t.deniedByBudget(x, reason)
+		t.waitForBudget(x, reason)
 		return
 	}
 	if t.placementChecks >= t.m.o.Parallel {
@@ -78,8 +78,8 @@ func (t *step) wait(x *Move, reason string, d time.Duration) {
 	t.wakeAt(x.notBefore)
 }
 
-// deniedByBudget delays a move that a budget refuses, and abandons it after Timeouts.Budget.
-func (t *step) deniedByBudget(x *Move, reason string) {
+// waitForBudget delays a move that a budget refuses, and abandons it after Timeouts.Budget.
+func (t *step) waitForBudget(x *Move, reason string) {
 	if x.deniedSince.IsZero() {
 		x.deniedSince = t.now
 	}

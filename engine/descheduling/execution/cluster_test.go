@@ -43,7 +43,7 @@ type testCluster struct {
 	pods          map[string]*model.Pod
 	workloads     []*workload
 	changedAt     map[string]time.Time // when a pod was bound or began to terminate
-	serial        int
+	lastPodNumber int
 	view          *View
 	notifications []notification
 
@@ -134,11 +134,11 @@ func (w *testCluster) addWorkload(i int) {
 	if w.IntN(2) == 0 {
 		return
 	}
-	sel := selectorFor("app", name)
+	selector := selectorFor("app", name)
 	if w.IntN(2) == 0 {
-		sel = selectorFor("tier", fmt.Sprint("t", i%2))
+		selector = selectorFor("tier", fmt.Sprint("t", i%2))
 	}
-	b := &model.Budget{Namespace: "x", Name: "b-" + name, Selector: sel, Generation: 1, ObservedGeneration: 1,
+	b := &model.Budget{Namespace: "x", Name: "b-" + name, Selector: selector, Generation: 1, ObservedGeneration: 1,
 		MaxUnavailable: model.IntOrPercent{Set: true, Value: int32(w.IntN(2))}}
 	w.notify(func(s *cluster.State, v *View) { s.UpsertBudget(b) })
 }
@@ -246,8 +246,8 @@ func (w *testCluster) runControllers() {
 			}
 		}
 		for i := 0; n < l.replicas; i++ {
-			w.serial++
-			p := &model.Pod{Namespace: "x", Name: fmt.Sprint(l.owner.Name, "-", w.serial), UID: fmt.Sprint("u", w.serial), Labels: l.labels, Spec: l.spec,
+			w.lastPodNumber++
+			p := &model.Pod{Namespace: "x", Name: fmt.Sprint(l.owner.Name, "-", w.lastPodNumber), UID: fmt.Sprint("u", w.lastPodNumber), Labels: l.labels, Spec: l.spec,
 				Owner: l.owner, Created: w.now, Phase: model.Pending}
 			if l.owner.Kind == "StatefulSet" {
 				if p.Name = fmt.Sprint(l.owner.Name, "-", i); i >= l.replicas {

@@ -22,7 +22,7 @@ const (
 	Finished
 )
 
-// String returns the stage in a word.
+// String returns the stage as text.
 func (s Stage) String() string {
 	return [...]string{"waiting", "holding", "evicting", "terminating", "replaced", "placed", "finished"}[s]
 }
@@ -43,7 +43,7 @@ const (
 	Abandoned                      // the pod was not evicted, see Reason
 )
 
-// String returns the outcome in a word.
+// String returns the outcome as text.
 func (o Outcome) String() string {
 	return [...]string{"", "moved", "elsewhere", "returned", "not ready", "unscheduled", "not replaced", "cleaned up", "abandoned"}[o]
 }

@@ -276,8 +276,8 @@ func (w *testCluster) disturb() {
 		l := w.workloads[w.IntN(len(w.workloads))]
 		l.replicas = max(1, l.replicas+w.IntN(3)-1)
 	case 1:
-		w.serial++
-		uid := fmt.Sprint("u", w.serial)
+		w.lastPodNumber++
+		uid := fmt.Sprint("u", w.lastPodNumber)
 		spec := &model.PodSpec{SchedulerName: "default-scheduler", Priority: int32(w.IntN(5)), ImageContainers: 1,
 			Requests: model.Resources{MilliCPU: int64(100 * (1 + w.IntN(20)))}}
 		w.putPod(&model.Pod{Namespace: "x", Name: uid, UID: uid, Spec: spec, Created: w.now, Phase: model.Pending})

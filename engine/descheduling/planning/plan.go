@@ -14,7 +14,7 @@ const (
 	WithoutHolds
 )
 
-// String returns the mode in a word.
+// String returns the mode as text.
 func (m Mode) String() string { return [...]string{"with Holds", "without Holds"}[m] }
 
 // Plan is the result of a round.

@@ -94,7 +94,7 @@ func budgetOf(app string, allows int32, maxUnavailable model.IntOrPercent) *mode
 func TestRefusalReasons(t *testing.T) {
 	a, b := newNode("a"), newNode("b")
 	full := func(n string) *model.Pod { return newPod("full-"+n, n, 3500) }
-	with := func(p *model.Pod, f func(*model.Pod)) *model.Pod { f(p); return p }
+	changed := func(p *model.Pod, f func(*model.Pod)) *model.Pod { f(p); return p }
 	backoff := NewMoveBackoff()
 	backoff.RecordFailure(now.Add(-time.Minute), BackoffKey{"web", "a", "S"}, "it returned")
 	avoid := &model.Hold{Namespace: "x", Name: AvoidHoldName("web", "a"), Type: model.Avoid, Owner: model.Owner{UID: "web"}, Node: "a", Cause: HoldCause, Until: now.Add(time.Hour)}
@@ -111,17 +111,17 @@ func TestRefusalReasons(t *testing.T) {
 		reason  RefusalReason
 		message string
 	}{
-		"terminating":       {state: stateOf(a, b, with(newPod("web-1", "a", 500), func(p *model.Pod) { p.Deleting = true })), reason: PodGone, message: "it is terminating"},
-		"no controller":     {state: stateOf(a, b, with(newPod("web-1", "a", 500), func(p *model.Pod) { p.Owner = model.Owner{} })), reason: NoController, message: "no controller"},
-		"a DaemonSet's":     {state: stateOf(a, b, with(newPod("web-1", "a", 500), func(p *model.Pod) { p.Owner.Kind = "DaemonSet" })), reason: DaemonSetPod, message: "DaemonSet web"},
-		"unknown scheduler": {state: stateOf(a, b, with(newPod("web-1", "a", 500), func(p *model.Pod) { p.Spec.SchedulerName = "odd" })), reason: UnknownScheduler, message: `"odd"`},
-		"backing off":       {state: stateOf(a, b, newPod("web-1", "a", 500), full("a")), backoff: backoff, reason: BackingOff, message: "it returned; backing off until 1970-01-12T13:55:40Z"},
-		"avoided":           {state: stateOf(a, b, newPod("web-1", "a", 500), full("a"), avoid, &evicted), reason: BackingOff, message: "Hold " + avoid.Name},
-		"no capacity":       {state: stateOf(a, b, newPod("web-1", "a", 600), full("b")), reason: NoOtherNode, message: "no other node"},
-		"same node":         {state: stateOf(a, b, newPod("web-1", "a", 500), newPod("db-1", "b", 2000)), reason: WouldReturn, message: "back on a, with a score"},
-		"equal node":        {state: stateOf(a, b, newPod("web-1", "a", 500)), mode: WithoutHolds, reason: WouldReturn, message: "a"},
-		"no improvement":    {state: stateOf(a, b, newPod("web-1", "a", 500), full("a")), gain: noGain, reason: NoGain, message: "on b, where the scheduler would put its replacement, pods would not improve: 2 before, 2 after"},
-		"never allowed":     {state: stateOf(a, b, newPod("web-1", "a", 500), full("a"), budgetOf("web", 0, model.IntOrPercent{Set: true})), reason: BudgetNeverAllows, message: "spec.maxUnavailable is 0"},
+		"terminating":        {state: stateOf(a, b, changed(newPod("web-1", "a", 500), func(p *model.Pod) { p.Deleting = true })), reason: PodGone, message: "it is terminating"},
+		"no controller":      {state: stateOf(a, b, changed(newPod("web-1", "a", 500), func(p *model.Pod) { p.Owner = model.Owner{} })), reason: NoController, message: "no controller"},
+		"pod of a DaemonSet": {state: stateOf(a, b, changed(newPod("web-1", "a", 500), func(p *model.Pod) { p.Owner.Kind = "DaemonSet" })), reason: DaemonSetPod, message: "DaemonSet web"},
+		"unknown scheduler":  {state: stateOf(a, b, changed(newPod("web-1", "a", 500), func(p *model.Pod) { p.Spec.SchedulerName = "odd" })), reason: UnknownScheduler, message: `"odd"`},
+		"backing off":        {state: stateOf(a, b, newPod("web-1", "a", 500), full("a")), backoff: backoff, reason: BackingOff, message: "it returned; backing off until 1970-01-12T13:55:40Z"},
+		"avoided":            {state: stateOf(a, b, newPod("web-1", "a", 500), full("a"), avoid, &evicted), reason: BackingOff, message: "Hold " + avoid.Name},
+		"no capacity":        {state: stateOf(a, b, newPod("web-1", "a", 600), full("b")), reason: NoOtherNode, message: "no other node"},
+		"same node":          {state: stateOf(a, b, newPod("web-1", "a", 500), newPod("db-1", "b", 2000)), reason: WouldReturn, message: "back on a, with a score"},
+		"equal node":         {state: stateOf(a, b, newPod("web-1", "a", 500)), mode: WithoutHolds, reason: WouldReturn, message: "a"},
+		"no improvement":     {state: stateOf(a, b, newPod("web-1", "a", 500), full("a")), gain: noGain, reason: NoGain, message: "on b, where the scheduler would put its replacement, pods would not improve: 2 before, 2 after"},
+		"never allowed":      {state: stateOf(a, b, newPod("web-1", "a", 500), full("a"), budgetOf("web", 0, model.IntOrPercent{Set: true})), reason: BudgetNeverAllows, message: "spec.maxUnavailable is 0"},
 	} {
 		snap := snapshot(tc.state)
 		p := New(snap, tc.state, Options{Now: now, Mode: tc.mode, Profiles: profiles(t), Backoff: tc.backoff})
