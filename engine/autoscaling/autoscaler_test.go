@@ -38,10 +38,10 @@ func TestStep(t *testing.T) {
 	pods := func(s Selection, value int32, period time.Duration) Rules {
 		return Rules{Select: s, Policies: []Policy{{Value: value, Period: period}, {Percent: true, Value: 50, Period: period}}}
 	}
-	plain := Autoscaler{Min: 2, Max: 10}
-	run(t, "no more than twice, no more than the maximum", plain, 3, minute{9, 6, ready, "ScaleUpLimit"}, minute{20, 10, ready, "TooManyReplicas"})
-	run(t, "four at once", plain, 2, minute{9, 4, ready, "ScaleUpLimit"})
-	run(t, "down after five minutes", plain, 6, minute{6, 6, ready, inRange}, minute{1, 6, stabilized, inRange}, minute{3, 6, stabilized, inRange}, minute{4, 6, stabilized, inRange}, minute{3, 6, stabilized, inRange},
+	withoutBehavior := Autoscaler{Min: 2, Max: 10}
+	run(t, "no more than twice, no more than the maximum", withoutBehavior, 3, minute{9, 6, ready, "ScaleUpLimit"}, minute{20, 10, ready, "TooManyReplicas"})
+	run(t, "four at once", withoutBehavior, 2, minute{9, 4, ready, "ScaleUpLimit"})
+	run(t, "down after five minutes", withoutBehavior, 6, minute{6, 6, ready, inRange}, minute{1, 6, stabilized, inRange}, minute{3, 6, stabilized, inRange}, minute{4, 6, stabilized, inRange}, minute{3, 6, stabilized, inRange},
 		minute{1, 4, stabilized, inRange}, minute{1, 4, stabilized, inRange}, minute{1, 4, stabilized, inRange}, minute{1, 3, stabilized, inRange}, minute{1, 2, ready, "TooFewReplicas"})
 	run(t, "disabled", rules(Rules{Select: Disabled}, Rules{Select: Disabled}), 5, minute{9, 5, ready, "ScaleUpLimit"}, minute{1, 5, ready, "ScaleDownLimit"})
 	run(t, "the larger policy up", rules(pods(MaxChange, 2, time.Minute), all), 10, minute{90, 15, ready, "ScaleUpLimit"}, minute{90, 23, ready, "ScaleUpLimit"})

@@ -69,7 +69,7 @@ func TestPropose(t *testing.T) {
 		"missing pods use their request when scaling down":       {percent, 3, append(samples(10, 10), unmeasured(Missing, 1)...), 3},
 		"average: missing pods use the target when scaling down": {average, 4, append(samples(10, 10, 10), unmeasured(Missing, 1)...), 2},
 		"unready pods use nothing when scaling up":               {percent, 3, append(samples(120), unmeasured(Unready, 2)...), 3},
-		"unready pods dampen":                                    {percent, 3, append(samples(250), unmeasured(Unready, 2)...), 5},
+		"unready pods reduce the result when scaling up":         {percent, 3, append(samples(250), unmeasured(Unready, 2)...), 5},
 		"unready pods do not count when scaling down":            {percent, 4, append(samples(10, 10), unmeasured(Unready, 2)...), 1},
 		"ignored pods do not count":                              {percent, 2, append(samples(100, 100), unmeasured(Ignored, 9)...), 4},
 		"fewer pods than replicas":                               {percent, 10, append(samples(100), unmeasured(Missing, 1)...), 10},

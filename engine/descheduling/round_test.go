@@ -83,7 +83,7 @@ func TestAtomically(t *testing.T) {
 				return accept
 			})
 			if accepted != accept || r.Moved(a) != accept || r.Evictable(a) == accept {
-				t.Errorf("propose returns %v: Atomically %v, moved %v, evictable %v", accept, accepted, r.Moved(a), r.Evictable(a))
+				t.Errorf("propose returned %v: Atomically %v, moved %v, evictable %v; want %v, %v, %v", accept, accepted, r.Moved(a), r.Evictable(a), accept, accept, !accept)
 			}
 		}
 		if r.NodeOf(a) != nodes[1] || len(listed) != 2 {

@@ -93,7 +93,7 @@ func (c Cause) Avoids() bool { return causeTable[c.orNone()].avoids }
 // Policy returns how the cause treats disruption budgets.
 func (c Cause) Policy() Policy { return causeTable[c.orNone()].policy }
 
-// Policy states how long budgets are obeyed. A displacement that overrules a budget is recorded as
+// Policy states how many attempts obey budgets. A displacement that overrules a budget is recorded as
 // well: the pod gets an entry in disruptedPods and the number stays at 0.
 type Policy struct {
 	// ObeyingTries is the number of attempts that obey budgets; the next one overrules them. 0: none

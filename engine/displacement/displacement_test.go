@@ -19,8 +19,8 @@ func TestRecordMessage(t *testing.T) {
 	if got := r.Message(); got != want {
 		t.Errorf("message %q, want %q", got, want)
 	}
-	if got := r.EventNote(); got != "Preempted by pod u1 on node n1" {
-		t.Errorf("unexpected event note %q", got)
+	if got, want := r.EventNote(), "Preempted by pod u1 on node n1"; got != want {
+		t.Errorf("event note %q, want %q", got, want)
 	}
 }
 

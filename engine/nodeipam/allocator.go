@@ -79,7 +79,7 @@ func (a *Allocator) RangeOf(address netip.Addr) (netip.Prefix, bool) {
 // Claim records the ranges in a node's spec, in place of earlier ones. It returns another node whose ranges overlap
 // them, or "" if there is none.
 func (a *Allocator) Claim(node string, ranges []netip.Prefix) (other string) {
-	a.drop(node)
+	a.removeClaims(node)
 	if a.mayOverlap(ranges) {
 		for name, owned := range a.claims {
 			if overlapAny(owned, ranges) && (other == "" || name < other) {
@@ -138,23 +138,23 @@ func (a *Allocator) Allocate(node string, inUse func(netip.Prefix) bool) (netip.
 // Release removes the claims of a deleted node.
 func (a *Allocator) Release(node string) {
 	if p, ok := a.Claimed(node); ok && p.Bits() == a.opts.Bits && a.opts.Cluster.Contains(p.Addr()) {
-		if len(a.last) > int(a.count) { // names of deleted nodes must not fill the memory
+		if len(a.last) > int(a.count) { // limits the memory for deleted nodes
 			clear(a.last)
 		}
 		a.last[node] = p
 	}
-	a.drop(node)
+	a.removeClaims(node)
 }
 
-func (a *Allocator) drop(node string) {
+func (a *Allocator) removeClaims(node string) {
 	for _, p := range a.claims[node] {
 		a.use(p, -1)
 	}
 	delete(a.claims, node)
 }
 
-// use adds a number of users, 1 or -1, to all ranges that p overlaps.
-func (a *Allocator) use(p netip.Prefix, by int) {
+// use adds delta, 1 or -1, to the number of users of all ranges that p overlaps.
+func (a *Allocator) use(p netip.Prefix, delta int) {
 	if !p.Overlaps(a.opts.Cluster) {
 		return
 	}
@@ -164,7 +164,7 @@ func (a *Allocator) use(p netip.Prefix, by int) {
 		count = 1 << max(a.opts.Bits-p.Bits(), 0)
 	}
 	for i := first; i < first+count; i++ {
-		if a.users[i] += by; a.users[i] <= 0 {
+		if a.users[i] += delta; a.users[i] <= 0 {
 			delete(a.users, i)
 		}
 	}

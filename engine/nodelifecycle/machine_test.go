@@ -77,12 +77,12 @@ func TestFullDisruptionOfAllZonesRemovesTaints(t *testing.T) {
 	w.run(10 * time.Minute)
 	// One node is back at 310 s; three of four are not ready in a small zone, so none is tainted yet.
 	if got := w.nodesWithLog("+" + unreachable); len(got) != 0 {
-		t.Errorf("unexpected tainted nodes %v", got)
+		t.Errorf("tainted nodes %v, want none", got)
 	}
 	w.responsive["a02"] = true
 	w.run(10 * time.Minute)
-	if got := w.nodesWithLog("+" + unreachable); !slices.Equal(got, []string{"911 a00", "921 a01"}) {
-		t.Errorf("unexpected tainted nodes %v", got)
+	if got, want := w.nodesWithLog("+"+unreachable), []string{"911 a00", "921 a01"}; !slices.Equal(got, want) {
+		t.Errorf("tainted nodes %v, want %v", got, want)
 	}
 }
 
@@ -118,7 +118,7 @@ func TestStartIsQuiet(t *testing.T) {
 	}
 	w.run(30 * time.Second)
 	if got := w.nodesWithLog("unknown"); len(got) != 2 {
-		t.Errorf("unexpected marked nodes %v", got)
+		t.Errorf("nodes with unknown conditions %v, want two", got)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestOwnDelayIsNotNodeSilence(t *testing.T) {
 	w.setResponsive("a", 1, false)
 	w.run(2 * time.Minute)
 	if got := w.nodesWithLog("unknown"); len(got) != 1 || !strings.Contains(got[0], "a00") {
-		t.Errorf("unexpected marked nodes %v", got)
+		t.Errorf("nodes with unknown conditions %v, want a00", got)
 	}
 }
 

@@ -203,7 +203,7 @@ func (w *testCluster) checkOneMovePerPod(snap *descheduling.Snapshot) {
 
 // runPlans makes 2n plans and advances time until all moves have ended. Every second plan arrives
 // in the middle of the first.
-func (w *testCluster) runPlans(n int, each func()) {
+func (w *testCluster) runPlans(n int, afterTick func()) {
 	for i := range 2 * n {
 		w.plan()
 		pause := 1 + w.IntN(8)
@@ -212,8 +212,8 @@ func (w *testCluster) runPlans(n int, each func()) {
 		}
 		for range pause {
 			w.tick()
-			if each != nil {
-				each()
+			if afterTick != nil {
+				afterTick()
 			}
 		}
 	}

@@ -146,11 +146,11 @@ func randomCluster(rng *rand.Rand) *descheduling.Snapshot {
 
 // randomizePod gives a pod random properties.
 func randomizePod(rng *rand.Rand, p *descheduling.Pod) {
-	spec, f := *p.Spec, p.Details
+	spec, d := *p.Spec, p.Details
 	p.Spec = &spec
 	spec.Requests.MilliCPU = int64(rng.IntN(4)) * 300
-	f.HasPriority, f.Images = rng.IntN(2) == 0, []string{"img"}
-	if f.HasPriority {
+	d.HasPriority, d.Images = rng.IntN(2) == 0, []string{"img"}
+	if d.HasPriority {
 		spec.Priority = []int32{-5, 0, 100, 1000, 2_000_000_000}[rng.IntN(5)]
 	}
 	if rng.IntN(4) == 0 {
@@ -164,8 +164,8 @@ func randomizePod(rng *rand.Rand, p *descheduling.Pod) {
 		spec.Spread = []model.SpreadConstraint{{TopologyKey: "host", MaxSkew: 1, MinDomains: 1, Hard: true, Selector: labelSelector("app", "x")}}
 	}
 	p.Created = noon.Add(-time.Duration(rng.IntN(6)) * time.Hour)
-	p.Deleting, p.Mirror, f.Static = rng.IntN(15) == 0, rng.IntN(15) == 0, rng.IntN(15) == 0
-	f.LocalStorage, f.EvictAnyway, f.PreferNoEviction = rng.IntN(6) == 0, rng.IntN(12) == 0, rng.IntN(6) == 0
-	f.Owners = []model.Owner{{Kind: []string{"ReplicaSet", "ReplicaSet", "Job", "DaemonSet"}[rng.IntN(4)], Name: "o", UID: fmt.Sprint(rng.IntN(3))}}
-	f.Containers = []descheduling.Container{{Restarts: int32(rng.IntN(6))}}
+	p.Deleting, p.Mirror, d.Static = rng.IntN(15) == 0, rng.IntN(15) == 0, rng.IntN(15) == 0
+	d.LocalStorage, d.EvictAnyway, d.PreferNoEviction = rng.IntN(6) == 0, rng.IntN(12) == 0, rng.IntN(6) == 0
+	d.Owners = []model.Owner{{Kind: []string{"ReplicaSet", "ReplicaSet", "Job", "DaemonSet"}[rng.IntN(4)], Name: "o", UID: fmt.Sprint(rng.IntN(3))}}
+	d.Containers = []descheduling.Container{{Restarts: int32(rng.IntN(6))}}
 }

@@ -21,9 +21,9 @@ func TestPodLifeTimeAndRemoveFailedPods(t *testing.T) {
 	state := func(list func(*descheduling.PodDetails) *[]descheduling.Container, c descheduling.Container) func(*descheduling.Pod) {
 		return func(p *descheduling.Pod) { *list(p.Details) = append(*list(p.Details), c) }
 	}
-	containers := func(f *descheduling.PodDetails) *[]descheduling.Container { return &f.Containers }
-	initContainers := func(f *descheduling.PodDetails) *[]descheduling.Container { return &f.Init }
-	ephemeral := func(f *descheduling.PodDetails) *[]descheduling.Container { return &f.Ephemeral }
+	containers := func(d *descheduling.PodDetails) *[]descheduling.Container { return &d.Containers }
+	initContainers := func(d *descheduling.PodDetails) *[]descheduling.Container { return &d.Init }
+	ephemeral := func(d *descheduling.PodDetails) *[]descheduling.Container { return &d.Ephemeral }
 	terminated := func(reason string, code int32) descheduling.Container {
 		return descheduling.Container{Terminated: &descheduling.Termination{Reason: reason, ExitCode: code}, Restarts: 3}
 	}

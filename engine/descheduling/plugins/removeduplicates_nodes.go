@@ -58,7 +58,7 @@ func (r *eligibleNodes) countForGroup(c *duplicateGroup) int {
 	return total
 }
 
-// countForPod returns the number of nodes that p can run on, or 0 if it is only one.
+// countForPod returns the number of nodes that p can run on, or 0 if there is only one.
 func (r *eligibleNodes) countForPod(p *descheduling.Pod) int {
 	if n, ok := r.counts[p.Spec]; ok {
 		return n

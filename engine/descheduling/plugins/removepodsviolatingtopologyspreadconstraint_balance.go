@@ -87,9 +87,9 @@ type evictionQueue struct {
 	unfit []*descheduling.Pod // tried; they fit no node
 }
 
-// next returns the next pod that fits, or nil. If none fits and all is set, it returns one that
-// does not fit.
-func (q *evictionQueue) next(fits func(*descheduling.Pod) bool, all bool) *descheduling.Pod {
+// next returns the next pod that fits, or nil. If none fits and includeUnfit is set, it returns
+// one that does not fit.
+func (q *evictionQueue) next(fits func(*descheduling.Pod) bool, includeUnfit bool) *descheduling.Pod {
 	for len(q.pods) > 0 {
 		p := q.pods[len(q.pods)-1]
 		q.pods = q.pods[:len(q.pods)-1]
@@ -98,7 +98,7 @@ func (q *evictionQueue) next(fits func(*descheduling.Pod) bool, all bool) *desch
 		}
 		q.unfit = append(q.unfit, p)
 	}
-	if !all || len(q.unfit) == 0 {
+	if !includeUnfit || len(q.unfit) == 0 {
 		return nil
 	}
 	p := q.unfit[0]

@@ -52,15 +52,15 @@ func formatLabelValues(l model.Labels, keys []string) string {
 // effectiveSelector returns the selector of a constraint with the pod's values of
 // matchLabelKeys.
 func effectiveSelector(c *model.SpreadConstraint, l model.Labels) *model.Selector {
-	sel := c.Selector
+	selector := c.Selector
 	for _, k := range c.MatchLabelKeys {
 		v, found := l.Get(k)
-		if !found || sel == nil {
+		if !found || selector == nil {
 			continue
 		}
-		sel = &model.Selector{Requirements: append(slices.Clip(sel.Requirements), model.Requirement{Key: k, Op: model.In, Values: []string{v}})}
+		selector = &model.Selector{Requirements: append(slices.Clip(selector.Requirements), model.Requirement{Key: k, Op: model.In, Values: []string{v}})}
 	}
-	return sel
+	return selector
 }
 
 // identity returns a string that is equal for constraints that count the same pods in the same

@@ -77,8 +77,8 @@ type spreadConstraint struct {
 // findDomains finds the eligible nodes and domains.
 func (g *spreadConstraint) findDomains(s *nodeDomains) {
 	g.nodes, g.keyDomains = s, s.forKey(g.TopologyKey)
-	sel := &g.sample.Spec.NodeSelector
-	constrained := !g.IgnoreAffinity && (len(sel.Labels) > 0 || sel.HasRequired)
+	selector := &g.sample.Spec.NodeSelector
+	constrained := !g.IgnoreAffinity && (len(selector.Labels) > 0 || selector.HasRequired)
 	g.domainIndex = make([]int32, len(g.keyDomains.values))
 	if !constrained && !g.HonorTaints {
 		for i := range g.domainIndex {

@@ -113,23 +113,23 @@ func TestSpreadMatching(t *testing.T) {
 	}
 	matches := 0
 	for range 200 {
-		sel := &model.Selector{}
+		selector := &model.Selector{}
 		for _, key := range []string{"app", "tier"} {
 			switch rng.IntN(4) {
 			case 0:
-				sel.Requirements = append(sel.Requirements, labelSelector(key, fmt.Sprint(rng.IntN(6))).Requirements...)
+				selector.Requirements = append(selector.Requirements, labelSelector(key, fmt.Sprint(rng.IntN(6))).Requirements...)
 			case 1:
-				sel.Requirements = append(sel.Requirements, model.Requirement{Key: key, Op: model.NotIn, Values: []string{"1"}})
+				selector.Requirements = append(selector.Requirements, model.Requirement{Key: key, Op: model.NotIn, Values: []string{"1"}})
 			}
 		}
 		var want []podAtIndex
 		for _, p := range s.pods {
-			if sel.Matches(p.pod.Labels) {
+			if selector.Matches(p.pod.Labels) {
 				want = append(want, p)
 			}
 		}
-		if got := s.matching(sel); !slices.Equal(got, want) {
-			t.Fatalf("%+v: %d pods, want %d", sel, len(got), len(want))
+		if got := s.matching(selector); !slices.Equal(got, want) {
+			t.Fatalf("%+v: %d pods, want %d", selector, len(got), len(want))
 		}
 		matches += len(want)
 	}
