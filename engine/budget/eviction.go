@@ -50,9 +50,9 @@ type Verdict struct {
 	RetryAfter time.Duration
 }
 
-// markTimeout is how long the author of an entry may take to set the pod's DisruptionTarget
+// conditionTimeout is how long the author of an entry may take to set the pod's DisruptionTarget
 // condition. Until then the entry may be reverted, so other requests cannot rely on it.
-const markTimeout = 30 * time.Second
+const conditionTimeout = 30 * time.Second
 
 // retryAfterUnobserved is the retry delay for a budget with an outdated status.
 const retryAfterUnobserved = 10 * time.Second
@@ -109,7 +109,7 @@ func (e Evictions) checkBudget(b *model.Budget, p *model.Pod, healthy int32, now
 		v.Reason, v.RetryAfter = fmt.Sprintf("The disruption budget %s is still being processed by the server.", b.Name), retryAfterUnobserved
 	case b.DisruptionsAllowed < 0:
 		v.Result, v.Reason = Forbidden, "pdb disruptions allowed is negative"
-	case HasRecentEntry(b, p, now) && (p.DisruptionReason != "" || slices.Contains(e.OwnEntries, b.Name) || !HasRecentEntry(b, p, now.Add(EntryAge-markTimeout))):
+	case HasRecentEntry(b, p, now) && (p.DisruptionReason != "" || slices.Contains(e.OwnEntries, b.Name) || !HasRecentEntry(b, p, now.Add(EntryAge-conditionTimeout))):
 		return Verdict{}
 	case HasRecentEntry(b, p, now):
 		v.Reason, v.RetryAfter = fmt.Sprintf("Another eviction of the pod is in progress; the disruption budget %s has an entry for it", b.Name), time.Second
@@ -145,7 +145,7 @@ func impossibleReason(b *model.Budget, p *model.Pod) string {
 	return ""
 }
 
-// HasRecentEntry reports whether the budget recently granted the disruption of this very pod. An
+// HasRecentEntry reports whether the budget recently granted the disruption of this pod. An
 // entry older than the pod belongs to a predecessor of the same name.
 func HasRecentEntry(b *model.Budget, p *model.Pod, now time.Time) bool {
 	i, ok := slices.BinarySearch(b.Disrupted, p.Name)

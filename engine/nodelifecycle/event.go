@@ -58,8 +58,8 @@ func (MarkUnknown) effect()  {}
 func (UpdateTaints) effect() {}
 
 // Apply returns the taints after the update and reports whether they changed.
-func (r *UpdateTaints) Apply(have []model.TimedTaint) (out []model.TimedTaint, changed bool) {
-	for _, t := range have {
+func (r *UpdateTaints) Apply(current []model.TimedTaint) (out []model.TimedTaint, changed bool) {
+	for _, t := range current {
 		if contains(r.Remove, &t.Taint) {
 			changed = true
 			continue

@@ -198,7 +198,7 @@ func TestUnmanagedTaintsAreKept(t *testing.T) {
 	n.Unschedulable = true
 	w.send(*n)
 	w.run(time.Minute)
-	want := append(slices.Clone(unmanaged), model.TimedTaint{Taint: model.Taint{Key: TaintUnschedulable, Effect: model.NoSchedule}, Added: zero})
+	want := append(slices.Clone(unmanaged), model.TimedTaint{Taint: model.Taint{Key: TaintUnschedulable, Effect: model.NoSchedule}, Added: startTime})
 	if fmt.Sprint(n.Taints) != fmt.Sprint(want) {
 		t.Errorf("taints %v, want %v", n.Taints, want)
 	}
@@ -206,11 +206,11 @@ func TestUnmanagedTaintsAreKept(t *testing.T) {
 
 func TestExcludedNode(t *testing.T) {
 	nodes := []Node{{Name: "a", Excluded: true, Conditions: []Condition{{Type: Ready, Status: Unknown}}}, {Name: "b", Conditions: []Condition{{Type: Ready, Status: True}}}}
-	zones, all := ComputeZones(nodes, Defaults(), zero)
+	zones, all := ComputeZones(nodes, Defaults(), startTime)
 	if all || len(zones) != 1 || zones[0].Nodes != 1 || zones[0].State != Normal || len(zones[0].Queue) != 1 {
 		t.Errorf("zones %+v, all down: %v", zones, all)
 	}
-	if zones, all := ComputeZones(nil, Defaults(), zero); all || len(zones) != 0 {
+	if zones, all := ComputeZones(nil, Defaults(), startTime); all || len(zones) != 0 {
 		t.Errorf("zones %+v, all down: %v; want no zones and false", zones, all)
 	}
 }

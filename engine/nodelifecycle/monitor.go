@@ -14,7 +14,7 @@ func (m *Machine) monitorNodes(now time.Time) {
 		m.checkNode(now, n)
 	}
 	wasAllDown := m.allDown
-	ready := func(n *node) bool { return n.Ready() == True && !m.silent(now, n) }
+	ready := func(n *node) bool { return n.Ready() == True && !m.isSilent(now, n) }
 	awaitsTaint := func(n *node) bool { return m.awaitsTaint(now, n) }
 	m.zones, m.allDown = computeZones(nodes, m.options, now, ready, awaitsTaint)
 	if wasAllDown && !m.allDown {
@@ -49,15 +49,17 @@ func (m *Machine) gracePeriod(n *node) time.Duration {
 	return m.options.GracePeriod
 }
 
-func (m *Machine) silent(now time.Time, n *node) bool { return now.Sub(n.lastSeen) > m.gracePeriod(n) }
+func (m *Machine) isSilent(now time.Time, n *node) bool {
+	return now.Sub(n.lastSeen) > m.gracePeriod(n)
+}
 
 // checkNode marks a silent node.
 func (m *Machine) checkNode(now time.Time, n *node) {
-	if !m.silent(now, n) {
+	if !m.isSilent(now, n) {
 		m.monitorBy(n.lastSeen.Add(m.gracePeriod(n) + time.Nanosecond))
 		return
 	}
-	if m.busy(now, &n.conditionTask) {
+	if m.isBusy(now, &n.conditionTask) {
 		return
 	}
 	conditions := unknownConditions(&n.Node, now)
@@ -123,8 +125,8 @@ func (m *Machine) monitorBy(at time.Time) {
 	}
 }
 
-// busy reports whether an effect cannot be emitted now.
-func (m *Machine) busy(now time.Time, t *task) bool {
+// isBusy reports whether an effect cannot be emitted now.
+func (m *Machine) isBusy(now time.Time, t *task) bool {
 	if !t.inFlight && t.retryAt.After(now) {
 		m.monitorBy(t.retryAt)
 	}
@@ -137,7 +139,7 @@ func (m *Machine) requestTaints(now time.Time, n *node) {
 	if r == nil {
 		return
 	}
-	if m.busy(now, &n.taintTask) {
+	if m.isBusy(now, &n.taintTask) {
 		return
 	}
 	for _, t := range r.Add {

@@ -85,9 +85,9 @@ func checkSettled(t *testing.T, w *simulatedCluster) {
 	for _, name := range w.names() {
 		list = append(list, *w.nodes[name])
 	}
-	zones, all := ComputeZones(list, w.o, w.now)
-	if reported, down := w.m.Zones(); down != all || len(reported) != len(zones) {
-		t.Fatalf("the machine has %d zones, all down: %v; the objects have %d, %v", len(reported), down, len(zones), all)
+	zones, allDown := ComputeZones(list, w.o, w.now)
+	if reported, down := w.m.Zones(); down != allDown || len(reported) != len(zones) {
+		t.Fatalf("the machine has %d zones, all down: %v; the objects have %d, %v", len(reported), down, len(zones), allDown)
 	} else {
 		for i := range zones {
 			if reported[i].Name != zones[i].Name || reported[i].State != zones[i].State || reported[i].TaintInterval != zones[i].TaintInterval ||
@@ -102,10 +102,10 @@ func checkSettled(t *testing.T, w *simulatedCluster) {
 		if want := map[bool]Status{true: w.ready[n.Name], false: Unknown}[responsive]; n.Ready() != want {
 			t.Errorf("%s: responsive %v, Ready %v, want %v", n.Name, responsive, n.Ready(), want)
 		}
-		if n.NoExecuteTaint() != nil && (all || n.Ready() == True) {
-			t.Errorf("%s has a NoExecute taint with Ready %v, all down: %v", n.Name, n.Ready(), all)
+		if n.NoExecuteTaint() != nil && (allDown || n.Ready() == True) {
+			t.Errorf("%s has a NoExecute taint with Ready %v, all down: %v", n.Name, n.Ready(), allDown)
 		}
-		if r := taintUpdate(n, n.NoExecuteTaint() != nil, all, w.now); r != nil {
+		if r := taintUpdate(n, n.NoExecuteTaint() != nil, allDown, w.now); r != nil {
 			t.Errorf("%s: got update %+v, want none", n.Name, r)
 		}
 	}

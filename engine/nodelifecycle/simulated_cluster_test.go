@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-var zero = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+var startTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // simulatedCluster is an API server with nodes, their agents, and a machine that is called at its wake times.
 type simulatedCluster struct {
@@ -38,7 +38,7 @@ type delayedCall struct {
 }
 
 func newSimulatedCluster(t *testing.T, zones ...int) *simulatedCluster {
-	w := &simulatedCluster{t: t, o: Defaults(), now: zero, nodes: map[string]*Node{}, responsive: map[string]bool{}, ready: map[string]Status{},
+	w := &simulatedCluster{t: t, o: Defaults(), now: startTime, nodes: map[string]*Node{}, responsive: map[string]bool{}, ready: map[string]Status{},
 		fail: func() bool { return false }, taintTimes: map[string][]time.Time{}}
 	w.restart()
 	for z, count := range zones {
@@ -72,7 +72,7 @@ func (w *simulatedCluster) add(name, zone string) {
 	w.postStatus(n)
 }
 
-// postStatus is a status report of an agent.
+// postStatus reports a node's status, as its agent does.
 func (w *simulatedCluster) postStatus(n *Node) {
 	for _, kind := range kubeletConditions {
 		s := False
@@ -162,7 +162,7 @@ func formatTaint(t *model.Taint) string {
 }
 
 func (w *simulatedCluster) appendLog(node, event string) {
-	w.log = append(w.log, fmt.Sprintf("%d %s %s", int(w.now.Sub(zero).Seconds()), node, event))
+	w.log = append(w.log, fmt.Sprintf("%d %s %s", int(w.now.Sub(startTime).Seconds()), node, event))
 }
 
 // run advances time. Responsive agents renew their Lease every 10 s.

@@ -6,8 +6,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// managedTaint reports whether this package adds and removes the taint.
-func managedTaint(t *model.Taint) bool {
+// isManagedTaint reports whether this package adds and removes the taint.
+func isManagedTaint(t *model.Taint) bool {
 	switch t.Key {
 	case TaintNotReady, TaintUnreachable:
 		return t.Effect == model.NoSchedule || t.Effect == model.NoExecute
@@ -92,7 +92,7 @@ func taintUpdate(n *Node, granted, allDown bool, now time.Time) *UpdateTaints {
 		}
 	}
 	for i := range n.Taints {
-		if t := &n.Taints[i].Taint; managedTaint(t) && !hasTaint(want, t) {
+		if t := &n.Taints[i].Taint; isManagedTaint(t) && !hasTaint(want, t) {
 			r.Remove = append(r.Remove, *t)
 		}
 	}

@@ -64,10 +64,10 @@ func TestDiskEvictionMessage(t *testing.T) {
 		if !strings.HasSuffix(e.Message, tc.want) || !strings.HasPrefix(e.Message, "The node was low on resource: ephemeral-storage. Threshold quantity: ") {
 			t.Errorf("message %q, want %q", e.Message, tc.want)
 		}
-		later := storagePod("p", 700, 0, 0)
-		e.Update(later.Stats)
+		updated := storagePod("p", 700, 0, 0)
+		e.Update(updated.Stats)
 		if strings.Count(e.Message, "was using") != 1 || !strings.Contains(e.Message, "Container c was using 700Mi") || e.Annotations[1].Value != "700Mi" {
-			t.Errorf("after the update: %q, %v", e.Message, e.Annotations)
+			t.Errorf("after the update: message %q, annotations %v; want only container c, with 700Mi", e.Message, e.Annotations)
 		}
 	}
 }

@@ -57,15 +57,15 @@ func (c *pageCacheCheck) begin(now time.Time, o *Observation) {
 }
 
 // showsUse reports whether the figures since the start of the check show that the cache is in use.
-func (c *pageCacheCheck) showsUse(elapsed time.Duration, now *PageCache) bool {
+func (c *pageCacheCheck) showsUse(elapsed time.Duration, current *PageCache) bool {
 	refaulted := int64(-1)
-	if now.Refaults >= 0 && c.refaults >= 0 {
-		refaulted = (now.Refaults - c.refaults) * pageSize
+	if current.Refaults >= 0 && c.refaults >= 0 {
+		refaulted = (current.Refaults - c.refaults) * pageSize
 	}
-	if now.StallTime >= 0 && c.stalled >= 0 {
-		return refaulted != 0 && now.StallTime-c.stalled >= elapsed/stallDivisor
+	if current.StallTime >= 0 && c.stalled >= 0 {
+		return refaulted != 0 && current.StallTime-c.stalled >= elapsed/stallDivisor
 	}
-	return refaulted > 0 && refaulted >= now.Active/refaultDivisor*int64(elapsed/cacheCheckPeriod)
+	return refaulted > 0 && refaulted >= current.Active/refaultDivisor*int64(elapsed/cacheCheckPeriod)
 }
 
 // onlyPageCache reports whether a memory threshold is met only if page cache counts as used.

@@ -58,14 +58,14 @@ func (m *Machine) evictSelected(now time.Time, s Signal, e *Evict) Effect {
 func (m *Machine) Reclaimed(now time.Time, o *Observation) []Effect {
 	p := m.pendingReclaim
 	m.pendingReclaim = nil
-	if p == nil || !o.ReadFailed && m.allCleared(o) || p.victim != nil && o.Pods != nil && !p.stillRunning(now, o.Pods()) {
+	if p == nil || !o.ReadFailed && m.allCleared(o) || p.victim != nil && o.Pods != nil && !p.isRunning(now, o.Pods()) {
 		return nil
 	}
 	return []Effect{m.evictSelected(now, p.threshold.Signal, p.victim)}
 }
 
-// stillRunning reports whether the selected pod still runs and may be evicted.
-func (p *pendingReclaim) stillRunning(now time.Time, pods []Pod) bool {
+// isRunning reports whether the selected pod still runs and may be evicted.
+func (p *pendingReclaim) isRunning(now time.Time, pods []Pod) bool {
 	for i := range pods {
 		if pods[i].UID == p.victim.Pod.UID {
 			return p.threshold.canEvict(now, &pods[i])

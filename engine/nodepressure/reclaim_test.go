@@ -57,7 +57,7 @@ func TestReclaimCancelsEviction(t *testing.T) {
 	}
 }
 
-// A pod with minutes of grace left is evicted if reclaiming was not enough.
+// A pod with minutes of its grace period remaining is evicted if reclaiming was not enough.
 func TestReclaimShortensLongGracePeriod(t *testing.T) {
 	for remaining, want := range map[time.Duration]int{5 * time.Minute: 1, time.Second: 0} {
 		m := diskAndMemory()
@@ -66,7 +66,7 @@ func TestReclaimShortensLongGracePeriod(t *testing.T) {
 		m.Step(at(0), diskObservation(0, 5, 1000, p))
 		p.TerminatesBy = at(9000).Add(remaining)
 		if effects := m.Reclaimed(at(9000), diskObservation(9000, 5, 1000, p)); len(evicted(effects)) != want {
-			t.Errorf("with %s left: %v, want %d evictions", remaining, effects, want)
+			t.Errorf("with %s remaining: %v, want %d evictions", remaining, effects, want)
 		}
 	}
 }

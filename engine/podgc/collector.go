@@ -112,7 +112,7 @@ func (c *Collector) updateMissing(now time.Time, pods []Pod, nodes map[string]No
 			continue
 		}
 		missing[p.Node] = now
-		if since, before := c.missing[p.Node]; before {
+		if since, ok := c.missing[p.Node]; ok {
 			missing[p.Node] = since
 		}
 	}

@@ -35,9 +35,9 @@ const (
 	nodeCapacity = 16
 )
 
-// cluster returns the cluster as a scenario: nodes in three zones at 75 % utilization, owners
+// scenario returns the cluster as a scenario: nodes in three zones at 75 % utilization, owners
 // with budgets of all forms, and additional budgets over the same pods.
-func (s *Experiment) cluster() string {
+func (s *Experiment) scenario() string {
 	var b strings.Builder
 	nodes := s.Pods*4/(3*nodeCapacity) + 3
 	for i := range nodes {
@@ -63,9 +63,9 @@ func (s *Experiment) cluster() string {
 	return b.String()
 }
 
-// Run runs the experiment. Violated invariants are returned by the world's Violation.
+// Run runs the experiment. Cluster.Violation returns the violated invariant.
 func (s *Experiment) Run() (*cluster.Cluster, error) {
-	text, err := script.Parse("chaos", s.cluster())
+	parsed, err := script.Parse("chaos", s.scenario())
 	if err != nil {
 		return nil, err
 	}
@@ -74,12 +74,12 @@ func (s *Experiment) Run() (*cluster.Cluster, error) {
 	o.Latency, o.Lag = 2*time.Millisecond, 10*time.Millisecond
 	o.Faults = sim.Faults{Requests: 0.03, Writes: 0.02, Delays: 0.1, Repeats: 0.05, MaxDelay: 2 * time.Second}
 	f := &injector{r: rand.New(rand.NewSource(s.Seed)), s: s}
-	result, err := text.RunOn(o, warmup, func(w *cluster.Cluster) error { f.w = w; return nil })
+	result, err := parsed.RunOn(o, warmup, func(w *cluster.Cluster) error { f.w = w; return nil })
 	if err != nil || result.Violation != nil {
 		return result.Cluster, err
 	}
 	for at := warmup; at < warmup+s.Duration; at += f.nextDelay() {
-		f.w.At(at, f.act)
+		f.w.At(at, f.performAction)
 	}
 	if f.w.Run(warmup+s.Duration) == nil && !s.SkipSettling {
 		f.w.ClearFaults()
@@ -111,8 +111,8 @@ func (f *injector) nextDelay() time.Duration {
 	return time.Duration(f.r.Intn(40)) * time.Millisecond
 }
 
-// act performs a random action.
-func (f *injector) act() {
+// performAction performs a random action.
+func (f *injector) performAction() {
 	switch n := f.r.Intn(100); {
 	case n < 55:
 		for range 1 + f.r.Intn(6) {

@@ -111,9 +111,9 @@ func (n *Node) Observe(now time.Time, pods []PodUsage) (o nodepressure.Observati
 	stat := func(s nodepressure.Signal, capacity, used int64) {
 		o.Signals[s] = nodepressure.Stat{Known: true, Available: max(capacity-used, 0), Capacity: capacity, Time: now}
 	}
-	disk := func(s nodepressure.Signal, has, used *filesystem) {
-		stat(s, has.bytes, used.bytes)
-		stat(s+1, has.inodes, used.inodes)
+	disk := func(s nodepressure.Signal, capacity, used *filesystem) {
+		stat(s, capacity.bytes, used.bytes)
+		stat(s+1, capacity.inodes, used.inodes)
 	}
 	stat(nodepressure.MemoryAvailable, c.Memory, memory+podMemory)
 	stat(nodepressure.AllocatableMemoryAvailable, c.Allocatable, podMemory)
