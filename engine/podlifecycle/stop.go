@@ -54,8 +54,9 @@ func (m *Machine) killAll() (effects []Effect) {
 }
 
 // stopNext stops containers and init containers at once, then the sidecars one by one in reverse
-// order. preStop hooks, also those of sidecars, run at once and count against the deadline. At the deadline all remaining containers get a stop request. running reports whether a
-// container still runs.
+// order. preStop hooks, also those of sidecars, run at once and count against the deadline. At the
+// deadline all remaining containers get a stop request. running reports whether a container still
+// runs.
 func (m *Machine) stopNext(now time.Time, effects []Effect) (_ []Effect, wake time.Time, running bool) {
 	stop := func(r *containerRun, mayStop bool) {
 		deadline := m.deadline

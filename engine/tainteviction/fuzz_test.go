@@ -18,7 +18,7 @@ type referenceModel struct {
 	now     time.Time
 	nodes   map[string]Node
 	pods    map[string]Pod
-	// taintSeen and podSeen are when each object was first observed in its current form.
+	// taintObserved and podObserved are when each object was first observed in its current form.
 	taintObserved, podObserved map[string]time.Time
 	requested                  map[string]bool
 	retry                      map[string]time.Time
@@ -34,12 +34,12 @@ func podKey(p Pod) string { return fmt.Sprint(p.Key(), p.UID, p.Node, p.Bound.Un
 func (w *referenceModel) apply(e Event) {
 	switch e := e.(type) {
 	case Node:
-		seen := map[string]time.Time{}
+		observed := map[string]time.Time{}
 		for _, t := range e.Taints {
 			k := taintKey(e.Name, t)
-			seen[k] = w.now
+			observed[k] = w.now
 			if before, ok := w.taintObserved[k]; ok {
-				seen[k] = before
+				observed[k] = before
 			}
 		}
 		for k := range w.taintObserved {
@@ -47,7 +47,7 @@ func (w *referenceModel) apply(e Event) {
 				delete(w.taintObserved, k)
 			}
 		}
-		for k, v := range seen {
+		for k, v := range observed {
 			w.taintObserved[k] = v
 		}
 		w.nodes[e.Name] = e
@@ -89,9 +89,9 @@ func (w *referenceModel) fail(e EvictFailed) {
 
 // due returns the time at which a pod is evicted, by the documented rule.
 func (w *referenceModel) due(p Pod) (best time.Time, ok bool) {
-	round := func(t, seen time.Time) time.Time {
-		if t.IsZero() || seen.Sub(t) < time.Second {
-			return seen
+	round := func(t, observed time.Time) time.Time {
+		if t.IsZero() || observed.Sub(t) < time.Second {
+			return observed
 		}
 		return t
 	}
@@ -171,10 +171,10 @@ func TestIncrementalMatchesReference(t *testing.T) {
 	for seed := range int64(300) {
 		r := rand.New(rand.NewSource(seed))
 		o := Options{StartupGrace: time.Duration(r.Intn(2)*40) * time.Second}
-		m := New(o, zero)
-		w := &referenceModel{o: o, started: zero, nodes: map[string]Node{}, pods: map[string]Pod{}, taintObserved: map[string]time.Time{},
+		m := New(o, startTime)
+		w := &referenceModel{o: o, started: startTime, nodes: map[string]Node{}, pods: map[string]Pod{}, taintObserved: map[string]time.Time{},
 			podObserved: map[string]time.Time{}, requested: map[string]bool{}, retry: map[string]time.Time{}, backoff: map[string]time.Duration{}}
-		now, wake := zero, time.Time{}
+		now, wake := startTime, time.Time{}
 		for i := range 120 {
 			now = now.Add(time.Duration(r.Intn(5000)) * time.Millisecond)
 			if !wake.IsZero() && now.After(wake) {

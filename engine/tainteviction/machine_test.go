@@ -10,9 +10,9 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-var zero = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+var startTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func at(s int) time.Time { return zero.Add(time.Duration(s) * time.Second) }
+func at(s int) time.Time { return startTime.Add(time.Duration(s) * time.Second) }
 
 // taint parses "key" or "key@second".
 func taint(key string) model.TimedTaint {
@@ -45,7 +45,7 @@ func nodeWithTaints(name string, keys ...string) Node {
 }
 
 func podOn(node, name string, tols ...model.Toleration) Pod {
-	return Pod{Namespace: "ns", Name: name, UID: "u-" + name, Node: node, Bound: zero, Tolerations: tols}
+	return Pod{Namespace: "ns", Name: name, UID: "u-" + name, Node: node, Bound: startTime, Tolerations: tols}
 }
 
 // formatEffects describes effects.
@@ -54,7 +54,7 @@ func formatEffects(effects []Effect) string {
 	for _, e := range effects {
 		switch e := e.(type) {
 		case Evict:
-			out = append(out, fmt.Sprintf("evict %s by %s due %d", e.Pod.Name, e.Taint.Key, int(e.Due.Sub(zero).Seconds())))
+			out = append(out, fmt.Sprintf("evict %s by %s due %d", e.Pod.Name, e.Taint.Key, int(e.Due.Sub(startTime).Seconds())))
 		case Cancel:
 			out = append(out, "cancel "+e.Pod.Name)
 		}
@@ -78,7 +78,7 @@ func runSteps(t *testing.T, m *Machine, steps []step) {
 		if got := formatEffects(effects); got != s.want {
 			t.Errorf("at %d s: %q, want %q", s.second, got, s.want)
 		}
-		if got := int(wake.Sub(zero).Seconds()); (s.wake == 0) != wake.IsZero() || s.wake != 0 && got != s.wake {
+		if got := int(wake.Sub(startTime).Seconds()); (s.wake == 0) != wake.IsZero() || s.wake != 0 && got != s.wake {
 			t.Errorf("at %d s: wake time %d, want %d", s.second, got, s.wake)
 		}
 	}
@@ -123,7 +123,7 @@ func TestDueTimes(t *testing.T) {
 			{10, events(edited(60), nodeWithTaints("n", "a@10")), "", 70},
 			{20, events(Pod{Namespace: "ns", Name: "p", UID: "other", Node: "n", Bound: at(20), Tolerations: edited(60).Tolerations}), "", 80}},
 	} {
-		t.Run(name, func(t *testing.T) { runSteps(t, New(Options{}, zero), steps) })
+		t.Run(name, func(t *testing.T) { runSteps(t, New(Options{}, startTime), steps) })
 	}
 }
 
@@ -139,12 +139,12 @@ func TestFixedDueTimes(t *testing.T) {
 		"an untolerated taint evicts immediately": {
 			{10, events(edited(60), nodeWithTaints("n", "a@10")), "", 70}, {20, events(nodeWithTaints("n", "a@10", "c@20")), "evict p by c due 20", 0}},
 	} {
-		t.Run(name, func(t *testing.T) { runSteps(t, New(Options{FixedDueTime: true}, zero), steps) })
+		t.Run(name, func(t *testing.T) { runSteps(t, New(Options{FixedDueTime: true}, startTime), steps) })
 	}
 }
 
 func TestFailedEvictionIsRetried(t *testing.T) {
-	m := New(Options{}, zero)
+	m := New(Options{}, startTime)
 	runSteps(t, m, []step{{10, events(podOn("n", "p"), nodeWithTaints("n", "a@10")), "evict p by a due 10", 0}})
 	failed := events(EvictFailed{"ns", "p", "u-p"})
 	now := at(10)
@@ -175,10 +175,10 @@ func TestOldTaintsWaitForStartupGrace(t *testing.T) {
 }
 
 func TestDueReturnsTimeAndTaint(t *testing.T) {
-	m := New(Options{}, zero)
+	m := New(Options{}, startTime)
 	m.Step(at(10), events(nodeWithTaints("n", "a@10"), podOn("n", "p", tol("a", 60)), podOn("n", "q", tol("a", -1))))
-	if due, by, ok := m.Due("ns", "p"); !ok || !due.Equal(at(70)) || by.Key != "a" {
-		t.Errorf("due %v by %v, %v; want %v by a", due, by, ok, at(70))
+	if due, taint, ok := m.Due("ns", "p"); !ok || !due.Equal(at(70)) || taint.Key != "a" {
+		t.Errorf("due %v by %v, %v; want %v by a", due, taint, ok, at(70))
 	}
 	for _, name := range []string{"q", "missing"} {
 		if _, _, ok := m.Due("ns", name); ok {
@@ -188,7 +188,7 @@ func TestDueReturnsTimeAndTaint(t *testing.T) {
 }
 
 func TestUnusedNodesArePruned(t *testing.T) {
-	m := New(Options{}, zero)
+	m := New(Options{}, startTime)
 	m.Step(at(1), events(nodeWithTaints("n"), podOn("n", "p"), podOn("unknown", "q"), NodeDeleted{"n"}, PodDeleted{"ns", "p"}, PodDeleted{"ns", "q"}))
 	if len(m.nodes)+len(m.pods)+len(m.queue) != 0 || !slices.Equal(m.queue, nil) {
 		t.Errorf("%d nodes and %d pods remain, want none", len(m.nodes), len(m.pods))

@@ -18,7 +18,7 @@ func daemonNodes(names string) (out []DaemonNode) {
 	return out
 }
 
-// daemonPods parses pods as "NODE/HASH" with marks: ! not ready, x failed, ok succeeded, -
+// daemonPods parses pods as "NODE/HASH" with flags: ! not ready, x failed, ok succeeded, -
 // terminating, ? not bound.
 func daemonPods(text string) (out []DaemonPod) {
 	for i, word := range strings.Fields(text) {

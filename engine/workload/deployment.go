@@ -197,11 +197,11 @@ func (r *rollout) headroom() int32 {
 	if !r.observed() {
 		return 0
 	}
-	available := r.deployment.MaxPods()
+	remaining := r.deployment.MaxPods()
 	for i := range r.sets {
-		available -= r.sets[i].maxPods()
+		remaining -= r.sets[i].maxPods()
 	}
-	return max(0, available)
+	return max(0, remaining)
 }
 
 // collectPlan collects the changes of the sets.

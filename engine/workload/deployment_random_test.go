@@ -38,7 +38,7 @@ func (f *fakeSet) lower() int32 {
 	return n
 }
 
-// reconcile is one step of the ReplicaSet controller. It may use an outdated spec.
+// reconcile runs one step of the ReplicaSet controller. It may use an outdated spec.
 func (f *fakeSet) reconcile(r *rand.Rand) {
 	for len(f.specs) > 1 && r.Intn(2) == 0 {
 		f.specs = f.specs[1:]
@@ -101,7 +101,7 @@ func (w *fakeDeployment) oldPods() bool {
 	return false
 }
 
-// step is one step of the Deployment controller, which must keep the limits.
+// step runs one step of the Deployment controller, which must keep the limits.
 func (w *fakeDeployment) step() {
 	upper, lower := w.bounds()
 	plan := w.d.Plan(w.now, w.observedSets(), fmt.Sprint("t", w.template), w.oldPods())
@@ -188,14 +188,14 @@ func (w *fakeDeployment) settle() {
 			f.report()
 		}
 		w.step()
-		if w.done() {
+		if w.isComplete() {
 			return
 		}
 	}
 	w.t.Fatalf("the rollout did not complete: %+v of %+v", w.d, w.observedSets())
 }
 
-func (w *fakeDeployment) done() bool {
+func (w *fakeDeployment) isComplete() bool {
 	c := w.d.Status.Conditions.Get(Progressing)
 	if c == nil || c.Reason != NewRSAvailableReason || w.d.Status.Updated != w.d.Replicas || w.d.Status.Replicas != w.d.Replicas {
 		return false

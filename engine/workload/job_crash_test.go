@@ -85,7 +85,7 @@ func (w *jobRunner) advance() {
 // and its status counts each finished pod once.
 func TestCrashNeverMiscounts(t *testing.T) {
 	for name, job := range map[string]func(*Job){
-		"plain":               func(*Job) {},
+		"not indexed":         func(*Job) {},
 		"indexed":             indexed,
 		"per index":           func(j *Job) { perIndex(j); j.BackoffLimitPerIndex = 1 << 20 },
 		"replace only failed": replaceOnlyFailed,
@@ -132,7 +132,7 @@ func checkCounts(t *testing.T, name string, w *jobRunner) {
 		t.Fatalf("%s: %d failed, want %d", name, s.Failed, failed)
 	}
 	if s.Active+s.Terminating != 0 || len(s.UncountedFailed)+len(s.UncountedSucceeded) != 0 {
-		t.Fatalf("%s: finished with %+v", name, *s)
+		t.Fatalf("%s: finished with status %+v, want no active, terminating or uncounted pods", name, *s)
 	}
 }
 

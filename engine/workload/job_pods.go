@@ -132,7 +132,7 @@ func (p *jobPlanner) deleteExcess(n int32) {
 		active = append(active, p.pods[i].Pod)
 	}
 	ranked := RankForDeletion(p.now, active, nil)
-	var surplus, others []int
+	var surplus, remaining []int
 	used := map[int32]bool{}
 	for k := len(ranked) - 1; k >= 0; k-- { // the most valuable pod keeps its index
 		i := p.active[ranked[k]]
@@ -142,10 +142,10 @@ func (p *jobPlanner) deleteExcess(n int32) {
 			continue
 		}
 		used[x] = true
-		others = append(others, i)
+		remaining = append(remaining, i)
 	}
-	slices.Reverse(others)
-	for _, i := range append(surplus, others[:min(max(0, int(n)-len(surplus)), len(others))]...) {
+	slices.Reverse(remaining)
+	for _, i := range append(surplus, remaining[:min(max(0, int(n)-len(surplus)), len(remaining))]...) {
 		p.plan.Delete = append(p.plan.Delete, JobDelete{i, true})
 	}
 	p.plan.Delete = p.plan.Delete[:min(len(p.plan.Delete), Burst)]

@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// jobPods parses pods as "NAME", "NAME/INDEX" or "NAME/INDEX/FAILURES" with marks: x failed, ok
+// jobPods parses pods as "NAME", "NAME/INDEX" or "NAME/INDEX/FAILURES" with flags: x failed, ok
 // succeeded, - terminating, ! not ready, untracked: without its finalizer, D: with DisruptionTarget, eN:
 // exit code N.
 func jobPods(text string) (out []JobPod) {

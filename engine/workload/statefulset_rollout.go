@@ -9,21 +9,21 @@ import (
 // continue: with Ordered, only if every replica is healthy.
 func (p *statefulPlanner) ensureReplicas() bool {
 	for n, i := range p.slots {
-		done := true
+		healthy := true
 		switch {
 		case i < 0:
 			p.plan.Create = append(p.plan.Create, StatefulCreate{p.set.Start + int32(n), p.revision(n)})
 			if len(p.plan.Create) == Burst {
 				return false // the next plan creates the others
 			}
-			done = false
+			healthy = false
 		case p.pods[i].Finished():
 			p.deleteEnded(i)
-			done = false
+			healthy = false
 		default:
-			done = p.healthy(i)
+			healthy = p.healthy(i)
 		}
-		if !done && p.set.Ordered {
+		if !healthy && p.set.Ordered {
 			return false
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// statefulPods parses pods as "ORDINAL/REVISION" with marks: ! not ready, x failed, ok succeeded, -
+// statefulPods parses pods as "ORDINAL/REVISION" with flags: ! not ready, x failed, ok succeeded, -
 // terminating.
 func statefulPods(text string) (out []StatefulPod) {
 	for i, word := range strings.Fields(text) {
@@ -49,7 +49,7 @@ func (p StatefulPlan) format(pods []StatefulPod) string {
 func TestStatefulSetSteps(t *testing.T) {
 	ordered := StatefulSet{Replicas: 3, Ordered: true, MaxUnavailable: 1}
 	parallel := StatefulSet{Replicas: 3, MaxUnavailable: 1}
-	with := func(s StatefulSet, edit func(*StatefulSet)) StatefulSet {
+	changed := func(s StatefulSet, edit func(*StatefulSet)) StatefulSet {
 		edit(&s)
 		return s
 	}
@@ -61,10 +61,10 @@ func TestStatefulSetSteps(t *testing.T) {
 		"next ordinal when the previous one is ready":           {ordered, "0/v2", "+1/v2"},
 		"waits until the previous pod is ready":                 {ordered, "0/v2:!", ""},
 		"a missing ordinal is created first":                    {ordered, "0/v2 2/v2", "+1/v2"},
-		"ready is not enough with minReadySeconds":              {with(ordered, func(s *StatefulSet) { s.MinReady = 2 * time.Hour }), "0/v2", ""},
+		"ready is not enough with minReadySeconds":              {changed(ordered, func(s *StatefulSet) { s.MinReady = 2 * time.Hour }), "0/v2", ""},
 		"parallel: all at once":                                 {parallel, "1/v2:!", "+0/v2 +2/v2"},
-		"ordinals.start":                                        {with(ordered, func(s *StatefulSet) { s.Start = 5 }), "5/v2", "+6/v2"},
-		"ordinals.start increased":                              {with(parallel, func(s *StatefulSet) { s.Start = 1 }), "0/v2 1/v2 2/v2 3/v2", "-0/2"},
+		"ordinals.start":                                        {changed(ordered, func(s *StatefulSet) { s.Start = 5 }), "5/v2", "+6/v2"},
+		"ordinals.start increased":                              {changed(parallel, func(s *StatefulSet) { s.Start = 1 }), "0/v2 1/v2 2/v2 3/v2", "-0/2"},
 		"failed pod is recreated":                               {ordered, "0/v2 1/v2:x 2/v2", "-1/0"},
 		"succeeded pod is recreated":                            {ordered, "0/v2 1/v2:ok 2/v2", "-1/1"},
 		"waits for a terminating pod":                           {ordered, "0/v2 1/v2:- 2/v2", ""},
@@ -77,14 +77,14 @@ func TestStatefulSetSteps(t *testing.T) {
 		"update: highest ordinal first":                         {ordered, "0/v1 1/v1 2/v1", "-2/3"},
 		"update: then the next ordinal":                         {ordered, "0/v1 1/v1 2/v2", "-1/3"},
 		"update: next one when ready":                           {ordered, "0/v1 1/v1 2/v2:!", ""},
-		"two at a time":                                         {with(ordered, func(s *StatefulSet) { s.MaxUnavailable = 2 }), "0/v1 1/v1 2/v1", "-2/3 -1/3"},
+		"two at a time":                                         {changed(ordered, func(s *StatefulSet) { s.MaxUnavailable = 2 }), "0/v1 1/v1 2/v1", "-2/3 -1/3"},
 		"parallel: update one at a time":                        {parallel, "0/v1 1/v1 2/v2:!", ""},
 		"parallel: unready old pod first":                       {parallel, "0/v1:! 1/v1 2/v2", "-0/3"},
-		"not below the partition":                               {with(ordered, func(s *StatefulSet) { s.Partition = 2 }), "0/v1 1/v1 2/v2", ""},
-		"missing pod below the partition gets the old revision": {with(ordered, func(s *StatefulSet) { s.Partition = 2 }), "0/v1 2/v2", "+1/v1"},
-		"OnDelete": {with(ordered, func(s *StatefulSet) { s.OnDelete = true }), "0/v1 1/v1 2/v1", ""},
-		"OnDelete: recreated with the new revision": {with(ordered, func(s *StatefulSet) { s.OnDelete = true }), "0/v1 1/v1", "+2/v2"},
-		"terminating StatefulSet":                   {with(ordered, func(s *StatefulSet) { s.Deleting = true }), "0/v1", ""},
+		"not below the partition":                               {changed(ordered, func(s *StatefulSet) { s.Partition = 2 }), "0/v1 1/v1 2/v2", ""},
+		"missing pod below the partition gets the old revision": {changed(ordered, func(s *StatefulSet) { s.Partition = 2 }), "0/v1 2/v2", "+1/v1"},
+		"OnDelete": {changed(ordered, func(s *StatefulSet) { s.OnDelete = true }), "0/v1 1/v1 2/v1", ""},
+		"OnDelete: recreated with the new revision": {changed(ordered, func(s *StatefulSet) { s.OnDelete = true }), "0/v1 1/v1", "+2/v2"},
+		"terminating StatefulSet":                   {changed(ordered, func(s *StatefulSet) { s.Deleting = true }), "0/v1", ""},
 		"duplicate ordinal":                         {ordered, "0/v2 0/v2 1/v2 2/v2", "-0/4"},
 	} {
 		tc.set.Current, tc.set.Update = "v1", "v2"
