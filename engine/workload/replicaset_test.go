@@ -25,7 +25,7 @@ func TestRankForDeletion(t *testing.T) {
 		"pending":                              {pod("b", func(p *Pod) { p.Phase = model.Pending }), pod("a", func(p *Pod) { p.Phase = model.UnknownPhase })},
 		"unknown":                              {pod("b", func(p *Pod) { p.Phase = model.UnknownPhase }), pod("a")},
 		"not ready":                            {pod("b", func(p *Pod) { p.Ready, p.Cost = false, 9 }), pod("a")},
-		"cheaper":                              {pod("b", func(p *Pod) { p.Cost = -1 }), pod("a", func(p *Pod) { p.Node = "n2" })},
+		"lower deletion cost":                  {pod("b", func(p *Pod) { p.Cost = -1 }), pod("a", func(p *Pod) { p.Node = "n2" })},
 		"on the node with more replicas":       {pod("b", func(p *Pod) { p.Node = "n2"; p.ReadySince = at(-time.Hour) }), pod("a")},
 		"ready for a shorter time":             {pod("b", func(p *Pod) { p.ReadySince = at(-time.Second) }), pod("a", func(p *Pod) { p.Restarts = 7 })},
 		"restarted more":                       {pod("b", func(p *Pod) { p.Restarts = 1 }), pod("a")},

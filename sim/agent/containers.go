@@ -135,18 +135,18 @@ func (r *containers) exitAfter(id containerID, run int, d time.Duration, code in
 	})
 }
 
-// forget removes the containers of a pod.
-func (r *containers) forget(pod *corev1.Pod) {
-	drop := func(container string) {
+// removePod removes the containers of a pod.
+func (r *containers) removePod(pod *corev1.Pod) {
+	remove := func(container string) {
 		delete(r.running, containerID{pod.UID, container})
 		delete(r.startedAt, containerID{pod.UID, container})
 		delete(r.exitCodes, containerID{pod.UID, container})
 	}
 	for i := range pod.Spec.InitContainers {
-		drop(pod.Spec.InitContainers[i].Name)
+		remove(pod.Spec.InitContainers[i].Name)
 	}
 	for i := range pod.Spec.Containers {
-		drop(pod.Spec.Containers[i].Name)
+		remove(pod.Spec.Containers[i].Name)
 	}
 }
 

@@ -18,7 +18,7 @@ func (a *Agents) EvictForPressure(key, resource string) bool {
 	if p == nil || p.Spec.NodeName == "" || store.Finished(p) || a.IsSilent(p.Spec.NodeName) {
 		return false
 	}
-	a.containers.forget(p)
+	a.containers.removePod(p)
 	delete(a.pods, p.UID)
 	text := fmt.Sprintf("The node was low on resource: %s. ", resource)
 	err := a.w.API().UpdatePod(key, store.Precondition{UID: string(p.UID)}, func(o *corev1.Pod) error {

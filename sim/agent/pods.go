@@ -25,13 +25,13 @@ func (a *Agents) observePod(object *corev1.Pod, deleted bool) {
 	}
 	if a.stopped[object.Spec.NodeName] {
 		if deleted {
-			a.containers.forget(object)
+			a.containers.removePod(object)
 		}
 		return
 	}
 	p := a.pods[object.UID]
 	if deleted {
-		a.containers.forget(object)
+		a.containers.removePod(object)
 		delete(a.pods, object.UID)
 		return
 	}

@@ -27,11 +27,11 @@ func (a *Agents) rejectionOf(p *corev1.Pod) *rejection {
 		}
 		return a.admission.check(p, n)
 	}
-	kind := store.PressureCondition(n)
-	if kind == "" || kind == corev1.NodeMemoryPressure && len(p.Spec.Containers) > 0 && len(p.Spec.Containers[0].Resources.Requests) > 0 {
+	conditionType := store.PressureCondition(n)
+	if conditionType == "" || conditionType == corev1.NodeMemoryPressure && len(p.Spec.Containers) > 0 && len(p.Spec.Containers[0].Resources.Requests) > 0 {
 		return a.admission.check(p, n)
 	}
-	return &rejection{"Evicted", fmt.Sprintf("The node had condition: [%s]. ", kind), string(kind)}
+	return &rejection{"Evicted", fmt.Sprintf("The node had condition: [%s]. ", conditionType), string(conditionType)}
 }
 
 // rejectPod fails a rejected pod as a kubelet does.

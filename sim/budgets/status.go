@@ -19,11 +19,11 @@ type Lookup func(store.Kind, string) (store.Object, bool)
 
 // StatusInputs returns the input of a budget's status: its pods and their scales.
 func (l *Ledger) StatusInputs(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod, find Lookup) budget.StatusInputs {
-	f := budget.StatusInputs{Budget: l.w.Converter().Budget(b), Now: l.w.Now()}
+	in := budget.StatusInputs{Budget: l.w.Converter().Budget(b), Now: l.w.Now()}
 	for _, p := range pods {
-		f.Pods = append(f.Pods, l.w.BudgetPod(p))
+		in.Pods = append(in.Pods, l.w.BudgetPod(p))
 	}
-	f.Scale = func(o model.Owner) budget.Scale {
+	in.Scale = func(o model.Owner) budget.Scale {
 		if strings.HasPrefix(o.UID, fakeowners.UIDPrefix) {
 			selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 			if err != nil {
@@ -33,7 +33,7 @@ func (l *Ledger) StatusInputs(b *policyv1.PodDisruptionBudget, pods []*corev1.Po
 		}
 		return scaleOf(b.Namespace, o, find)
 	}
-	return f
+	return in
 }
 
 // scaleOf returns the desired replicas of a pod's controller, or of the controller's owner.

@@ -17,7 +17,7 @@ import (
 // alwaysEvictingPolicy returns a policy that always proposes evictions.
 func alwaysEvictingPolicy(t *testing.T) config.Descheduler {
 	t.Helper()
-	docs, err := config.Documents([]string{"testdata/restless.yaml"})
+	docs, err := config.Documents([]string{"testdata/always-evicting.yaml"})
 	if err != nil {
 		t.Fatal(err)
 	}

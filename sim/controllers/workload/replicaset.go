@@ -21,8 +21,8 @@ func (o *controller) reconcileReplicaSet(rs *appsv1.ReplicaSet, done func(time.D
 	for _, key := range keys {
 		p := conversion.WorkloadPod(o.pods[string(rs.UID)][key])
 		pods = append(pods, p)
-		if d, ok := engineworkload.FailureOf(&p); ok {
-			failures = append(failures, d)
+		if f, ok := engineworkload.FailureOf(&p); ok {
+			failures = append(failures, f)
 		}
 	}
 	machine := conversion.ReplicaSet(rs)
