@@ -21,14 +21,14 @@ type watcher struct {
 
 func (c *watcher) OnSynced() { c.observed = append(c.observed, "synced") }
 func (c *watcher) OnStop()   { c.observed = append(c.observed, "stopped") }
-func (c *watcher) OnChange(k store.Kind, old, now store.Object) {
+func (c *watcher) OnChange(k store.Kind, old, current store.Object) {
 	switch {
 	case old == nil:
-		c.observed = append(c.observed, "created "+now.GetName())
-	case now == nil:
+		c.observed = append(c.observed, "created "+current.GetName())
+	case current == nil:
 		c.observed = append(c.observed, "deleted "+old.GetName())
 	default:
-		c.observed = append(c.observed, "updated "+now.GetName())
+		c.observed = append(c.observed, "updated "+current.GetName())
 	}
 }
 

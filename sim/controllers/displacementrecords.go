@@ -72,14 +72,14 @@ func (r *Records) OnSynced() {
 }
 
 // OnChange implements sim.Controller.
-func (r *Records) OnChange(_ store.Kind, old, now store.Object) {
-	if now == nil {
+func (r *Records) OnChange(_ store.Kind, old, current store.Object) {
+	if current == nil {
 		if p, ok := old.(*corev1.Pod); ok {
 			r.trackDisplaced(p, true)
 		}
 		return
 	}
-	switch o := now.(type) {
+	switch o := current.(type) {
 	case *corev1.Pod:
 		r.trackDisplaced(o, false)
 	case *eventsv1.Event:

@@ -40,19 +40,19 @@ func (d *disruption) OnStop() {
 }
 
 // OnChange implements sim.Controller.
-func (d *disruption) OnChange(k store.Kind, old, now store.Object) {
-	object := now
-	if now == nil {
+func (d *disruption) OnChange(k store.Kind, old, current store.Object) {
+	object := current
+	if current == nil {
 		object = old
 	}
-	affected := d.budgetIndex.Update(k, store.KeyOf(object), now)
+	affected := d.budgetIndex.Update(k, store.KeyOf(object), current)
 	if k != store.Pods && k != store.PodDisruptionBudgets {
 		affected = d.budgetIndex.Names() // the expected pods may have changed
 	}
 	for _, key := range affected {
 		d.queue.Add(key, recountDelay)
 	}
-	if p, ok := now.(*corev1.Pod); ok {
+	if p, ok := current.(*corev1.Pod); ok {
 		d.enqueueStale(p)
 	}
 }

@@ -52,9 +52,9 @@ func (e *endpoints) OnSynced() {
 }
 
 // OnChange implements sim.Controller.
-func (e *endpoints) OnChange(k store.Kind, old, now store.Object) {
-	object := now
-	if now == nil {
+func (e *endpoints) OnChange(k store.Kind, old, current store.Object) {
+	object := current
+	if current == nil {
 		object = old
 		if deleted, ok := old.(*discoveryv1.EndpointSlice); ok {
 			e.tracker.HandleDeletion(deleted)

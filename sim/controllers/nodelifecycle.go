@@ -59,15 +59,15 @@ func (n *nodeLifecycle) OnSynced() {
 }
 
 // OnChange implements sim.Controller.
-func (n *nodeLifecycle) OnChange(k store.Kind, old, now store.Object) {
-	switch now := now.(type) {
+func (n *nodeLifecycle) OnChange(k store.Kind, old, current store.Object) {
+	switch current := current.(type) {
 	case *corev1.Pod:
 		if previous, ok := old.(*corev1.Pod); !ok || previous.Spec.NodeName == "" {
-			n.markPodNotReady(now)
+			n.markPodNotReady(current)
 		}
 	case *corev1.Node:
-		n.steps.Enqueue(conversion.NodeLifecycleNode(now))
-		if previous, ok := old.(*corev1.Node); ok && isReady(previous) && !isReady(now) {
+		n.steps.Enqueue(conversion.NodeLifecycleNode(current))
+		if previous, ok := old.(*corev1.Node); ok && isReady(previous) && !isReady(current) {
 			for _, key := range n.Keys(store.Pods) {
 				n.markPodNotReady(n.Pod(key))
 			}

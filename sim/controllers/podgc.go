@@ -40,8 +40,8 @@ func (g *podGC) OnSynced() {
 }
 
 // OnChange implements sim.Controller.
-func (g *podGC) OnChange(_ store.Kind, _, now store.Object) {
-	if p, ok := now.(*corev1.Pod); g.scheduled || ok && !g.isCandidate(p) {
+func (g *podGC) OnChange(_ store.Kind, _, current store.Object) {
+	if p, ok := current.(*corev1.Pod); g.scheduled || ok && !g.isCandidate(p) {
 		return
 	}
 	g.schedule()

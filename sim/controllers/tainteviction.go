@@ -54,8 +54,8 @@ func (e *taintEviction) OnSynced() {
 }
 
 // OnChange implements sim.Controller.
-func (e *taintEviction) OnChange(_ store.Kind, old, now store.Object) {
-	switch now {
+func (e *taintEviction) OnChange(_ store.Kind, old, current store.Object) {
+	switch current {
 	case nil:
 		switch old := old.(type) {
 		case *corev1.Node:
@@ -64,12 +64,12 @@ func (e *taintEviction) OnChange(_ store.Kind, old, now store.Object) {
 			e.steps.Enqueue(tainteviction.PodDeleted{Namespace: old.Namespace, Name: old.Name})
 		}
 	default:
-		switch now := now.(type) {
+		switch current := current.(type) {
 		case *corev1.Node:
-			e.steps.Enqueue(tainteviction.Node{Name: now.Name, Taints: conversion.TimedTaints(now)})
+			e.steps.Enqueue(tainteviction.Node{Name: current.Name, Taints: conversion.TimedTaints(current)})
 		case *corev1.Pod:
-			if now.Spec.NodeName != "" {
-				e.steps.Enqueue(conversion.TaintEvictionPod(now))
+			if current.Spec.NodeName != "" {
+				e.steps.Enqueue(conversion.TaintEvictionPod(current))
 			}
 		}
 	}

@@ -65,15 +65,15 @@ func (o *controller) enqueueDaemonSets() {
 }
 
 // OnChange implements sim.Controller.
-func (o *controller) OnChange(k store.Kind, old, now store.Object) {
-	object := now
-	if now == nil {
+func (o *controller) OnChange(k store.Kind, old, current store.Object) {
+	object := current
+	if current == nil {
 		object = old
 	}
 	switch k {
 	case store.Pods:
 		p, _ := object.(*corev1.Pod)
-		o.observePod(p, now == nil)
+		o.observePod(p, current == nil)
 	case store.ReplicaSets:
 		o.queue.Add("ReplicaSet "+store.KeyOf(object), 0)
 		if c := metav1.GetControllerOfNoCopy(object); c != nil {
@@ -89,7 +89,7 @@ func (o *controller) OnChange(k store.Kind, old, now store.Object) {
 		o.enqueueDaemonSets()
 	case store.Holds:
 		if h, ok := object.(*v1alpha1.Hold); ok {
-			if now == nil && o.w.Now().Before(h.Spec.Until.Time) {
+			if current == nil && o.w.Now().Before(h.Spec.Until.Time) {
 				o.holdDeleted[ownerNodeKey(h.Spec.Owner.UID, h.Spec.Node)] = o.w.Now()
 			}
 			o.queue.Add(h.Spec.Owner.Kind+" "+store.Key(h.Namespace, h.Spec.Owner.Name), 0)
