@@ -17,7 +17,7 @@ import (
 )
 
 // nodeLifecycle is the node lifecycle controller: it detects unreachable nodes and taints nodes by
-// their conditions. Leases are not objects here; heartbeats provide the renew times.
+// their conditions. Leases are not objects in the simulation; heartbeats provide the renew times.
 type nodeLifecycle struct {
 	*sim.Client
 	w             *sim.World

@@ -23,8 +23,8 @@ func (o *controller) reconcileDaemonSet(ds *appsv1.DaemonSet, done func(time.Dur
 		p := o.pods[id][key]
 		observed := engineworkload.DaemonPod{Pod: conversion.WorkloadPod(p), Target: targetNode(p)}
 		pods = append(pods, observed)
-		if d, ok := engineworkload.FailureOf(&observed.Pod); ok && p.Status.Phase == corev1.PodFailed {
-			o.recordFailure(ownerNodeKey(id, observed.Target), observed.UID, d)
+		if failure, ok := engineworkload.FailureOf(&observed.Pod); ok && p.Status.Phase == corev1.PodFailed {
+			o.recordFailure(ownerNodeKey(id, observed.Target), observed.UID, failure)
 		}
 	}
 	candidate := o.newPod(ds, "DaemonSet", &ds.Spec.Template)
