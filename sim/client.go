@@ -27,8 +27,8 @@ type Client struct {
 type Controller interface {
 	// OnSynced is called when all kinds are listed.
 	OnSynced()
-	// OnChange is called for each later change; old is nil for a new object, now for a deleted one.
-	OnChange(k store.Kind, old, now store.Object)
+	// OnChange is called for each later change; old is nil for a new object, current for a deleted one.
+	OnChange(k store.Kind, old, current store.Object)
 	// OnStop is called when the actor is killed.
 	OnStop()
 }
@@ -86,22 +86,22 @@ func (c *Client) Replace(k store.Kind, list []store.Object) {
 }
 
 // update sets an object in the cache; nil deletes it.
-func (c *Client) update(k store.Kind, key string, now store.Object) {
+func (c *Client) update(k store.Kind, key string, current store.Object) {
 	old := c.cache[k][key]
-	switch now {
+	switch current {
 	case nil:
 		delete(c.cache[k], key)
 	default:
-		c.cache[k][key] = now
+		c.cache[k][key] = current
 	}
-	if len(c.unsynced) > 0 || old == nil && now == nil {
+	if len(c.unsynced) > 0 || old == nil && current == nil {
 		return
 	}
-	if old != nil && now != nil && old.GetUID() != now.GetUID() {
+	if old != nil && current != nil && old.GetUID() != current.GetUID() {
 		c.controller.OnChange(k, old, nil)
 		old = nil
 	}
-	c.controller.OnChange(k, old, now)
+	c.controller.OnChange(k, old, current)
 }
 
 // Name returns the actor's name.

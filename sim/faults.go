@@ -124,10 +124,10 @@ func (f *FaultInjector) OfRequest(kind, object string) (fault Fault, after int) 
 		return NoFault, 0
 	}
 	e := Fault(1 + f.Hash(name)%uint32(numFaults-1))
-	if e == Delayed && kind != "bind" || e == Conflict && (kind == "reject" || kind == "hold") {
+	if e == Delayed && kind != RequestBind || e == Conflict && (kind == RequestUnschedulable || kind == RequestHold) {
 		return RequestLost, 0
 	}
-	if e == NeverAnswered && kind != "bind" { // only binds have no timeout
+	if e == NeverAnswered && kind != RequestBind { // only binds have no timeout
 		return ResponseLost, 0
 	}
 	return e, 0

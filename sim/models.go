@@ -19,7 +19,7 @@ func newModels() models {
 	return models{pods: map[types.UID]*model.Pod{}, budgetPods: map[types.UID]*model.Pod{}}
 }
 
-// update forgets deleted pods.
+// update deletes the models of deleted pods.
 func (m *models) update(c store.Change) {
 	if c.Kind == store.Pods && c.New == nil {
 		delete(m.pods, c.Old.GetUID())

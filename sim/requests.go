@@ -10,10 +10,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Request sends a request and passes the result to then, which may be nil. kind is a request kind
-// for faults. A request in flight when the actor is killed is executed or not, depending on the
-// seed.
-func (c *Client) Request(kind, key string, do func() error, then func(error)) {
+// Request sends a request, which execute executes, and passes the result to onResult, which may be
+// nil. kind is a request kind for faults. The seed decides whether a request in flight is executed
+// when the actor is killed.
+func (c *Client) Request(kind, key string, execute func() error, onResult func(error)) {
 	generation := c.generation
 	fault, _ := c.w.faults.OfRequest(kind, key)
 	c.w.LogFault(fault, kind, c.name, key)
@@ -21,28 +21,28 @@ func (c *Client) Request(kind, key string, do func() error, then func(error)) {
 		if c.generation != generation && c.w.faults.Hash("cut/"+c.name+"/"+key)%2 == 0 {
 			return
 		}
-		err := c.perform(fault, key, do)
+		err := c.perform(fault, key, execute)
 		c.w.After(c.w.o.Latency, func() {
-			if c.generation == generation && then != nil {
-				then(err)
+			if c.generation == generation && onResult != nil {
+				onResult(err)
 			}
 		})
 	})
 }
 
 // perform executes a request with a fault and returns the error that the sender receives.
-func (c *Client) perform(fault Fault, key string, do func() error) error {
+func (c *Client) perform(fault Fault, key string, execute func() error) error {
 	switch fault {
 	case NoFault:
-		return do()
+		return execute()
 	case Refuse:
 		return apierrors.NewServiceUnavailable("injected failure")
 	case Conflict:
 		return apierrors.NewConflict(corev1.Resource("objects"), key, errInjectedConflict)
 	case Delayed:
-		c.w.After(c.w.faults.RequestDelay(c.name+"/"+key, maxRequestDelay), func() { _ = do() })
+		c.w.After(c.w.faults.RequestDelay(c.name+"/"+key, maxRequestDelay), func() { _ = execute() })
 	case ResponseLost, NeverAnswered, Partial:
-		_ = do()
+		_ = execute()
 	case RequestLost:
 	}
 	return errNoAnswer
@@ -62,13 +62,35 @@ func IsInjectedConflict(err error) bool {
 	return apierrors.IsConflict(err) && strings.Contains(err.Error(), errInjectedConflict.Error())
 }
 
-// requestKinds are the kinds of requests that faults can be injected into. Seeds of random faults and
-// recorded journals depend on these names; scenarios and timelines use those of requestKindAliases.
-var requestKinds = []string{"bind", "reject", "hold", "look", "preempt", "unnominate", "prepare", "evict", "book", "mark", "tell", "delete", "status", "reset", "node", "unready"}
+// Kinds of requests that faults can be injected into. Random faults are a hash of these values, and
+// recorded journals contain them, so the values must not change. Scenarios and timelines use the
+// names of requestKindAliases.
+const (
+	RequestBind             = "bind"
+	RequestUnschedulable    = "reject"
+	RequestHold             = "hold" // a gated pod or a Hold
+	RequestRefresh          = "look"
+	RequestPreempt          = "preempt"
+	RequestClearNomination  = "unnominate"
+	RequestBindVolumes      = "prepare"
+	RequestEvict            = "evict"
+	RequestBudgetEntry      = "book"
+	RequestDisruptionTarget = "mark"
+	RequestEvent            = "tell"
+	RequestDelete           = "delete"
+	RequestStatus           = "status"
+	RequestResetTarget      = "reset"
+	RequestNode             = "node"
+	RequestPodNotReady      = "unready"
+)
 
-// requestKindAliases maps the names of request kinds in scenarios and timelines to requestKinds.
-var requestKindAliases = map[string]string{"unschedulable": "reject", "gate": "hold", "refresh": "look", "clearnomination": "unnominate", "bindvolumes": "prepare",
-	"budgetentry": "book", "disruptiontarget": "mark", "event": "tell", "resettarget": "reset", "podnotready": "unready"}
+var requestKinds = []string{RequestBind, RequestUnschedulable, RequestHold, RequestRefresh, RequestPreempt, RequestClearNomination, RequestBindVolumes, RequestEvict,
+	RequestBudgetEntry, RequestDisruptionTarget, RequestEvent, RequestDelete, RequestStatus, RequestResetTarget, RequestNode, RequestPodNotReady}
+
+// requestKindAliases maps the names of request kinds in scenarios and timelines to request kinds.
+var requestKindAliases = map[string]string{"unschedulable": RequestUnschedulable, "gate": RequestHold, "refresh": RequestRefresh, "clearnomination": RequestClearNomination,
+	"bindvolumes": RequestBindVolumes, "budgetentry": RequestBudgetEntry, "disruptiontarget": RequestDisruptionTarget, "event": RequestEvent, "resettarget": RequestResetTarget,
+	"podnotready": RequestPodNotReady}
 
 // ParseRequestKind returns the request kind for a name used in scenarios; other names are returned unchanged.
 func ParseRequestKind(name string) string {
@@ -100,18 +122,18 @@ func RequestKindNames() []string {
 // IsRequestKind reports whether name is a request kind or "any".
 func IsRequestKind(name string) bool { return name == "any" || slices.Contains(requestKinds, name) }
 
-// LogFault logs a fault in the request of an actor; NoFault is not logged. The kind "hold" is a
-// gated pod for the scheduler and a Hold for other actors.
+// LogFault logs a fault in the request of an actor; NoFault is not logged. RequestHold is a gated
+// pod for the scheduler and a Hold for other actors.
 func (w *World) LogFault(f Fault, kind, actor, object string) {
 	if f == NoFault {
 		return
 	}
 	name := kind
-	if kind != "hold" || actor == "scheduler" {
+	if kind != RequestHold || actor == "scheduler" {
 		name = requestKindName(kind)
 	}
 	w.Log("fault", f.String(), object, "the "+name+" request of "+actor+" "+faultText[f])
 }
 
-var faultText = [numFaults]string{"is fine", "is refused", "conflicts", "is lost", "is executed, but its response is lost", "is executed late, without a response",
+var faultText = [numFaults]string{"succeeds", "is refused", "conflicts", "is lost", "is executed, but its response is lost", "is executed late, without a response",
 	"is executed and never gets a response", "is executed partially, without a response"}

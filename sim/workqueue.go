@@ -17,30 +17,30 @@ type WorkQueue struct {
 
 // NewWorkQueue returns an empty queue of an actor. reconcile processes a key and calls done.
 func NewWorkQueue(c *Client, reconcile func(key string, done func(requeueAfter time.Duration, err error))) *WorkQueue {
-	l := &WorkQueue{c: c, reconcile: reconcile}
-	l.Reset()
-	return l
+	q := &WorkQueue{c: c, reconcile: reconcile}
+	q.Reset()
+	return q
 }
 
 // Reset clears the queue.
-func (l *WorkQueue) Reset() {
-	l.due, l.processing, l.dirty, l.failures = map[string]time.Time{}, map[string]bool{}, map[string]bool{}, map[string]int{}
+func (q *WorkQueue) Reset() {
+	q.due, q.processing, q.dirty, q.failures = map[string]time.Time{}, map[string]bool{}, map[string]bool{}, map[string]int{}
 }
 
 // Add enqueues a key after d, or earlier if it is already due earlier.
-func (l *WorkQueue) Add(key string, d time.Duration) {
-	at := l.c.w.now.Add(d)
-	if l.processing[key] && d == 0 {
-		l.dirty[key] = true
+func (q *WorkQueue) Add(key string, d time.Duration) {
+	at := q.c.w.now.Add(d)
+	if q.processing[key] && d == 0 {
+		q.dirty[key] = true
 		return
 	}
-	if previous, ok := l.due[key]; ok && !previous.After(at) {
+	if previous, ok := q.due[key]; ok && !previous.After(at) {
 		return
 	}
-	l.due[key] = at
-	l.c.AtTime(at, func() {
-		if due, ok := l.due[key]; ok && due.Equal(at) {
-			l.process(key)
+	q.due[key] = at
+	q.c.AtTime(at, func() {
+		if due, ok := q.due[key]; ok && due.Equal(at) {
+			q.process(key)
 		}
 	})
 }
@@ -51,27 +51,27 @@ const (
 	maxRetryDelay = 30 * time.Second
 )
 
-func (l *WorkQueue) process(key string) {
-	delete(l.due, key)
-	if l.processing[key] {
-		l.dirty[key] = true
+func (q *WorkQueue) process(key string) {
+	delete(q.due, key)
+	if q.processing[key] {
+		q.dirty[key] = true
 		return
 	}
-	l.processing[key] = true
-	l.reconcile(key, func(requeueAfter time.Duration, err error) {
-		delete(l.processing, key)
+	q.processing[key] = true
+	q.reconcile(key, func(requeueAfter time.Duration, err error) {
+		delete(q.processing, key)
 		if err != nil {
-			l.failures[key]++
-			requeueAfter = min(minRetryDelay<<min(l.failures[key], 20), maxRetryDelay)
+			q.failures[key]++
+			requeueAfter = min(minRetryDelay<<min(q.failures[key], 20), maxRetryDelay)
 		} else {
-			delete(l.failures, key)
+			delete(q.failures, key)
 		}
-		if l.dirty[key] && err == nil {
+		if q.dirty[key] && err == nil {
 			requeueAfter = 0
 		}
-		if requeueAfter > 0 || l.dirty[key] {
-			delete(l.dirty, key)
-			l.Add(key, requeueAfter)
+		if requeueAfter > 0 || q.dirty[key] {
+			delete(q.dirty, key)
+			q.Add(key, requeueAfter)
 		}
 	})
 }

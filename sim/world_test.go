@@ -21,14 +21,14 @@ type watcher struct {
 
 func (c *watcher) OnSynced() { c.observed = append(c.observed, "synced") }
 func (c *watcher) OnStop()   { c.observed = append(c.observed, "stopped") }
-func (c *watcher) OnChange(k store.Kind, old, now store.Object) {
+func (c *watcher) OnChange(k store.Kind, old, current store.Object) {
 	switch {
 	case old == nil:
-		c.observed = append(c.observed, "created "+now.GetName())
-	case now == nil:
+		c.observed = append(c.observed, "created "+current.GetName())
+	case current == nil:
 		c.observed = append(c.observed, "deleted "+old.GetName())
 	default:
-		c.observed = append(c.observed, "updated "+now.GetName())
+		c.observed = append(c.observed, "updated "+current.GetName())
 	}
 }
 
@@ -78,7 +78,7 @@ func TestKilledActorListsAgain(t *testing.T) {
 	w.Kill("watcher", 20*time.Second)
 	run(t, w, 29*time.Second)
 	if c.IsSynced() || called {
-		t.Errorf("a killed actor is synced (%v) or continues (%v)", c.IsSynced(), called)
+		t.Errorf("killed actor: synced %v, callback called %v; want false, false", c.IsSynced(), called)
 	}
 	run(t, w, 40*time.Second)
 	if want := []string{"synced", "stopped", "synced"}; !slices.Equal(c.observed, want) || c.Node("n1") == nil {
@@ -88,17 +88,17 @@ func TestKilledActorListsAgain(t *testing.T) {
 
 func TestDroppedWatchListsAgain(t *testing.T) {
 	w, c := start(t)
-	var lost []sim.WatchLost
+	var notices []sim.WatchLost
 	w.OnNotice(func(n any) {
 		if l, ok := n.(sim.WatchLost); ok {
-			lost = append(lost, l)
+			notices = append(notices, l)
 		}
 	})
 	create(t, w, "n1")
 	w.DropWatch("watcher", store.Nodes, 20*time.Second)
 	run(t, w, 30*time.Second)
-	if c.Node("n1") != nil || len(lost) != 1 || lost[0].Actor != "watcher" {
-		t.Errorf("the lost change arrived, or the notices are %v", lost)
+	if c.Node("n1") != nil || len(notices) != 1 || notices[0].Actor != "watcher" {
+		t.Errorf("node in the cache: %v, notices %v; want none and one WatchLost", c.Node("n1"), notices)
 	}
 	run(t, w, 31*time.Second)
 	if c.Node("n1") == nil {
@@ -121,7 +121,7 @@ func TestRequestFaults(t *testing.T) {
 			})
 			run(t, w, time.Minute)
 			if executed > 1 || (executed == 1) != want.executed || (failed == 1) != want.failed {
-				t.Errorf("executed %d times, failed %d times", executed, failed)
+				t.Errorf("executed %d times, failed %d times, want %+v", executed, failed, want)
 			}
 		})
 	}
@@ -129,18 +129,18 @@ func TestRequestFaults(t *testing.T) {
 
 func TestWorkQueueBacksOff(t *testing.T) {
 	w, c := start(t)
-	var at []time.Duration
+	var times []time.Duration
 	q := sim.NewWorkQueue(c.Client, func(_ string, done func(time.Duration, error)) {
-		if at = append(at, w.Elapsed()-10*time.Second); len(at) < 4 {
+		if times = append(times, w.Elapsed()-10*time.Second); len(times) < 4 {
 			done(0, errors.New("not yet"))
 			return
 		}
 		done(0, nil)
 	})
 	q.Add("key", 0)
-	q.Add("key", time.Second) // it is due earlier
+	q.Add("key", time.Second) // no effect: the key is already due
 	run(t, w, time.Minute)
-	if want := []time.Duration{0, 10 * time.Millisecond, 30 * time.Millisecond, 70 * time.Millisecond}; !slices.Equal(at, want) {
-		t.Errorf("reconciled at %v, want %v", at, want)
+	if want := []time.Duration{0, 10 * time.Millisecond, 30 * time.Millisecond, 70 * time.Millisecond}; !slices.Equal(times, want) {
+		t.Errorf("reconciled at %v, want %v", times, want)
 	}
 }

@@ -45,7 +45,7 @@ type Metric struct {
 	Replicas int32
 }
 
-// Input is what a decision depends on.
+// Input holds the inputs of a decision.
 type Input struct {
 	Current int32 // replicas of the target
 	Metrics []Metric
@@ -61,7 +61,7 @@ type Condition struct {
 type Decision struct {
 	Replicas int32
 	Reason   string // why the number changes
-	Metric   string // the metric that decided; empty if the limits did
+	Metric   string // the metric with the largest proposal; empty if the limits decide
 	// Disabled: the target has no replicas. NoMetrics: the metrics do not allow a decision. Neither changes the number.
 	Disabled, NoMetrics bool
 	// Able and Limited are the conditions AbleToScale and ScalingLimited; nil means unchanged.
@@ -81,7 +81,7 @@ func Step(now time.Time, h *History, a Autoscaler, in Input) Decision {
 	case in.Current < a.Min:
 		return Decision{Replicas: a.Min, Reason: "Current number of replicas below Spec.MinReplicas"}
 	}
-	desired, name, ok := largest(in)
+	desired, name, ok := largestProposal(in)
 	if !ok {
 		return Decision{NoMetrics: true, Replicas: in.Current}
 	}
@@ -99,9 +99,9 @@ func Step(now time.Time, h *History, a Autoscaler, in Input) Decision {
 	return d
 }
 
-// largest returns the largest proposal. It reports false if all metrics failed, or if one failed and the others require fewer
+// largestProposal returns the largest proposal. It reports false if all metrics failed, or if one failed and the others require fewer
 // replicas.
-func largest(in Input) (replicas int32, name string, ok bool) {
+func largestProposal(in Input) (replicas int32, name string, ok bool) {
 	failed := 0
 	for _, m := range in.Metrics {
 		switch {

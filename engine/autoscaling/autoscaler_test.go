@@ -10,17 +10,17 @@ var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // minute is one decision of a test: the recommendation and the expected result.
 type minute struct {
-	wanted, replicas int32
-	able, limited    string
+	recommendation, replicas int32
+	able, limited            string
 }
 
-// run decides once per minute and scales as decided.
+// run calls Step once per minute and scales to the result.
 func run(t *testing.T, name string, a Autoscaler, current int32, minutes ...minute) {
 	t.Helper()
 	h := &History{}
 	for i, m := range minutes {
 		now := start.Add(time.Duration(i) * time.Minute)
-		d := Step(now, h, a, Input{Current: current, Metrics: []Metric{{Name: "cpu", Replicas: m.wanted}}})
+		d := Step(now, h, a, Input{Current: current, Metrics: []Metric{{Name: "cpu", Replicas: m.recommendation}}})
 		if d.Replicas != m.replicas || d.Able == nil || d.Able.Reason != m.able || d.Limited.Reason != m.limited || d.Limited.True != (m.limited != "DesiredWithinRange") {
 			t.Errorf("%s, minute %d: %+v, %+v, %+v; want %+v", name, i, d, d.Able, d.Limited, m)
 		}
@@ -30,7 +30,7 @@ func run(t *testing.T, name string, a Autoscaler, current int32, minutes ...minu
 }
 
 func TestStep(t *testing.T) {
-	const free, ready, stabilized = "DesiredWithinRange", "ReadyForNewScale", "ScaleDownStabilized"
+	const inRange, ready, stabilized = "DesiredWithinRange", "ReadyForNewScale", "ScaleDownStabilized"
 	all := Rules{Policies: []Policy{{Percent: true, Value: 100, Period: 15 * time.Second}}}
 	rules := func(up, down Rules) Autoscaler {
 		return Autoscaler{Min: 1, Max: 100, Behavior: &Behavior{Up: up, Down: down}}
@@ -38,11 +38,11 @@ func TestStep(t *testing.T) {
 	pods := func(s Selection, value int32, period time.Duration) Rules {
 		return Rules{Select: s, Policies: []Policy{{Value: value, Period: period}, {Percent: true, Value: 50, Period: period}}}
 	}
-	plain := Autoscaler{Min: 2, Max: 10}
-	run(t, "no more than twice, no more than the maximum", plain, 3, minute{9, 6, ready, "ScaleUpLimit"}, minute{20, 10, ready, "TooManyReplicas"})
-	run(t, "four at once", plain, 2, minute{9, 4, ready, "ScaleUpLimit"})
-	run(t, "down after five minutes", plain, 6, minute{6, 6, ready, free}, minute{1, 6, stabilized, free}, minute{3, 6, stabilized, free}, minute{4, 6, stabilized, free}, minute{3, 6, stabilized, free},
-		minute{1, 4, stabilized, free}, minute{1, 4, stabilized, free}, minute{1, 4, stabilized, free}, minute{1, 3, stabilized, free}, minute{1, 2, ready, "TooFewReplicas"})
+	withoutBehavior := Autoscaler{Min: 2, Max: 10}
+	run(t, "no more than twice, no more than the maximum", withoutBehavior, 3, minute{9, 6, ready, "ScaleUpLimit"}, minute{20, 10, ready, "TooManyReplicas"})
+	run(t, "four at once", withoutBehavior, 2, minute{9, 4, ready, "ScaleUpLimit"})
+	run(t, "down after five minutes", withoutBehavior, 6, minute{6, 6, ready, inRange}, minute{1, 6, stabilized, inRange}, minute{3, 6, stabilized, inRange}, minute{4, 6, stabilized, inRange}, minute{3, 6, stabilized, inRange},
+		minute{1, 4, stabilized, inRange}, minute{1, 4, stabilized, inRange}, minute{1, 4, stabilized, inRange}, minute{1, 3, stabilized, inRange}, minute{1, 2, ready, "TooFewReplicas"})
 	run(t, "disabled", rules(Rules{Select: Disabled}, Rules{Select: Disabled}), 5, minute{9, 5, ready, "ScaleUpLimit"}, minute{1, 5, ready, "ScaleDownLimit"})
 	run(t, "the larger policy up", rules(pods(MaxChange, 2, time.Minute), all), 10, minute{90, 15, ready, "ScaleUpLimit"}, minute{90, 23, ready, "ScaleUpLimit"})
 	run(t, "the smaller policy up", rules(pods(MinChange, 2, time.Minute), all), 10, minute{90, 12, ready, "ScaleUpLimit"})
@@ -52,8 +52,8 @@ func TestStep(t *testing.T) {
 		minute{90, 12, ready, "ScaleUpLimit"}, minute{90, 14, ready, "ScaleUpLimit"})
 	slow := all
 	slow.Window = 2 * time.Minute
-	run(t, "a window for scaling up", rules(slow, all), 2, minute{2, 2, ready, free}, minute{4, 2, "ScaleUpStabilized", free}, minute{3, 3, ready, free}, minute{4, 3, "ScaleUpStabilized", free}, minute{4, 4, ready, free})
-	run(t, "a window for scaling down", rules(all, slow), 4, minute{4, 4, ready, free}, minute{1, 4, stabilized, free}, minute{2, 2, ready, free}, minute{1, 2, stabilized, free}, minute{1, 1, ready, free})
+	run(t, "a window for scaling up", rules(slow, all), 2, minute{2, 2, ready, inRange}, minute{4, 2, "ScaleUpStabilized", inRange}, minute{3, 3, ready, inRange}, minute{4, 3, "ScaleUpStabilized", inRange}, minute{4, 4, ready, inRange})
+	run(t, "a window for scaling down", rules(all, slow), 4, minute{4, 4, ready, inRange}, minute{1, 4, stabilized, inRange}, minute{2, 2, ready, inRange}, minute{1, 2, stabilized, inRange}, minute{1, 1, ready, inRange})
 }
 
 func TestStepWithoutDecision(t *testing.T) {
@@ -70,16 +70,16 @@ func TestStepWithoutDecision(t *testing.T) {
 		"down with a failed one": {Input{Current: 3, Metrics: []Metric{metric(0, true), metric(2, false)}}, Decision{Replicas: 3, NoMetrics: true}},
 	} {
 		if got := Step(start, &History{}, a, c.in); got != c.want {
-			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
 		}
 	}
 	got := Step(start, &History{}, a, Input{Current: 3, Metrics: []Metric{metric(0, true), metric(4, false), {Name: "n", Replicas: 5}}})
 	if got.Replicas != 5 || got.Metric != "n" || got.Reason != "n above target" {
-		t.Errorf("up with a failed metric: %+v", got)
+		t.Errorf("scaling up with a failed metric: got %+v, want 5 replicas by n", got)
 	}
 }
 
-// TestInvariants: Limits, Monotone and MissingMetrics hold for random autoscalers and histories.
+// TestInvariants checks Limits, Monotone and MissingMetrics for random autoscalers and histories.
 func TestInvariants(t *testing.T) {
 	random := rand.New(rand.NewSource(1))
 	rules := func() Rules {
@@ -100,14 +100,14 @@ func TestInvariants(t *testing.T) {
 			now = now.Add(time.Duration(random.Intn(120)) * time.Second)
 			m := []Metric{{Replicas: random.Int31n(80)}, {Replicas: random.Int31n(80), Failed: random.Intn(4) == 0}}
 			d := Step(now, h, a, Input{Current: current, Metrics: m})
-			desired, _, _ := largest(Input{Metrics: m})
+			desired, _, _ := largestProposal(Input{Metrics: m})
 			switch {
 			case d.Replicas < a.Min || d.Replicas > a.Max:
-				t.Fatalf("%d replicas, limits %d and %d", d.Replicas, a.Min, a.Max)
+				t.Fatalf("Limits: %d replicas, want %d to %d", d.Replicas, a.Min, a.Max)
 			case desired > current && d.Replicas < current, desired < current && d.Replicas > current && a.Behavior != nil:
-				t.Fatalf("from %d to %d, recommended %d", current, d.Replicas, desired)
+				t.Fatalf("Monotone: scaled from %d to %d, recommended %d", current, d.Replicas, desired)
 			case m[1].Failed && d.Replicas < current:
-				t.Fatalf("from %d to %d without a metric", current, d.Replicas)
+				t.Fatalf("MissingMetrics: scaled from %d to %d without a metric", current, d.Replicas)
 			}
 			h.Scaled(now, current, d.Replicas)
 			current = d.Replicas

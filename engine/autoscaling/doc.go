@@ -1,4 +1,4 @@
-// Package autoscaling decides how many replicas the target of a HorizontalPodAutoscaler has.
+// Package autoscaling decides the number of replicas of the target of a HorizontalPodAutoscaler.
 //
 //	Classify(now, pod)                     -> whether a pod counts as ready, unready, missing or ignored
 //	Propose(target, current, samples)      -> the replicas that one metric requires
@@ -11,7 +11,7 @@
 //
 // Invariants, each with a test:
 //
-//   - Limits: the result is within the minimum and maximum, unless the policies do not allow to reach them in one step.
+//   - Limits: the result is within the minimum and maximum, unless the policies do not allow reaching them in one step.
 //   - Monotone: a recommendation above the current number never lowers it, and one below never raises it. Without a behavior, a higher
 //     recommendation of the last five minutes may still raise it, as in Kubernetes.
 //   - MissingMetrics: while a metric has no value, the number is not lowered.

@@ -32,7 +32,7 @@ func (h *History) Scaled(now time.Time, from, to int32) {
 	}
 }
 
-// prune drops what no window or period covers.
+// prune drops the entries that no window or period covers.
 func (h *History) prune(now time.Time, a Autoscaler) {
 	window, period := DownWindow, time.Duration(0)
 	if b := a.Behavior; b != nil {
@@ -41,17 +41,17 @@ func (h *History) prune(now time.Time, a Autoscaler) {
 			period = max(period, p.Period)
 		}
 	}
-	h.recommendations = since(h.recommendations, now.Add(-window))
-	h.scaleUps, h.scaleDowns = since(h.scaleUps, now.Add(-period)), since(h.scaleDowns, now.Add(-period))
+	h.recommendations = entriesAfter(h.recommendations, now.Add(-window))
+	h.scaleUps, h.scaleDowns = entriesAfter(h.scaleUps, now.Add(-period)), entriesAfter(h.scaleDowns, now.Add(-period))
 }
 
-// since drops the entries up to and including t.
-func since(entries []entry, t time.Time) []entry {
+// entriesAfter drops the entries up to and including t.
+func entriesAfter(entries []entry, t time.Time) []entry {
 	return slices.DeleteFunc(entries, func(e entry) bool { return !e.at.After(t) })
 }
 
-// changes returns the sum of the changes after t.
-func changes(entries []entry, t time.Time) int32 {
+// sumChanges returns the sum of the changes after t.
+func sumChanges(entries []entry, t time.Time) int32 {
 	var sum int32
 	for _, e := range entries {
 		if e.at.After(t) {

@@ -37,11 +37,11 @@ func (a Autoscaler) stabilize(now time.Time, h *History, current, desired int32,
 
 // The conditions of a limited decision.
 var (
-	tooMany    = Condition{true, "TooManyReplicas", "the desired replica count is more than the maximum replica count"}
-	tooFew     = Condition{true, "TooFewReplicas", "the desired replica count is less than the minimum replica count"}
-	fasterUp   = Condition{true, "ScaleUpLimit", "the desired replica count is increasing faster than the maximum scale rate"}
-	fasterDown = Condition{true, "ScaleDownLimit", "the desired replica count is decreasing faster than the maximum scale rate"}
-	within     = Condition{false, "DesiredWithinRange", "the desired count is within the acceptable range"}
+	tooMany     = Condition{true, "TooManyReplicas", "the desired replica count is more than the maximum replica count"}
+	tooFew      = Condition{true, "TooFewReplicas", "the desired replica count is less than the minimum replica count"}
+	fasterUp    = Condition{true, "ScaleUpLimit", "the desired replica count is increasing faster than the maximum scale rate"}
+	fasterDown  = Condition{true, "ScaleDownLimit", "the desired replica count is decreasing faster than the maximum scale rate"}
+	withinRange = Condition{false, "DesiredWithinRange", "the desired count is within the acceptable range"}
 )
 
 // limit sets the number of replicas that the policies and the limits allow.
@@ -56,7 +56,7 @@ func (a Autoscaler) limit(now time.Time, h *History, current, desired int32, d *
 			lower, lowerCondition = allowed, fasterDown
 		}
 	}
-	limited := within
+	limited := withinRange
 	switch {
 	case desired > upper:
 		desired, limited = upper, upperCondition
@@ -66,7 +66,7 @@ func (a Autoscaler) limit(now time.Time, h *History, current, desired int32, d *
 	d.Replicas, d.Limited = desired, &limited
 }
 
-// allowedUp returns the most replicas after a decision to scale up: by default twice the current number, or 4.
+// allowedUp returns the maximum number of replicas after a decision to scale up: by default twice the current number, or 4.
 func (a Autoscaler) allowedUp(now time.Time, h *History, current int32) int32 {
 	if a.Behavior == nil {
 		return int32(max(min(2*int64(current), math.MaxInt32), 4))
@@ -74,7 +74,7 @@ func (a Autoscaler) allowedUp(now time.Time, h *History, current int32) int32 {
 	return max(current, a.Behavior.Up.allowed(now, current, h.scaleUps, h.scaleDowns, 1))
 }
 
-// allowed returns the number of replicas up to which the policies allow to scale in a direction, which is 1 or -1. Changes in the
+// allowed returns the number of replicas to which the policies allow scaling in a direction, which is 1 or -1. Changes in the
 // period of a policy count, in both directions.
 func (r Rules) allowed(now time.Time, current int32, same, opposite []entry, direction int32) int32 {
 	if r.Select == Disabled {
@@ -83,7 +83,7 @@ func (r Rules) allowed(now time.Time, current int32, same, opposite []entry, dir
 	result, found := current, false
 	for _, p := range r.Policies {
 		from := now.Add(-p.Period)
-		start := current - direction*(changes(same, from)-changes(opposite, from))
+		start := current - direction*(sumChanges(same, from)-sumChanges(opposite, from))
 		to := float64(start) + float64(direction)*float64(p.Value)
 		if p.Percent {
 			to = float64(start) * (1 + float64(direction)*float64(p.Value)/100)
@@ -92,8 +92,8 @@ func (r Rules) allowed(now time.Time, current int32, same, opposite []entry, dir
 			}
 		}
 		proposed := int32(min(max(to, 0), math.MaxInt32))
-		permissive := direction*proposed > direction*result
-		if !found || permissive == (r.Select == MaxChange) {
+		allowsMore := direction*proposed > direction*result
+		if !found || allowsMore == (r.Select == MaxChange) {
 			result, found = proposed, true
 		}
 	}

@@ -61,7 +61,7 @@ func Propose(target Target, tolerance Tolerance, current int32, samples []Sample
 	for _, s := range missing {
 		s.Usage = 0
 		if ratio < 1 {
-			s.Usage = target.fallback(s)
+			s.Usage = target.assumedUsage(s)
 		}
 		if ratio != 1 {
 			measured = append(measured, s)
@@ -82,7 +82,7 @@ func Propose(target Target, tolerance Tolerance, current int32, samples []Sample
 	}
 	replicas := roundUp(corrected * float64(len(measured)))
 	if corrected < 1 && replicas > current || corrected > 1 && replicas < current {
-		return out, nil // the pods that were counted are not those that the target has
+		return out, nil // the counted pods are not the replicas of the target
 	}
 	out.Replicas = replicas
 	return out, nil
@@ -106,8 +106,8 @@ func (t Target) ratio(samples []Sample) (float64, Proposal, error) {
 	return float64(out.Utilization) / float64(t.Utilization), out, nil
 }
 
-// fallback is the assumed usage of a pod without metrics while others are below the target.
-func (t Target) fallback(s Sample) int64 {
+// assumedUsage returns the usage of a pod without metrics while other pods are below the target.
+func (t Target) assumedUsage(s Sample) int64 {
 	if t.Utilization == 0 {
 		return t.Average
 	}

@@ -8,7 +8,7 @@ import (
 
 func TestClassify(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	old := Pod{Started: now.Add(-time.Hour), HasReady: true, Ready: true, ReadySince: now.Add(-time.Hour), Measured: true, MeasuredAt: now, Window: 15 * time.Second}
+	base := Pod{Started: now.Add(-time.Hour), HasReady: true, Ready: true, ReadySince: now.Add(-time.Hour), Measured: true, MeasuredAt: now, Window: 15 * time.Second}
 	for name, c := range map[string]struct {
 		edit        func(*Pod)
 		cpu, memory State
@@ -26,7 +26,7 @@ func TestClassify(t *testing.T) {
 		"never ready":             {func(p *Pod) { p.Ready, p.ReadySince = false, p.Started.Add(29*time.Second) }, Unready, Ready},
 		"became unready later on": {func(p *Pod) { p.Ready, p.ReadySince = false, p.Started.Add(30*time.Second) }, Ready, Ready},
 	} {
-		p := old
+		p := base
 		c.edit(&p)
 		if cpu, memory := Classify(now, p, true), Classify(now, p, false); cpu != c.cpu || memory != c.memory {
 			t.Errorf("%s: %d, %d; want %d, %d", name, cpu, memory, c.cpu, c.memory)
@@ -42,7 +42,8 @@ func samples(usages ...int64) (out []Sample) {
 	return out
 }
 
-func in(state State, n int) (out []Sample) {
+// unmeasured returns n pods in a state, with a usage that must not count.
+func unmeasured(state State, n int) (out []Sample) {
 	for range n {
 		out = append(out, Sample{State: state, Usage: 1000, Request: 100})
 	}
@@ -64,14 +65,14 @@ func TestPropose(t *testing.T) {
 		"beyond the tolerance": {percent, 10, samples(56, 56, 56, 56, 56, 56, 56, 56, 56, 56), 12},
 		"average above":        {average, 2, samples(100, 90), 4},
 		"average below":        {average, 4, samples(10, 10, 10, 10), 1},
-		"missing pods use nothing when scaling up":               {percent, 4, append(samples(100, 100), in(Missing, 2)...), 4},
-		"missing pods use their request when scaling down":       {percent, 3, append(samples(10, 10), in(Missing, 1)...), 3},
-		"average: missing pods use the target when scaling down": {average, 4, append(samples(10, 10, 10), in(Missing, 1)...), 2},
-		"unready pods use nothing when scaling up":               {percent, 3, append(samples(120), in(Unready, 2)...), 3},
-		"unready pods dampen":                                    {percent, 3, append(samples(250), in(Unready, 2)...), 5},
-		"unready pods do not count when scaling down":            {percent, 4, append(samples(10, 10), in(Unready, 2)...), 1},
-		"ignored pods do not count":                              {percent, 2, append(samples(100, 100), in(Ignored, 9)...), 4},
-		"fewer pods than replicas":                               {percent, 10, append(samples(100), in(Missing, 1)...), 10},
+		"missing pods use nothing when scaling up":               {percent, 4, append(samples(100, 100), unmeasured(Missing, 2)...), 4},
+		"missing pods use their request when scaling down":       {percent, 3, append(samples(10, 10), unmeasured(Missing, 1)...), 3},
+		"average: missing pods use the target when scaling down": {average, 4, append(samples(10, 10, 10), unmeasured(Missing, 1)...), 2},
+		"unready pods use nothing when scaling up":               {percent, 3, append(samples(120), unmeasured(Unready, 2)...), 3},
+		"unready pods reduce the result when scaling up":         {percent, 3, append(samples(250), unmeasured(Unready, 2)...), 5},
+		"unready pods do not count when scaling down":            {percent, 4, append(samples(10, 10), unmeasured(Unready, 2)...), 1},
+		"ignored pods do not count":                              {percent, 2, append(samples(100, 100), unmeasured(Ignored, 9)...), 4},
+		"fewer pods than replicas":                               {percent, 10, append(samples(100), unmeasured(Missing, 1)...), 10},
 	} {
 		got, err := Propose(c.target, Tolerance{DefaultTolerance, DefaultTolerance}, c.current, c.samples)
 		if err != nil || got.Replicas != c.want {
@@ -79,11 +80,11 @@ func TestPropose(t *testing.T) {
 		}
 	}
 	if got, _ := Propose(percent, Tolerance{Up: 0.5, Down: 0.01}, 10, samples(70)); got.Replicas != 10 || got.Utilization != 70 || got.Average != 70 {
-		t.Errorf("with a tolerance of 50 %%: %+v", got)
+		t.Errorf("with a tolerance of 50 %%: got %+v, want 10 replicas, 70 and 70", got)
 	}
-	for want, s := range map[error][]Sample{ErrNoUsage: in(Unready, 2), ErrNoRequests: {{Usage: 5}}} {
+	for want, s := range map[error][]Sample{ErrNoUsage: unmeasured(Unready, 2), ErrNoRequests: {{Usage: 5}}} {
 		if _, err := Propose(percent, Tolerance{}, 2, s); !errors.Is(err, want) {
-			t.Errorf("%v: %v, want %v", s, err, want)
+			t.Errorf("%v: error %v, want %v", s, err, want)
 		}
 	}
 }

@@ -20,7 +20,7 @@ const (
 	Ignored       // terminating or failed
 )
 
-// Pod is what the autoscaler reads of a pod.
+// Pod holds the properties of a pod that the autoscaler depends on.
 type Pod struct {
 	Deleting, Failed, Pending bool
 	Started                   time.Time // zero: unknown

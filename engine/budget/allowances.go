@@ -52,7 +52,7 @@ func (a *Allowances) Split(pods []*model.Pod) (violating, nonViolating []*model.
 }
 
 // Debits returns what victims, sorted by descending importance, take from the budgets: as many as a
-// budget allows are granted, the rest overrule it. Budgets without a debit are omitted. StatusOnly
+// budget allows are granted, and the others overrule it. Budgets without a debit are omitted. StatusOnly
 // debits nothing.
 func (a *Allowances) Debits(victims []*model.Pod) []decision.Debit {
 	if a.Rule == StatusOnly {

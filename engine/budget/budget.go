@@ -43,7 +43,7 @@ func Healthy(b *model.Budget, p *model.Pod) bool {
 	return p.Ready && !p.Deleting && !p.Finished() && !HasEntry(b, p)
 }
 
-// Allowed returns how many more covered pods may be disrupted. healthy is the number of Healthy
+// Allowed returns the number of covered pods that may still be disrupted. healthy is the number of Healthy
 // pods; StatusOnly ignores it.
 func (r Rule) Allowed(b *model.Budget, healthy int32) int32 {
 	if r == StatusOnly {
@@ -55,7 +55,7 @@ func (r Rule) Allowed(b *model.Budget, healthy int32) int32 {
 	return max(0, min(b.DisruptionsAllowed, healthy-b.DesiredHealthy))
 }
 
-// CountHealthy returns how many of the covered pods are healthy.
+// CountHealthy returns the number of covered pods that are healthy.
 func (r Rule) CountHealthy(b *model.Budget, pods []*model.Pod) int32 {
 	var n int32
 	for _, p := range pods {

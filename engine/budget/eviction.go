@@ -18,7 +18,7 @@ type Evictions struct {
 	// ForbidImpossible forbids an eviction that a budget can never allow, instead of refusing it for
 	// now.
 	ForbidImpossible bool
-	// OwnEntries names the budgets that an earlier try of the same request debited.
+	// OwnEntries names the budgets that an earlier attempt of the same request debited.
 	OwnEntries []string
 }
 
@@ -50,15 +50,15 @@ type Verdict struct {
 	RetryAfter time.Duration
 }
 
-// markTimeout is how long the author of an entry may take to set the pod's DisruptionTarget
+// conditionTimeout is how long the author of an entry may take to set the pod's DisruptionTarget
 // condition. Until then the entry may be reverted, so other requests cannot rely on it.
-const markTimeout = 30 * time.Second
+const conditionTimeout = 30 * time.Second
 
 // retryAfterUnobserved is the retry delay for a budget with an outdated status.
 const retryAfterUnobserved = 10 * time.Second
 
 // Check answers a request to evict a pod. budgets are those of the pod's namespace, or at least
-// those that cover it. pods are all pods of the namespace, read for Recount only.
+// those that cover it. pods are all pods of the namespace; only Recount reads them.
 func (e Evictions) Check(p *model.Pod, budgets []*model.Budget, pods []*model.Pod, now time.Time) Verdict {
 	if p.Deleting || p.Finished() {
 		return Verdict{}
@@ -66,18 +66,18 @@ func (e Evictions) Check(p *model.Pod, budgets []*model.Budget, pods []*model.Po
 	if p.Phase == model.Pending {
 		return Verdict{RequireUnchanged: true} // it may start running
 	}
-	var covered []*model.Budget
+	var covering []*model.Budget
 	for _, b := range budgets {
 		if Ledger.Covers(b, p) {
-			covered = append(covered, b)
+			covering = append(covering, b)
 		}
 	}
-	slices.SortFunc(covered, compareName)
-	if len(covered) > 1 && e.RefuseMultiple {
-		return Verdict{Result: MultipleBudgets, Budget: covered[0], Reason: "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."}
+	slices.SortFunc(covering, compareName)
+	if len(covering) > 1 && e.RefuseMultiple {
+		return Verdict{Result: MultipleBudgets, Budget: covering[0], Reason: "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."}
 	}
 	var v Verdict
-	for _, b := range covered {
+	for _, b := range covering {
 		healthy := int32(-1)
 		if e.Recount {
 			healthy = countHealthy(b, pods, now)
@@ -99,7 +99,7 @@ func (e Evictions) checkBudget(b *model.Budget, p *model.Pod, healthy int32, now
 		current = min(current, healthy)
 		allowed = min(allowed, max(healthy-b.DesiredHealthy, 0))
 	}
-	// Unhealthy pods take nothing.
+	// Unhealthy pods are not debited.
 	if !p.Ready && (b.AlwaysAllowUnhealthy || current >= b.DesiredHealthy && b.DesiredHealthy > 0) {
 		return Verdict{RequireUnchanged: true}
 	}
@@ -109,7 +109,7 @@ func (e Evictions) checkBudget(b *model.Budget, p *model.Pod, healthy int32, now
 		v.Reason, v.RetryAfter = fmt.Sprintf("The disruption budget %s is still being processed by the server.", b.Name), retryAfterUnobserved
 	case b.DisruptionsAllowed < 0:
 		v.Result, v.Reason = Forbidden, "pdb disruptions allowed is negative"
-	case HasRecentEntry(b, p, now) && (p.DisruptionReason != "" || slices.Contains(e.OwnEntries, b.Name) || !HasRecentEntry(b, p, now.Add(EntryAge-markTimeout))):
+	case HasRecentEntry(b, p, now) && (p.DisruptionReason != "" || slices.Contains(e.OwnEntries, b.Name) || !HasRecentEntry(b, p, now.Add(EntryAge-conditionTimeout))):
 		return Verdict{}
 	case HasRecentEntry(b, p, now):
 		v.Reason, v.RetryAfter = fmt.Sprintf("Another eviction of the pod is in progress; the disruption budget %s has an entry for it", b.Name), time.Second
@@ -129,8 +129,8 @@ func (e Evictions) checkBudget(b *model.Budget, p *model.Pod, healthy int32, now
 	return v
 }
 
-// impossibleReason returns why a budget that allows nothing now never will unless it is changed,
-// and which field to change, or "". A budget with an owner may be changed by its controller.
+// impossibleReason returns why a budget that allows no disruption now will not allow one until it is
+// changed, and which field to change, or "". A budget with an owner may be changed by its controller.
 func impossibleReason(b *model.Budget, p *model.Pod) string {
 	switch {
 	case b.Owned || b.SyncError != "":
@@ -145,7 +145,7 @@ func impossibleReason(b *model.Budget, p *model.Pod) string {
 	return ""
 }
 
-// HasRecentEntry reports whether the budget recently granted the disruption of this very pod. An
+// HasRecentEntry reports whether the budget recently granted the disruption of this pod. An
 // entry older than the pod belongs to a predecessor of the same name.
 func HasRecentEntry(b *model.Budget, p *model.Pod, now time.Time) bool {
 	i, ok := slices.BinarySearch(b.Disrupted, p.Name)

@@ -10,18 +10,18 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// describeVerdict describes a verdict.
-func describeVerdict(v budget.Verdict) string {
+// formatVerdict describes a verdict.
+func formatVerdict(v budget.Verdict) string {
 	var debits []string
 	for _, b := range v.Debits {
 		debits = append(debits, b.Name)
 	}
-	s := [...]string{"granted", "refused", "forbidden", "several"}[v.Result]
+	s := [...]string{"granted", "refused", "forbidden", "multiple budgets"}[v.Result]
 	if len(debits) > 0 {
 		s += " for " + strings.Join(debits, " ")
 	}
 	if v.RequireUnchanged {
-		s += " guarded"
+		s += " if unchanged"
 	}
 	if v.Reason != "" {
 		s += ": " + v.Reason
@@ -33,16 +33,16 @@ func describeVerdict(v budget.Verdict) string {
 }
 
 // checkEviction checks the eviction of the first of three pods after changes, if not nil.
-func checkEviction(e budget.Evictions, p func(*model.Pod), b func(*model.Budget)) string {
-	pods := many(3, rs)
-	if p != nil {
-		p(pods[0])
+func checkEviction(e budget.Evictions, changePod func(*model.Pod), changeBudget func(*model.Budget)) string {
+	pods := newPods(3, rs)
+	if changePod != nil {
+		changePod(pods[0])
 	}
-	x := &model.Budget{Namespace: "default", Name: "b", Selector: ofWeb, MinAvailable: amount(2), CurrentHealthy: 3, DesiredHealthy: 2, DisruptionsAllowed: 1, ExpectedPods: 3}
-	if b != nil {
-		b(x)
+	b := &model.Budget{Namespace: "default", Name: "b", Selector: selectWeb, MinAvailable: amount(2), CurrentHealthy: 3, DesiredHealthy: 2, DisruptionsAllowed: 1, ExpectedPods: 3}
+	if changeBudget != nil {
+		changeBudget(b)
 	}
-	return describeVerdict(e.Check(pods[0], []*model.Budget{x}, pods, noon))
+	return formatVerdict(e.Check(pods[0], []*model.Budget{b}, pods, noon))
 }
 
 func exhausted(b *model.Budget) { b.DisruptionsAllowed = 0 }
@@ -63,11 +63,11 @@ func TestCheck(t *testing.T) {
 		"a negative number":         {nil, func(b *model.Budget) { b.DisruptionsAllowed = -1 }, "forbidden: pdb disruptions allowed is negative"},
 		"too many entries": {nil, func(b *model.Budget) { b.Disrupted = make([]string, 2001) },
 			"forbidden: DisruptedPods map too big - too many evictions not confirmed by PDB controller"},
-		"a pending pod":  {func(p *model.Pod) { p.Phase = model.Pending }, exhausted, "granted guarded"},
+		"a pending pod":  {func(p *model.Pod) { p.Phase = model.Pending }, exhausted, "granted if unchanged"},
 		"a finished pod": {func(p *model.Pod) { p.Phase = model.Failed }, exhausted, "granted"},
 		"a deleting pod": {func(p *model.Pod) { p.Deleting = true }, exhausted, "granted"},
-		"another's pod":  {func(p *model.Pod) { p.Labels = nil }, exhausted, "granted"},
-		"unready":        {unready, exhausted, "granted guarded"},
+		"uncovered pod":  {func(p *model.Pod) { p.Labels = nil }, exhausted, "granted"},
+		"unready":        {unready, exhausted, "granted if unchanged"},
 		"unready, budget not met": {unready, func(b *model.Budget) { exhausted(b); b.CurrentHealthy = 1 },
 			"refused: The disruption budget b needs 2 healthy pods and has 1 currently"},
 		"unready, 0 desired": {unready, func(b *model.Budget) { exhausted(b); b.CurrentHealthy, b.DesiredHealthy = 0, 0 },
@@ -75,22 +75,22 @@ func TestCheck(t *testing.T) {
 		"unready, always allowed": {unready, func(b *model.Budget) {
 			exhausted(b)
 			b.CurrentHealthy, b.AlwaysAllowUnhealthy, b.Generation = 1, true, 1
-		}, "granted guarded"},
-		"paid already": {nil, func(b *model.Budget) {
+		}, "granted if unchanged"},
+		"debited already": {nil, func(b *model.Budget) {
 			exhausted(b)
 			b.Disrupted, b.DisruptedAt = []string{"p0"}, []time.Time{noon.Add(-time.Minute)}
 		}, "granted"},
-		"entry of another request": {nil, withEntry, "refused: Another eviction of the pod is in progress; the disruption budget b has an entry for it in 1s"},
-		"debited and marked":       {func(p *model.Pod) { p.DisruptionReason = "EvictionByEvictionAPI" }, withEntry, "granted"},
-		"debited long ago":         {nil, func(b *model.Budget) { b.Disrupted, b.DisruptedAt = []string{"p0"}, []time.Time{noon.Add(-time.Hour)} }, "granted for b"},
-		"never allowed": {nil, func(b *model.Budget) {
+		"entry of another request":                     {nil, withEntry, "refused: Another eviction of the pod is in progress; the disruption budget b has an entry for it in 1s"},
+		"debited, with the DisruptionTarget condition": {func(p *model.Pod) { p.DisruptionReason = "EvictionByEvictionAPI" }, withEntry, "granted"},
+		"debited long ago":                             {nil, func(b *model.Budget) { b.Disrupted, b.DisruptedAt = []string{"p0"}, []time.Time{noon.Add(-time.Hour)} }, "granted for b"},
+		"never allowed, without ForbidImpossible": {nil, func(b *model.Budget) {
 			exhausted(b)
 			b.MinAvailable, b.MaxUnavailable = model.IntOrPercent{}, amount(0)
 		},
 			"refused: The disruption budget b does not allow evicting pods currently"},
 	} {
 		if got := checkEviction(budget.Evictions{}, c.pod, c.budget); got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}
 }
@@ -103,7 +103,7 @@ func withEntry(b *model.Budget) {
 // A retried request does not wait for its own entry.
 func TestOwnEntryIsAccepted(t *testing.T) {
 	if got := checkEviction(budget.Evictions{OwnEntries: []string{"b"}}, nil, withEntry); got != "granted" {
-		t.Errorf("after its own debit: %s, want granted", got)
+		t.Errorf("with its own entry: %s, want granted", got)
 	}
 	if got := checkEviction(budget.Evictions{OwnEntries: []string{"a"}}, nil, withEntry); !strings.HasPrefix(got, "refused") {
 		t.Errorf("with an entry in another budget: %s, want refused", got)
@@ -125,19 +125,19 @@ func TestCheckRecounts(t *testing.T) {
 		"the eviction of a pod with the same name was granted": {nil, func(b *model.Budget) {
 			b.Disrupted, b.DisruptedAt = []string{"p1"}, []time.Time{noon.Add(-2 * time.Hour)}
 		}, "granted for b"},
-		"unready, budget met":                     {unready, nil, "granted guarded"},
+		"unready, budget met":                     {unready, nil, "granted if unchanged"},
 		"unready, budget not met":                 {unready, func(b *model.Budget) { b.DesiredHealthy = 3 }, "refused: The disruption budget b needs 3 healthy pods and has 2 currently"},
 		"the status allows more than the pods do": {nil, func(b *model.Budget) { b.DesiredHealthy, b.DisruptionsAllowed = 0, 0 }, "refused: The disruption budget b does not allow evicting pods currently"},
 	} {
 		if got := checkEviction(recount, c.pod, c.budget); got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}
 }
 
 func TestCheckForbidsImpossibleEviction(t *testing.T) {
-	end := budget.Evictions{ForbidImpossible: true}
-	none := func(b *model.Budget) {
+	forbid := budget.Evictions{ForbidImpossible: true}
+	maxUnavailableZero := func(b *model.Budget) {
 		exhausted(b)
 		b.MinAvailable, b.MaxUnavailable = model.IntOrPercent{}, amount(0)
 	}
@@ -146,36 +146,36 @@ func TestCheckForbidsImpossibleEviction(t *testing.T) {
 		budget func(*model.Budget)
 		want   string
 	}{
-		"maxUnavailable 0":            {nil, none, "forbidden: The disruption budget b can never allow it: spec.maxUnavailable is 0: raise it, or delete the budget"},
+		"maxUnavailable 0":            {nil, maxUnavailableZero, "forbidden: The disruption budget b can never allow it: spec.maxUnavailable is 0: raise it, or delete the budget"},
 		"minAvailable 100%":           {nil, func(b *model.Budget) { exhausted(b); b.MinAvailable = percent(100) }, "forbidden: The disruption budget b can never allow it: spec.minAvailable is 100%: lower it, or delete the budget"},
-		"no controller":               {func(p *model.Pod) { p.Owner = model.Owner{} }, func(b *model.Budget) { none(b); b.MaxUnavailable, b.ExpectedPods = amount(1), 0 }, "forbidden: The disruption budget b can never allow it: its pods have no controller with a replica count: set spec.minAvailable to a number instead"},
-		"one pod more than desired":   {nil, func(b *model.Budget) { none(b); b.DisruptionsAllowed = 1 }, "granted for b"},
-		"a budget owned by an object": {nil, func(b *model.Budget) { none(b); b.Owned = true }, "refused: The disruption budget b does not allow evicting pods currently"},
+		"no controller":               {func(p *model.Pod) { p.Owner = model.Owner{} }, func(b *model.Budget) { maxUnavailableZero(b); b.MaxUnavailable, b.ExpectedPods = amount(1), 0 }, "forbidden: The disruption budget b can never allow it: its pods have no controller with a replica count: set spec.minAvailable to a number instead"},
+		"one pod more than desired":   {nil, func(b *model.Budget) { maxUnavailableZero(b); b.DisruptionsAllowed = 1 }, "granted for b"},
+		"a budget owned by an object": {nil, func(b *model.Budget) { maxUnavailableZero(b); b.Owned = true }, "refused: The disruption budget b does not allow evicting pods currently"},
 		"temporarily refused":         {nil, exhausted, "refused: The disruption budget b does not allow evicting pods currently"},
 	} {
-		if got := checkEviction(end, c.pod, c.budget); got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
+		if got := checkEviction(forbid, c.pod, c.budget); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}
 }
 
 func TestMultipleBudgetsMustAgree(t *testing.T) {
-	pods := many(3, rs)
-	z := &model.Budget{Namespace: "default", Name: "z", Selector: ofWeb, DisruptionsAllowed: 1, CurrentHealthy: 3, DesiredHealthy: 2}
-	a := &model.Budget{Namespace: "default", Name: "a", Selector: everyone, DisruptionsAllowed: 1, CurrentHealthy: 3, DesiredHealthy: 2}
+	pods := newPods(3, rs)
+	z := &model.Budget{Namespace: "default", Name: "z", Selector: selectWeb, DisruptionsAllowed: 1, CurrentHealthy: 3, DesiredHealthy: 2}
+	a := &model.Budget{Namespace: "default", Name: "a", Selector: selectAll, DisruptionsAllowed: 1, CurrentHealthy: 3, DesiredHealthy: 2}
 	budgets := []*model.Budget{z, a}
-	if got := describeVerdict(budget.Evictions{}.Check(pods[0], budgets, nil, noon)); got != "granted for a z" {
-		t.Error(got)
+	if got := formatVerdict(budget.Evictions{}.Check(pods[0], budgets, nil, noon)); got != "granted for a z" {
+		t.Errorf("got %q, want %q", got, "granted for a z")
 	}
-	if got := describeVerdict(budget.Evictions{RefuseMultiple: true}.Check(pods[0], budgets, nil, noon)); !strings.HasPrefix(got, "several: This pod has more than one") {
-		t.Error(got)
+	if got := formatVerdict(budget.Evictions{RefuseMultiple: true}.Check(pods[0], budgets, nil, noon)); !strings.HasPrefix(got, "multiple budgets: This pod has more than one") {
+		t.Errorf("got %q, want a refusal because of multiple budgets", got)
 	}
 	pods[1].Phase = model.Pending
-	if got := describeVerdict(budget.Evictions{RefuseMultiple: true}.Check(pods[1], budgets, nil, noon)); got != "granted guarded" {
-		t.Error(got)
+	if got := formatVerdict(budget.Evictions{RefuseMultiple: true}.Check(pods[1], budgets, nil, noon)); got != "granted if unchanged" {
+		t.Errorf("got %q, want %q", got, "granted if unchanged")
 	}
 	z.DisruptionsAllowed = 0
-	if got := describeVerdict(budget.Evictions{}.Check(pods[0], budgets, nil, noon)); got != "refused: The disruption budget z does not allow evicting pods currently" {
-		t.Error(got)
+	if got := formatVerdict(budget.Evictions{}.Check(pods[0], budgets, nil, noon)); got != "refused: The disruption budget z does not allow evicting pods currently" {
+		t.Errorf("got %q, want %q", got, "refused: The disruption budget z does not allow evicting pods currently")
 	}
 }

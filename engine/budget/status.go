@@ -20,7 +20,7 @@ const (
 	SyncFailed       = "SyncFailed"
 )
 
-// StatusInputs is what a budget's status is computed from.
+// StatusInputs are the inputs of ComputeStatus.
 type StatusInputs struct {
 	Budget *model.Budget
 	// Pods are those of the budget's namespace, or at least those that it covers.
@@ -30,7 +30,7 @@ type StatusInputs struct {
 	Now   time.Time
 }
 
-// Scale is how many pods a workload should have.
+// Scale is the desired number of pods of a workload.
 type Scale struct {
 	UID      string // of the workload with the scale subresource: a Deployment, for its ReplicaSets
 	Replicas int32
@@ -57,7 +57,7 @@ type Event struct {
 	Reason, Note string
 }
 
-// StatusResult is a new status and what follows from it.
+// StatusResult is a new status with its events and the time of the next computation.
 type StatusResult struct {
 	Status
 	Events []Event
@@ -70,10 +70,10 @@ type StatusResult struct {
 func (c *StatusResult) Failed() bool { return c.Reason == SyncFailed }
 
 // ComputeStatus computes the status of a budget.
-func (f StatusInputs) ComputeStatus() StatusResult {
-	b := f.Budget
+func (in StatusInputs) ComputeStatus() StatusResult {
+	b := in.Budget
 	var covered []*model.Pod
-	for _, p := range f.Pods {
+	for _, p := range in.Pods {
 		if Ledger.Covers(b, p) {
 			covered = append(covered, p)
 		}
@@ -83,7 +83,7 @@ func (f StatusInputs) ComputeStatus() StatusResult {
 	if len(covered) == 0 {
 		c.addEvent(nil, false, "NoPods", "No matching pods found")
 	}
-	expected, desired, unmanaged, fault := f.expectedPods(covered)
+	expected, desired, unmanaged, fault := in.expectedPods(covered)
 	if fault != "" {
 		c.addEvent(nil, true, "CalculateExpectedPodCountFailed", "Failed to calculate the number of expected pods: "+fault)
 		c.setFailed(b, fault)
@@ -94,7 +94,7 @@ func (f StatusInputs) ComputeStatus() StatusResult {
 			". They are not counted among the pods expected. To have them counted, set .spec.minAvailable to a number")
 	}
 	c.ObservedGeneration, c.ExpectedPods, c.DesiredHealthy = b.Generation, expected, desired
-	c.keepEntries(f, covered)
+	c.keepEntries(in, covered)
 	for _, p := range covered {
 		if _, granted := slices.BinarySearch(c.Disrupted, p.Name); !granted && p.Ready && !p.Deleting && !p.Finished() {
 			c.CurrentHealthy++
@@ -114,7 +114,7 @@ func (c *StatusResult) addEvent(p *model.Pod, warning bool, reason, note string)
 	c.Events = append(c.Events, Event{Pod: p, Warning: warning, Reason: reason, Note: note})
 }
 
-// setFailed keeps the status, but allows nothing.
+// setFailed keeps the status, but allows no disruption.
 func (c *StatusResult) setFailed(b *model.Budget, fault string) {
 	c.Status = Status{
 		ObservedGeneration: b.ObservedGeneration, CurrentHealthy: b.CurrentHealthy, DesiredHealthy: b.DesiredHealthy,
@@ -122,19 +122,19 @@ func (c *StatusResult) setFailed(b *model.Budget, fault string) {
 	}
 }
 
-// expectedPods returns how many pods are expected, how many of them must be healthy, and which pods
-// lack a controller if that matters.
-func (f StatusInputs) expectedPods(covered []*model.Pod) (expected, desired int32, unmanaged []string, fault string) {
-	b := f.Budget
+// expectedPods returns the number of expected pods, the number of them that must be healthy, and, if
+// the budget needs a scale, the pods without a controller.
+func (in StatusInputs) expectedPods(covered []*model.Pod) (expected, desired int32, unmanaged []string, fault string) {
+	b := in.Budget
 	if b.SpecError != "" {
 		return 0, 0, nil, b.SpecError
 	}
 	switch {
 	case b.MaxUnavailable.Set:
-		expected, unmanaged, fault = f.sumScales(covered)
+		expected, unmanaged, fault = in.sumScales(covered)
 		return expected, max(expected-b.MaxUnavailable.ScaledValue(expected), 0), unmanaged, fault
 	case b.MinAvailable.Set && b.MinAvailable.Percent:
-		expected, unmanaged, fault = f.sumScales(covered)
+		expected, unmanaged, fault = in.sumScales(covered)
 		return expected, b.MinAvailable.ScaledValue(expected), unmanaged, fault
 	case b.MinAvailable.Set:
 		return int32(len(covered)), b.MinAvailable.Value, nil, ""
@@ -143,7 +143,7 @@ func (f StatusInputs) expectedPods(covered []*model.Pod) (expected, desired int3
 }
 
 // sumScales sums the scales of the pods' controllers.
-func (f StatusInputs) sumScales(covered []*model.Pod) (sum int32, unmanaged []string, fault string) {
+func (in StatusInputs) sumScales(covered []*model.Pod) (sum int32, unmanaged []string, fault string) {
 	seen := map[string]bool{}    // by controller
 	counted := map[string]bool{} // by workload with the scale
 	for _, p := range covered {
@@ -156,8 +156,8 @@ func (f StatusInputs) sumScales(covered []*model.Pod) (sum int32, unmanaged []st
 		}
 		seen[p.Owner.UID] = true
 		s := Scale{Fault: fmt.Sprintf("found no controllers for pod %q", p.Name)}
-		if f.Scale != nil {
-			s = f.Scale(p.Owner)
+		if in.Scale != nil {
+			s = in.Scale(p.Owner)
 		}
 		if s.Fault != "" {
 			return 0, nil, fmt.Sprintf("pod %s: %s %s: %s", p.Name, p.Owner.Kind, p.Owner.Name, s.Fault)
@@ -173,14 +173,14 @@ func (f StatusInputs) sumScales(covered []*model.Pod) (sum int32, unmanaged []st
 // keepEntries keeps the entries of pods that are still to be deleted. An entry older than its pod
 // belongs to a predecessor of the same name. The entry of an unknown pod is kept, because the pod
 // watch may lag and the pod would otherwise count as healthy when it appears.
-func (c *StatusResult) keepEntries(f StatusInputs, covered []*model.Pod) {
-	b := f.Budget
+func (c *StatusResult) keepEntries(in StatusInputs, covered []*model.Pod) {
+	b := in.Budget
 	for i, name := range b.Disrupted {
 		n, found := slices.BinarySearchFunc(covered, name, func(p *model.Pod, name string) int { return cmp.Compare(p.Name, name) })
 		if i >= len(b.DisruptedAt) || found && (covered[n].Deleting || b.DisruptedAt[i].Before(covered[n].Created)) {
 			continue
 		}
-		remaining := b.DisruptedAt[i].Add(EntryAge).Sub(f.Now)
+		remaining := b.DisruptedAt[i].Add(EntryAge).Sub(in.Now)
 		if remaining <= 0 && !found {
 			continue
 		}

@@ -15,12 +15,12 @@ const systemCritical int32 = 2_000_000_000
 type defaultEvictor struct {
 	*DefaultEvictorArgs
 	round *Round
-	// threshold is the priority from which on ProtectSystemCritical protects pods.
+	// threshold is the lowest priority that ProtectSystemCritical protects.
 	threshold int32
 	nodes     []*Node // considered by nodeFit
 }
 
-// newDefaultEvictor returns the evictor of a profile, or why it cannot be created.
+// newDefaultEvictor returns the evictor of a profile, or the reason why it cannot be created.
 func newDefaultEvictor(r *Round, a *DefaultEvictorArgs) (e *defaultEvictor, reason string) {
 	e = &defaultEvictor{DefaultEvictorArgs: a, round: r, threshold: systemCritical}
 	switch {
@@ -46,21 +46,21 @@ func newDefaultEvictor(r *Round, a *DefaultEvictorArgs) (e *defaultEvictor, reas
 
 // filter reports whether p may be evicted, regardless of where it could run instead.
 func (e *defaultEvictor) filter(p *Pod) bool {
-	f := p.Details
+	d := p.Details
 	if p.Expected {
 		return false
 	}
-	if f.EvictAnyway {
+	if d.EvictAnyway {
 		return true
 	}
 	switch {
-	case e.NoEvictionMandatory && f.PreferNoEviction,
-		p.Mirror, f.Static, p.Deleting,
-		len(f.Owners) == 0 && (e.ProtectFailedBare || !isFailed(p)),
+	case e.NoEvictionMandatory && d.PreferNoEviction,
+		p.Mirror, d.Static, p.Deleting,
+		len(d.Owners) == 0 && (e.ProtectFailedBare || !isFailed(p)),
 		e.ProtectDaemonSets && p.OwnedBy([]string{"DaemonSet"}),
-		e.ProtectLocalStorage && f.LocalStorage,
-		e.ProtectSystemCritical && f.HasPriority && p.Spec.Priority >= e.threshold,
-		e.ProtectResourceClaims && f.ResourceClaims,
+		e.ProtectLocalStorage && d.LocalStorage,
+		e.ProtectSystemCritical && d.HasPriority && p.Spec.Priority >= e.threshold,
+		e.ProtectResourceClaims && d.ResourceClaims,
 		e.LabelSelector != nil && !e.LabelSelector.Matches(p.Labels),
 		e.ProtectPVC && e.usesProtectedClaim(p),
 		e.isTooYoung(p), e.hasTooFewReplicas(p),
@@ -84,8 +84,8 @@ func (e *defaultEvictor) usesProtectedClaim(p *Pod) bool {
 	})
 }
 
-// isTooYoung reports whether p has run for less than MinPodAge; a pod without a start time
-// has.
+// isTooYoung reports whether p has run for less than MinPodAge. A pod without a start time is
+// too young.
 func (e *defaultEvictor) isTooYoung(p *Pod) bool {
 	return e.MinPodAge > 0 && (p.Started.IsZero() || e.round.Snapshot.Now.Sub(p.Started) < e.MinPodAge)
 }

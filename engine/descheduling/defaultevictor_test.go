@@ -11,50 +11,50 @@ func priority(v int32) func(*Pod) {
 	return func(p *Pod) { p.Details.HasPriority, p.Spec = true, &model.PodSpec{Priority: v} }
 }
 
-// protections are the ways in which a pod is protected, the arguments that lift each protection,
-// and arguments that do not suffice.
+// protections are the protections of the evictor, each with a pod that it protects and the arguments
+// that enable and disable it.
 var protections = []struct {
-	what string
-	pod  func(*Pod)
-	args func(*DefaultEvictorArgs) // enables the protection; nil: enabled by default
-	lift func(*DefaultEvictorArgs) // disables the protection; nil: impossible
+	name    string
+	pod     func(*Pod)
+	enable  func(*DefaultEvictorArgs) // nil: enabled by default
+	disable func(*DefaultEvictorArgs) // nil: cannot be disabled
 }{
-	{what: "mirror", pod: func(p *Pod) { p.Mirror = true }},
-	{what: "static", pod: func(p *Pod) { p.Details.Static = true }},
-	{what: "deleting", pod: func(p *Pod) { p.Deleting = true }},
-	{what: "bare", pod: func(p *Pod) { p.Details.Owners = nil }},
-	{what: "failed bare", pod: func(p *Pod) { p.Details.Owners, p.Phase = nil, model.Failed },
-		lift: func(a *DefaultEvictorArgs) { a.ProtectFailedBare = false }},
-	{what: "daemon", pod: func(p *Pod) { p.Details.Owners = []model.Owner{{Kind: "DaemonSet"}} },
-		lift: func(a *DefaultEvictorArgs) { a.ProtectDaemonSets = false }},
-	{what: "local storage", pod: func(p *Pod) { p.Details.LocalStorage = true },
-		lift: func(a *DefaultEvictorArgs) { a.ProtectLocalStorage = false }},
-	{what: "critical", pod: priority(systemCritical), lift: func(a *DefaultEvictorArgs) { a.ProtectSystemCritical = false }},
-	{what: "threshold", pod: priority(7), args: func(a *DefaultEvictorArgs) { v := int32(7); a.Priority.Value = &v },
-		lift: func(a *DefaultEvictorArgs) { a.ProtectSystemCritical = false }},
-	{what: "threshold by class", pod: priority(7), args: func(a *DefaultEvictorArgs) { a.Priority.Name = "seven" },
-		lift: func(a *DefaultEvictorArgs) { a.Priority.Name = "" }},
-	{what: "mandatory", pod: func(p *Pod) { p.Details.PreferNoEviction = true }, args: func(a *DefaultEvictorArgs) { a.NoEvictionMandatory = true },
-		lift: func(a *DefaultEvictorArgs) { a.NoEvictionMandatory = false }},
-	{what: "devices", pod: func(p *Pod) { p.Details.ResourceClaims = true }, args: func(a *DefaultEvictorArgs) { a.ProtectResourceClaims = true },
-		lift: func(a *DefaultEvictorArgs) { a.ProtectResourceClaims = false }},
-	{what: "claim", pod: func(p *Pod) { p.Details.Claims = []string{"tin"} }, args: func(a *DefaultEvictorArgs) { a.ProtectPVC = true },
-		lift: func(a *DefaultEvictorArgs) { a.ProtectedClasses = []string{"gold"} }},
-	{what: "claim of a class", pod: func(p *Pod) { p.Details.Claims = []string{"tin", "golden"} },
-		args: func(a *DefaultEvictorArgs) { a.ProtectPVC, a.ProtectedClasses = true, []string{"gold"} },
-		lift: func(a *DefaultEvictorArgs) { a.ProtectedClasses = []string{"silver"} }},
-	{what: "missing claim", pod: func(p *Pod) { p.Details.Claims = []string{"lost"} },
-		args: func(a *DefaultEvictorArgs) { a.ProtectPVC, a.ProtectedClasses = true, []string{"gold"} },
-		lift: func(a *DefaultEvictorArgs) { a.ProtectPVC = false }},
-	{what: "label", pod: func(*Pod) {}, args: func(a *DefaultEvictorArgs) { a.LabelSelector = labelSelector("app", "web") },
-		lift: func(a *DefaultEvictorArgs) { a.LabelSelector = &model.Selector{} }},
-	{what: "young", pod: func(*Pod) {}, args: func(a *DefaultEvictorArgs) { a.MinPodAge = 61 * time.Minute },
-		lift: func(a *DefaultEvictorArgs) { a.MinPodAge = time.Hour }},
-	{what: "not started", pod: func(p *Pod) { p.Started = time.Time{} }, args: func(a *DefaultEvictorArgs) { a.MinPodAge = 1 },
-		lift: func(a *DefaultEvictorArgs) { a.MinPodAge = 0 }},
-	{what: "few", pod: func(*Pod) {}, args: func(a *DefaultEvictorArgs) { a.MinReplicas = 4 }, lift: func(a *DefaultEvictorArgs) { a.MinReplicas = 3 }},
-	{what: "no budget", pod: func(p *Pod) { p.Labels = model.LabelsOf(map[string]string{"app": "db"}) },
-		args: func(a *DefaultEvictorArgs) { a.ProtectWithoutPDB = true }, lift: func(a *DefaultEvictorArgs) { a.ProtectWithoutPDB = false }},
+	{name: "mirror", pod: func(p *Pod) { p.Mirror = true }},
+	{name: "static", pod: func(p *Pod) { p.Details.Static = true }},
+	{name: "deleting", pod: func(p *Pod) { p.Deleting = true }},
+	{name: "bare", pod: func(p *Pod) { p.Details.Owners = nil }},
+	{name: "failed bare", pod: func(p *Pod) { p.Details.Owners, p.Phase = nil, model.Failed },
+		disable: func(a *DefaultEvictorArgs) { a.ProtectFailedBare = false }},
+	{name: "daemon", pod: func(p *Pod) { p.Details.Owners = []model.Owner{{Kind: "DaemonSet"}} },
+		disable: func(a *DefaultEvictorArgs) { a.ProtectDaemonSets = false }},
+	{name: "local storage", pod: func(p *Pod) { p.Details.LocalStorage = true },
+		disable: func(a *DefaultEvictorArgs) { a.ProtectLocalStorage = false }},
+	{name: "critical", pod: priority(systemCritical), disable: func(a *DefaultEvictorArgs) { a.ProtectSystemCritical = false }},
+	{name: "threshold", pod: priority(7), enable: func(a *DefaultEvictorArgs) { v := int32(7); a.Priority.Value = &v },
+		disable: func(a *DefaultEvictorArgs) { a.ProtectSystemCritical = false }},
+	{name: "threshold by class", pod: priority(7), enable: func(a *DefaultEvictorArgs) { a.Priority.Name = "seven" },
+		disable: func(a *DefaultEvictorArgs) { a.Priority.Name = "" }},
+	{name: "mandatory", pod: func(p *Pod) { p.Details.PreferNoEviction = true }, enable: func(a *DefaultEvictorArgs) { a.NoEvictionMandatory = true },
+		disable: func(a *DefaultEvictorArgs) { a.NoEvictionMandatory = false }},
+	{name: "devices", pod: func(p *Pod) { p.Details.ResourceClaims = true }, enable: func(a *DefaultEvictorArgs) { a.ProtectResourceClaims = true },
+		disable: func(a *DefaultEvictorArgs) { a.ProtectResourceClaims = false }},
+	{name: "claim", pod: func(p *Pod) { p.Details.Claims = []string{"tin"} }, enable: func(a *DefaultEvictorArgs) { a.ProtectPVC = true },
+		disable: func(a *DefaultEvictorArgs) { a.ProtectedClasses = []string{"gold"} }},
+	{name: "claim of a class", pod: func(p *Pod) { p.Details.Claims = []string{"tin", "golden"} },
+		enable:  func(a *DefaultEvictorArgs) { a.ProtectPVC, a.ProtectedClasses = true, []string{"gold"} },
+		disable: func(a *DefaultEvictorArgs) { a.ProtectedClasses = []string{"silver"} }},
+	{name: "missing claim", pod: func(p *Pod) { p.Details.Claims = []string{"missing"} },
+		enable:  func(a *DefaultEvictorArgs) { a.ProtectPVC, a.ProtectedClasses = true, []string{"gold"} },
+		disable: func(a *DefaultEvictorArgs) { a.ProtectPVC = false }},
+	{name: "label", pod: func(*Pod) {}, enable: func(a *DefaultEvictorArgs) { a.LabelSelector = labelSelector("app", "web") },
+		disable: func(a *DefaultEvictorArgs) { a.LabelSelector = &model.Selector{} }},
+	{name: "too young", pod: func(*Pod) {}, enable: func(a *DefaultEvictorArgs) { a.MinPodAge = 61 * time.Minute },
+		disable: func(a *DefaultEvictorArgs) { a.MinPodAge = time.Hour }},
+	{name: "not started", pod: func(p *Pod) { p.Started = time.Time{} }, enable: func(a *DefaultEvictorArgs) { a.MinPodAge = 1 },
+		disable: func(a *DefaultEvictorArgs) { a.MinPodAge = 0 }},
+	{name: "too few replicas", pod: func(*Pod) {}, enable: func(a *DefaultEvictorArgs) { a.MinReplicas = 4 }, disable: func(a *DefaultEvictorArgs) { a.MinReplicas = 3 }},
+	{name: "no budget", pod: func(p *Pod) { p.Labels = model.LabelsOf(map[string]string{"app": "db"}) },
+		enable: func(a *DefaultEvictorArgs) { a.ProtectWithoutPDB = true }, disable: func(a *DefaultEvictorArgs) { a.ProtectWithoutPDB = false }},
 }
 
 func labelSelector(key, value string) *model.Selector {
@@ -66,7 +66,7 @@ func labelSelector(key, value string) *model.Selector {
 func passesFilter(t *testing.T, args DefaultEvictorArgs, change ...func(*Pod)) bool {
 	t.Helper()
 	p := testPod("p", "n1", change...)
-	s := testSnapshot(numbered(2), p, testPod("q", "n2"), testPod("r", ""))
+	s := testSnapshot(numberedNodes(2), p, testPod("q", "n2"), testPod("r", ""))
 	s.Priorities["seven"] = 7
 	s.ClaimStorageClasses["default/tin"], s.ClaimStorageClasses["default/golden"] = "tin", "gold"
 	s.Budgets = []*model.Budget{{Namespace: "default", Name: "web", Selector: labelSelector("app", "web")}}
@@ -85,19 +85,19 @@ func TestProtections(t *testing.T) {
 	}
 	for _, c := range protections {
 		args := defaultArgs()
-		if c.args != nil {
+		if c.enable != nil {
 			args.ProtectSystemCritical = true
-			c.args(&args)
+			c.enable(&args)
 		}
 		if passesFilter(t, args, c.pod) {
-			t.Errorf("%s: not protected", c.what)
+			t.Errorf("%s: not protected", c.name)
 		}
 		if !passesFilter(t, args, c.pod, func(p *Pod) { p.Details.EvictAnyway = true }) {
-			t.Errorf("%s: protected despite the evict annotation", c.what)
+			t.Errorf("%s: protected despite the evict annotation", c.name)
 		}
-		if c.lift != nil {
-			if c.lift(&args); !passesFilter(t, args, c.pod) {
-				t.Errorf("%s: still protected", c.what)
+		if c.disable != nil {
+			if c.disable(&args); !passesFilter(t, args, c.pod) {
+				t.Errorf("%s: still protected", c.name)
 			}
 		}
 	}
@@ -108,7 +108,7 @@ func TestMinReplicasWithSeveralOwners(t *testing.T) {
 	args := defaultArgs()
 	args.MinReplicas = 10
 	if !passesFilter(t, args, func(p *Pod) { p.Details.Owners = append(p.Details.Owners, model.Owner{Kind: "Other"}) }) {
-		t.Error("protected")
+		t.Error("a pod with two owners is protected by MinReplicas")
 	}
 }
 
@@ -122,20 +122,19 @@ func TestPriorityThresholdTooHigh(t *testing.T) {
 	}
 }
 
-// Pods are sorted by priority (no priority first), then by QoS class, then by the annotation that
-// prefers no eviction.
+// Pods are sorted by priority (no priority first), then by QoS class, then by the annotation
+// prefer-no-eviction.
 func TestSortForEviction(t *testing.T) {
 	guaranteed := func(p *Pod) { p.Details.Guaranteed = true }
-	cheap := func(p *Pod) { s := *p.Spec; s.BestEffort = true; p.Spec = &s }
+	bestEffort := func(p *Pod) { s := *p.Spec; s.BestEffort = true; p.Spec = &s }
 	preferNoEviction := func(p *Pod) { p.Details.PreferNoEviction = true }
-	want := []*Pod{testPod("none", "", cheap), testPod("none stays", "", cheap, preferNoEviction), testPod("none burstable", ""), testPod("none guaranteed", "", guaranteed),
-		testPod("negative", "", priority(-5)), testPod("low", "", priority(1), cheap), testPod("low stays", "", priority(1), cheap, preferNoEviction), testPod("low burstable", "", priority(1)),
-
-		testPod("high", "", priority(2), cheap)}
+	want := []*Pod{testPod("none", "", bestEffort), testPod("none stays", "", bestEffort, preferNoEviction), testPod("none burstable", ""), testPod("none guaranteed", "", guaranteed),
+		testPod("negative", "", priority(-5)), testPod("low", "", priority(1), bestEffort), testPod("low stays", "", priority(1), bestEffort, preferNoEviction), testPod("low burstable", "", priority(1)),
+		testPod("high", "", priority(2), bestEffort)}
 	for i := range want {
 		for j := range want {
 			if got := CompareForEviction(want[i], want[j]); (got < 0) != (i < j) || (got > 0) != (i > j) {
-				t.Errorf("%s against %s: %d", want[i].Name, want[j].Name, got)
+				t.Errorf("CompareForEviction(%s, %s) = %d", want[i].Name, want[j].Name, got)
 			}
 		}
 	}

@@ -5,13 +5,14 @@ import (
 	"slices"
 )
 
-// EvictMatching proposes the pods of each node that wanted selects. As in the Kubernetes
+// EvictMatching proposes the pods of each node that match selects. As in the Kubernetes
 // descheduler, all pods of a node are selected before any of them is evicted.
 func (r *Round) EvictMatching(match func(*Pod, *Node) bool, candidate func(*Pod, *Node) *Candidate) {
 	r.EvictMatchingBy(nil, match, candidate)
 }
 
-// EvictMatchingBy is EvictMatching with the pods of each node in an order; nil means by name.
+// EvictMatchingBy is EvictMatching with the pods of each node sorted by order. If order is
+// nil, they are sorted by name.
 func (r *Round) EvictMatchingBy(order func(a, b *Pod) int, match func(*Pod, *Node) bool, candidate func(*Pod, *Node) *Candidate) {
 	for _, n := range r.nodes {
 		var list []*Pod

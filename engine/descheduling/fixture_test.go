@@ -47,7 +47,7 @@ func defaultArgs() DefaultEvictorArgs {
 
 // fakeMover grants all evictions except those in refuse. With place it plans moves.
 type fakeMover struct {
-	refuse     string // names
+	refuse     string // names of the pods whose eviction is refused
 	place      func(*Candidate) *Node
 	candidates []string
 }
@@ -80,7 +80,7 @@ func evict(t *testing.T, s *Snapshot, p *Policy, m Mover, strategies ...Strategy
 	p.Profiles[0].Deschedule = strategies
 	result := RunPolicy(s, p, m)
 	if len(result.FailedProfiles) > 0 || result.SkippedReason != "" {
-		t.Fatalf("did not run: %+v %s", result.FailedProfiles, result.SkippedReason)
+		t.Fatalf("failed profiles %+v, skipped %q; want a complete round", result.FailedProfiles, result.SkippedReason)
 	}
 	return formatMoves(result.Moves)
 }
@@ -93,18 +93,18 @@ func formatMoves(moves []Move) string {
 	return strings.Join(names, " ")
 }
 
-// named proposes the listed pods of all nodes; empty: all pods.
-type named struct{ pods string }
+// namedPods is a strategy that proposes the named pods of all nodes, or all pods if names is empty.
+type namedPods struct{ names string }
 
-func (named) Name() string { return "Named" }
+func (namedPods) Name() string { return "Named" }
 
-func (s named) Run(r *Round) {
-	r.EvictMatching(func(p *Pod, _ *Node) bool { return s.pods == "" || strings.Contains(s.pods, p.Name) },
+func (s namedPods) Run(r *Round) {
+	r.EvictMatching(func(p *Pod, _ *Node) bool { return s.names == "" || strings.Contains(s.names, p.Name) },
 		func(p *Pod, n *Node) *Candidate { return NewCandidate(p, n, "") })
 }
 
-// numbered returns nodes n1, n2, ...
-func numbered(count int) (out []*Node) {
+// numberedNodes returns nodes n1, n2, ...
+func numberedNodes(count int) (out []*Node) {
 	for i := range count {
 		out = append(out, testNode(fmt.Sprintf("n%d", i+1)))
 	}

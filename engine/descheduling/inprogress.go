@@ -17,29 +17,29 @@ type InProgressMove struct {
 }
 
 // AwaitsReplacement reports whether the replacement is not scheduled yet.
-func (u *InProgressMove) AwaitsReplacement() bool {
-	return u.To != "" && (u.Replacement == nil || u.Replacement.NodeName == "")
+func (m *InProgressMove) AwaitsReplacement() bool {
+	return m.To != "" && (m.Replacement == nil || m.Replacement.NodeName == "")
 }
 
 // ApplyInProgress updates the snapshot to the state after all moves in progress: terminating
-// pods are gone and expected replacements are on their nodes. A strategy that saw both, or
-// neither, would move too many pods.
+// pods are removed and expected replacements are on their nodes. A strategy that counted both
+// pods of a move, or neither, would move too many pods.
 func (s *Snapshot) ApplyInProgress(moves []InProgressMove) {
 	evicted, expected, unbound := map[string]bool{}, map[string][]*Pod{}, map[string]bool{}
 	for i := range moves {
-		u := &moves[i]
-		evicted[u.Pod.UID] = true
-		if !u.AwaitsReplacement() {
+		m := &moves[i]
+		evicted[m.Pod.UID] = true
+		if !m.AwaitsReplacement() {
 			continue
 		}
-		p := *u.Pod
-		p.UID, p.NodeName, p.Deleting, p.Ready = "coming/"+u.Pod.UID, u.To, false, false
-		if u.Replacement != nil {
-			unbound[u.Replacement.UID] = true
+		p := *m.Pod
+		p.UID, p.NodeName, p.Deleting, p.Ready = "expected/"+m.Pod.UID, m.To, false, false
+		if m.Replacement != nil {
+			unbound[m.Replacement.UID] = true
 		}
-		expected[u.To] = append(expected[u.To], &Pod{Pod: &p, Details: u.Details, Expected: true})
+		expected[m.To] = append(expected[m.To], &Pod{Pod: &p, Details: m.Details, Expected: true})
 		if s.Usage != nil {
-			s.Usage.addPod(u.To, s.Usage.Pods[u.Pod.UID], p.UID)
+			s.Usage.addPod(m.To, s.Usage.Pods[m.Pod.UID], p.UID)
 		}
 	}
 	for _, n := range s.Nodes {
@@ -48,15 +48,15 @@ func (s *Snapshot) ApplyInProgress(moves []InProgressMove) {
 	s.Unbound = slices.DeleteFunc(slices.Clone(s.Unbound), func(p *Pod) bool { return unbound[p.UID] })
 }
 
-// applyToNode removes the leaving pods of a node and adds the expected ones.
+// applyToNode removes the evicted and terminating pods of a node and adds the expected ones.
 func (s *Snapshot) applyToNode(n *Node, evicted map[string]bool, expected []*Pod) {
-	leaves := func(p *Pod) bool { return evicted[p.UID] || p.Deleting }
-	if len(expected) == 0 && !slices.ContainsFunc(n.Pods, leaves) {
+	isRemoved := func(p *Pod) bool { return evicted[p.UID] || p.Deleting }
+	if len(expected) == 0 && !slices.ContainsFunc(n.Pods, isRemoved) {
 		return
 	}
 	var pods []*Pod
 	for _, p := range n.Pods {
-		if !leaves(p) {
+		if !isRemoved(p) {
 			pods = append(pods, p)
 		} else if s.Usage != nil {
 			s.Usage.removePod(n.Name, p.UID)
@@ -69,22 +69,22 @@ func (s *Snapshot) applyToNode(n *Node, evicted map[string]bool, expected []*Pod
 
 // addPod adds the usage of a pod to a node.
 func (u *Usage) addPod(node string, used model.Resources, uid string) {
-	on, measured := u.Nodes[node]
+	nodeUsage, measured := u.Nodes[node]
 	if !measured {
 		return
 	}
-	on.Scalars = slices.Clone(on.Scalars)
-	addRequests(&on, &used)
-	u.Nodes[node], u.Pods[uid] = on, used
+	nodeUsage.Scalars = slices.Clone(nodeUsage.Scalars)
+	addRequests(&nodeUsage, &used)
+	u.Nodes[node], u.Pods[uid] = nodeUsage, used
 }
 
 // removePod subtracts the usage of a pod from a node.
 func (u *Usage) removePod(node, uid string) {
 	used, ok := u.Pods[uid]
-	on, measured := u.Nodes[node]
+	nodeUsage, measured := u.Nodes[node]
 	if !ok || !measured {
 		return
 	}
-	on.MilliCPU, on.Memory = max(on.MilliCPU-used.MilliCPU, 0), max(on.Memory-used.Memory, 0)
-	u.Nodes[node] = on
+	nodeUsage.MilliCPU, nodeUsage.Memory = max(nodeUsage.MilliCPU-used.MilliCPU, 0), max(nodeUsage.Memory-used.Memory, 0)
+	u.Nodes[node] = nodeUsage
 }

@@ -64,19 +64,21 @@ func ToleratesTaints(p *Pod, n *Node, counts func(*model.Taint) bool) bool {
 // FitsRequests reports whether n has the free resources and the pod slot that p requests.
 func (r *Round) FitsRequests(p *Pod, n *Node) bool {
 	contents := r.nodePods.contents[n]
-	used, want, have := contents.requested(), &p.Spec.Requests, &n.Allocatable
-	if n.Node.AllocatablePods-int64(len(contents.live)) <= 0 ||
-		insufficient(want.MilliCPU, have.MilliCPU, used.MilliCPU) ||
-		insufficient(want.Memory, have.Memory, used.Memory) ||
-		insufficient(want.Ephemeral, have.Ephemeral, used.Ephemeral) {
+	used, requested, allocatable := contents.requested(), &p.Spec.Requests, &n.Allocatable
+	if n.Node.AllocatablePods-int64(len(contents.unfinished)) <= 0 ||
+		insufficient(requested.MilliCPU, allocatable.MilliCPU, used.MilliCPU) ||
+		insufficient(requested.Memory, allocatable.Memory, used.Memory) ||
+		insufficient(requested.Ephemeral, allocatable.Ephemeral, used.Ephemeral) {
 		return false
 	}
-	return !slices.ContainsFunc(want.Scalars, func(s model.Scalar) bool {
-		return insufficient(s.Amount, have.Scalar(s.Name), used.Scalar(s.Name))
+	return !slices.ContainsFunc(requested.Scalars, func(s model.Scalar) bool {
+		return insufficient(s.Amount, allocatable.Scalar(s.Name), used.Scalar(s.Name))
 	})
 }
 
-func insufficient(want, have, used int64) bool { return want > 0 && want > have-used }
+func insufficient(requested, allocatable, used int64) bool {
+	return requested > 0 && requested > allocatable-used
+}
 
 // violatesAntiAffinity reports whether a pod on n matches a required anti-affinity term of p.
 // Terms whose topology key n lacks, and pods on other nodes, are ignored.
@@ -85,7 +87,7 @@ func (r *Round) violatesAntiAffinity(p *Pod, n *Node) bool {
 		if _, found := n.Labels.Get(t.TopologyKey); !found {
 			return false
 		}
-		return slices.ContainsFunc(r.nodePods.contents[n].live, func(q *Pod) bool {
+		return slices.ContainsFunc(r.nodePods.contents[n].unfinished, func(q *Pod) bool {
 			return q != p && MatchesAntiAffinityTerm(p, &t, q)
 		})
 	})

@@ -6,7 +6,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Each case prevents a pod of n1, which fits n2, from fitting for one reason.
+// Each case changes one property of a pod on n1, or of n2, to which it may move.
 func TestNodeFit(t *testing.T) {
 	web := model.LabelsOf(map[string]string{"app": "web"})
 	antiAffinity := model.PodSpec{AntiAffinity: []model.PodAffinityTerm{{TopologyKey: "host", Namespaces: []string{"default"}, Selector: labelSelector("app", "web")}}}
@@ -14,12 +14,12 @@ func TestNodeFit(t *testing.T) {
 		return func(n *Node) { n.Taints = []model.Taint{{Key: "k", Effect: e}} }
 	}
 	for _, c := range []struct {
-		what string
+		name string
 		spec model.PodSpec
 		node func(*Node)
 		fits bool
 	}{
-		{"plain", model.PodSpec{}, nil, true},
+		{"no constraints", model.PodSpec{}, nil, true},
 		{"cordoned", model.PodSpec{}, func(n *Node) { n.Unschedulable = true }, false},
 		{"selector", model.PodSpec{NodeSelector: model.NodeSelector{Labels: web}}, nil, false},
 		{"selected", model.PodSpec{NodeSelector: model.NodeSelector{Labels: web}}, func(n *Node) { n.Labels = web }, true},
@@ -28,12 +28,12 @@ func TestNodeFit(t *testing.T) {
 		{"NoExecute", model.PodSpec{}, taint(model.NoExecute), false},
 		{"PreferNoSchedule", model.PodSpec{}, taint(model.PreferNoSchedule), true},
 		{"tolerated", model.PodSpec{Tolerations: []model.Toleration{{Op: model.TolExists}}}, taint(model.NoExecute), true},
-		{"room for the last core", model.PodSpec{Requests: model.Resources{MilliCPU: 3000}}, nil, true},
-		{"no room for cpu", model.PodSpec{Requests: model.Resources{MilliCPU: 3001}}, nil, false},
-		{"no room for memory", model.PodSpec{Requests: model.Resources{Memory: 8<<30 + 1}}, nil, false},
-		{"no room for storage", model.PodSpec{Requests: model.Resources{Ephemeral: 1}}, nil, false},
+		{"capacity for cpu", model.PodSpec{Requests: model.Resources{MilliCPU: 3000}}, nil, true},
+		{"no capacity for cpu", model.PodSpec{Requests: model.Resources{MilliCPU: 3001}}, nil, false},
+		{"no capacity for memory", model.PodSpec{Requests: model.Resources{Memory: 8<<30 + 1}}, nil, false},
+		{"no capacity for storage", model.PodSpec{Requests: model.Resources{Ephemeral: 1}}, nil, false},
 		{"unknown extended resource", model.PodSpec{Requests: model.Resources{Scalars: []model.Scalar{{Name: "gpu", Amount: 1}}}}, nil, false},
-		{"devices taken", model.PodSpec{Requests: model.Resources{Scalars: []model.Scalar{{Name: "gpu", Amount: 2}}}}, func(n *Node) {
+		{"devices in use", model.PodSpec{Requests: model.Resources{Scalars: []model.Scalar{{Name: "gpu", Amount: 2}}}}, func(n *Node) {
 			n.Allocatable.Scalars = []model.Scalar{{Name: "gpu", Amount: 2}}
 		}, false},
 		{"maximum number of pods", model.PodSpec{}, func(n *Node) { n.Node.AllocatablePods = 2 }, true},
@@ -42,7 +42,7 @@ func TestNodeFit(t *testing.T) {
 		{"anti-affinity with a topology key that the node lacks", antiAffinity, nil, true},
 		{"pod affinity is ignored", model.PodSpec{Affinity: []model.PodAffinityTerm{{TopologyKey: "host"}}}, nil, true},
 	} {
-		nodes := numbered(2)
+		nodes := numberedNodes(2)
 		if c.node != nil {
 			c.node(nodes[1])
 		}
@@ -50,17 +50,17 @@ func TestNodeFit(t *testing.T) {
 		existing := testPod("q", "n2", func(p *Pod) {
 			p.Labels, p.Spec = web, &model.PodSpec{Requests: model.Resources{MilliCPU: 1000, Scalars: []model.Scalar{{Name: "gpu", Amount: 1}}}}
 		})
-		done := testPod("r", "n2", func(p *Pod) { p.Phase, p.Spec = model.Succeeded, existing.Spec })
+		finished := testPod("r", "n2", func(p *Pod) { p.Phase, p.Spec = model.Succeeded, existing.Spec })
 		args := defaultArgs()
 		args.NodeFit = true
 		policy := &Policy{Profiles: []Profile{{Name: "p", Evictor: args}}}
-		s := testSnapshot(nodes, p, existing, done)
-		if got := evict(t, s, policy, &fakeMover{}, named{"p"}) == "p"; got != c.fits {
-			t.Errorf("%s: fits %v, want %v", c.what, got, c.fits)
+		s := testSnapshot(nodes, p, existing, finished)
+		if got := evict(t, s, policy, &fakeMover{}, namedPods{"p"}) == "p"; got != c.fits {
+			t.Errorf("%s: fits %v, want %v", c.name, got, c.fits)
 		}
 		planner := &fakeMover{place: func(*Candidate) *Node { return nodes[1] }}
-		if evict(t, s, policy, planner, named{"p"}) != "p" {
-			t.Errorf("%s: nodeFit prevents a plan", c.what)
+		if evict(t, s, policy, planner, namedPods{"p"}) != "p" {
+			t.Errorf("%s: nodeFit prevents a plan", c.name)
 		}
 	}
 }
@@ -78,12 +78,12 @@ func TestNodeFitNodes(t *testing.T) {
 		{func(n []*Node) { n[2].Labels = ssd }, "p"},
 		{func(n []*Node) { n[2].Labels, n[2].NotReady = ssd, true }, ""},
 	} {
-		nodes := numbered(3)
+		nodes := numberedNodes(3)
 		c.change(nodes)
 		args := defaultArgs()
 		args.NodeFit, args.NodeSelector = true, labelSelector("disk", "ssd")
 		policy := &Policy{Profiles: []Profile{{Name: "p", Evictor: args}}}
-		if got := evict(t, testSnapshot(nodes, testPod("p", "n1")), policy, &fakeMover{}, named{}); got != c.want {
+		if got := evict(t, testSnapshot(nodes, testPod("p", "n1")), policy, &fakeMover{}, namedPods{}); got != c.want {
 			t.Errorf("evicted %q, want %q", got, c.want)
 		}
 	}
@@ -91,15 +91,15 @@ func TestNodeFitNodes(t *testing.T) {
 
 // The namespace's labels are required in both modes, even for pods that will be evicted anyway.
 func TestNamespaceSelector(t *testing.T) {
-	nodes := numbered(2)
+	nodes := numberedNodes(2)
 	evictAnyway := func(p *Pod) { p.Details.EvictAnyway = true }
 	s := testSnapshot(nodes, testPod("p", "n1"), testPod("q", "n1", func(p *Pod) { p.Namespace = "other" }, evictAnyway))
 	s.Namespaces["default"] = model.LabelsOf(map[string]string{"env": "prod"})
 	args := defaultArgs()
 	args.NamespaceSelector = labelSelector("env", "prod")
 	for _, m := range []*fakeMover{{}, {place: func(*Candidate) *Node { return nodes[1] }}} {
-		if got := evict(t, s, &Policy{Profiles: []Profile{{Name: "p", Evictor: args}}}, m, named{}); got != "p" {
-			t.Errorf("evicted %q", got)
+		if got := evict(t, s, &Policy{Profiles: []Profile{{Name: "p", Evictor: args}}}, m, namedPods{}); got != "p" {
+			t.Errorf("evicted %q, want %q", got, "p")
 		}
 	}
 }
@@ -107,7 +107,7 @@ func TestNamespaceSelector(t *testing.T) {
 // On its own node a pod's requests count as free, and it does not conflict with itself.
 func TestNodeFitOwnNode(t *testing.T) {
 	web := model.LabelsOf(map[string]string{"app": "web", "host": "1"})
-	nodes := numbered(1)
+	nodes := numberedNodes(1)
 	nodes[0].Node.AllocatablePods, nodes[0].Labels = 1, web
 	p := testPod("p", "n1", func(p *Pod) {
 		p.Labels = web

@@ -23,7 +23,7 @@ func (p *Pod) OwnedBy(kinds []string) bool {
 	return slices.ContainsFunc(p.Details.Owners, func(o model.Owner) bool { return slices.Contains(kinds, o.Kind) })
 }
 
-// SortForEviction sorts pods by the order in which to evict them: by priority, pods without
+// SortForEviction sorts pods in eviction order: by priority, pods without
 // one first; best-effort before burstable before guaranteed; pods that prefer no eviction
 // last. The sort is stable.
 func SortForEviction(pods []*Pod) {

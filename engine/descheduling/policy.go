@@ -53,7 +53,7 @@ type DefaultEvictorArgs struct {
 	LabelSelector     *model.Selector // nil selects all
 	NamespaceSelector *model.Selector // of the namespace's labels; nil selects all
 	NodeSelector      *model.Selector // of the nodes that nodeFit considers; nil selects all
-	// Priority is the threshold from which on pods are protected.
+	// Priority is the lowest priority that ProtectSystemCritical protects.
 	Priority PriorityThreshold
 	// NoEvictionMandatory makes the annotation prefer-no-eviction binding.
 	NoEvictionMandatory bool

@@ -7,16 +7,16 @@ type Mover interface {
 	// ChoosesNodes reports whether Move finds a node and refuses candidates without one; nodeFit
 	// is skipped then.
 	ChoosesNodes() bool
-	// Move moves a candidate and reports whether it succeeded. To is the new node, or nil if it is
-	// not known (compatible mode) or there is none (Cleanup).
+	// Move moves a candidate and reports whether it succeeded. to is the new node, or nil if it is
+	// unknown (compatible mode) or there is none (Cleanup).
 	Move(strategy, profile string, c *Candidate) (to *Node, ok bool)
-	// Checkpoint returns a function that withdraws the moves made since, so that a group of moves
-	// is atomic. ok is false if moves cannot be withdrawn.
+	// Checkpoint returns a function that withdraws the moves made since; it makes a group of moves
+	// atomic. ok is false if moves cannot be withdrawn.
 	Checkpoint() (restore func(), ok bool)
 }
 
 // Round is one run of a policy on a snapshot. Strategies read the cluster through it, including
-// the moves so far: a moved pod is no longer on its node but, if it is known, on its new one.
+// the moves so far: a moved pod is on its new node, or on none if the new node is unknown.
 type Round struct {
 	Snapshot *Snapshot
 	Policy   *Policy
@@ -74,7 +74,7 @@ func (r *Round) Nodes() []*Node { return r.nodes }
 
 // PodsOn returns the unfinished pods on n, moves so far included, by namespace and name. Later
 // moves do not change the slice.
-func (r *Round) PodsOn(n *Node) []*Pod { return r.nodePods.contents[n].live }
+func (r *Round) PodsOn(n *Node) []*Pod { return r.nodePods.contents[n].unfinished }
 
 // AllPodsOn returns the pods on n, moves so far and finished pods included.
 func (r *Round) AllPodsOn(n *Node) []*Pod { return r.nodePods.contents[n].all }

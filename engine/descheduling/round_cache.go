@@ -8,13 +8,14 @@ type roundCache struct {
 	hasBudget map[*Pod]bool  // covered by a disruption budget
 }
 
-// uncountReplica uncounts a pod without a known replacement; by is 1, or -1 to undo it.
-func (l *roundCache) uncountReplica(p *Pod, by int) {
-	if l.replicas == nil {
+// uncountReplica removes a pod without a known replacement from the counts; by is 1, or -1 to
+// undo that.
+func (c *roundCache) uncountReplica(p *Pod, by int) {
+	if c.replicas == nil {
 		return
 	}
 	for i := range p.Details.Owners {
-		l.replicas[p.Details.Owners[i].UID] -= by
+		c.replicas[p.Details.Owners[i].UID] -= by
 	}
 }
 

@@ -45,12 +45,12 @@ func (r *Round) reportLimit(c *Candidate, o Outcome) Outcome {
 	return o
 }
 
-// addToCounts counts a move; by is -1 to undo it.
-func (r *Round) addToCounts(m *Move, by int) {
-	r.evicted.node[m.Node] += by
-	r.evicted.namespace[m.Pod.Namespace] += by
+// addToCounts counts a move; delta is -1 to undo it.
+func (r *Round) addToCounts(m *Move, delta int) {
+	r.evicted.node[m.Node] += delta
+	r.evicted.namespace[m.Pod.Namespace] += delta
 	if m.To == nil {
-		r.cache.uncountReplica(m.Pod, by)
+		r.cache.uncountReplica(m.Pod, delta)
 	}
 }
 
@@ -58,7 +58,7 @@ func limitReached(limit *int, n int) bool { return limit != nil && n >= *limit }
 
 // Atomically runs propose, which proposes candidates that are only useful together. If it
 // returns false and the Mover can withdraw moves, its moves are undone. It reports whether the
-// moves stand.
+// moves are kept.
 func (r *Round) Atomically(propose func() bool) bool {
 	restore, ok := r.mover.Checkpoint()
 	if !ok {

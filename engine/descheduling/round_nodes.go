@@ -17,8 +17,8 @@ type nodeContents struct {
 
 // podsOnNode are the pods on a node.
 type podsOnNode struct {
-	all, live []*Pod // by namespace and name
-	requests  *model.Resources
+	all, unfinished []*Pod // by namespace and name
+	requests        *model.Resources
 }
 
 func newNodeContents(s *Snapshot) nodeContents {
@@ -31,12 +31,12 @@ func newNodeContents(s *Snapshot) nodeContents {
 }
 
 func newPodsOnNode(pods []*Pod) *podsOnNode {
-	p := &podsOnNode{all: pods, live: pods}
+	p := &podsOnNode{all: pods, unfinished: pods}
 	if slices.ContainsFunc(pods, func(p *Pod) bool { return p.Finished() }) {
-		p.live = nil
+		p.unfinished = nil
 		for _, pod := range pods {
 			if !pod.Finished() {
-				p.live = append(p.live, pod)
+				p.unfinished = append(p.unfinished, pod)
 			}
 		}
 	}
@@ -68,7 +68,7 @@ func (p *podsOnNode) requested() *model.Resources {
 		return p.requests
 	}
 	sum := &model.Resources{}
-	for _, pod := range p.live {
+	for _, pod := range p.unfinished {
 		addRequests(sum, &pod.Spec.Requests)
 	}
 	p.requests = sum

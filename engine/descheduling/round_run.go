@@ -19,13 +19,13 @@ func RunPolicy(s *Snapshot, p *Policy, m Mover) Result {
 		out.SkippedReason = fmt.Sprintf("%d nodes are ready and selected; at least 2 are required", len(r.nodes))
 		return out
 	}
-	run := func(of func(*Profile) []Strategy) {
+	run := func(strategies func(*Profile) []Strategy) {
 		for i := range p.Profiles {
 			if evictors[i] == nil {
 				continue
 			}
 			r.Profile, r.evictor = &p.Profiles[i], evictors[i]
-			for _, s := range of(r.Profile) {
+			for _, s := range strategies(r.Profile) {
 				r.strategy = s.Name()
 				s.Run(r)
 			}

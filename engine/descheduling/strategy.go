@@ -4,8 +4,8 @@ package descheduling
 type Strategy interface {
 	// Name returns the plugin name used in policies.
 	Name() string
-	// Run proposes candidates with Round.Evict until none is left or a limit ends it. It must keep
-	// no state: a strategy may run in several rounds.
+	// Run proposes candidates with Round.Evict until none remains or a limit ends it. It must not
+	// keep state: a strategy may run in several rounds.
 	Run(*Round)
 }
 
@@ -42,7 +42,7 @@ func (g Gain) Improves() bool { return g.After < g.Before }
 type Outcome uint8
 
 // The outcomes. A namespace limit does not end a strategy, a node limit ends its work on the
-// node, the total limit ends it.
+// node, and the total limit ends the strategy.
 const (
 	Accepted Outcome = iota // evicted, or planned
 	Refused                 // by the API server or the planner
@@ -54,6 +54,6 @@ const (
 // String returns the outcome as text; for limits, the text that the Kubernetes descheduler
 // uses in its metrics.
 func (o Outcome) String() string {
-	return [...]string{"went", "refused", "maximum number of evicted pods per node reached", "maximum number of evicted pods per namespace reached",
+	return [...]string{"accepted", "refused", "maximum number of evicted pods per node reached", "maximum number of evicted pods per namespace reached",
 		"maximum number of evicted pods per a descheduling cycle reached"}[o]
 }

@@ -16,7 +16,8 @@ type Eviction struct {
 
 // Backoff determines how long an owner's pods avoid a node that displaced them: First, doubled up
 // to Max each time a pod that was created after the last displacement is displaced for the same
-// cause. It starts over Max after the end of the last backoff.
+// cause. It starts over if no displacement follows for Max after the
+// end of the last backoff.
 type Backoff struct {
 	First, Max time.Duration
 }
@@ -30,9 +31,9 @@ type Avoidance struct {
 	UID   string // pod of the last one
 }
 
-// Avoid returns how long an owner's pods avoid a node, given their displacements from it in any
+// Avoid returns the time until which an owner's pods avoid a node, given their displacements from it in any
 // order: the longest backoff of any cause. Pods that existed before the last displacement count as
-// one with it. It returns false if there is nothing to avoid.
+// one with it. It returns false if the pods need not avoid the node.
 func (b Backoff) Avoid(list []Eviction) (Avoidance, bool) {
 	byCause := [numCauses][]Eviction{}
 	for _, t := range list {
@@ -41,8 +42,8 @@ func (b Backoff) Avoid(list []Eviction) (Avoidance, bool) {
 		}
 	}
 	var out Avoidance
-	for _, of := range byCause {
-		if a, ok := b.series(of); ok && a.Until.After(out.Until) {
+	for _, evictions := range byCause {
+		if a, ok := b.series(evictions); ok && a.Until.After(out.Until) {
 			out = a
 		}
 	}

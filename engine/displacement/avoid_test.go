@@ -25,23 +25,23 @@ func TestAvoidBackoffDoubles(t *testing.T) {
 		"evicted twice":                     {[]Eviction{evicted(0, 5), evicted(16, 17)}, 2, 37},
 		"evicted three times, in any order": {[]Eviction{evicted(38, 40), evicted(16, 17), evicted(0, 5)}, 3, 80},
 		"much later":                        {[]Eviction{evicted(0, 5), evicted(16, 17), evicted(600, 700)}, 1, 710},
-		"at most the maximum":               {series(b, 12), 12, 0},
+		"at most the maximum":               {repeatedEvictions(b, 12), 12, 0},
 	} {
 		a, ok := b.Avoid(tc.list)
 		if !ok || a.Count != tc.count || tc.until != 0 && !a.Until.Equal(at(tc.until)) {
-			t.Errorf("%s: %+v", name, a)
+			t.Errorf("%s: got %+v, want count %d until %v", name, a, tc.count, at(tc.until))
 		}
 		if a.Until.Sub(a.Since) > b.Max {
-			t.Errorf("%s: for %v", name, a.Until.Sub(a.Since))
+			t.Errorf("%s: backoff %v, want at most %v", name, a.Until.Sub(a.Since), b.Max)
 		}
 	}
 	if _, ok := b.Avoid([]Eviction{{UID: "u", Cause: Preemption, At: at(1)}, {UID: "v", Cause: API, At: at(1)}}); ok {
-		t.Error("an Avoid Hold was created for a preemption or an eviction request")
+		t.Error("Avoid returned true for a preemption and an eviction request")
 	}
 }
 
-// series returns pods that are recreated as soon as possible and evicted a second later.
-func series(b Backoff, n int) (out []Eviction) {
+// repeatedEvictions returns n evictions of pods that are recreated as soon as possible and evicted a second later.
+func repeatedEvictions(b Backoff, n int) (out []Eviction) {
 	next := start
 	for range n {
 		out = append(out, Eviction{UID: "u", Cause: Taint, Created: next, At: next.Add(time.Second)})
@@ -56,11 +56,11 @@ func series(b Backoff, n int) (out []Eviction) {
 func TestAvoidBackoffResets(t *testing.T) {
 	b := Backoff{First: 10 * time.Second, Max: 10 * time.Minute}
 	n := 1
-	for ; series(b, n+1)[n].At.Before(start.Add(time.Hour)); n++ {
+	for ; repeatedEvictions(b, n+1)[n].At.Before(start.Add(time.Hour)); n++ {
 		continue
 	}
 	if n != 11 {
-		t.Errorf("%d pods in an hour", n)
+		t.Errorf("%d pods in an hour, want 11", n)
 	}
 }
 
@@ -79,7 +79,7 @@ func TestMatchReplacements(t *testing.T) {
 	}
 	displaced[1].Replacement = "z"
 	if got := MatchReplacements("ReplicaSet", displaced, pods); got["a"] != "z" || got["b"] != "y" {
-		t.Errorf("the given evictions were modified: %v", got)
+		t.Errorf("with a known replacement: %v, want a:z b:y", got)
 	}
 }
 
@@ -104,18 +104,18 @@ func TestCauseFromStatus(t *testing.T) {
 		{"SomethingElse", "", "", None},
 	} {
 		if got := CauseFromStatus(tc.condition, tc.reason, tc.message); got != tc.want {
-			t.Errorf("%q, %q: %v, want %v", tc.condition, tc.reason, got, tc.want)
+			t.Errorf("CauseFromStatus(%q, %q) = %v, want %v", tc.condition, tc.reason, got, tc.want)
 		}
 	}
 	if c := Admission.AvoidCause("Pod was rejected: The node had condition: [DiskPressure]. "); c != Pressure {
-		t.Errorf("pods avoid the node because of %v", c)
+		t.Errorf("AvoidCause = %v, want %v", c, Pressure)
 	}
 	for _, c := range Causes() {
 		if c.AvoidCause("Pod was rejected: Node didn't have enough resource: cpu") != c {
-			t.Errorf("%v changed", c)
+			t.Errorf("AvoidCause changed %v", c)
 		}
-		if of, ok := ParseCause(c.String()); !ok || of != c || c.Reason() == "" {
-			t.Errorf("%v: %v, %v", c, of, ok)
+		if parsed, ok := ParseCause(c.String()); !ok || parsed != c || c.Reason() == "" {
+			t.Errorf("ParseCause(%q) = %v, %v", c, parsed, ok)
 		}
 	}
 }

@@ -8,9 +8,9 @@ type Cause uint8
 // The causes. Drains and descheduling use the eviction API; the requester distinguishes them.
 const (
 	None       Cause = iota
-	Preemption       // a pod of higher priority needs its resources
+	Preemption       // a pod with a higher priority needs its resources
 	API              // API-initiated eviction
-	Taint            // it does not tolerate a NoExecute taint, or no longer
+	Taint            // it does not, or no longer, tolerate a NoExecute taint
 	PodGC            // its node is deleted or out of service
 	Pressure         // node-pressure eviction
 	Admission        // its node rejected it
@@ -23,20 +23,20 @@ const (
 var causeTable = [numCauses]struct {
 	name, reason  string
 	event, action string
-	opening       string // upstream's start of the condition's message
+	messagePrefix string // upstream's start of the condition's message
 	policy        Policy
 	onNode        bool
 	avoids        bool
 }{
 	None: {name: "Unknown", policy: Policy{ObeyingTries: -1}},
 	Preemption: {name: "Preemption", reason: "PreemptionByScheduler", event: "Preempted", action: "Preempting",
-		opening: "preempting to accommodate a higher priority pod", policy: Policy{ObeyingTries: 1}},
+		messagePrefix: "preempting to accommodate a higher priority pod", policy: Policy{ObeyingTries: 1}},
 	API: {name: "API", reason: "EvictionByEvictionAPI", event: "EvictionByEvictionAPI", action: "Evicting",
-		opening: "Eviction API: evicting", policy: Policy{ObeyingTries: -1}},
+		messagePrefix: "Eviction API: evicting", policy: Policy{ObeyingTries: -1}},
 	Taint: {name: "Taint", reason: "DeletionByTaintManager", event: "TaintManagerEviction", action: "Deleting",
-		opening: "Taint manager: deleting due to NoExecute taint", avoids: true},
+		messagePrefix: "Taint manager: deleting due to NoExecute taint", avoids: true},
 	PodGC: {name: "PodGC", reason: "DeletionByPodGC", event: "DeletionByPodGC", action: "Deleting",
-		opening: "PodGC: node no longer exists"},
+		messagePrefix: "PodGC: node no longer exists"},
 	Pressure:  {name: "Pressure", reason: reasonKubelet, event: "Evicted", action: "Killing", onNode: true, avoids: true},
 	Admission: {name: "Admission", reason: reasonKubelet, event: "Rejected", action: "Rejecting", onNode: true, avoids: true},
 	Shutdown:  {name: "Shutdown", reason: reasonKubelet, event: "Terminated", action: "Killing", onNode: true, avoids: true},
@@ -77,7 +77,7 @@ func (c Cause) Event() (reason, action string) {
 }
 
 // MessagePrefix returns the start of the condition's message.
-func (c Cause) MessagePrefix() string { return causeTable[c.orNone()].opening }
+func (c Cause) MessagePrefix() string { return causeTable[c.orNone()].messagePrefix }
 
 // IsTerminating reports whether a pod is terminating for this cause.
 func (c Cause) IsTerminating(p *model.Pod) bool {
@@ -93,13 +93,15 @@ func (c Cause) Avoids() bool { return causeTable[c.orNone()].avoids }
 // Policy returns how the cause treats disruption budgets.
 func (c Cause) Policy() Policy { return causeTable[c.orNone()].policy }
 
-// Policy is how long budgets are obeyed. A displacement that overrules a budget is recorded as
+// Policy states how many attempts obey budgets. A displacement that overrules a budget is recorded as
 // well: the pod gets an entry in disruptedPods and the number stays at 0.
 type Policy struct {
-	// ObeyingTries is how many tries obey budgets; the next one overrules them. 0: never obeyed;
-	// negative: always.
+	// ObeyingTries is the number of attempts that obey budgets; the next one overrules them. 0: none
+	// obeys; negative: all obey.
 	ObeyingTries int
 }
 
-// Overrules reports whether the nth choice, from 1, overrules budgets.
-func (p Policy) Overrules(choice int) bool { return p.ObeyingTries >= 0 && choice > p.ObeyingTries }
+// Overrules reports whether the nth attempt, from 1, overrules budgets.
+func (p Policy) Overrules(attempt int) bool {
+	return p.ObeyingTries >= 0 && attempt > p.ObeyingTries
+}

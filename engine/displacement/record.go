@@ -25,7 +25,7 @@ type Record struct {
 	Entries []Entry // by budget; empty if no budget covers the victim or none was debited
 }
 
-// Entry is what the displacement took from a budget.
+// Entry is the effect of a displacement on a budget.
 type Entry struct {
 	Budget        string // its name; the namespace is the victim's
 	Before, After int32  // disruptions allowed, for all victims of the decision together
@@ -35,18 +35,18 @@ type Entry struct {
 // Message returns the message of the DisruptionTarget condition. For an API-initiated eviction it
 // is upstream's text; the record is in the event.
 func (r *Record) Message() string {
-	opening := r.MessagePrefix
-	if opening == "" {
-		opening = r.Cause.MessagePrefix()
+	prefix := r.MessagePrefix
+	if prefix == "" {
+		prefix = r.Cause.MessagePrefix()
 	}
 	if r.Cause == API {
-		return opening
+		return prefix
 	}
 	if r.Cause == Preemption && r.Preemptor != nil {
 		return fmt.Sprintf("%s: %s: %s (uid %s, priority %d over %d) on node %s",
-			r.Preemptor.Spec.SchedulerName, opening, r.Preemptor.Key(), r.Preemptor.UID, r.Preemptor.Spec.Priority, r.Victim.Spec.Priority, r.Node) + r.details()
+			r.Preemptor.Spec.SchedulerName, prefix, r.Preemptor.Key(), r.Preemptor.UID, r.Preemptor.Spec.Priority, r.Victim.Spec.Priority, r.Node) + r.details()
 	}
-	return opening + r.details()
+	return prefix + r.details()
 }
 
 // details returns the rule, the budgets and the grace period.
@@ -83,12 +83,12 @@ func (r *Record) EventNote() string {
 	case r.Cause == Taint:
 		return "Marking for deletion Pod " + r.Victim.Key()
 	}
-	opening := r.MessagePrefix
-	if opening == "" {
-		opening = r.Cause.MessagePrefix()
+	prefix := r.MessagePrefix
+	if prefix == "" {
+		prefix = r.Cause.MessagePrefix()
 	}
 	if r.Requester != "" {
-		opening += ", requested by " + r.Requester
+		prefix += ", requested by " + r.Requester
 	}
-	return opening + r.details()
+	return prefix + r.details()
 }

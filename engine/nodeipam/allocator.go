@@ -57,8 +57,7 @@ func New(o Options) *Allocator {
 	return a
 }
 
-// Reserve prevents the allocation of ranges that overlap the network, unless a node has claimed that network: then it is
-// the node's own.
+// Reserve prevents the allocation of ranges that overlap the network, unless a node has claimed that network.
 func (a *Allocator) Reserve(network netip.Prefix) {
 	for _, owned := range a.claims {
 		if overlapAny(owned, []netip.Prefix{network}) {
@@ -68,7 +67,7 @@ func (a *Allocator) Reserve(network netip.Prefix) {
 	a.use(network, 1)
 }
 
-// RangeOf returns the range that contains the address, false if it is outside of the cluster's CIDR.
+// RangeOf returns the range that contains the address. It returns false if the address is outside of the cluster's CIDR.
 func (a *Allocator) RangeOf(address netip.Addr) (netip.Prefix, bool) {
 	if !a.opts.Cluster.Contains(address) {
 		return netip.Prefix{}, false
@@ -78,9 +77,9 @@ func (a *Allocator) RangeOf(address netip.Addr) (netip.Prefix, bool) {
 }
 
 // Claim records the ranges in a node's spec, in place of earlier ones. It returns another node whose ranges overlap
-// them, "" if there is none.
+// them, or "" if there is none.
 func (a *Allocator) Claim(node string, ranges []netip.Prefix) (other string) {
-	a.drop(node)
+	a.removeClaims(node)
 	if a.mayOverlap(ranges) {
 		for name, owned := range a.claims {
 			if overlapAny(owned, ranges) && (other == "" || name < other) {
@@ -108,7 +107,7 @@ func (a *Allocator) mayOverlap(ranges []netip.Prefix) bool {
 	return false
 }
 
-// Claimed returns the node's range, false if it has none.
+// Claimed returns the node's range. It returns false if the node has none.
 func (a *Allocator) Claimed(node string) (netip.Prefix, bool) {
 	if owned := a.claims[node]; len(owned) > 0 {
 		return owned[0], true
@@ -124,12 +123,12 @@ func (a *Allocator) Allocate(node string, inUse func(netip.Prefix) bool) (netip.
 		return p, nil
 	}
 	for i := range a.count {
-		at := (a.next + i) % a.count
-		p := a.rangeAt(at)
-		if a.users[at] > 0 || inUse(p) {
+		index := (a.next + i) % a.count
+		p := a.rangeAt(index)
+		if a.users[index] > 0 || inUse(p) {
 			continue
 		}
-		a.next = (at + 1) % a.count
+		a.next = (index + 1) % a.count
 		a.Claim(node, []netip.Prefix{p})
 		return p, nil
 	}
@@ -139,23 +138,23 @@ func (a *Allocator) Allocate(node string, inUse func(netip.Prefix) bool) (netip.
 // Release removes the claims of a deleted node.
 func (a *Allocator) Release(node string) {
 	if p, ok := a.Claimed(node); ok && p.Bits() == a.opts.Bits && a.opts.Cluster.Contains(p.Addr()) {
-		if len(a.last) > int(a.count) { // names of deleted nodes must not fill the memory
+		if len(a.last) > int(a.count) { // limits the memory for deleted nodes
 			clear(a.last)
 		}
 		a.last[node] = p
 	}
-	a.drop(node)
+	a.removeClaims(node)
 }
 
-func (a *Allocator) drop(node string) {
+func (a *Allocator) removeClaims(node string) {
 	for _, p := range a.claims[node] {
 		a.use(p, -1)
 	}
 	delete(a.claims, node)
 }
 
-// use counts a user of all ranges that p overlaps.
-func (a *Allocator) use(p netip.Prefix, by int) {
+// use adds delta, 1 or -1, to the number of users of all ranges that p overlaps.
+func (a *Allocator) use(p netip.Prefix, delta int) {
 	if !p.Overlaps(a.opts.Cluster) {
 		return
 	}
@@ -165,7 +164,7 @@ func (a *Allocator) use(p netip.Prefix, by int) {
 		count = 1 << max(a.opts.Bits-p.Bits(), 0)
 	}
 	for i := first; i < first+count; i++ {
-		if a.users[i] += by; a.users[i] <= 0 {
+		if a.users[i] += delta; a.users[i] <= 0 {
 			delete(a.users, i)
 		}
 	}
@@ -186,9 +185,10 @@ func toUint(address netip.Addr) uint32 {
 	return uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
 }
 
-func overlapAny(as, bs []netip.Prefix) bool {
-	for _, x := range as {
-		for _, y := range bs {
+// overlapAny reports whether a prefix of a overlaps a prefix of b.
+func overlapAny(a, b []netip.Prefix) bool {
+	for _, x := range a {
+		for _, y := range b {
 			if x.Overlaps(y) {
 				return true
 			}

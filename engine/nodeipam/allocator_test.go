@@ -13,30 +13,30 @@ import (
 
 func prefix(s string) netip.Prefix { return netip.MustParsePrefix(s) }
 
-func free(netip.Prefix) bool { return false }
+func neverInUse(netip.Prefix) bool { return false }
 
-// TestAllocateInOrder checks the order of ranges, re-use, and the start.
+// TestAllocateInOrder checks the order of ranges, their reuse, and the start.
 func TestAllocateInOrder(t *testing.T) {
 	a := nodeipam.New(nodeipam.Options{Cluster: prefix("10.0.0.0/22"), Bits: 24, Start: 5, Reserved: []netip.Prefix{prefix("10.0.3.128/25")}})
 	a.Claim("old", []netip.Prefix{prefix("10.0.2.64/26")})
 	allocate := func(node, want string) {
 		t.Helper()
-		if got, err := a.Allocate(node, free); err != nil || got.String() != want {
+		if got, err := a.Allocate(node, neverInUse); err != nil || got.String() != want {
 			t.Fatalf("%s: %v, %v, want %s", node, got, err, want)
 		}
 	}
 	allocate("a", "10.0.1.0/24")
 	allocate("b", "10.0.0.0/24") // .2 is claimed in part, .3 reserved
-	if _, err := a.Allocate("c", free); !errors.Is(err, nodeipam.ErrExhausted) || !strings.Contains(err.Error(), "10.0.0.0/22 has 4 of /24") {
+	if _, err := a.Allocate("c", neverInUse); !errors.Is(err, nodeipam.ErrExhausted) || !strings.Contains(err.Error(), "10.0.0.0/22 has 4 of /24") {
 		t.Fatalf("allocation beyond the last range: %v", err)
 	}
 	a.Release("b")
 	a.Release("a")
 	allocate("a", "10.0.1.0/24") // a node that returns gets its range again
 	allocate("d", "10.0.0.0/24")
-	allocateHeld := func(p netip.Prefix) bool { return p == prefix("10.0.1.0/24") }
+	inUse := func(p netip.Prefix) bool { return p == prefix("10.0.1.0/24") }
 	a.Release("a")
-	if got, err := a.Allocate("a", allocateHeld); err == nil {
+	if got, err := a.Allocate("a", inUse); err == nil {
 		t.Errorf("allocated %s, in which pods have addresses", got)
 	}
 	a.Release("old")
@@ -44,8 +44,8 @@ func TestAllocateInOrder(t *testing.T) {
 	allocate("f", "10.0.2.0/24")
 }
 
-// TestClaim checks that overlapping claims are reported, inside and outside of the cluster's CIDR.
-func TestClaim(t *testing.T) {
+// TestClaimReportsOverlap checks that overlapping claims are reported, inside and outside of the cluster's CIDR.
+func TestClaimReportsOverlap(t *testing.T) {
 	a := nodeipam.New(nodeipam.Options{Cluster: prefix("10.0.0.0/22"), Bits: 24})
 	for _, c := range []struct{ node, ranges, other string }{
 		{"a", "10.0.0.0/24", ""}, {"b", "10.0.0.0/24", "a"}, {"a", "10.0.1.0/24", ""}, {"b", "10.0.0.0/24", ""},
@@ -56,10 +56,10 @@ func TestClaim(t *testing.T) {
 		}
 	}
 	if p, ok := a.RangeOf(netip.MustParseAddr("10.0.2.7")); !ok || p != prefix("10.0.2.0/24") {
-		t.Errorf("range of 10.0.2.7: %v, %t", p, ok)
+		t.Errorf("RangeOf(10.0.2.7) = %v, %t, want 10.0.2.0/24, true", p, ok)
 	}
 	if _, ok := a.RangeOf(netip.MustParseAddr("10.0.4.7")); ok {
-		t.Error("10.0.4.7 is outside of the cluster CIDR")
+		t.Error("RangeOf(10.0.4.7) returned true for an address outside of the cluster CIDR")
 	}
 }
 
@@ -85,21 +85,21 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestDisjoint compares the allocator with a list of all ranges, in random order of operations.
-func TestDisjoint(t *testing.T) {
+// TestAllocatedRangesAreDisjoint compares the allocator with a list of all ranges, in random order of operations.
+func TestAllocatedRangesAreDisjoint(t *testing.T) {
 	for seed := range int64(50) {
 		r := rand.New(rand.NewSource(seed))
 		a := nodeipam.New(nodeipam.Options{Cluster: prefix("10.0.0.0/20"), Bits: 24, Start: r.Uint32()})
 		owned, inUse := map[string]netip.Prefix{}, map[netip.Prefix]bool{}
 		for range 300 {
 			node := fmt.Sprintf("n%d", r.Intn(24))
-			p, has := owned[node]
+			p, hasRange := owned[node]
 			switch {
-			case has && r.Intn(2) == 0:
+			case hasRange && r.Intn(2) == 0:
 				a.Release(node)
 				delete(owned, node)
 				inUse[p] = r.Intn(3) == 0
-			case has:
+			case hasRange:
 			case r.Intn(5) == 0: // a manifest with a range
 				p = netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(r.Intn(20)), byte(r.Intn(2) * 128)}), 25)
 				a.Claim(node, []netip.Prefix{p})
@@ -124,7 +124,7 @@ func TestDisjoint(t *testing.T) {
 	}
 }
 
-// checkExhausted fails the test if a range is neither owned nor held.
+// checkExhausted fails the test if a range is neither claimed nor in use.
 func checkExhausted(t *testing.T, owned map[string]netip.Prefix, inUse map[netip.Prefix]bool) {
 	t.Helper()
 next:

@@ -8,8 +8,8 @@
 //	    ▲      (the kubelet reports Ready=False)                                  │
 //	    └──────────────── the kubelet reports Ready=True ─────────────────────────┘
 //
-// A heartbeat is a renewed Lease or a newer heartbeat time in the node's status. Its time is that at which
-// the machine receives it, so clocks of nodes do not matter. Conditions become NoSchedule taints immediately.
+// A heartbeat is a renewed Lease or a newer heartbeat time in the node's status. It counts from when
+// the machine receives it, so the clocks of nodes do not matter. Conditions become NoSchedule taints immediately.
 // The NoExecute taints not-ready and unreachable are rate-limited by zone. The node that is not ready for
 // the longest time comes first.
 //

@@ -31,17 +31,17 @@ func (NodeDeleted) event()  {}
 func (LeaseRenewed) event() {}
 func (Outcome) event()      {}
 
-// Effect is something to do. Each effect gets one Outcome.
+// Effect is an action on a node. The caller reports one Outcome for each effect.
 type Effect interface{ effect() }
 
 // MarkUnknown writes the conditions of a silent node. SilentSince is the last heartbeat; Renewed is
-// renewTime of the last known Lease, zero without one. A caller that has a later one skips the
-// write.
+// renewTime of the last observed Lease, zero without one. A caller that has observed a later renewal
+// skips the write.
 type MarkUnknown struct {
 	Node, UID   string
 	SilentSince time.Time
 	Renewed     time.Time
-	Conditions  []Condition // the new conditions; others stay
+	Conditions  []Condition // the conditions to write; all others stay
 }
 
 // UpdateTaints adds and removes taints. Taints are equal if key and effect are.
@@ -58,8 +58,8 @@ func (MarkUnknown) effect()  {}
 func (UpdateTaints) effect() {}
 
 // Apply returns the taints after the update and reports whether they changed.
-func (r *UpdateTaints) Apply(have []model.TimedTaint) (out []model.TimedTaint, changed bool) {
-	for _, t := range have {
+func (r *UpdateTaints) Apply(current []model.TimedTaint) (out []model.TimedTaint, changed bool) {
+	for _, t := range current {
 		if contains(r.Remove, &t.Taint) {
 			changed = true
 			continue

@@ -22,8 +22,8 @@ func ExampleMachine_Step() {
 		var effects []nodelifecycle.Effect
 		effects, wake = m.Step(now, nil)
 		for _, e := range effects {
-			if mark, ok := e.(nodelifecycle.MarkUnknown); ok {
-				fmt.Println(mark.Node, "is silent since", mark.SilentSince.Sub(start), "at", now.Sub(start).Round(time.Second))
+			if effect, ok := e.(nodelifecycle.MarkUnknown); ok {
+				fmt.Println(effect.Node, "is silent since", effect.SilentSince.Sub(start), "at", now.Sub(start).Round(time.Second))
 				return
 			}
 		}

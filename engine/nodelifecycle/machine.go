@@ -27,16 +27,16 @@ type node struct {
 	Node
 	lastSeen      time.Time // last heartbeat
 	leaseRenewed  time.Time // renewTime of its Lease
-	taintGranted  bool      // it had its turn
+	taintGranted  bool      // the zone's queue has granted its NoExecute taint
 	notReadySince time.Time // set with taintGranted
-	marking       task
-	tainting      task
+	conditionTask task
+	taintTask     task
 }
 
-// task is an effect about a node that is in flight at most once.
+// task tracks an effect of which at most one is in flight per node.
 type task struct {
 	inFlight bool
-	retryAt  time.Time     // not retried before, unless the node changes
+	retryAt  time.Time     // when to retry, unless the node changes earlier
 	backoff  time.Duration // after a failure
 }
 
@@ -52,11 +52,10 @@ func New(o Options, started time.Time) *Machine {
 	return &Machine{options: o, nodes: map[string]*node{}, lastTainted: map[string]time.Time{}, unknownNotBefore: started.Add(o.GracePeriod), nextMonitor: started.Add(o.MonitorPeriod)}
 }
 
-// Step applies the events in order and returns what to do, and when to call again if nothing
-// happens before.
+// Step applies the events in order and returns the effects. wake is the latest time of the next call.
 func (m *Machine) Step(now time.Time, events []Event) (effects []Effect, wake time.Time) {
 	m.effects = nil
-	m.discountOwnDelay(now)
+	m.excludeOwnDelay(now)
 	for _, e := range events {
 		switch e := e.(type) {
 		case Node:
@@ -84,9 +83,8 @@ func (m *Machine) Step(now time.Time, events []Event) (effects []Effect, wake ti
 // Zones returns the zones as last computed, and whether all of them are in FullDisruption.
 func (m *Machine) Zones() (zones []Zone, allDown bool) { return m.zones, m.allDown }
 
-// discountOwnDelay does not count time in which the machine was not called in time as silence of
-// nodes.
-func (m *Machine) discountOwnDelay(now time.Time) {
+// excludeOwnDelay excludes a delay of the call of Step from the silence of nodes.
+func (m *Machine) excludeOwnDelay(now time.Time) {
 	delay := now.Sub(m.wake)
 	if m.wake.IsZero() || delay < 2*m.options.MonitorPeriod {
 		return
@@ -110,11 +108,11 @@ func (m *Machine) upsertNode(now time.Time, e Node) {
 			n.lastSeen = now
 		}
 		if !before.Status.notReady() && after.Status.notReady() && m.nextMonitor.After(now) {
-			m.nextMonitor = now // it may be next in the queue
+			m.nextMonitor = now // the node may be first in its queue
 		}
 		n.Node = e
-		n.marking.reset()
-		n.tainting.reset()
+		n.conditionTask.reset()
+		n.taintTask.reset()
 	}
 	if n.Ready() == True {
 		n.taintGranted = false
@@ -129,9 +127,9 @@ func (m *Machine) handleOutcome(now time.Time, e Outcome) {
 	if n == nil || n.UID != e.UID {
 		return
 	}
-	t := &n.marking
+	t := &n.conditionTask
 	if e.IsTaintUpdate {
-		t = &n.tainting
+		t = &n.taintTask
 	}
 	t.inFlight = false
 	if !e.Failed {

@@ -16,15 +16,15 @@ func TestOneOfFiftyNodesFails(t *testing.T) {
 	w := newSimulatedCluster(t, 50)
 	w.run(100 * time.Second)
 	w.log = nil
-	w.stop("a", 1, false) // its last renewal was at 100 s
+	w.setResponsive("a", 1, false) // its last renewal was at 100 s
 	w.run(60 * time.Second)
 	want := []string{"150 a00 unknown", "150 a00 +unreachable:NoSchedule", "150 a00 +unreachable:NoExecute"}
 	if !slices.Equal(w.log, want) {
 		t.Errorf("log %q, want %q", w.log, want)
 	}
-	w.stop("a", 1, true)
+	w.setResponsive("a", 1, true)
 	w.run(20 * time.Second)
-	if w.has(unreachable)+w.has("unreachable:NoSchedule") != 0 {
+	if w.countTainted(unreachable)+w.countTainted("unreachable:NoSchedule") != 0 {
 		t.Errorf("the node is ready again but tainted: %v", w.nodes["a00"].Taints)
 	}
 }
@@ -46,9 +46,9 @@ func TestTaintRates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newSimulatedCluster(t, tc.zones...)
 			w.run(100 * time.Second)
-			w.stop("a", tc.silent, false)
+			w.setResponsive("a", tc.silent, false)
 			w.run(50*time.Second + tc.after)
-			got := w.logged("+" + unreachable)
+			got := w.nodesWithLog("+" + unreachable)
 			if len(got) > 3 {
 				got = got[:3]
 			}
@@ -62,63 +62,63 @@ func TestTaintRates(t *testing.T) {
 func TestFullDisruptionOfAllZonesRemovesTaints(t *testing.T) {
 	w := newSimulatedCluster(t, 4)
 	w.run(100 * time.Second)
-	w.stop("a", 1, false)
+	w.setResponsive("a", 1, false)
 	w.run(100 * time.Second)
-	if w.has(unreachable) != 1 {
-		t.Fatalf("%d nodes are tainted", w.has(unreachable))
+	if w.countTainted(unreachable) != 1 {
+		t.Fatalf("%d nodes are tainted, want 1", w.countTainted(unreachable))
 	}
-	w.stop("a", 4, false)
+	w.setResponsive("a", 4, false)
 	w.run(100 * time.Second)
-	if _, all := w.m.Zones(); !all || w.has(unreachable) != 0 {
-		t.Fatalf("all down: %v, %d nodes are tainted", all, w.has(unreachable))
+	if _, all := w.m.Zones(); !all || w.countTainted(unreachable) != 0 {
+		t.Fatalf("all down: %v, %d nodes are tainted; want true, 0", all, w.countTainted(unreachable))
 	}
-	w.alive["a03"] = true
+	w.responsive["a03"] = true
 	w.log = nil
 	w.run(10 * time.Minute)
 	// One node is back at 310 s; three of four are not ready in a small zone, so none is tainted yet.
-	if got := w.logged("+" + unreachable); len(got) != 0 {
-		t.Errorf("tainted %v", got)
+	if got := w.nodesWithLog("+" + unreachable); len(got) != 0 {
+		t.Errorf("tainted nodes %v, want none", got)
 	}
-	w.alive["a02"] = true
+	w.responsive["a02"] = true
 	w.run(10 * time.Minute)
-	if got := w.logged("+" + unreachable); !slices.Equal(got, []string{"911 a00", "921 a01"}) {
-		t.Errorf("tainted %v", got)
+	if got, want := w.nodesWithLog("+"+unreachable), []string{"911 a00", "921 a01"}; !slices.Equal(got, want) {
+		t.Errorf("tainted nodes %v, want %v", got, want)
 	}
 }
 
 func TestGraceRestartsAfterFullDisruption(t *testing.T) {
 	w := newSimulatedCluster(t, 2)
 	w.run(100 * time.Second)
-	w.stop("a", 2, false)
+	w.setResponsive("a", 2, false)
 	w.run(100 * time.Second)
-	w.alive["a01"] = true // heartbeat at 210 s
+	w.responsive["a01"] = true // heartbeat at 210 s
 	w.run(100 * time.Second)
-	got := w.logged("+" + unreachable)
+	got := w.nodesWithLog("+" + unreachable)
 	if len(got) != 1 || got[0] < "260" {
-		t.Errorf("tainted %v, want it no earlier than a grace after 210 s", got)
+		t.Errorf("tainted %v, want one node, no earlier than a grace period after 210 s", got)
 	}
 }
 
 func TestStartIsQuiet(t *testing.T) {
 	w := newSimulatedCluster(t, 6)
 	w.run(100 * time.Second)
-	w.stop("a", 2, false)
+	w.setResponsive("a", 2, false)
 	w.run(50*time.Second + time.Second) // marked, and the first tainted
 	for _, name := range []string{"a02", "a03"} {
-		w.alive[name] = false
+		w.responsive[name] = false
 	}
 	// An hour without a machine and without heartbeats.
 	w.now = w.now.Add(time.Hour)
-	before := w.has(unreachable)
+	before := w.countTainted(unreachable)
 	w.log = nil
 	w.restart()
 	w.run(49 * time.Second)
-	if w.has(unreachable) != before || len(w.logged("unknown")) != 0 {
-		t.Errorf("within the first grace: %v", w.log)
+	if w.countTainted(unreachable) != before || len(w.nodesWithLog("unknown")) != 0 {
+		t.Errorf("within the first grace period: %v, want no change", w.log)
 	}
 	w.run(30 * time.Second)
-	if got := w.logged("unknown"); len(got) != 2 {
-		t.Errorf("marked %v", got)
+	if got := w.nodesWithLog("unknown"); len(got) != 2 {
+		t.Errorf("nodes with unknown conditions %v, want two", got)
 	}
 }
 
@@ -129,13 +129,13 @@ func TestOwnDelayIsNotNodeSilence(t *testing.T) {
 	w.now = w.now.Add(10 * time.Minute) // stopped together with all nodes
 	effects, _ := w.m.Step(w.now, nil)
 	if len(effects) != 0 {
-		t.Errorf("effects %v", effects)
+		t.Errorf("effects %v, want none", effects)
 	}
 	w.wake = w.now
-	w.stop("a", 1, false)
+	w.setResponsive("a", 1, false)
 	w.run(2 * time.Minute)
-	if got := w.logged("unknown"); len(got) != 1 || !strings.Contains(got[0], "a00") {
-		t.Errorf("marked %v", got)
+	if got := w.nodesWithLog("unknown"); len(got) != 1 || !strings.Contains(got[0], "a00") {
+		t.Errorf("nodes with unknown conditions %v, want a00", got)
 	}
 }
 
@@ -146,14 +146,14 @@ func TestTaintKeepsTimeAcrossStatusChange(t *testing.T) {
 	w.run(20 * time.Second)
 	at := w.nodes["a00"].noExecuteTaint(TaintNotReady)
 	if at == nil {
-		t.Fatalf("taints %v", w.nodes["a00"].Taints)
+		t.Fatalf("taints %v, want not-ready:NoExecute", w.nodes["a00"].Taints)
 	}
 	added := at.Added
-	w.alive["a00"] = false
+	w.responsive["a00"] = false
 	w.run(70 * time.Second)
 	n := w.nodes["a00"]
 	if taint := n.noExecuteTaint(TaintUnreachable); taint == nil || !taint.Added.Equal(added) || n.noExecuteTaint(TaintNotReady) != nil || n.Ready() != Unknown {
-		t.Errorf("taints %v of a node that is %v", n.Taints, n.Ready())
+		t.Errorf("taints %v with Ready %v; want unreachable with the time of not-ready", n.Taints, n.Ready())
 	}
 }
 
@@ -166,27 +166,27 @@ func TestNodeWithoutStatusBecomesUnknown(t *testing.T) {
 	w.send(*n)
 	w.run(60 * time.Second)
 	if n.Ready() != Absent || len(n.Taints) != 1 {
-		t.Errorf("it is %v, %v", n.Ready(), n.Taints)
+		t.Errorf("Ready is %v with taints %v, want Absent with one", n.Ready(), n.Taints)
 	}
 	w.run(time.Second)
-	if c := n.Condition(Ready); c.Status != Unknown || c.Reason != "NodeStatusNeverUpdated" || w.has(unreachable) != 1 {
-		t.Errorf("condition %+v, taints %v", c, n.Taints)
+	if c := n.Condition(Ready); c.Status != Unknown || c.Reason != "NodeStatusNeverUpdated" || w.countTainted(unreachable) != 1 {
+		t.Errorf("condition %+v, taints %v; want Unknown and unreachable", c, n.Taints)
 	}
 }
 
 func TestFailedUpdatesBackOff(t *testing.T) {
 	w := newSimulatedCluster(t, 6)
 	w.run(100 * time.Second)
-	tries := 0
-	w.fail = func() bool { tries++; return tries < 4 }
-	w.stop("a", 1, false)
+	attempts := 0
+	w.fail = func() bool { attempts++; return attempts < 4 }
+	w.setResponsive("a", 1, false)
 	w.run(2 * time.Minute)
-	if w.has(unreachable) != 1 || len(w.logged("unknown")) != 1 {
-		t.Errorf("after %d tries: %v", tries, w.log)
+	if w.countTainted(unreachable) != 1 || len(w.nodesWithLog("unknown")) != 1 {
+		t.Errorf("after %d attempts: %v, want one taint and one mark", attempts, w.log)
 	}
 }
 
-func TestForeignTaintsAreKept(t *testing.T) {
+func TestUnmanagedTaintsAreKept(t *testing.T) {
 	w := newSimulatedCluster(t, 6)
 	n := w.nodes["a00"]
 	unmanaged := []model.TimedTaint{
@@ -198,7 +198,7 @@ func TestForeignTaintsAreKept(t *testing.T) {
 	n.Unschedulable = true
 	w.send(*n)
 	w.run(time.Minute)
-	want := append(slices.Clone(unmanaged), model.TimedTaint{Taint: model.Taint{Key: TaintUnschedulable, Effect: model.NoSchedule}, Added: zero})
+	want := append(slices.Clone(unmanaged), model.TimedTaint{Taint: model.Taint{Key: TaintUnschedulable, Effect: model.NoSchedule}, Added: startTime})
 	if fmt.Sprint(n.Taints) != fmt.Sprint(want) {
 		t.Errorf("taints %v, want %v", n.Taints, want)
 	}
@@ -206,11 +206,11 @@ func TestForeignTaintsAreKept(t *testing.T) {
 
 func TestExcludedNode(t *testing.T) {
 	nodes := []Node{{Name: "a", Excluded: true, Conditions: []Condition{{Type: Ready, Status: Unknown}}}, {Name: "b", Conditions: []Condition{{Type: Ready, Status: True}}}}
-	zones, all := ComputeZones(nodes, Defaults(), zero)
+	zones, all := ComputeZones(nodes, Defaults(), startTime)
 	if all || len(zones) != 1 || zones[0].Nodes != 1 || zones[0].State != Normal || len(zones[0].Queue) != 1 {
 		t.Errorf("zones %+v, all down: %v", zones, all)
 	}
-	if zones, all := ComputeZones(nil, Defaults(), zero); all || len(zones) != 0 {
-		t.Errorf("zones %+v, all down: %v of no node", zones, all)
+	if zones, all := ComputeZones(nil, Defaults(), startTime); all || len(zones) != 0 {
+		t.Errorf("zones %+v, all down: %v; want no zones and false", zones, all)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// monitorNodes checks all nodes, recomputes the zones, and taints the nodes whose turn it is.
+// monitorNodes checks all nodes, recomputes the zones, and taints the first nodes of their queues.
 func (m *Machine) monitorNodes(now time.Time) {
 	m.nextMonitor = now.Add(m.options.MonitorPeriod)
 	nodes := m.sortedNodes()
@@ -14,7 +14,7 @@ func (m *Machine) monitorNodes(now time.Time) {
 		m.checkNode(now, n)
 	}
 	wasAllDown := m.allDown
-	ready := func(n *node) bool { return n.Ready() == True && !m.silent(now, n) }
+	ready := func(n *node) bool { return n.Ready() == True && !m.isSilent(now, n) }
 	awaitsTaint := func(n *node) bool { return m.awaitsTaint(now, n) }
 	m.zones, m.allDown = computeZones(nodes, m.options, now, ready, awaitsTaint)
 	if wasAllDown && !m.allDown {
@@ -32,8 +32,8 @@ func (m *Machine) monitorNodes(now time.Time) {
 	}
 }
 
-// restartGrace restarts all grace periods after FullDisruption of all zones: nodes that seem silent
-// may not have been seen yet.
+// restartGrace restarts all grace periods after FullDisruption of all zones: heartbeats of nodes that
+// seem silent may not have arrived yet.
 func (m *Machine) restartGrace(now time.Time) {
 	m.unknownNotBefore = now.Add(m.options.GracePeriod)
 	for _, n := range m.nodes {
@@ -41,7 +41,7 @@ func (m *Machine) restartGrace(now time.Time) {
 	}
 }
 
-// gracePeriod returns how long a node may be silent.
+// gracePeriod returns the time for which a node may be silent.
 func (m *Machine) gracePeriod(n *node) time.Duration {
 	if n.Ready() == Absent {
 		return m.options.StartupGrace
@@ -49,22 +49,24 @@ func (m *Machine) gracePeriod(n *node) time.Duration {
 	return m.options.GracePeriod
 }
 
-func (m *Machine) silent(now time.Time, n *node) bool { return now.Sub(n.lastSeen) > m.gracePeriod(n) }
+func (m *Machine) isSilent(now time.Time, n *node) bool {
+	return now.Sub(n.lastSeen) > m.gracePeriod(n)
+}
 
 // checkNode marks a silent node.
 func (m *Machine) checkNode(now time.Time, n *node) {
-	if !m.silent(now, n) {
+	if !m.isSilent(now, n) {
 		m.monitorBy(n.lastSeen.Add(m.gracePeriod(n) + time.Nanosecond))
 		return
 	}
-	if m.busy(now, &n.marking) {
+	if m.isBusy(now, &n.conditionTask) {
 		return
 	}
 	conditions := unknownConditions(&n.Node, now)
 	if len(conditions) == 0 {
 		return
 	}
-	n.marking.inFlight = true
+	n.conditionTask.inFlight = true
 	m.effects = append(m.effects, MarkUnknown{Node: n.Name, UID: n.UID, SilentSince: n.lastSeen, Renewed: n.leaseRenewed, Conditions: conditions})
 }
 
@@ -123,21 +125,21 @@ func (m *Machine) monitorBy(at time.Time) {
 	}
 }
 
-// busy reports whether an effect cannot be sent now.
-func (m *Machine) busy(now time.Time, t *task) bool {
+// isBusy reports whether an effect cannot be emitted now.
+func (m *Machine) isBusy(now time.Time, t *task) bool {
 	if !t.inFlight && t.retryAt.After(now) {
 		m.monitorBy(t.retryAt)
 	}
 	return t.inFlight || t.retryAt.After(now)
 }
 
-// requestTaints sends the update of a node's taints, if there is one and none is in flight.
+// requestTaints emits the update of a node's taints, if they must change and no update is in flight.
 func (m *Machine) requestTaints(now time.Time, n *node) {
 	r := taintUpdate(&n.Node, n.taintGranted, m.allDown, now)
 	if r == nil {
 		return
 	}
-	if m.busy(now, &n.tainting) {
+	if m.isBusy(now, &n.taintTask) {
 		return
 	}
 	for _, t := range r.Add {
@@ -145,6 +147,6 @@ func (m *Machine) requestTaints(now time.Time, n *node) {
 			r.QueueTime = now.Sub(n.notReadySince)
 		}
 	}
-	n.tainting.inFlight = true
+	n.taintTask.inFlight = true
 	m.effects = append(m.effects, *r)
 }

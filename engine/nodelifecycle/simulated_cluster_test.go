@@ -11,26 +11,25 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-var zero = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+var startTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // simulatedCluster is an API server with nodes, their agents, and a machine that is called at its wake times.
 type simulatedCluster struct {
-	t     *testing.T
-	o     Options
-	m     *Machine
-	now   time.Time
-	wake  time.Time
-	nodes map[string]*Node
-	alive map[string]bool
-	ready map[string]Status // what an agent reports
+	t          *testing.T
+	o          Options
+	m          *Machine
+	now        time.Time
+	wake       time.Time
+	nodes      map[string]*Node
+	responsive map[string]bool
+	ready      map[string]Status // what an agent reports
 	// lag is the delay of effects and events; fail reports whether the next one fails.
-	lag  time.Duration
-	fail func() bool
-	todo []delayedCall
-	log  []string // "second node what"
-	// tainted is when nodes were tainted from the queue, by zone.
-	turns map[string][]time.Time
-	lines map[string]time.Duration
+	lag          time.Duration
+	fail         func() bool
+	pendingCalls []delayedCall
+	log          []string // "second node change"
+	// taintTimes are the times of taints from the queue, by zone.
+	taintTimes map[string][]time.Time
 }
 
 type delayedCall struct {
@@ -39,8 +38,8 @@ type delayedCall struct {
 }
 
 func newSimulatedCluster(t *testing.T, zones ...int) *simulatedCluster {
-	w := &simulatedCluster{t: t, o: Defaults(), now: zero, nodes: map[string]*Node{}, alive: map[string]bool{}, ready: map[string]Status{},
-		fail: func() bool { return false }, turns: map[string][]time.Time{}, lines: map[string]time.Duration{}}
+	w := &simulatedCluster{t: t, o: Defaults(), now: startTime, nodes: map[string]*Node{}, responsive: map[string]bool{}, ready: map[string]Status{},
+		fail: func() bool { return false }, taintTimes: map[string][]time.Time{}}
 	w.restart()
 	for z, count := range zones {
 		for i := range count {
@@ -50,9 +49,9 @@ func newSimulatedCluster(t *testing.T, zones ...int) *simulatedCluster {
 	return w
 }
 
-// restart creates a machine from a list.
+// restart creates a new machine and sends it all nodes.
 func (w *simulatedCluster) restart() {
-	w.m, w.wake, w.todo = New(w.o, w.now), w.now, nil
+	w.m, w.wake, w.pendingCalls = New(w.o, w.now), w.now, nil
 	for _, name := range w.names() {
 		w.send(*w.nodes[name])
 	}
@@ -69,23 +68,23 @@ func (w *simulatedCluster) names() []string {
 
 func (w *simulatedCluster) add(name, zone string) {
 	n := &Node{Name: name, UID: "u-" + name, Zone: zone, Created: w.now}
-	w.nodes[name], w.alive[name], w.ready[name] = n, true, True
-	w.post(n)
+	w.nodes[name], w.responsive[name], w.ready[name] = n, true, True
+	w.postStatus(n)
 }
 
-// post is a status report of an agent.
-func (w *simulatedCluster) post(n *Node) {
+// postStatus reports a node's status, as its agent does.
+func (w *simulatedCluster) postStatus(n *Node) {
 	for _, kind := range kubeletConditions {
 		s := False
 		if kind == Ready {
 			s = w.ready[n.Name]
 		}
-		w.condition(n, Condition{Type: kind, Status: s, Heartbeat: w.now, Transition: w.now})
+		w.setCondition(n, Condition{Type: kind, Status: s, Heartbeat: w.now, Transition: w.now})
 	}
 	w.send(*n)
 }
 
-func (w *simulatedCluster) condition(n *Node, c Condition) {
+func (w *simulatedCluster) setCondition(n *Node, c Condition) {
 	n.Conditions = slices.Clone(n.Conditions)
 	for i := range n.Conditions {
 		if old := &n.Conditions[i]; old.Type == c.Type {
@@ -105,52 +104,51 @@ func (w *simulatedCluster) send(e Event) {
 	w.execute(effects)
 }
 
-func (w *simulatedCluster) later(d time.Duration, f func()) {
-	w.todo = append(w.todo, delayedCall{w.now.Add(d), f})
-	slices.SortStableFunc(w.todo, func(a, b delayedCall) int { return a.at.Compare(b.at) })
+func (w *simulatedCluster) schedule(d time.Duration, f func()) {
+	w.pendingCalls = append(w.pendingCalls, delayedCall{w.now.Add(d), f})
+	slices.SortStableFunc(w.pendingCalls, func(a, b delayedCall) int { return a.at.Compare(b.at) })
 }
 
 func (w *simulatedCluster) execute(effects []Effect) {
 	for _, e := range effects {
 		switch e := e.(type) {
 		case MarkUnknown:
-			w.effect(e.Node, false, func(n *Node) {
+			w.applyLater(e.Node, false, func(n *Node) {
 				for _, c := range e.Conditions {
-					w.condition(n, c)
+					w.setCondition(n, c)
 				}
-				w.note(n.Name, "unknown")
+				w.appendLog(n.Name, "unknown")
 			})
 		case UpdateTaints:
-			w.effect(e.Node, true, func(n *Node) {
+			w.applyLater(e.Node, true, func(n *Node) {
 				n.Taints, _ = e.Apply(n.Taints)
 				for _, t := range e.Add {
-					w.note(n.Name, "+"+short(&t.Taint))
+					w.appendLog(n.Name, "+"+formatTaint(&t.Taint))
 				}
 				for i := range e.Remove {
-					w.note(n.Name, "-"+short(&e.Remove[i]))
+					w.appendLog(n.Name, "-"+formatTaint(&e.Remove[i]))
 				}
 				if e.QueueTime > 0 {
-					w.turns[n.Zone] = append(w.turns[n.Zone], w.now)
-					w.lines[n.Name] = e.QueueTime
+					w.taintTimes[n.Zone] = append(w.taintTimes[n.Zone], w.now)
 				}
 			})
 		}
 	}
 }
 
-// effect applies a change to a node if it still exists.
-func (w *simulatedCluster) effect(name string, taints bool, f func(*Node)) {
+// applyLater applies a change to a node after the lag, if the node still exists.
+func (w *simulatedCluster) applyLater(name string, taints bool, f func(*Node)) {
 	n := w.nodes[name]
 	if n == nil {
 		return
 	}
 	uid := n.UID
-	w.later(w.lag, func() {
+	w.schedule(w.lag, func() {
 		failed := w.fail()
 		if n := w.nodes[name]; n != nil && n.UID == uid && !failed {
 			f(n)
 		}
-		w.later(w.lag, func() {
+		w.schedule(w.lag, func() {
 			w.send(Outcome{Node: name, UID: uid, IsTaintUpdate: taints, Failed: failed})
 			if n := w.nodes[name]; n != nil {
 				w.send(*n)
@@ -159,15 +157,15 @@ func (w *simulatedCluster) effect(name string, taints bool, f func(*Node)) {
 	})
 }
 
-func short(t *model.Taint) string {
+func formatTaint(t *model.Taint) string {
 	return strings.TrimPrefix(t.Key, "node.kubernetes.io/") + ":" + t.Effect.String()
 }
 
-func (w *simulatedCluster) note(node, event string) {
-	w.log = append(w.log, fmt.Sprintf("%d %s %s", int(w.now.Sub(zero).Seconds()), node, event))
+func (w *simulatedCluster) appendLog(node, event string) {
+	w.log = append(w.log, fmt.Sprintf("%d %s %s", int(w.now.Sub(startTime).Seconds()), node, event))
 }
 
-// run advances time. Live agents renew their Lease every 10 s.
+// run advances time. Responsive agents renew their Lease every 10 s.
 func (w *simulatedCluster) run(d time.Duration) {
 	end := w.now.Add(d)
 	for {
@@ -175,8 +173,8 @@ func (w *simulatedCluster) run(d time.Duration) {
 		if w.wake.Before(next) {
 			next = w.wake
 		}
-		if len(w.todo) > 0 && w.todo[0].at.Before(next) {
-			next = w.todo[0].at
+		if len(w.pendingCalls) > 0 && w.pendingCalls[0].at.Before(next) {
+			next = w.pendingCalls[0].at
 		}
 		if heartbeat := w.now.Truncate(10 * time.Second).Add(10 * time.Second); heartbeat.Before(next) {
 			next = heartbeat
@@ -187,20 +185,20 @@ func (w *simulatedCluster) run(d time.Duration) {
 		if w.now.Truncate(10 * time.Second).Equal(w.now) {
 			w.heartbeat()
 		}
-		for len(w.todo) > 0 && !w.todo[0].at.After(w.now) {
-			f := w.todo[0].f
-			w.todo = w.todo[1:]
+		for len(w.pendingCalls) > 0 && !w.pendingCalls[0].at.After(w.now) {
+			f := w.pendingCalls[0].f
+			w.pendingCalls = w.pendingCalls[1:]
 			f()
 		}
 		if !w.wake.After(w.now) {
 			effects, wake := w.m.Step(w.now, nil)
 			if !wake.After(w.now) {
-				w.t.Fatalf("wants to be called again immediately, at %v", w.now)
+				w.t.Fatalf("Step returned a wake time that is not after %v", w.now)
 			}
 			w.wake = wake
 			w.execute(effects)
 		}
-		if !w.now.Before(end) && (len(w.todo) == 0 || w.todo[0].at.After(w.now)) {
+		if !w.now.Before(end) && (len(w.pendingCalls) == 0 || w.pendingCalls[0].at.After(w.now)) {
 			return
 		}
 	}
@@ -208,30 +206,30 @@ func (w *simulatedCluster) run(d time.Duration) {
 
 func (w *simulatedCluster) heartbeat() {
 	for _, name := range w.names() {
-		if w.alive[name] {
+		if w.responsive[name] {
 			w.send(LeaseRenewed{name, w.now})
 			if n := w.nodes[name]; n.Ready() != w.ready[name] {
-				w.post(n)
+				w.postStatus(n)
 			}
 		}
 	}
 }
 
-// stop silences the first count nodes of a zone.
-func (w *simulatedCluster) stop(zone string, count int, alive bool) {
+// setResponsive makes the first count nodes of a zone responsive or silent.
+func (w *simulatedCluster) setResponsive(zone string, count int, responsive bool) {
 	for _, name := range w.names() {
 		if strings.HasPrefix(name, zone) && count > 0 {
-			w.alive[name] = alive
+			w.responsive[name] = responsive
 			count--
 		}
 	}
 }
 
-// has counts the nodes with a taint.
-func (w *simulatedCluster) has(event string) (count int) {
+// countTainted counts the nodes with a taint.
+func (w *simulatedCluster) countTainted(taint string) (count int) {
 	for _, n := range w.nodes {
 		for i := range n.Taints {
-			if short(&n.Taints[i].Taint) == event {
+			if formatTaint(&n.Taints[i].Taint) == taint {
 				count++
 			}
 		}
@@ -239,8 +237,8 @@ func (w *simulatedCluster) has(event string) (count int) {
 	return count
 }
 
-// logged returns the first lines of the log that end in a word.
-func (w *simulatedCluster) logged(event string) (out []string) {
+// nodesWithLog returns the log lines that end in a change, without it.
+func (w *simulatedCluster) nodesWithLog(event string) (out []string) {
 	for _, line := range w.log {
 		if strings.HasSuffix(line, " "+event) {
 			out = append(out, strings.TrimSuffix(line, " "+event))
@@ -249,4 +247,4 @@ func (w *simulatedCluster) logged(event string) (out []string) {
 	return out
 }
 
-func random(seed int64) *rand.Rand { return rand.New(rand.NewSource(seed)) }
+func newRand(seed int64) *rand.Rand { return rand.New(rand.NewSource(seed)) }

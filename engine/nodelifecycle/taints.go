@@ -6,8 +6,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// managedTaint reports whether this package adds and removes the taint.
-func managedTaint(t *model.Taint) bool {
+// isManagedTaint reports whether this package adds and removes the taint.
+func isManagedTaint(t *model.Taint) bool {
 	switch t.Key {
 	case TaintNotReady, TaintUnreachable:
 		return t.Effect == model.NoSchedule || t.Effect == model.NoExecute
@@ -41,8 +41,8 @@ func noScheduleTaintKeys(n *Node) (keys []string) {
 	return keys
 }
 
-// desiredNoExecuteTaint returns the NoExecute taint that a node should have, or nil. granted: its
-// turn has come; allDown: no node is tainted.
+// desiredNoExecuteTaint returns the NoExecute taint that a node should have, or nil. granted reports
+// whether the zone's queue has granted it. With allDown there is none.
 func desiredNoExecuteTaint(n *Node, granted, allDown bool, now time.Time) *model.TimedTaint {
 	key, other := TaintNotReady, TaintUnreachable
 	switch n.Ready() {
@@ -92,7 +92,7 @@ func taintUpdate(n *Node, granted, allDown bool, now time.Time) *UpdateTaints {
 		}
 	}
 	for i := range n.Taints {
-		if t := &n.Taints[i].Taint; managedTaint(t) && !hasTaint(want, t) {
+		if t := &n.Taints[i].Taint; isManagedTaint(t) && !hasTaint(want, t) {
 			r.Remove = append(r.Remove, *t)
 		}
 	}

@@ -45,7 +45,7 @@ type Zone struct {
 	Nodes, Ready int // that count for its state
 	// TaintInterval is the time between two taints; 0: no taints.
 	TaintInterval time.Duration
-	// LastTainted is when a node was last tainted, as far as tainted nodes show.
+	// LastTainted is when a node was last tainted, according to the taints of the nodes.
 	LastTainted time.Time
 	Tainted     []string     // tainted nodes, by name
 	Queue       []QueuedNode // nodes waiting for their taint, in order

@@ -6,7 +6,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Admit reports whether the node admits a pod under its current pressure; if not, with the reason
+// Admit reports whether the node admits a pod under its current pressure; if not, it returns the reason
 // and message of the pod's status. Critical pods are always admitted. Under memory pressure alone,
 // only BestEffort pods without a toleration are rejected. spec may be nil.
 func (m *Machine) Admit(p *model.Pod, spec *EvictionSpec) (ok bool, reason, message string) {
@@ -45,9 +45,9 @@ var conditionTexts = [model.NumPressures][2][2]string{
 
 // ConditionText returns the reason and message of the condition for a pressure.
 func ConditionText(k model.Pressure, status bool) (reason, message string) {
-	w := conditionTexts[k][0]
+	text := conditionTexts[k][0]
 	if status {
-		w = conditionTexts[k][1]
+		text = conditionTexts[k][1]
 	}
-	return w[0], w[1]
+	return text[0], text[1]
 }

@@ -1,8 +1,6 @@
 package nodepressure
 
-import (
-	"time"
-)
+import "time"
 
 // Config configures a Machine. internal/config creates it from a KubeletConfiguration and a
 // BerthConfiguration.
@@ -10,35 +8,35 @@ type Config struct {
 	// Thresholds are handled in this order if several are met. A threshold for containerfs is replaced
 	// by those of its filesystem (WithLayout).
 	Thresholds []Threshold
-	// TransitionPeriod is how long a condition stays true after it was last observed; 0: it is never
-	// reported.
+	// TransitionPeriod is how long a condition stays true after pressure was last observed. If it is 0,
+	// no condition is reported.
 	TransitionPeriod time.Duration
 	// MaxPodGrace caps, in seconds, the grace period of a pod that a soft threshold evicts. Below 0
 	// the pod's own applies (Options.NegativeGraceIsPods).
 	MaxPodGrace int64
 	// LocalStorage: pods over a limit of their local storage are evicted.
 	LocalStorage bool
-	// Layout is how the filesystems relate.
+	// Layout describes how the filesystems relate.
 	Layout  Layout
 	Options Options
 }
 
-// Layout is how the node's filesystems relate. The zero value is a single disk.
+// Layout describes how the node's filesystems relate. The zero value is a single disk.
 type Layout struct {
-	DedicatedImageFs     bool // images, and writable layers unless the next is set, are on their own filesystem
+	DedicatedImageFs     bool // images are on their own filesystem, and writable layers, too, unless DedicatedContainerFs is set
 	DedicatedContainerFs bool // writable layers are on nodefs, apart from the images ("split")
 }
 
 // Options enable improvements over the kubelet. The zero value is the kubelet.
 type Options struct {
-	// ConfirmPageCache: memory that only page cache makes scarce counts as scarce once a second check
+	// ConfirmPageCache: memory pressure that page cache alone causes counts only once a second check
 	// finds the cache in use.
 	ConfirmPageCache bool
-	// Forecast: memory counts as scarce before the threshold is met if its growth would exhaust it
+	// Forecast: a memory threshold counts as met early if the growth of usage would exhaust the memory
 	// within the duration of an eviction.
 	Forecast bool
-	// CountTerminating: what a terminating pod holds counts as about to be freed. Otherwise no other
-	// pod is evicted while one terminates, for up to 30 s.
+	// CountTerminating: the resources of a terminating pod count as about to be freed. Otherwise no
+	// other pod is evicted while one terminates, for up to 30 s.
 	CountTerminating bool
 	// RankInodes: under inode pressure pods are ranked by their inodes, without subtracting their
 	// storage requests.
@@ -79,7 +77,7 @@ func (v Value) Of(capacity int64) Quantity {
 type Threshold struct {
 	Signal Signal
 	Value  Value
-	// Grace is how long it must be met before pods are evicted; 0: a hard threshold.
+	// Grace is how long the threshold must be met before pods are evicted; 0: a hard threshold.
 	Grace time.Duration
 	// MinReclaim is how much more must be available, once the threshold was met, before it counts as
 	// cleared; nil: none.
@@ -92,9 +90,9 @@ func (t Threshold) Hard() bool { return t.Grace == 0 }
 // WithLayout returns the thresholds for a layout of filesystems: containerfs gets the thresholds of
 // its filesystem, whatever was configured for it.
 func WithLayout(thresholds []Threshold, l Layout) []Threshold {
-	from := map[Signal]Signal{NodeFsAvailable: ContainerFsAvailable, NodeFsInodesFree: ContainerFsInodesFree}
+	copyTo := map[Signal]Signal{NodeFsAvailable: ContainerFsAvailable, NodeFsInodesFree: ContainerFsInodesFree}
 	if l.DedicatedImageFs && !l.DedicatedContainerFs {
-		from = map[Signal]Signal{ImageFsAvailable: ContainerFsAvailable, ImageFsInodesFree: ContainerFsInodesFree}
+		copyTo = map[Signal]Signal{ImageFsAvailable: ContainerFsAvailable, ImageFsInodesFree: ContainerFsInodesFree}
 	}
 	var out, copies []Threshold
 	for _, t := range thresholds {
@@ -102,7 +100,7 @@ func WithLayout(thresholds []Threshold, l Layout) []Threshold {
 			continue
 		}
 		out = append(out, t)
-		if to, ok := from[t.Signal]; ok {
+		if to, ok := copyTo[t.Signal]; ok {
 			t.Signal = to
 			copies = append(copies, t)
 		}

@@ -24,7 +24,7 @@ func (f Filesystem) String() string { return filesystemNames[f] }
 // FsSpace is the size and the free space of a filesystem, in bytes.
 type FsSpace struct{ Capacity, Available int64 }
 
-// DiskReserveConfig is how much must be free.
+// DiskReserveConfig configures the space that must be free.
 type DiskReserveConfig struct {
 	Bytes [NumFilesystems]int64 // 0: not checked
 	// Dirs are directories on the filesystems, for messages; "": not named.
@@ -50,10 +50,10 @@ type DiskReserve struct {
 	readAt    [NumFilesystems]time.Time
 	condition Condition
 	shortage  string // describes why the condition is true; "": restored
-	decided   bool   // condition was set once
+	decided   bool   // condition is set
 }
 
-// NewDiskReserve returns a reserve that reads figures with read, at most every 2 s. Negative
+// NewDiskReserve returns a reserve that reads the space of filesystems with read, at most every 2 s. Negative
 // reserves are an error.
 func NewDiskReserve(c DiskReserveConfig, read func(Filesystem) (FsSpace, error)) (*DiskReserve, error) {
 	for f, b := range c.Bytes {
@@ -73,7 +73,7 @@ const (
 
 // BelowReserve reports whether a filesystem has less free space than its reserve, and which. A
 // figure that cannot be read or is invalid is returned as an error and counts as enough.
-func (r *DiskReserve) BelowReserve(now time.Time) (low bool, of Filesystem, errs []error) {
+func (r *DiskReserve) BelowReserve(now time.Time) (low bool, fs Filesystem, errs []error) {
 	for f := range NumFilesystems {
 		if r.config.Bytes[f] == 0 {
 			continue

@@ -1,5 +1,5 @@
 // Package nodepressure is the kubelet's eviction manager as a state machine. For one node it decides, when
-// memory, disk, inodes or process ids run short, which conditions are true, what to reclaim first, which pod
+// memory, disk, inodes or process IDs run short, which conditions are true, what to reclaim first, which pod
 // to evict, and which new pods to reject.
 //
 //	       Step(now, Observation)
@@ -11,7 +11,7 @@
 //	                │                                   └─ no ─────┐
 //	                └─ memory, pids ───────────────────────────────┴► Evict one pod, or NoVictim
 //
-// The caller passes an Observation whenever it has new figures, carries out the effects in order, and calls
+// The caller passes an Observation whenever it has new figures, executes the effects in order, and calls
 // again at wake or with the next figures. It calls Reclaimed once ReclaimNodeResources is done. It must list
 // all pods that still run, with TerminatesBy for terminating ones.
 //

@@ -1,10 +1,8 @@
 package nodepressure
 
-import (
-	"github.com/berthproject/berth/engine/model"
-)
+import "github.com/berthproject/berth/engine/model"
 
-// Effect is something to do, in the order given.
+// Effect is an action of the caller. Effects must be executed in order.
 type Effect interface{ effect() }
 
 // ThresholdMet is the event EvictionThresholdMet on the node: resources are about to be reclaimed.

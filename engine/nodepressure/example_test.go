@@ -21,7 +21,7 @@ func ExampleMachine_Step() {
 	var o nodepressure.Observation
 	o.Signals[nodepressure.MemoryAvailable] = nodepressure.Stat{Known: true, Available: 50 << 20, Capacity: 4 << 30}
 	o.Pods = func() []nodepressure.Pod {
-		return []nodepressure.Pod{pod("modest", 2<<30, 1<<30), pod("greedy", 1<<30, 2<<30)}
+		return []nodepressure.Pod{pod("within-request", 2<<30, 1<<30), pod("over-request", 1<<30, 2<<30)}
 	}
 	effects, _ := m.Step(time.Unix(0, 0), &o)
 	for _, e := range effects {
@@ -34,5 +34,5 @@ func ExampleMachine_Step() {
 	}
 	// Output:
 	// MemoryPressure true
-	// evict greedy
+	// evict over-request
 }

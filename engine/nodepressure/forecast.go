@@ -8,21 +8,21 @@ const forecastHorizon = 50 * time.Millisecond
 // minRateInterval is the shortest interval between figures for which a rate is computed.
 const minRateInterval = time.Millisecond
 
-// memoryForecast predicts the use of memory other than page cache.
+// memoryForecast predicts the use of memory, without page cache.
 type memoryForecast struct {
 	at           time.Time
-	free         int64 // bytes unused or in page cache, at that time
-	rate         int64 // bytes per second by which it fell before that
+	free         int64 // bytes unused or in page cache at that time
+	rate         int64 // decrease of free in bytes per second before that time
 	projectedUse int64 // bytes that will be used within forecastHorizon
 	exhausted    bool  // projectedUse exceeds free
 }
 
 // update adds a figure. The slower rate of the last two intervals counts, because a single step is
-// a program that has just started.
-func (g *memoryForecast) update(now time.Time, o *Observation, on bool) {
+// usually the start of a program.
+func (f *memoryForecast) update(now time.Time, o *Observation, enabled bool) {
 	stat := &o.Signals[MemoryAvailable]
-	if !on || !stat.Known || !o.PageCache.Known {
-		*g = memoryForecast{}
+	if !enabled || !stat.Known || !o.PageCache.Known {
+		*f = memoryForecast{}
 		return
 	}
 	at := stat.Time
@@ -30,23 +30,23 @@ func (g *memoryForecast) update(now time.Time, o *Observation, on bool) {
 		at = now
 	}
 	free := stat.Available + o.PageCache.Active
-	passed := at.Sub(g.at)
+	elapsed := at.Sub(f.at)
 	switch {
-	case g.at.IsZero() || passed < 0:
-		*g = memoryForecast{at: at, free: free}
+	case f.at.IsZero() || elapsed < 0:
+		*f = memoryForecast{at: at, free: free}
 		return
-	case passed < minRateInterval:
+	case elapsed < minRateInterval:
 		return
 	}
-	rate := perSecond(g.free-free, passed)
-	g.projectedUse = int64(forecastHorizon/time.Millisecond) * (max(min(rate, g.rate), 0) / 1000)
-	*g = memoryForecast{at: at, free: free, rate: rate, projectedUse: g.projectedUse, exhausted: g.projectedUse > 0 && g.projectedUse >= free}
+	rate := perSecond(f.free-free, elapsed)
+	f.projectedUse = int64(forecastHorizon/time.Millisecond) * (max(min(rate, f.rate), 0) / 1000)
+	*f = memoryForecast{at: at, free: free, rate: rate, projectedUse: f.projectedUse, exhausted: f.projectedUse > 0 && f.projectedUse >= free}
 }
 
 // perSecond returns bytes per second. It computes in microseconds, so that no realistic amount
 // overflows.
-func perSecond(bytes int64, in time.Duration) int64 {
-	us := max(in.Microseconds(), 1)
+func perSecond(bytes int64, elapsed time.Duration) int64 {
+	us := max(elapsed.Microseconds(), 1)
 	const second = 1_000_000
 	return bytes/us*second + bytes%us*second/us
 }

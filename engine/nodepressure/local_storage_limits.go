@@ -38,16 +38,16 @@ func (m *Machine) overLimit(p *Pod) (cause, message string) {
 	}
 	for i := range p.Stats.Containers {
 		c := &p.Stats.Containers[i]
-		of, ok := p.EvictionSpec.container(c.Name)
-		if !ok || of.Init || of.EphemeralLimit == nil || of.EphemeralLimit.Amount == 0 {
+		spec, ok := p.EvictionSpec.container(c.Name)
+		if !ok || spec.Init || spec.EphemeralLimit == nil || spec.EphemeralLimit.Amount == 0 {
 			continue
 		}
 		used := c.Logs.Bytes
 		if m.config.Options.CountRootFs || !m.config.Layout.DedicatedImageFs {
 			used += c.RootFs.Bytes
 		}
-		if used > of.EphemeralLimit.Amount {
-			return CauseContainerStorage, fmt.Sprintf("Container %s exceeded its local ephemeral storage limit %q. ", c.Name, of.EphemeralLimit)
+		if used > spec.EphemeralLimit.Amount {
+			return CauseContainerStorage, fmt.Sprintf("Container %s exceeded its local ephemeral storage limit %q. ", c.Name, spec.EphemeralLimit)
 		}
 	}
 	return "", ""

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// writing returns a pod with a local volume that uses local storage, in MiB.
-func writing(name string, layer, files, volume int64) Pod {
-	p := using(name, 1)
+// storagePod returns a pod that uses local storage, in MiB, with a local volume.
+func storagePod(name string, layer, files, volume int64) Pod {
+	p := memoryPod(name, 1)
 	p.EvictionSpec.Volumes = []Volume{{Name: "data", Local: true}}
 	p.Stats.EphemeralKnown, p.Stats.Ephemeral = true, (layer+files+volume)*mi
 	p.Stats.Files = FsStats{Known: true, Bytes: files * mi, Inodes: 3}
@@ -17,8 +17,8 @@ func writing(name string, layer, files, volume int64) Pod {
 	return p
 }
 
-// fullDisk returns the evictions of a node whose disk is full.
-func fullDisk(t *testing.T, o Options, pods ...Pod) (*Machine, *Evict) {
+// evictFromFullDisk returns the eviction on a node whose disk is full.
+func evictFromFullDisk(t *testing.T, o Options, pods ...Pod) (*Machine, *Evict) {
 	t.Helper()
 	m := New(Config{Thresholds: []Threshold{{Signal: NodeFsAvailable, Value: Value{Percentage: 0.1}}}, TransitionPeriod: time.Minute, LocalStorage: true, Options: o})
 	observe := func(ms int) *Observation {
@@ -37,10 +37,10 @@ func fullDisk(t *testing.T, o Options, pods ...Pod) (*Machine, *Evict) {
 	return m, nil
 }
 
-// Files that are shared by the containers rank a pod like its other local storage.
+// Files that the containers share rank a pod like its other local storage.
 func TestSharedFilesAreRanked(t *testing.T) {
-	if _, e := fullDisk(t, AllOptions(), writing("layer", 300, 0, 0), writing("files", 0, 400, 0), writing("volume", 0, 0, 200)); e.Pod.Name != "files" {
-		t.Errorf("evicted %s: %s", e.Pod.Name, e.Message)
+	if _, e := evictFromFullDisk(t, AllOptions(), storagePod("layer", 300, 0, 0), storagePod("files", 0, 400, 0), storagePod("volume", 0, 0, 200)); e.Pod.Name != "files" {
+		t.Errorf("evicted %s, want files: %s", e.Pod.Name, e.Message)
 	}
 }
 
@@ -55,30 +55,30 @@ func TestDiskEvictionMessage(t *testing.T) {
 		pod     Pod
 		want    string
 	}{
-		{AllOptions(), writing("p", 1, 400, 5), files},
-		{AllOptions(), writing("p", 1, 4, 500), "Volume data was using 500Mi. "},
-		{AllOptions(), writing("p", 600, 400, 500), "Container c was using 600Mi, request is 0, has larger consumption of ephemeral-storage. "},
-		{kubelet, writing("p", 1, 400, 5), "Container c was using 1Mi, request is 0, has larger consumption of ephemeral-storage. "},
+		{AllOptions(), storagePod("p", 1, 400, 5), files},
+		{AllOptions(), storagePod("p", 1, 4, 500), "Volume data was using 500Mi. "},
+		{AllOptions(), storagePod("p", 600, 400, 500), "Container c was using 600Mi, request is 0, has larger consumption of ephemeral-storage. "},
+		{kubelet, storagePod("p", 1, 400, 5), "Container c was using 1Mi, request is 0, has larger consumption of ephemeral-storage. "},
 	} {
-		_, e := fullDisk(t, tc.options, tc.pod)
+		_, e := evictFromFullDisk(t, tc.options, tc.pod)
 		if !strings.HasSuffix(e.Message, tc.want) || !strings.HasPrefix(e.Message, "The node was low on resource: ephemeral-storage. Threshold quantity: ") {
 			t.Errorf("message %q, want %q", e.Message, tc.want)
 		}
-		later := writing("p", 700, 0, 0)
-		e.Update(later.Stats)
+		updated := storagePod("p", 700, 0, 0)
+		e.Update(updated.Stats)
 		if strings.Count(e.Message, "was using") != 1 || !strings.Contains(e.Message, "Container c was using 700Mi") || e.Annotations[1].Value != "700Mi" {
-			t.Errorf("after the update: %q, %v", e.Message, e.Annotations)
+			t.Errorf("after the update: message %q, annotations %v; want only container c, with 700Mi", e.Message, e.Annotations)
 		}
 	}
 }
 
 // A pod that exceeds the capacity of a claim is evicted, and Update keeps its message.
 func TestClaimLimit(t *testing.T) {
-	p := writing("p", 0, 0, 0)
+	p := storagePod("p", 0, 0, 0)
 	p.Stats.Volumes = append(p.Stats.Volumes, VolumeStats{Name: "db", Claim: "shop", Limit: 10 * mi, FsStats: FsStats{Known: true, Bytes: 11 * mi}})
-	_, e := fullDisk(t, AllOptions(), p)
+	_, e := evictFromFullDisk(t, AllOptions(), p)
 	e.Update(p.Stats)
 	if e.Cause != CauseClaim || e.Message != `Usage 11Mi of PersistentVolumeClaim "shop" exceeds its capacity 10Mi. ` {
-		t.Errorf("%s: %s", e.Cause, e.Message)
+		t.Errorf("got cause %s and message %s, want those of the claim", e.Cause, e.Message)
 	}
 }

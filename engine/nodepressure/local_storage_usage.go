@@ -1,17 +1,17 @@
 package nodepressure
 
-// What to count of a filesystem.
+// usedBytes and usedInodes are the amounts that localUsage sums up.
 func usedBytes(f *FsStats) int64  { return f.Bytes }
 func usedInodes(f *FsStats) int64 { return f.Inodes }
 
 // localUsage returns the pod's usage of the signal's filesystem: logs, files
 // and local volumes are on nodefs, writable layers on containerfs.
-func (m *Machine) localUsage(s Signal, p *Pod, of func(*FsStats) int64) (sum int64) {
+func (m *Machine) localUsage(s Signal, p *Pod, amount func(*FsStats) int64) (sum int64) {
 	l := m.config.Layout
 	layers, other := true, true // a single disk
 	node := s == NodeFsAvailable || s == NodeFsInodesFree
 	switch {
-	case l.DedicatedImageFs && l.DedicatedContainerFs: // layers are with nodefs; imagefs has images alone
+	case l.DedicatedImageFs && l.DedicatedContainerFs: // layers are on nodefs; imagefs has only images
 		layers = s != ImageFsAvailable && s != ImageFsInodesFree
 		other = layers
 	case l.DedicatedImageFs:
@@ -20,22 +20,22 @@ func (m *Machine) localUsage(s Signal, p *Pod, of func(*FsStats) int64) (sum int
 	for i := range p.Stats.Containers {
 		c := &p.Stats.Containers[i]
 		if layers {
-			sum += of(&c.RootFs)
+			sum += amount(&c.RootFs)
 		}
 		if other {
-			sum += of(&c.Logs)
+			sum += amount(&c.Logs)
 		}
 	}
 	if !other {
 		return sum
 	}
-	sum += of(&p.Stats.Files)
+	sum += amount(&p.Stats.Files)
 	if p.EvictionSpec == nil {
 		return sum
 	}
 	for i := range p.EvictionSpec.Volumes {
 		if v := &p.EvictionSpec.Volumes[i]; v.Local {
-			sum += of(p.Stats.volume(v.Name))
+			sum += amount(p.Stats.volume(v.Name))
 		}
 	}
 	return sum

@@ -10,7 +10,7 @@ import (
 // Machine is the eviction manager of one node. It is not safe for concurrent use.
 type Machine struct {
 	config         Config
-	thresholds     []thresholdState // of the thresholds
+	thresholds     []thresholdState // by index of config.Thresholds
 	conditions     [model.NumPressures]Condition
 	lastObserved   [model.NumPressures]time.Time // when a condition was last observed; zero: never
 	lastTimes      [NumSignals]time.Time         // times of the previous figures; zero: none
@@ -30,9 +30,9 @@ type thresholdState struct {
 // victim is the last pod evicted for a pressure.
 type victim struct {
 	uid       string
-	until     time.Time // end of the wait for it
+	until     time.Time // end of the wait for its deletion
 	lastUsage int64     // of the scarce resource, as last read
-	goneSince time.Time // since when it is not listed; zero: it is
+	deletedAt time.Time // when it was first not listed; zero: it is listed
 }
 
 // Condition is a node condition.
@@ -50,11 +50,11 @@ func New(c Config) *Machine {
 // Conditions returns the node's conditions, by pressure.
 func (m *Machine) Conditions() [model.NumPressures]Condition { return m.conditions }
 
-// Restore sets the conditions that the node's status has, as if observed at now, so that they
-// survive a restart for the transition period.
-func (m *Machine) Restore(now time.Time, is [model.NumPressures]bool) {
-	for k := range is {
-		if is[k] && m.config.TransitionPeriod > 0 {
+// Restore sets the active conditions of the node's status, as if observed at now. Thus they survive a
+// restart for the transition period.
+func (m *Machine) Restore(now time.Time, active [model.NumPressures]bool) {
+	for k := range active {
+		if active[k] && m.config.TransitionPeriod > 0 {
 			m.lastObserved[k], m.conditions[k] = now, Condition{True: true, Since: now}
 		}
 	}
@@ -66,8 +66,8 @@ func (m *Machine) Reclaiming() bool { return m.pendingReclaim != nil }
 // Thresholds returns the thresholds for the layout of filesystems.
 func (m *Machine) Thresholds() []Threshold { return m.config.Thresholds }
 
-// Step applies an observation and returns what to do. wake is when to observe again at the latest;
-// zero: no need.
+// Step applies an observation and returns the effects. wake is the latest time of the next
+// observation; zero: none is needed.
 func (m *Machine) Step(now time.Time, o *Observation) (effects []Effect, wake time.Time) {
 	if o.ReadFailed {
 		return nil, time.Time{}
@@ -79,12 +79,12 @@ func (m *Machine) Step(now time.Time, o *Observation) (effects []Effect, wake ti
 	for s := range o.Signals {
 		m.lastTimes[s] = o.Signals[s].Time
 	}
-	limits := m.config.LocalStorage && o.CheckLimits
-	if o.Pods == nil || !limits && due == 0 {
+	checkLimits := m.config.LocalStorage && o.CheckLimits
+	if o.Pods == nil || !checkLimits && due == 0 {
 		return effects, wake
 	}
 	pods := o.Pods()
-	if limits {
+	if checkLimits {
 		if evictions := m.evictOverLimits(now, pods); len(evictions) > 0 {
 			return append(effects, evictions...), wake
 		}
@@ -127,14 +127,14 @@ func (m *Machine) thresholdMet(t *Threshold, o *Observation, reclaimed bool) boo
 // updateConditions updates the conditions.
 func (m *Machine) updateConditions(now time.Time, effects []Effect, wake time.Time) ([]Effect, time.Time) {
 	for k := range m.conditions {
-		ends := m.lastObserved[k].Add(m.config.TransitionPeriod)
-		is := !m.lastObserved[k].IsZero() && now.Before(ends)
-		if is != m.conditions[k].True {
-			m.conditions[k] = Condition{True: is, Since: now}
+		end := m.lastObserved[k].Add(m.config.TransitionPeriod)
+		active := !m.lastObserved[k].IsZero() && now.Before(end)
+		if active != m.conditions[k].True {
+			m.conditions[k] = Condition{True: active, Since: now}
 			effects = append(effects, ConditionChanged{model.Pressure(k)})
 		}
-		if is {
-			wake = order.Earliest(wake, ends)
+		if active {
+			wake = order.Earliest(wake, end)
 		}
 	}
 	for i := range m.thresholds {
@@ -149,7 +149,7 @@ func (m *Machine) updateConditions(now time.Time, effects []Effect, wake time.Ti
 func (m *Machine) dueThresholds(o *Observation) (due thresholdSet) {
 	for i := range m.thresholds {
 		s := m.config.Thresholds[i].Signal
-		if m.thresholds[i].graceElapsed && m.newerFigure(s, o) && (m.pendingReclaim == nil || m.reclaimable(s) == ReclaimNodeResources{}) {
+		if m.thresholds[i].graceElapsed && m.hasNewerFigure(s, o) && (m.pendingReclaim == nil || m.reclaimable(s) == ReclaimNodeResources{}) {
 			due |= 1 << i
 		}
 	}
@@ -180,8 +180,8 @@ func (m *Machine) handleThresholds(now time.Time, o *Observation, due thresholdS
 	return effects, wake
 }
 
-// newerFigure reports whether a signal's figure is newer than in the previous Step.
-func (m *Machine) newerFigure(s Signal, o *Observation) bool {
+// hasNewerFigure reports whether a signal's figure is newer than in the previous Step.
+func (m *Machine) hasNewerFigure(s Signal, o *Observation) bool {
 	stat, last := &o.Signals[s], m.lastTimes[s]
 	return stat.Known && (last.IsZero() || stat.Time.IsZero() || stat.Time.After(last))
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// evictionOrigin is what the message of an eviction for a threshold is made of, apart from figures of
+// evictionOrigin holds the parts of the message of an eviction for a threshold, without the figures of
 // the pod.
 type evictionOrigin struct {
 	shortage    string // of the node; "": not for a threshold
@@ -20,12 +20,12 @@ type evictionOrigin struct {
 func (m *Machine) evict(o *Observation, t *Threshold, p *Pod) Evict {
 	stat := &o.Signals[t.Signal]
 	need := t.Value.Of(stat.Capacity)
-	has := Quantity{Amount: m.available(t.Signal, o)}
+	available := Quantity{Amount: m.available(t.Signal, o)}
 	if t.Signal.decimal() {
-		has.Format = Decimal
+		available.Format = Decimal
 	}
-	text := fmt.Sprintf("The node was low on resource: %s. Threshold quantity: %s, available: %s. ", t.Signal.Resource(), need, has)
-	if m.forecast.exhausted && t.Signal == MemoryAvailable && has.Amount >= need.Amount {
+	text := fmt.Sprintf("The node was low on resource: %s. Threshold quantity: %s, available: %s. ", t.Signal.Resource(), need, available)
+	if m.forecast.exhausted && t.Signal == MemoryAvailable && available.Amount >= need.Amount {
 		text += fmt.Sprintf("It grew by %s in %s. ", Bytes(m.forecast.projectedUse>>20<<20), forecastHorizon)
 	}
 	e := Evict{Pod: p.Pod, Message: text, Grace: m.gracePeriod(t, p), Cause: t.Signal.String(), Condition: true,
@@ -77,16 +77,16 @@ func describeVolumes(b *strings.Builder, p *Pod) {
 	fmt.Fprintf(b, "%s using %s. ", text, Bytes(used))
 }
 
-// describeConsumers adds to the message what in the pod exceeds its request, and returns it as
+// describeConsumers adds the containers that exceed their requests to the message, and returns them as
 // annotations.
-func describeConsumers(b *strings.Builder, s Signal, p *Pod) (notes []model.Label) {
+func describeConsumers(b *strings.Builder, s Signal, p *Pod) (annotations []model.Label) {
 	resource := s.Resource()
 	add := func(kind, name string, used, request Quantity) {
 		fmt.Fprintf(b, "%s %s was using %s, request is %s, has larger consumption of %s. ", kind, name, used, request, resource)
 	}
 	if t := p.EvictionSpec; t != nil && t.PodMemory != nil && resource == Memory && p.Stats.MemoryKnown { // reported even below its request
 		add("Pod", p.Name, Bytes(p.Stats.Memory), *t.PodMemory)
-		notes = append(notes, model.Label{Key: AnnotationPod, Value: p.Name}, model.Label{Key: AnnotationPodUsage, Value: Bytes(p.Stats.Memory).String()})
+		annotations = append(annotations, model.Label{Key: AnnotationPod, Value: p.Name}, model.Label{Key: AnnotationPodUsage, Value: Bytes(p.Stats.Memory).String()})
 	}
 	var names, usages []string
 	for i := range p.Stats.Containers {
@@ -105,7 +105,7 @@ func describeConsumers(b *strings.Builder, s Signal, p *Pod) (notes []model.Labe
 			names, usages = append(names, c.Name), append(usages, Bytes(used).String())
 		}
 	}
-	return append(notes, model.Label{Key: AnnotationContainers, Value: strings.Join(names, ",")},
+	return append(annotations, model.Label{Key: AnnotationContainers, Value: strings.Join(names, ",")},
 		model.Label{Key: AnnotationContainersUsage, Value: strings.Join(usages, ",")}, model.Label{Key: AnnotationStarvedResource, Value: resource})
 }
 

@@ -2,7 +2,7 @@ package nodepressure
 
 import "time"
 
-// Observation is what is measured on a node at one time. Step does not keep it.
+// Observation holds the measurements of a node at one time. Step does not keep it.
 type Observation struct {
 	Signals [NumSignals]Stat
 	// ReadFailed: figures could not be read. Step then does nothing, and Reclaimed assumes that
@@ -21,8 +21,8 @@ type Observation struct {
 type Stat struct {
 	Known               bool
 	Available, Capacity int64 // bytes, inodes or processes
-	// Time is when it was measured. A figure evicts no pod unless it is newer than the previous one;
-	// zero: it always is.
+	// Time is when it was measured. A figure causes no eviction unless it is newer than the previous one;
+	// zero: it counts as newer.
 	Time time.Time
 }
 
@@ -73,7 +73,7 @@ type ContainerStats struct {
 type VolumeStats struct {
 	Name string
 	// Claim and Limit are the name and the capacity of a PersistentVolumeClaim whose file system does
-	// not enforce the capacity; "" and 0 for others.
+	// not enforce the capacity; "" and 0 for other volumes.
 	Claim string
 	Limit int64
 	FsStats

@@ -3,14 +3,14 @@ package nodepressure
 import "time"
 
 const (
-	// cacheRecheckDelay is when memory that only page cache makes scarce is checked again if the
-	// kernel does not report whether the cache is in use. It is longer than dirty pages of a writer
-	// count as active.
+	// cacheRecheckDelay is the delay of the second check of memory pressure that page cache alone
+	// causes, if the kernel does not report whether the cache is in use. It is longer than the time for
+	// which the dirty pages of a writer count as active.
 	cacheRecheckDelay = 100 * time.Millisecond
 	// cacheCheckPeriod is the period over which use of the page cache is measured.
 	cacheCheckPeriod = time.Second
-	// stallDivisor: tasks must have stalled for 1/4 of that period. Page cache that is written and
-	// dropped stalls them for 7 % of the time at most.
+	// stallDivisor: tasks must have stalled for 1/4 of that period. Page cache that is only written
+	// stalls them for 7 % of the time at most.
 	stallDivisor = 4
 	// refaultDivisor: 1/4 of the cache must have been read again in that period, if stalls are not
 	// reported.
@@ -18,7 +18,7 @@ const (
 	pageSize       = 4096
 )
 
-// pageCacheCheck is the state of the check whether page cache that makes memory scarce is in use.
+// pageCacheCheck checks whether page cache that causes memory pressure is in use.
 type pageCacheCheck struct {
 	since    time.Time // start of the current check; zero: no check runs
 	refaults int64
@@ -45,8 +45,8 @@ func (m *Machine) checkPageCache(now time.Time, o *Observation) (wake time.Time)
 		}
 		return c.since.Add(cacheRecheckDelay)
 	}
-	if passed := now.Sub(c.since); passed >= cacheCheckPeriod {
-		c.inUse = c.provesInUse(passed, &o.PageCache)
+	if elapsed := now.Sub(c.since); elapsed >= cacheCheckPeriod {
+		c.inUse = c.showsUse(elapsed, &o.PageCache)
 		c.begin(now, o)
 	}
 	return c.since.Add(cacheCheckPeriod)
@@ -56,16 +56,16 @@ func (c *pageCacheCheck) begin(now time.Time, o *Observation) {
 	c.since, c.refaults, c.stalled = now, o.PageCache.Refaults, o.PageCache.StallTime
 }
 
-// provesInUse reports whether the figures since the start of the check show a cache in use.
-func (c *pageCacheCheck) provesInUse(passed time.Duration, now *PageCache) bool {
+// showsUse reports whether the figures since the start of the check show that the cache is in use.
+func (c *pageCacheCheck) showsUse(elapsed time.Duration, current *PageCache) bool {
 	refaulted := int64(-1)
-	if now.Refaults >= 0 && c.refaults >= 0 {
-		refaulted = (now.Refaults - c.refaults) * pageSize
+	if current.Refaults >= 0 && c.refaults >= 0 {
+		refaulted = (current.Refaults - c.refaults) * pageSize
 	}
-	if now.StallTime >= 0 && c.stalled >= 0 {
-		return refaulted != 0 && now.StallTime-c.stalled >= passed/stallDivisor
+	if current.StallTime >= 0 && c.stalled >= 0 {
+		return refaulted != 0 && current.StallTime-c.stalled >= elapsed/stallDivisor
 	}
-	return refaulted > 0 && refaulted >= now.Active/refaultDivisor*int64(passed/cacheCheckPeriod)
+	return refaulted > 0 && refaulted >= current.Active/refaultDivisor*int64(elapsed/cacheCheckPeriod)
 }
 
 // onlyPageCache reports whether a memory threshold is met only if page cache counts as used.
@@ -88,8 +88,8 @@ func (m *Machine) onlyPageCache(o *Observation) bool {
 }
 
 // available returns the amount that thresholds are compared with: the signal's figure plus page
-// cache that is not in use. The page cache that growing memory will take before an eviction
-// completes does not count.
+// cache that is not in use. Page cache that growing memory use will displace before
+// an eviction completes does not count.
 func (m *Machine) available(s Signal, o *Observation) int64 {
 	v := o.Signals[s].Available
 	if s.memory() && m.config.Options.ConfirmPageCache && o.PageCache.Known && !m.cacheCheck.inUse {

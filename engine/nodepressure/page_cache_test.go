@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A writer whose dirty pages count as active for some tens of milliseconds.
+// The dirty pages of a writer count as active for some tens of milliseconds.
 func TestDirtyWriterIsNotPressure(t *testing.T) {
 	m := hardMemory(AllOptions())
 	for i := range 50 {
@@ -13,7 +13,7 @@ func TestDirtyWriterIsNotPressure(t *testing.T) {
 		if i%7 < 4 {
 			available, active = 40, 370
 		}
-		effects, _ := m.Step(at(i*20), cached(memory(i*20, available, using("writer", 15)), active, 0, i))
+		effects, _ := m.Step(at(i*20), withPageCache(memoryObservation(i*20, available, memoryPod("writer", 15)), active, 0, i))
 		if len(effects) > 0 || m.Conditions()[0].True {
 			t.Fatalf("at %d ms: %v, condition %v", i*20, effects, m.Conditions()[0].True)
 		}
@@ -23,24 +23,24 @@ func TestDirtyWriterIsNotPressure(t *testing.T) {
 func TestHotPageCacheIsNotPressure(t *testing.T) {
 	m := hardMemory(AllOptions())
 	for i := range 300 { // 30 s with 1 % stalls and few refaults
-		effects, wake := m.Step(at(i*100), cached(memory(i*100, 60, using("reader", 20)), 1900, int64(i/10), i))
+		effects, wake := m.Step(at(i*100), withPageCache(memoryObservation(i*100, 60, memoryPod("reader", 20)), 1900, int64(i/10), i))
 		if len(effects) > 0 {
 			t.Fatalf("at %d ms: %v", i*100, effects)
 		}
 		if wake.IsZero() {
-			t.Fatal("no second measurement is due")
+			t.Fatal("no wake time for a second measurement")
 		}
 	}
 	compatible := hardMemory(Options{})
-	if effects, _ := compatible.Step(at(0), cached(memory(0, 60, using("reader", 20)), 1900, 0, 0)); len(evicted(effects)) != 1 {
-		t.Errorf("with the option off: %v, want the kubelet's eviction", effects)
+	if effects, _ := compatible.Step(at(0), withPageCache(memoryObservation(0, 60, memoryPod("reader", 20)), 1900, 0, 0)); len(evicted(effects)) != 1 {
+		t.Errorf("without ConfirmPageCache: %v, want the kubelet's eviction", effects)
 	}
 }
 
 func TestThrashingPageCacheIsPressure(t *testing.T) {
 	m := hardMemory(AllOptions())
 	for i := range 30 { // half the time stalled, with refaults
-		effects, _ := m.Step(at(i*100), cached(memory(i*100, 60, using("reader", 20)), 1900, int64(i)*5000, i*50))
+		effects, _ := m.Step(at(i*100), withPageCache(memoryObservation(i*100, 60, memoryPod("reader", 20)), 1900, int64(i)*5000, i*50))
 		if pods := evicted(effects); len(pods) > 0 {
 			if i*100 < 1000 || i*100 > 1200 {
 				t.Errorf("evicted after %d ms, want confirmation during one second", i*100)
@@ -53,25 +53,25 @@ func TestThrashingPageCacheIsPressure(t *testing.T) {
 
 func TestAnonymousMemoryIsImmediatePressure(t *testing.T) {
 	m := hardMemory(AllOptions())
-	effects, _ := m.Step(at(0), cached(memory(0, 60, using("hog", 1900)), 30, 0, 0))
+	effects, _ := m.Step(at(0), withPageCache(memoryObservation(0, 60, memoryPod("hog", 1900)), 30, 0, 0))
 	if pods := evicted(effects); len(pods) != 1 || !m.Conditions()[0].True {
-		t.Errorf("evicted %v, condition %v", pods, m.Conditions()[0])
+		t.Errorf("evicted %v, condition %v; want one pod and True", pods, m.Conditions()[0])
 	}
 }
 
 func TestRecheckWithoutCacheStatistics(t *testing.T) {
 	observe := func(ms int) *Observation {
-		o := cached(memory(ms, 60, using("reader", 20)), 1900, -1, 0)
+		o := withPageCache(memoryObservation(ms, 60, memoryPod("reader", 20)), 1900, -1, 0)
 		o.PageCache.StallTime = -1
 		return o
 	}
 	m := hardMemory(AllOptions())
 	effects, wake := m.Step(at(0), observe(0))
 	if len(effects) > 0 || !wake.Equal(at(0).Add(cacheRecheckDelay)) {
-		t.Fatalf("first measurement: %v, next at %v", effects, wake)
+		t.Fatalf("first measurement: %v, wake time %v; want no effects and %v", effects, wake, at(0).Add(cacheRecheckDelay))
 	}
 	if effects, _ = m.Step(wake, observe(100)); len(evicted(effects)) != 1 {
-		t.Errorf("second measurement: %v", effects)
+		t.Errorf("second measurement: %v, want one eviction", effects)
 	}
 }
 
@@ -80,7 +80,7 @@ func TestRefaultsAloneProvePressure(t *testing.T) {
 		m := hardMemory(AllOptions())
 		count := 0
 		for i := range 15 {
-			o := cached(memory(i*100, 60, using("reader", 20)), 1900, int64(i)*rate, 0)
+			o := withPageCache(memoryObservation(i*100, 60, memoryPod("reader", 20)), 1900, int64(i)*rate, 0)
 			o.PageCache.StallTime = -1
 			effects, _ := m.Step(at(i*100), o)
 			count = max(count, len(evicted(effects)))
@@ -92,18 +92,18 @@ func TestRefaultsAloneProvePressure(t *testing.T) {
 }
 
 // Memory that grows at 500 MiB/s takes 25 MiB within the horizon. 7 MiB of page cache do not delay
-// the eviction, 40 MiB do while they last.
+// the eviction; 40 MiB delay it until they are used up.
 func TestMemoryGrowthConsumesPageCache(t *testing.T) {
 	for active, want := range map[int64]int64{7: 100, 40: 85} {
 		m := hardMemory(AllOptions())
 		for available := int64(200); ; available -= 5 {
 			ms := int(200 - available)
-			effects, _ := m.Step(at(2*ms), cached(memory(2*ms, available, using("hog", 1000)), active, 0, 0))
+			effects, _ := m.Step(at(2*ms), withPageCache(memoryObservation(2*ms, available, memoryPod("hog", 1000)), active, 0, 0))
 			if len(evicted(effects)) == 0 && available > 0 {
 				continue
 			}
 			if available < want-5 || available > want {
-				t.Errorf("with %d MiB of page cache it is evicted at %d MiB, want just below %d", active, available, want)
+				t.Errorf("with %d MiB of page cache: evicted at %d MiB, want just below %d", active, available, want)
 			}
 			break
 		}
@@ -113,27 +113,27 @@ func TestMemoryGrowthConsumesPageCache(t *testing.T) {
 func TestForecast(t *testing.T) {
 	for name, tc := range map[string]struct {
 		available []int64 // MiB, every 10 ms
-		on        bool
+		forecast  bool
 		want      int // index of the eviction; below 0: none
 	}{
-		"50 GiB/s":                         {[]int64{1900, 1400, 900, 400, 150}, true, 2},
-		"5 GiB/s":                          {[]int64{500, 450, 400, 350, 300, 250, 200, 150}, true, 5},
-		"500 MiB/s":                        {[]int64{130, 125, 120, 115, 110, 105}, true, -1},
-		"one step":                         {[]int64{1900, 150, 150, 150}, true, -1},
-		"off":                              {[]int64{1900, 1400, 900, 400, 150}, false, -1},
-		"off, but below":                   {[]int64{1900, 1400, 900, 400, 50}, false, 4},
-		"falls and rises again":            {[]int64{1900, 1400, 1800, 1300, 1700}, true, -1},
-		"fast, but slowing down":           {[]int64{900, 840, 830, 825, 820}, true, -1},
-		"almost full":                      {[]int64{103, 102, 101, 100}, true, -1},
-		"two measurements with equal time": {[]int64{800}, true, -1},
+		"50 GiB/s":                               {[]int64{1900, 1400, 900, 400, 150}, true, 2},
+		"5 GiB/s":                                {[]int64{500, 450, 400, 350, 300, 250, 200, 150}, true, 5},
+		"500 MiB/s":                              {[]int64{130, 125, 120, 115, 110, 105}, true, -1},
+		"one step":                               {[]int64{1900, 150, 150, 150}, true, -1},
+		"forecast disabled":                      {[]int64{1900, 1400, 900, 400, 150}, false, -1},
+		"forecast disabled, below the threshold": {[]int64{1900, 1400, 900, 400, 50}, false, 4},
+		"falls and rises again":                  {[]int64{1900, 1400, 1800, 1300, 1700}, true, -1},
+		"fast, but slowing down":                 {[]int64{900, 840, 830, 825, 820}, true, -1},
+		"almost full":                            {[]int64{103, 102, 101, 100}, true, -1},
+		"two measurements with equal time":       {[]int64{800}, true, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := hardMemory(Options{Forecast: tc.on})
+			m := hardMemory(Options{Forecast: tc.forecast})
 			for i, a := range tc.available {
-				o := cached(memory(i*10, a, using("hog", 2000-a)), 0, 0, 0)
+				o := withPageCache(memoryObservation(i*10, a, memoryPod("hog", 2000-a)), 0, 0, 0)
 				effects, _ := m.Step(at(i*10), o)
 				if got := len(evicted(effects)) > 0; got != (i == tc.want) {
-					t.Fatalf("measurement %d, %d MiB: evicts %v, want it at %d", i, a, got, tc.want)
+					t.Fatalf("measurement %d, %d MiB: evicted %v, want an eviction at measurement %d", i, a, got, tc.want)
 				} else if got {
 					return
 				}
@@ -144,12 +144,12 @@ func TestForecast(t *testing.T) {
 
 func TestPerSecond(t *testing.T) {
 	for _, tc := range []struct {
-		bytes int64
-		in    time.Duration
-		want  int64
+		bytes   int64
+		elapsed time.Duration
+		want    int64
 	}{{500 * mi, time.Second, 500 * mi}, {5 * mi, 10 * time.Millisecond, 500 * mi}, {-mi, time.Second, -mi}, {1 << 50, time.Second, 1 << 50}} {
-		if got := perSecond(tc.bytes, tc.in); got != tc.want {
-			t.Errorf("%d in %s: %d a second, want %d", tc.bytes, tc.in, got, tc.want)
+		if got := perSecond(tc.bytes, tc.elapsed); got != tc.want {
+			t.Errorf("perSecond(%d, %s) = %d, want %d", tc.bytes, tc.elapsed, got, tc.want)
 		}
 	}
 }

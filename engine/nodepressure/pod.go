@@ -15,7 +15,7 @@ type Pod struct {
 	TerminatesBy time.Time
 }
 
-// EvictionSpec is what eviction reads of a pod's specification beyond model.PodSpec. Pods of one
+// EvictionSpec holds the properties of a pod's specification that eviction reads beyond model.PodSpec. Pods of one
 // specification may share it. Package conversion creates it.
 type EvictionSpec struct {
 	Static bool   // the pod does not come from the API
@@ -30,7 +30,7 @@ type EvictionSpec struct {
 	Volumes        []Volume
 }
 
-// Container is the requests and limits of a container, as messages print them.
+// Container holds the requests and limits of a container, as messages print them.
 type Container struct {
 	Name              string
 	Memory, Ephemeral Quantity  // requests; 0: none

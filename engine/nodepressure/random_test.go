@@ -12,12 +12,13 @@ import (
 // thresholdHistory is the complete input of a machine without options; every query recomputes the
 // result from it.
 type thresholdHistory struct {
-	config Config
-	times  []time.Time
-	seen   []*Observation
+	config       Config
+	times        []time.Time
+	observations []*Observation
 }
 
-func short(t *Threshold, s *Stat, withMinReclaim bool) bool {
+// belowThreshold reports whether less than the threshold is available.
+func belowThreshold(t *Threshold, s *Stat, withMinReclaim bool) bool {
 	need := t.Value.Of(s.Capacity).Amount
 	if withMinReclaim && t.MinReclaim != nil {
 		need += t.MinReclaim.Of(s.Capacity).Amount
@@ -25,14 +26,14 @@ func short(t *Threshold, s *Stat, withMinReclaim bool) bool {
 	return s.Known && s.Available < need
 }
 
-// acts reports whether a threshold is met for its grace period at the given step.
-func (h *thresholdHistory) acts(t *Threshold, step int) bool {
+// isDue reports whether a threshold is met for its grace period at the given step.
+func (h *thresholdHistory) isDue(t *Threshold, step int) bool {
 	return h.met(t, step) && h.times[step].Sub(h.since(t, step)) >= t.Grace
 }
 
 func (h *thresholdHistory) met(t *Threshold, step int) bool {
-	s := &h.seen[step].Signals[t.Signal]
-	return short(t, s, false) || step > 0 && short(t, s, true) && h.acts(t, step-1)
+	s := &h.observations[step].Signals[t.Signal]
+	return belowThreshold(t, s, false) || step > 0 && belowThreshold(t, s, true) && h.isDue(t, step-1)
 }
 
 func (h *thresholdHistory) since(t *Threshold, step int) time.Time {
@@ -62,8 +63,8 @@ func (h *thresholdHistory) due() (Signal, bool) {
 	for _, memoryFirst := range []bool{true, false} {
 		for i := range h.config.Thresholds {
 			t := &h.config.Thresholds[i]
-			newer := now == 0 || h.seen[now].Signals[t.Signal].Time.After(h.seen[now-1].Signals[t.Signal].Time)
-			if t.Signal.memory() == memoryFirst && newer && h.acts(t, now) {
+			newer := now == 0 || h.observations[now].Signals[t.Signal].Time.After(h.observations[now-1].Signals[t.Signal].Time)
+			if t.Signal.memory() == memoryFirst && newer && h.isDue(t, now) {
 				return t.Signal, true
 			}
 		}
@@ -114,7 +115,7 @@ func TestMachineMatchesHistory(t *testing.T) {
 		for step := range 12 {
 			now = now.Add(time.Duration(1+r.n(3)) * 5 * time.Second)
 			o := r.observation(now, pods)
-			h.times, h.seen = append(h.times, now), append(h.seen, o)
+			h.times, h.observations = append(h.times, now), append(h.observations, o)
 			effects, _ := m.Step(now, o)
 			for k, got := range m.Conditions() {
 				if want := h.condition(model.Pressure(k)); got.True != want {
@@ -122,24 +123,24 @@ func TestMachineMatchesHistory(t *testing.T) {
 				}
 			}
 			signal, due := h.due()
-			announced := false
+			reported := false
 			for _, e := range effects {
 				if a, ok := e.(ThresholdMet); ok {
-					announced = true
+					reported = true
 					if a.Signal != signal {
-						t.Fatalf("seed %d, step %d: handles %s, want %s", seed, step, a.Signal, signal)
+						t.Fatalf("seed %d, step %d: handled %s, want %s", seed, step, a.Signal, signal)
 					}
 				}
 			}
-			if announced != due {
-				t.Fatalf("seed %d, step %d: handles a threshold: %v, want %v", seed, step, announced, due)
+			if reported != due {
+				t.Fatalf("seed %d, step %d: handled a threshold: %v, want %v", seed, step, reported, due)
 			}
 		}
 	}
 }
 
-// check checks the invariants of a Step.
-func check(effects []Effect) error {
+// checkInvariants checks the invariants of a Step.
+func checkInvariants(effects []Effect) error {
 	byThreshold, byLimit := 0, 0
 	for _, e := range effects {
 		e, ok := e.(Evict)
@@ -157,7 +158,7 @@ func check(effects []Effect) error {
 		}
 	}
 	if byThreshold > 1 || byThreshold > 0 && byLimit > 0 {
-		return fmt.Errorf("%d by a threshold and %d by limits", byThreshold, byLimit)
+		return fmt.Errorf("%d evictions by a threshold and %d by limits, want at most one by a threshold or any number by limits", byThreshold, byLimit)
 	}
 	return nil
 }
@@ -197,9 +198,9 @@ func FuzzMachine(f *testing.F) {
 			}
 			got, repeated := step(a), step(b)
 			if !reflect.DeepEqual(got, repeated) || a.Conditions() != b.Conditions() {
-				t.Fatalf("the same observations give %v and %v", got, repeated)
+				t.Fatalf("equal observations give the effects %v and %v", got, repeated)
 			}
-			if err := check(got); err != nil {
+			if err := checkInvariants(got); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -220,9 +221,9 @@ func TestIdleStepDoesNotAllocate(t *testing.T) {
 			o.Signals[s] = Stat{Known: true, Available: 500, Capacity: 1000, Time: now}
 		}
 		if effects, _ := m.Step(now, o); effects != nil {
-			t.Error(effects)
+			t.Errorf("effects %v, want none", effects)
 		}
 	}); n > 0 {
-		t.Errorf("%v allocations a step", n)
+		t.Errorf("%v allocations per Step, want none", n)
 	}
 }

@@ -17,8 +17,8 @@ type rankedPod struct {
 	overRequest int64 // usage beyond the request
 }
 
-// rank sorts the pods by eviction order. For memory and disk: pods without figures, pods over their
-// request, lower priority, larger excess. For pids: lower priority, more processes. The sort is
+// rank sorts the pods in eviction order. For memory and disk: pods without figures, pods over their
+// request, lower priority, larger excess. For PIDs: lower priority, more processes. The sort is
 // stable.
 func (m *Machine) rank(s Signal, pods []Pod) []rankedPod {
 	out := make([]rankedPod, len(pods))

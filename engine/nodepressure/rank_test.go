@@ -1,12 +1,10 @@
 package nodepressure
 
-import (
-	"testing"
-)
+import "testing"
 
-// comesFirst compares two pods by the kubelet's documented eviction order: below 0 p is first,
-// above 0 q.
-func comesFirst(m *Machine, s Signal, p, q *Pod) int {
+// compareAsDocumented compares two pods by the kubelet's documented eviction order: the result is
+// negative if p is evicted before q.
+func compareAsDocumented(m *Machine, s Signal, p, q *Pod) int {
 	compare := func(a, b int64) int {
 		switch {
 		case a < b:
@@ -16,13 +14,13 @@ func comesFirst(m *Machine, s Signal, p, q *Pod) int {
 		}
 		return 0
 	}
-	toInt := func(b bool) int64 {
+	trueFirst := func(b bool) int64 {
 		if b {
 			return 0
 		}
 		return 1
 	}
-	amounts := func(p *Pod) (used, requested, hasRequest int64) {
+	amounts := func(p *Pod) (used, subtracted, request int64) {
 		if p.Stats == nil {
 			return 0, 0, 0
 		}
@@ -39,13 +37,13 @@ func comesFirst(m *Machine, s Signal, p, q *Pod) int {
 		}
 		return m.localUsage(s, p, usedBytes), p.Spec.Requests.Ephemeral, p.Spec.Requests.Ephemeral
 	}
-	pu, pa, pe := amounts(p)
-	qu, qa, qe := amounts(q)
-	unknown := compare(toInt(p.Stats == nil), toInt(q.Stats == nil))
+	pUsed, pSubtracted, pRequest := amounts(p)
+	qUsed, qSubtracted, qRequest := amounts(q)
+	unknown := compare(trueFirst(p.Stats == nil), trueFirst(q.Stats == nil))
 	priority := compare(int64(p.Spec.Priority), int64(q.Spec.Priority))
-	rules := []int{unknown, compare(toInt(pu > pe), toInt(qu > qe)), priority, compare(qu-qa, pu-pa)}
+	rules := []int{unknown, compare(trueFirst(pUsed > pRequest), trueFirst(qUsed > qRequest)), priority, compare(qUsed-qSubtracted, pUsed-pSubtracted)}
 	if s == PIDAvailable {
-		rules = []int{priority, unknown, compare(qu, pu)}
+		rules = []int{priority, unknown, compare(qUsed, pUsed)}
 	}
 	for _, r := range rules {
 		if r != 0 {
@@ -55,7 +53,7 @@ func comesFirst(m *Machine, s Signal, p, q *Pod) int {
 	return 0
 }
 
-// TestRankMatchesUpstreamComparators compares the order with a selection sort by comesFirst.
+// TestRankMatchesUpstreamComparators compares the order with a selection sort by compareAsDocumented.
 func TestRankMatchesUpstreamComparators(t *testing.T) {
 	for seed := range 300 {
 		r := randomSource(seed)
@@ -73,12 +71,12 @@ func TestRankMatchesUpstreamComparators(t *testing.T) {
 		for i := range got {
 			best := 0
 			for j := range remaining {
-				if comesFirst(m, s, remaining[j], remaining[best]) < 0 {
+				if compareAsDocumented(m, s, remaining[j], remaining[best]) < 0 {
 					best = j
 				}
 			}
 			if got[i].pod != remaining[best] {
-				t.Fatalf("seed %d, %s: place %d is %s, want %s", seed, s, i, got[i].pod.Name, remaining[best].Name)
+				t.Fatalf("seed %d, %s: position %d is %s, want %s", seed, s, i, got[i].pod.Name, remaining[best].Name)
 			}
 			remaining = append(remaining[:best], remaining[best+1:]...)
 		}
@@ -86,14 +84,14 @@ func TestRankMatchesUpstreamComparators(t *testing.T) {
 }
 
 func TestInodePressureRanksByInodes(t *testing.T) {
-	manyInodes, largeRequest := using("hoarder", 0), using("asker", 0)
+	manyInodes, largeRequest := memoryPod("many-inodes", 0), memoryPod("large-request", 0)
 	manyInodes.Spec.Requests.Ephemeral = 1 << 30
 	manyInodes.Stats.Containers[0].RootFs = FsStats{Known: true, Inodes: 1_000_000}
 	largeRequest.Stats.Containers[0].RootFs = FsStats{Known: true, Inodes: 10}
-	for on, want := range map[bool]string{true: "hoarder", false: "asker"} {
-		m := New(Config{Options: Options{RankInodes: on}})
+	for enabled, want := range map[bool]string{true: "many-inodes", false: "large-request"} {
+		m := New(Config{Options: Options{RankInodes: enabled}})
 		if got := m.rank(NodeFsInodesFree, []Pod{largeRequest, manyInodes})[0].pod.Name; got != want {
-			t.Errorf("RankInodes %v: %s is first, want %s", on, got, want)
+			t.Errorf("RankInodes %v: %s is first, want %s", enabled, got, want)
 		}
 	}
 }

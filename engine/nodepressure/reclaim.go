@@ -1,8 +1,6 @@
 package nodepressure
 
-import (
-	"time"
-)
+import "time"
 
 const (
 	// hardGrace is the grace period in seconds for a hard threshold or a limit.
@@ -28,7 +26,7 @@ func (m *Machine) reclaimable(s Signal) ReclaimNodeResources {
 	return ReclaimNodeResources{}
 }
 
-// pendingReclaim is the eviction to do if reclaiming is not enough.
+// pendingReclaim is the eviction that follows if reclaiming is not enough.
 type pendingReclaim struct {
 	threshold Threshold
 	victim    *Evict // nil: no pod can be evicted
@@ -37,21 +35,21 @@ type pendingReclaim struct {
 // handleThreshold handles a due threshold.
 func (m *Machine) handleThreshold(now time.Time, o *Observation, t *Threshold, pods []Pod, effects []Effect) []Effect {
 	effects = append(effects, ThresholdMet{Signal: t.Signal, Resource: t.Signal.Resource()})
-	out := m.selectVictim(now, o, t, pods)
+	selected := m.selectVictim(now, o, t, pods)
 	if c := m.reclaimable(t.Signal); c != (ReclaimNodeResources{}) {
-		m.pendingReclaim = &pendingReclaim{threshold: *t, victim: out}
+		m.pendingReclaim = &pendingReclaim{threshold: *t, victim: selected}
 		return append(effects, c)
 	}
-	return append(effects, m.evictSelected(now, t.Signal, out))
+	return append(effects, m.evictSelected(now, t.Signal, selected))
 }
 
-// evictSelected returns the eviction of the selected pod, or NoVictim.
-func (m *Machine) evictSelected(now time.Time, s Signal, out *Evict) Effect {
-	if out == nil {
+// evictSelected returns the eviction of the selected pod, or NoVictim if e is nil.
+func (m *Machine) evictSelected(now time.Time, s Signal, e *Evict) Effect {
+	if e == nil {
 		return NoVictim{s}
 	}
-	m.victims[s.Pressure()] = victim{uid: out.Pod.UID, until: now.Add(time.Duration(out.Grace)*time.Second + cleanupTimeout), lastUsage: out.lastUsage}
-	return *out
+	m.victims[s.Pressure()] = victim{uid: e.Pod.UID, until: now.Add(time.Duration(e.Grace)*time.Second + cleanupTimeout), lastUsage: e.lastUsage}
+	return *e
 }
 
 // Reclaimed applies the figures after ReclaimNodeResources. Unless all thresholds are cleared, with
@@ -60,14 +58,14 @@ func (m *Machine) evictSelected(now time.Time, s Signal, out *Evict) Effect {
 func (m *Machine) Reclaimed(now time.Time, o *Observation) []Effect {
 	p := m.pendingReclaim
 	m.pendingReclaim = nil
-	if p == nil || !o.ReadFailed && m.allClear(o) || p.victim != nil && o.Pods != nil && !p.stillRunning(now, o.Pods()) {
+	if p == nil || !o.ReadFailed && m.allCleared(o) || p.victim != nil && o.Pods != nil && !p.isRunning(now, o.Pods()) {
 		return nil
 	}
 	return []Effect{m.evictSelected(now, p.threshold.Signal, p.victim)}
 }
 
-// stillRunning reports whether the selected pod still runs and may be evicted.
-func (p *pendingReclaim) stillRunning(now time.Time, pods []Pod) bool {
+// isRunning reports whether the selected pod still runs and may be evicted.
+func (p *pendingReclaim) isRunning(now time.Time, pods []Pod) bool {
 	for i := range pods {
 		if pods[i].UID == p.victim.Pod.UID {
 			return p.threshold.canEvict(now, &pods[i])
@@ -76,8 +74,8 @@ func (p *pendingReclaim) stillRunning(now time.Time, pods []Pod) bool {
 	return false
 }
 
-// allClear reports whether no threshold is met.
-func (m *Machine) allClear(o *Observation) bool {
+// allCleared reports whether no threshold is met.
+func (m *Machine) allCleared(o *Observation) bool {
 	for i := range m.config.Thresholds {
 		if m.thresholdMet(&m.config.Thresholds[i], o, true) {
 			return false

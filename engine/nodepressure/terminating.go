@@ -8,16 +8,16 @@ import (
 
 const (
 	// shortGrace is the remaining grace period below which a disk threshold does not shorten it.
-	// Memory and processes may be exhausted sooner, so they shorten any.
+	// Memory and processes may be exhausted sooner, so their thresholds shorten any grace period.
 	shortGrace = 2 * time.Second
-	// diskSettleTime is how long a disk may take to show that a pod's data is gone.
+	// diskSettleTime is how long the figures of a disk may lag behind the deletion of a pod's data.
 	diskSettleTime = 10 * time.Second
-	// recheckInterval is when to check memory again after a victim is gone.
+	// recheckInterval is the delay of the next memory check after a victim is deleted.
 	recheckInterval = 10 * time.Millisecond
 )
 
-// waitForTerminating returns until when to wait for what terminating pods hold; zero: an eviction
-// is due.
+// waitForTerminating returns the time until which to wait for the resources of terminating pods;
+// zero: an eviction is due.
 func (m *Machine) waitForTerminating(now time.Time, o *Observation, t *Threshold, pods []Pod) (until time.Time) {
 	if !m.config.Options.CountTerminating {
 		for i := range m.victims {
@@ -46,7 +46,7 @@ func (m *Machine) waitForTerminating(now time.Time, o *Observation, t *Threshold
 	return until
 }
 
-// requiredAvailable returns what must be available to evict no pod.
+// requiredAvailable returns the amount that must be available to evict no pod.
 func (m *Machine) requiredAvailable(t *Threshold, o *Observation) int64 {
 	stat := &o.Signals[t.Signal]
 	need := t.Value.Of(stat.Capacity).Amount
@@ -60,7 +60,7 @@ func (m *Machine) requiredAvailable(t *Threshold, o *Observation) int64 {
 }
 
 // terminatingUsage returns the victim's last known usage: the node's figure may be older than the
-// pod's, and what was freed between must count. A victim that is no longer listed counts for one
+// pod's, and the memory that was freed in between must count. A victim that is no longer listed counts for one
 // more check.
 func (v *victim) terminatingUsage(now time.Time, t *Threshold, pods []Pod) (usage int64, until time.Time) {
 	if v.uid == "" || !now.Before(v.until) {
@@ -83,22 +83,23 @@ func (v *victim) terminatingUsage(now time.Time, t *Threshold, pods []Pod) (usag
 	return usage, now.Add(recheckInterval)
 }
 
-// waitForDisk returns until when to wait for the victim and then for its data.
+// waitForDisk returns the time until which to wait for the deletion of the victim, and then for that
+// of its data.
 func (v *victim) waitForDisk(now time.Time, pods []Pod) time.Time {
 	until := v.waitUntil(now, pods)
 	switch {
 	case v.uid == "" || !until.IsZero():
 		return until
-	case v.goneSince.IsZero() && now.Before(v.until):
-		v.goneSince = now
+	case v.deletedAt.IsZero() && now.Before(v.until):
+		v.deletedAt = now
 	}
-	if end := v.goneSince.Add(diskSettleTime); !v.goneSince.IsZero() && now.Before(end) {
+	if end := v.deletedAt.Add(diskSettleTime); !v.deletedAt.IsZero() && now.Before(end) {
 		return end
 	}
 	return time.Time{}
 }
 
-// waitUntil returns until when to wait for the victim; zero: it is gone or overdue.
+// waitUntil returns the time until which to wait for the victim; zero: it is deleted or overdue.
 func (v *victim) waitUntil(now time.Time, pods []Pod) time.Time {
 	if v.uid == "" || !now.Before(v.until) {
 		return time.Time{}
@@ -122,9 +123,9 @@ func (t *Threshold) shortensGrace(now time.Time, p *Pod) bool {
 	return t.Hard() && !nearlyTerminated(now, p)
 }
 
-// usageOf returns the pod's usage for a memory or pid signal; 0 for others.
-func (s *PodStats) usageOf(of Signal) int64 {
-	switch of.Resource() {
+// usageOf returns the pod's usage for a memory or PID signal, and 0 for other signals.
+func (s *PodStats) usageOf(signal Signal) int64 {
+	switch signal.Resource() {
 	case Memory:
 		return s.Memory
 	case PIDs:

@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// Pod is what pod garbage collection reads of a pod.
+// Pod holds the properties of a pod that garbage collection depends on.
 type Pod struct {
 	Namespace, Name, UID string
 	Node                 string // empty: not bound
-	Owner                string // uid of the controller; empty: none
+	Owner                string // UID of the controller; empty: none
 	Created, Ended       time.Time
 	Deleting             bool
 	Finished             bool // Succeeded or Failed
 	Evicted              bool // Failed, because its node evicted it
 }
 
-// Node is what pod garbage collection reads of a node.
+// Node holds the properties of a node that garbage collection depends on.
 type Node struct {
 	Name         string
 	Ready        bool
 	OutOfService bool // has the taint node.kubernetes.io/out-of-service
 }
 
-// Options limit what is kept. 0 means no limit, except for Quarantine.
+// Options limit the pods to keep. 0 means no limit, except for Quarantine.
 type Options struct {
 	Threshold  int           // finished pods
 	EvictedCap int           // evicted pods per owner
@@ -51,9 +51,9 @@ const (
 )
 
 // String describes the rule.
-func (w Reason) String() string {
+func (r Reason) String() string {
 	return [...]string{"terminating on an out-of-service node", "its node does not exist", "terminating and never bound",
-		"too many terminated pods", "evicted too long ago or too often"}[w]
+		"too many terminated pods", "evicted too long ago or too often"}[r]
 }
 
 // Removal is a pod to delete without a grace period. A pod that has not finished becomes Failed.
@@ -112,7 +112,7 @@ func (c *Collector) updateMissing(now time.Time, pods []Pod, nodes map[string]No
 			continue
 		}
 		missing[p.Node] = now
-		if since, before := c.missing[p.Node]; before {
+		if since, ok := c.missing[p.Node]; ok {
 			missing[p.Node] = since
 		}
 	}
@@ -121,7 +121,7 @@ func (c *Collector) updateMissing(now time.Time, pods []Pod, nodes map[string]No
 
 // excess returns the finished pods, sorted by age, that exceed a limit.
 func (c *Collector) excess(now time.Time, pods []Pod) (out []Removal) {
-	slices.SortStableFunc(pods, func(a, b Pod) int { return cmp.Compare(evictedFirst(b), evictedFirst(a)) })
+	slices.SortStableFunc(pods, func(a, b Pod) int { return cmp.Compare(evictedRank(b), evictedRank(a)) })
 	if above := len(pods) - c.options.Threshold; c.options.Threshold > 0 && above > 0 {
 		for _, p := range pods[:above] {
 			out = append(out, Removal{Pod: p, Reason: Terminated})
@@ -143,8 +143,8 @@ func (c *Collector) excess(now time.Time, pods []Pod) (out []Removal) {
 	return out
 }
 
-// evictedFirst returns the sort key that puts evicted pods first.
-func evictedFirst(p Pod) int {
+// evictedRank returns the sort key that puts evicted pods first.
+func evictedRank(p Pod) int {
 	if p.Evicted {
 		return 1
 	}

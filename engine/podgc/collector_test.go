@@ -37,6 +37,7 @@ func pod(text string) Pod {
 	return p
 }
 
+// pods parses several pods; see pod.
 func pods(texts ...string) (out []Pod) {
 	for _, t := range texts {
 		out = append(out, pod(t))
@@ -44,7 +45,8 @@ func pods(texts ...string) (out []Pod) {
 	return out
 }
 
-func names(removals []Removal) string {
+// podNames returns the names of the removed pods.
+func podNames(removals []Removal) string {
 	var out []string
 	for _, r := range removals {
 		out = append(out, r.Pod.Name)
@@ -52,14 +54,14 @@ func names(removals []Removal) string {
 	return strings.Join(out, " ")
 }
 
-func TestRules(t *testing.T) {
-	nodes := []Node{{Name: "up", Ready: true}, {Name: "down"}, {Name: "out", OutOfService: true}, {Name: "odd", Ready: true, OutOfService: true}}
+func TestCollectRules(t *testing.T) {
+	nodes := []Node{{Name: "up", Ready: true}, {Name: "down"}, {Name: "out", OutOfService: true}, {Name: "ready-out", Ready: true, OutOfService: true}}
 	for name, tc := range map[string]struct {
 		o    Options
 		pods []Pod
 		want string
 	}{
-		"out of service, and being deleted":    {Options{}, pods("a@out deleting", "b@out", "c@down deleting", "d@odd deleting"), "a"},
+		"out of service, and being deleted":    {Options{}, pods("a@out deleting", "b@out", "c@down deleting", "d@ready-out deleting"), "a"},
 		"never bound, and being deleted":       {Options{}, pods("a@ deleting", "b@", "c@up deleting"), "a"},
 		"too many terminated pods":             {Options{Threshold: 2}, pods("a@up finished age=5", "b@up finished age=9", "c@up finished age=7", "d@up"), "b"},
 		"evicted pods first":                   {Options{Threshold: 2}, pods("a@up finished age=5", "b@up finished age=9", "c@up evicted age=1", "d@up evicted age=2"), "d c"},
@@ -70,8 +72,8 @@ func TestRules(t *testing.T) {
 		"the first matching rule applies":      {Options{Threshold: 1}, pods("a@out deleting finished", "b@up finished"), "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := names(New(tc.o).Collect(zero, tc.pods, nodes)); got != tc.want {
-				t.Errorf("removes %q, want %q", got, tc.want)
+			if got := podNames(New(tc.o).Collect(zero, tc.pods, nodes)); got != tc.want {
+				t.Errorf("removed %q, want %q", got, tc.want)
 			}
 		})
 	}
@@ -79,16 +81,16 @@ func TestRules(t *testing.T) {
 
 func TestOrphanQuarantine(t *testing.T) {
 	c := New(Options{Quarantine: Quarantine})
-	list := pods("a@gone", "b@gone finished", "c@back")
+	list := pods("a@missing", "b@missing finished", "c@returning")
 	for _, s := range []struct {
 		second int
 		nodes  []Node
 		want   string
 	}{
-		{0, nil, ""}, {20, nil, ""}, {39, []Node{{Name: "back"}}, ""}, {40, []Node{{Name: "back"}}, "a b"}, {41, nil, "a b"}, {60, []Node{{Name: "gone"}}, ""}, {80, nil, ""}, {81, nil, "c"},
+		{0, nil, ""}, {20, nil, ""}, {39, []Node{{Name: "returning"}}, ""}, {40, []Node{{Name: "returning"}}, "a b"}, {41, nil, "a b"}, {60, []Node{{Name: "missing"}}, ""}, {80, nil, ""}, {81, nil, "c"},
 	} {
-		if got := names(c.Collect(zero.Add(time.Duration(s.second)*time.Second), list, s.nodes)); got != s.want {
-			t.Errorf("at %d s: removes %q, want %q", s.second, got, s.want)
+		if got := podNames(c.Collect(zero.Add(time.Duration(s.second)*time.Second), list, s.nodes)); got != s.want {
+			t.Errorf("at %d s: removed %q, want %q", s.second, got, s.want)
 		}
 	}
 }
@@ -112,11 +114,11 @@ func TestTerminatedPodLimits(t *testing.T) {
 		}
 		remaining := slices.DeleteFunc(slices.Clone(list), func(p Pod) bool { _, g := removed[p.Name]; return g })
 		if second := New(o).Collect(zero, remaining, []Node{{Name: "n", Ready: true}}); len(second) != 0 {
-			t.Fatalf("seed %d: a second collection removes %s", seed, names(second))
+			t.Fatalf("seed %d: a second collection removes %s", seed, podNames(second))
 		}
 		for _, x := range removals {
 			if restored := append(slices.Clone(remaining), x.Pod); len(New(o).Collect(zero, restored, []Node{{Name: "n", Ready: true}})) == 0 && x.Reason == Evicted {
-				t.Fatalf("seed %d: %s must not be deleted", seed, x.Pod.Name)
+				t.Fatalf("seed %d: %s was deleted although no limit was exceeded", seed, x.Pod.Name)
 			}
 		}
 	}

@@ -43,7 +43,7 @@ func (m *Machine) shouldRestart(r *containerRun) bool {
 	return policy == Always && !r.init || r.exit.Code != 0 && policy != Never
 }
 
-// advance starts what may start now: ephemeral containers, init containers in order, then all
+// advance starts the containers that may start now: ephemeral containers, init containers in order, then all
 // containers at once.
 func (m *Machine) advance(now time.Time) (effects []Effect, wake time.Time) {
 	for i := range m.containers {
@@ -51,7 +51,7 @@ func (m *Machine) advance(now time.Time) (effects []Effect, wake time.Time) {
 			effects = append(effects, r.start())
 		}
 	}
-	blocked := false // an unfinished init container blocks the rest
+	blocked := false // an unfinished init container blocks the following containers
 	for i := range m.containers {
 		r := &m.containers[i]
 		if r.ephemeral {
@@ -73,7 +73,7 @@ func (m *Machine) advance(now time.Time) (effects []Effect, wake time.Time) {
 		wake = order.Earliest(wake, at)
 		blocked = r.init && !m.initialized && !r.initDone()
 	}
-	if m.phase == Pending && m.allHaveRun() {
+	if m.phase == Pending && m.allStarted() {
 		m.phase = Running
 	}
 	return effects, wake
@@ -89,14 +89,14 @@ func (m *Machine) advanceContainer(r *containerRun, now time.Time) (effect Effec
 			return nil, at
 		}
 		return m.restart(r), time.Time{}
-	case r.alive() && r.restartCause != noRestart:
+	case r.active() && r.restartCause != noRestart:
 		return r.stop(now, r.replaceDeadline, true)
 	}
 	return nil, time.Time{}
 }
 
-// allHaveRun reports whether each container has run at least once.
-func (m *Machine) allHaveRun() bool {
+// allStarted reports whether each container has run at least once.
+func (m *Machine) allStarted() bool {
 	for i := range m.containers {
 		if r := &m.containers[i]; r.main() && r.state != ContainerRunning && r.state != ContainerTerminated && r.restarts == 0 {
 			return false

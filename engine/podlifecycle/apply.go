@@ -19,7 +19,7 @@ func (e Waiting) apply(m *Machine, _ time.Time) {
 
 func (e Exited) apply(m *Machine, now time.Time) {
 	r := m.container(e.Container)
-	if r == nil || !r.alive() {
+	if r == nil || !r.active() {
 		return
 	}
 	at := timeOr(e.FinishedAt, now)
@@ -43,7 +43,7 @@ func (e PreStopDone) apply(m *Machine, _ time.Time) {
 }
 
 func (e RestartContainer) apply(m *Machine, now time.Time) {
-	if r := m.container(e.Container); r != nil && r.alive() {
+	if r := m.container(e.Container); r != nil && r.active() {
 		r.restartCause, r.replaceDeadline = specChanged, now.Add(m.spec.GracePeriod())
 	}
 }

@@ -21,7 +21,7 @@ func TestEphemeralContainers(t *testing.T) {
 	}
 	step("[{Container:init Attempt:0}]")
 	step("[{Container:debug Attempt:0}]", AddEphemeral{Container{Name: "debug"}})
-	step("[]", AddEphemeral{Container{Name: "debug"}}) // seen twice
+	step("[]", AddEphemeral{Container{Name: "debug"}}) // an ephemeral container that exists is ignored
 	step("[]", Started{Container: "debug"})
 	if m.Initialized() || m.Phase() != Pending {
 		t.Error("an ephemeral container counts as initialization")
@@ -29,14 +29,14 @@ func TestEphemeralContainers(t *testing.T) {
 	step("[{Container:main Attempt:0}]", Started{Container: "init"}, Exited{Container: "init"})
 	step("[]", Started{Container: "main"})
 	if !m.Ready() || m.Phase() != Running {
-		t.Errorf("ready %v, phase %d", m.Ready(), m.Phase())
+		t.Errorf("ready %v, phase %d; want true, %d", m.Ready(), m.Phase(), Running)
 	}
 	step("[]", Exited{Container: "debug", Code: 1})
 	if s := m.EphemeralStatuses(); len(s) != 1 || s[0].State != ContainerTerminated || s[0].Restarts != 0 || !m.Ready() {
-		t.Errorf("statuses %+v, ready %v", s, m.Ready())
+		t.Errorf("statuses %+v, ready %v; want a terminated container and true", s, m.Ready())
 	}
 	if init, main := m.Statuses(); len(init) != 1 || len(main) != 1 {
-		t.Errorf("%d init containers and %d containers", len(init), len(main))
+		t.Errorf("%d init containers and %d containers, want 1 and 1", len(init), len(main))
 	}
 	step("[{Container:second Attempt:0}]", AddEphemeral{Container{Name: "second"}})
 	m.Step(now, Started{Container: "second"})
@@ -73,6 +73,6 @@ func TestResumeEphemeralContainer(t *testing.T) {
 	m := Resume(spec, Running, []Status{{Name: "main", State: ContainerRunning}, {Name: "ended", State: ContainerTerminated}})
 	effects, _ := m.Step(time.Unix(1000, 0))
 	if got := fmt.Sprintf("%+v", effects); got != "[{Container:new Attempt:0}]" {
-		t.Errorf("effects %s", got)
+		t.Errorf("effects %s, want the start of new", got)
 	}
 }

@@ -2,7 +2,7 @@ package podlifecycle
 
 import "time"
 
-// Event is something that happened to the pod.
+// Event is an observation or a request about the pod.
 type Event interface {
 	apply(m *Machine, now time.Time)
 }
@@ -58,8 +58,8 @@ type AddEphemeral struct{ Container Container }
 // SetDeadline changes the pod's activeDeadlineSeconds, counted from its start; zero: no limit.
 type SetDeadline struct{ Deadline time.Duration }
 
-// SandboxLost reports that the pod's sandbox is gone. Containers that run are reported when they
-// exit; restarts begin with the first init container.
+// SandboxLost reports that the pod's sandbox no longer exists. The exits of running containers are
+// reported separately; restarts begin with the first init container.
 type SandboxLost struct{}
 
 // Delete terminates the pod within Grace. A second Delete can only shorten it.
@@ -74,11 +74,11 @@ type Fail struct {
 	KillNow bool
 }
 
-// Effect is something to do for the pod.
+// Effect is an action on the pod.
 type Effect interface{ effect() }
 
-// Start starts a container. Attempt counts its starts from 0: a caller that restarts recognizes a
-// running container by it.
+// Start starts a container. Attempt counts its starts from 0: after its own restart, a caller identifies
+// a running container by it.
 type Start struct {
 	Container string
 	Attempt   int32
@@ -90,7 +90,7 @@ type RunPreStop struct {
 	Until     time.Time
 }
 
-// Stop requests that a container stops by Until. A container that is starting must not start.
+// Stop requests that a container stop by Until. A container that is starting must not start.
 type Stop struct {
 	Container string
 	Until     time.Time
@@ -116,7 +116,7 @@ type StopProbe struct {
 // network, volumes and cgroup can be released.
 type PodStopped struct{}
 
-// PodRemoved reports that the pod left no resources; it is emitted once, after Delete and
+// PodRemoved reports that no resources of the pod remain; it is emitted once, after Delete and
 // PodStopped.
 type PodRemoved struct{}
 

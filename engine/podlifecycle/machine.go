@@ -37,7 +37,7 @@ type containerRun struct {
 	Container
 	init, ephemeral      bool
 	state                State
-	reason, message      string // why it does not start
+	reason, message      string // why the container does not start
 	started              time.Time
 	startupPassed, ready bool   // results of the startup and readiness probes
 	activeProbes         Probes // probes in flight
@@ -67,8 +67,8 @@ func New(spec Spec) *Machine {
 	return m
 }
 
-// Step applies the events and returns what to do. wake is when to call again if nothing happens
-// before; zero means never.
+// Step applies the events and returns the effects. wake is the latest time of the next call; zero
+// means that only an event requires one.
 func (m *Machine) Step(now time.Time, events ...Event) (effects []Effect, wake time.Time) {
 	if m.spec.StartTime.IsZero() {
 		m.spec.StartTime = now
@@ -127,7 +127,7 @@ func (m *Machine) Failure() *Failure {
 	return m.failure
 }
 
-// Terminating reports whether the pod is being deleted or failed and something of it may still run.
+// Terminating reports whether the pod is being deleted or failed and a container may still run.
 func (m *Machine) Terminating() bool { return m.terminating() && !m.stopped }
 
 // Stopped reports whether no container of the pod runs or will run.
@@ -158,17 +158,17 @@ func (m *Machine) Statuses() (init, containers []Status) {
 // EphemeralStatuses returns the states of the ephemeral containers.
 func (m *Machine) EphemeralStatuses() []Status { return m.statuses((*containerRun).isEphemeral) }
 
-// main reports whether it is neither an init container nor an ephemeral one.
+// main reports whether the container is neither an init nor an ephemeral container.
 func (r *containerRun) main() bool { return !r.init && !r.ephemeral }
 
 func (r *containerRun) isInit() bool { return r.init }
 
 func (r *containerRun) isEphemeral() bool { return r.ephemeral }
 
-func (m *Machine) statuses(of func(*containerRun) bool) (out []Status) {
+func (m *Machine) statuses(include func(*containerRun) bool) (out []Status) {
 	for i := range m.containers {
 		r := &m.containers[i]
-		if !of(r) {
+		if !include(r) {
 			continue
 		}
 		s := Status{Name: r.Name, State: r.state, StartedAt: r.started, StartupPassed: r.state == ContainerRunning && r.startupPassed,
@@ -185,7 +185,7 @@ func (m *Machine) statuses(of func(*containerRun) bool) (out []Status) {
 	return out
 }
 
-// RunningContainers returns how many containers run.
+// RunningContainers returns the number of running containers.
 func (m *Machine) RunningContainers() (n int) {
 	for i := range m.containers {
 		if m.containers[i].state == ContainerRunning {

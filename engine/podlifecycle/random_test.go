@@ -12,16 +12,16 @@ func TestRandomPods(t *testing.T) {
 	for seed := int64(0); seed < 6000; seed++ {
 		rnd := rand.New(rand.NewSource(seed))
 		inits := [][]string{{"a", "+s", "b"}, {"a", "+!s", "b"}}[rnd.Intn(2)]
-		mains := [][]string{{"x", "y"}, {"!x", "y"}}[rnd.Intn(2)]
-		spec := Spec{Init: names(inits...)[:rnd.Intn(4)], Containers: names(mains...)[:1+rnd.Intn(2)], RestartPolicy: RestartPolicy(rnd.Intn(3))}
+		containers := [][]string{{"x", "y"}, {"!x", "y"}}[rnd.Intn(2)]
+		spec := Spec{Init: newContainers(inits...)[:rnd.Intn(4)], Containers: newContainers(containers...)[:1+rnd.Intn(2)], RestartPolicy: RestartPolicy(rnd.Intn(3))}
 		for i := range spec.Containers {
 			spec.Containers[i].Probes = Probes(rnd.Intn(8))
 		}
 		if rnd.Intn(4) == 0 {
 			spec.Deadline = time.Duration(rnd.Intn(600)) * time.Second
 		}
-		p := &randomPod{rnd: rnd, running: map[string]bool{}, stopRequested: map[string]time.Time{}, probes: map[string]Probes{}, now: t0, spec: spec, l: New(spec)}
-		if err := p.play(); err != "" {
+		p := &randomPod{rnd: rnd, running: map[string]bool{}, stopRequested: map[string]time.Time{}, probes: map[string]Probes{}, now: t0, spec: spec, m: New(spec)}
+		if err := p.run(); err != "" {
 			t.Fatalf("seed %d: %s", seed, err)
 		}
 	}
@@ -32,43 +32,44 @@ func TestRandomPods(t *testing.T) {
 type randomPod struct {
 	rnd           *rand.Rand
 	spec          Spec
-	l             *Machine
+	m             *Machine
 	running       map[string]bool
-	stopRequested map[string]time.Time // to stop
+	stopRequested map[string]time.Time // when the stop was requested
 	probes        map[string]Probes
 	starts        map[string]int32
 	events        []Event
 	now           time.Time
 	deadline      time.Time // when all remaining containers may be killed
-	fails         bool      // the pod was asked to stop
-	abrupt        bool
+	failed        bool      // Fail was sent
+	killNow       bool
 	mayRestart    bool // a container was replaced or lost, and may be killed or restarted
 	stopped       bool
 }
 
-func (p *randomPod) play() string {
+// run returns the first violation of an invariant, or "".
+func (p *randomPod) run() string {
 	for step := range 400 {
 		p.randomEvent(step)
 		p.now = p.now.Add(time.Duration(p.rnd.Intn(20)) * time.Second)
 		if step == 50 {
 			grace := time.Duration(p.rnd.Intn(40)) * time.Second
 			p.events = append(p.events, Delete{grace})
-			p.due(grace)
+			p.recordDeadline(grace)
 		}
-		effects, wake := p.l.Step(p.now, p.events...)
+		effects, wake := p.m.Step(p.now, p.events...)
 		p.events = nil
-		if f := p.check(effects, wake); f != "" {
-			return f
+		if violation := p.check(effects, wake); violation != "" {
+			return violation
 		}
-		if p.l.removed {
+		if p.m.removed {
 			return ""
 		}
 	}
-	return "never removed"
+	return "PodRemoved was not emitted in 400 steps"
 }
 
-// due records until when the grace period lasts.
-func (p *randomPod) due(grace time.Duration) {
+// recordDeadline records the end of the grace period.
+func (p *randomPod) recordDeadline(grace time.Duration) {
 	if end := p.now.Add(grace); p.deadline.IsZero() || end.Before(p.deadline) {
 		p.deadline = end
 	}
@@ -86,7 +87,7 @@ func (p *randomPod) randomEvent(step int) {
 			if p.probes[c]&kind != 0 && p.rnd.Intn(4) == 0 {
 				ok := p.rnd.Intn(3) > 0
 				p.mayRestart = p.mayRestart || !ok && kind != Readiness
-				p.events = append(p.events, ProbeResult{c, kind, p.l.container(c).restarts, ok})
+				p.events = append(p.events, ProbeResult{c, kind, p.m.container(c).restarts, ok})
 			}
 		}
 	}
@@ -94,9 +95,9 @@ func (p *randomPod) randomEvent(step int) {
 	case p.rnd.Intn(100) == 0 && step < 50:
 		grace := time.Duration(p.rnd.Intn(40)) * time.Second
 		f := Fail{Reason: "Evicted", Grace: grace, KillNow: p.rnd.Intn(3) == 0}
-		p.fails, p.abrupt = p.fails || !p.l.terminal(), p.abrupt || f.KillNow
+		p.failed, p.killNow = p.failed || !p.m.terminal(), p.killNow || f.KillNow
 		p.events = append(p.events, f)
-		p.due(grace)
+		p.recordDeadline(grace)
 	case p.rnd.Intn(100) == 0 && p.running["x"]:
 		p.mayRestart = true
 		p.events = append(p.events, RestartContainer{Container: "x"})
@@ -113,31 +114,31 @@ func (p *randomPod) randomEvent(step int) {
 	}
 }
 
-// check checks the result of a step.
+// check returns the violation of an invariant by a step, or "".
 func (p *randomPod) check(effects []Effect, wake time.Time) string {
 	if !wake.IsZero() && wake.Before(p.now) {
-		return fmt.Sprintf("wakes %v in the past", p.now.Sub(wake))
+		return fmt.Sprintf("the wake time is %v in the past", p.now.Sub(wake))
 	}
 	for _, e := range effects {
-		if fault := p.applyEffect(e); fault != "" {
-			return fault
+		if violation := p.applyEffect(e); violation != "" {
+			return violation
 		}
 	}
 	for c, kinds := range p.probes {
 		if kinds != 0 && !p.running[c] {
-			return c + " is probed though it does not run"
+			return c + " is probed although it does not run"
 		}
 	}
-	if p.stopped != p.l.Stopped() {
-		return "terminated without a status"
+	if p.stopped != p.m.Stopped() {
+		return "PodStopped was not emitted, or Stopped returned false after it"
 	}
-	if p.fails && p.l.Stopped() && p.l.Phase() != Failed {
-		return fmt.Sprintf("failed, but ended with phase %v", p.l.Phase())
+	if p.failed && p.m.Stopped() && p.m.Phase() != Failed {
+		return fmt.Sprintf("the pod failed, but its phase is %v", p.m.Phase())
 	}
 	return ""
 }
 
-// applyEffect carries out an effect and returns what is wrong with it.
+// applyEffect executes an effect and returns the violation of an invariant, or "".
 func (p *randomPod) applyEffect(e Effect) string {
 	switch e := e.(type) {
 	case Start:
@@ -153,7 +154,7 @@ func (p *randomPod) applyEffect(e Effect) string {
 		p.stopRequested[e.Container] = p.now
 	case Kill:
 		at, ok := p.stopRequested[e.Container]
-		if !p.abrupt && (!ok || p.now.Sub(at) < minStop || p.now.Before(p.deadline) && !p.mayRestart && p.spec.Deadline == 0) {
+		if !p.killNow && (!ok || p.now.Sub(at) < minStop || p.now.Before(p.deadline) && !p.mayRestart && p.spec.Deadline == 0) {
 			return e.Container + " is killed too early"
 		}
 	case StartProbe:
@@ -170,7 +171,7 @@ func (p *randomPod) applyEffect(e Effect) string {
 		p.stopped = true
 	case PodRemoved:
 		if !p.stopped {
-			return "removed before it stopped"
+			return "PodRemoved was emitted before PodStopped"
 		}
 	}
 	return ""
@@ -181,11 +182,11 @@ func (p *randomPod) start(e Start) string {
 	case p.running[e.Container]:
 		return e.Container + " runs twice"
 	case p.stopped:
-		return e.Container + " starts after the end"
+		return e.Container + " starts after PodStopped"
 	case e.Container == "b" && !p.running["s"] && !p.mayRestart:
 		return "b starts without its sidecar"
 	case p.starts[e.Container] != e.Attempt:
-		return fmt.Sprintf("attempt %d of %s is its %dth start", e.Attempt, e.Container, p.starts[e.Container])
+		return fmt.Sprintf("attempt %d of %s is start number %d", e.Attempt, e.Container, p.starts[e.Container])
 	}
 	if p.starts == nil {
 		p.starts = map[string]int32{}

@@ -35,7 +35,7 @@ func (p Probes) String() string {
 	return "several probes"
 }
 
-// Container is what the machine reads of a container.
+// Container holds the properties of a container that the machine depends on.
 type Container struct {
 	Name    string
 	Sidecar bool // an init container with restartPolicy Always
@@ -55,7 +55,7 @@ type RestartRule struct {
 	NotIn bool // match all other codes
 }
 
-// Spec is what the machine reads of a pod.
+// Spec holds the properties of a pod that the machine depends on.
 type Spec struct {
 	Init          []Container
 	Containers    []Container
@@ -119,7 +119,7 @@ type Exit struct {
 type Status struct {
 	Name          string
 	State         State
-	Reason        string    // why it does not start, while ContainerStarting
+	Reason        string    // why the container does not start, while ContainerStarting
 	Message       string    // of the reason
 	StartedAt     time.Time // of the current run, while ContainerRunning
 	StartupPassed bool      // runs and has passed its startup probe, if any

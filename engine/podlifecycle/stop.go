@@ -6,8 +6,8 @@ import (
 	"github.com/berthproject/berth/engine/order"
 )
 
-// minStop is the minimum time between asking a container to stop and killing it, as in the kubelet,
-// even if a hook used up the grace period.
+// minStop is the minimum time between the stop request and the kill of a container, as in the
+// kubelet, even if a hook used up the grace period.
 const minStop = 2 * time.Second
 
 // defaultGrace is the grace period of a pod whose specification has none.
@@ -45,7 +45,7 @@ func (m *Machine) stopAll(now time.Time) (effects []Effect, wake time.Time) {
 // killAll kills all running containers once.
 func (m *Machine) killAll() (effects []Effect) {
 	for i := range m.containers {
-		if r := &m.containers[i]; r.alive() && !r.killed {
+		if r := &m.containers[i]; r.active() && !r.killed {
 			r.killed = true
 			effects = append(effects, Kill{r.Name})
 		}
@@ -54,16 +54,16 @@ func (m *Machine) killAll() (effects []Effect) {
 }
 
 // stopNext stops containers and init containers at once, then the sidecars one by one in reverse
-// order. preStop hooks, also those of sidecars, run at once and share the deadline with what
-// follows. At the deadline all remaining containers get a stop request. running reports whether
-// something still runs.
+// order. preStop hooks, also those of sidecars, run at once and count against the deadline. At the
+// deadline all remaining containers get a stop request. running reports whether a container still
+// runs.
 func (m *Machine) stopNext(now time.Time, effects []Effect) (_ []Effect, wake time.Time, running bool) {
-	stop := func(r *containerRun, turn bool) {
+	stop := func(r *containerRun, mayStop bool) {
 		deadline := m.deadline
 		if r.restartCause != noRestart {
 			deadline = order.Earliest(r.replaceDeadline, deadline)
 		}
-		effect, at := r.stop(now, deadline, turn)
+		effect, at := r.stop(now, deadline, mayStop)
 		if effect != nil {
 			effects = append(effects, effect)
 		}
@@ -71,26 +71,27 @@ func (m *Machine) stopNext(now time.Time, effects []Effect) (_ []Effect, wake ti
 		running = true
 	}
 	for i := range m.containers {
-		if r := &m.containers[i]; !r.Sidecar && r.alive() {
+		if r := &m.containers[i]; !r.Sidecar && r.active() {
 			stop(r, true)
 		}
 	}
 	for i := len(m.containers) - 1; i >= 0; i-- {
-		if r := &m.containers[i]; r.Sidecar && r.alive() {
+		if r := &m.containers[i]; r.Sidecar && r.active() {
 			stop(r, !running)
 		}
 	}
 	return effects, wake, running
 }
 
-func (r *containerRun) alive() bool {
+// active reports whether the container runs or starts.
+func (r *containerRun) active() bool {
 	return r.state == ContainerRunning || r.state == ContainerStarting
 }
 
-// stop takes the next step of stopping a container; turn reports whether all containers that must
-// terminate before it have. wake is zero if only its exit is awaited.
-func (r *containerRun) stop(now, deadline time.Time, turn bool) (effect Effect, wake time.Time) {
-	early := now.Before(deadline)
+// stop takes the next step of stopping a container. mayStop reports whether all containers that must
+// terminate before it have terminated. wake is zero if only its exit is pending.
+func (r *containerRun) stop(now, deadline time.Time, mayStop bool) (effect Effect, wake time.Time) {
+	beforeDeadline := now.Before(deadline)
 	switch {
 	case r.killed:
 		return nil, time.Time{}
@@ -100,10 +101,10 @@ func (r *containerRun) stop(now, deadline time.Time, turn bool) (effect Effect, 
 		}
 		r.killed = true
 		return Kill{r.Name}, time.Time{}
-	case early && r.PreStop && r.hook == hookNotRun && r.state == ContainerRunning:
+	case beforeDeadline && r.PreStop && r.hook == hookNotRun && r.state == ContainerRunning:
 		r.hook = hookRunning
 		return RunPreStop{r.Name, deadline}, deadline
-	case early && (r.hook == hookRunning || !turn):
+	case beforeDeadline && (r.hook == hookRunning || !mayStop):
 		return nil, deadline
 	}
 	r.stopRequestedAt = now

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Class is the grace period of pods from a priority on.
+// Class is the grace period of pods with at least a priority.
 type Class struct {
 	Priority int32
 	Grace    time.Duration
@@ -34,7 +34,7 @@ type Stop struct {
 	Grace time.Duration
 }
 
-// Machine is the shutdown of one node. Create it with New.
+// Machine orders the shutdown of one node. Create it with New.
 type Machine struct {
 	groups        []group
 	groupDeadline time.Time // end of the first group's time; zero: not started
@@ -58,16 +58,16 @@ func sortedClasses(classes []Class) []Class {
 }
 
 // classIndex returns the index of a priority's class in sorted classes.
-func classIndex(classes []Class, priority int32) (at int) {
+func classIndex(classes []Class, priority int32) (index int) {
 	for i, c := range classes {
 		if c.Priority <= priority {
-			at = i
+			index = i
 		}
 	}
-	return at
+	return index
 }
 
-// Grace returns how long a pod has once it is stopped. classes can be in any order.
+// Grace returns the time that a pod has to terminate. classes can be in any order.
 func Grace(classes []Class, p Pod) time.Duration {
 	classes = sortedClasses(classes)
 	return min(p.Grace, classes[classIndex(classes, p.Priority)].Grace)
@@ -88,8 +88,8 @@ func New(classes []Class, pods []Pod) *Machine {
 	return m
 }
 
-// Step applies which pods have terminated and returns the pods to stop now. wake is when to call
-// again if nothing happens before; done reports that no pod is left or all time is up.
+// Step records the pods that have terminated and returns the pods to stop now. wake is the latest
+// time of the next call. done reports that all pods have terminated or all time is up.
 func (m *Machine) Step(now time.Time, ended ...string) (stops []Stop, wake time.Time, done bool) {
 	for i := range m.groups {
 		for _, uid := range ended {

@@ -10,8 +10,8 @@ import (
 
 var t0 = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// at steps the machine at a second and describes the stops.
-func at(m *Machine, second int, ended ...string) string {
+// step steps the machine at a second and describes the stops.
+func step(m *Machine, second int, ended ...string) string {
 	stops, wake, done := m.Step(t0.Add(time.Duration(second)*time.Second), ended...)
 	var out []string
 	for _, s := range stops {
@@ -29,7 +29,7 @@ func at(m *Machine, second int, ended ...string) string {
 func TestCriticalPodsStopLast(t *testing.T) {
 	m := New(DefaultClasses(30*time.Second, 10*time.Second), []Pod{
 		{"critical", CriticalPriority, time.Minute}, {"a", 0, time.Minute}, {"b", -5, 5 * time.Second}})
-	for _, step := range []struct {
+	for _, tc := range []struct {
 		second int
 		ended  []string
 		want   string
@@ -39,22 +39,22 @@ func TestCriticalPodsStopLast(t *testing.T) {
 		{20, nil, "critical 10s, until 30"},
 		{21, []string{"critical"}, "done"},
 	} {
-		if got := at(m, step.second, step.ended...); got != step.want {
-			t.Errorf("at %d s: %s, want %s", step.second, got, step.want)
+		if got := step(m, tc.second, tc.ended...); got != tc.want {
+			t.Errorf("at %d s: %s, want %s", tc.second, got, tc.want)
 		}
 	}
 }
 
 func TestEmptyClassesTakeNoTime(t *testing.T) {
 	m := New([]Class{{100, 10 * time.Second}, {0, time.Minute}, {1000, 5 * time.Second}}, []Pod{{"x", 5000, time.Minute}})
-	if got := at(m, 0); got != "x 5s, until 5" {
-		t.Error(got)
+	if got, want := step(m, 0), "x 5s, until 5"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
-	if got := at(m, 5); got != "done" {
-		t.Error(got)
+	if got := step(m, 5); got != "done" {
+		t.Errorf("got %q, want done", got)
 	}
-	if got := at(New(nil, nil), 0); got != "done" {
-		t.Error(got)
+	if got := step(New(nil, nil), 0); got != "done" {
+		t.Errorf("without pods: got %q, want done", got)
 	}
 }
 
@@ -102,13 +102,13 @@ func TestRandomShutdowns(t *testing.T) {
 	}
 }
 
-// Grace returns what Step uses for the pod.
+// Grace returns the grace period with which Step stops the pod.
 func TestClassBoundsGracePeriod(t *testing.T) {
 	for _, classes := range [][]Class{nil, {{0, time.Minute}}, {{CriticalPriority, time.Second}, {10, time.Minute}, {0, time.Hour}}} {
 		for _, p := range []Pod{{"a", -1, 30 * time.Second}, {"b", 0, 2 * time.Hour}, {"c", 10, 2 * time.Minute}, {"d", CriticalPriority, 30 * time.Second}} {
 			stops, _, _ := New(classes, []Pod{p}).Step(time.Unix(0, 0))
 			if got := Grace(classes, p); len(stops) != 1 || got != stops[0].Grace {
-				t.Errorf("%v by %v: %v, stopped on time: %v", p, classes, got, stops)
+				t.Errorf("%v with classes %v: Grace returned %v, Step %v", p, classes, got, stops)
 			}
 		}
 	}

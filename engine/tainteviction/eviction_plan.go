@@ -19,7 +19,7 @@ type Options struct {
 	StartupGrace time.Duration
 }
 
-// Pod is what taint eviction reads of a bound pod.
+// Pod holds the properties of a bound pod that taint eviction depends on.
 type Pod struct {
 	Namespace, Name, UID string
 	Node                 string
@@ -49,11 +49,11 @@ func PodOf(p *model.Pod) Pod {
 // Key returns "namespace/name".
 func (p *Pod) Key() string { return p.Namespace + "/" + p.Name }
 
-// effectiveTaint is a NoExecute taint and the time from which it counts.
+// effectiveTaint is a NoExecute taint and the time since which it counts.
 type effectiveTaint struct {
 	model.TimedTaint
-	from time.Time
-	// untrusted: of a node that is not ready, and older than the machine.
+	since time.Time
+	// untrusted: the taint of a node that is not ready, and older than the machine.
 	untrusted bool
 }
 
@@ -68,10 +68,10 @@ type evictionPlan struct {
 
 // planEviction computes the effect of taints on a pod that was bound at the given time.
 func planEviction(tolerations []model.Toleration, bound time.Time, taints []effectiveTaint, o Options, started time.Time) evictionPlan {
-	var f evictionPlan
+	var plan evictionPlan
 	for i := range taints {
 		t := &taints[i]
-		next := evictionPlan{evict: true, taint: *t, due: order.Max(t.from, bound)}
+		next := evictionPlan{evict: true, taint: *t, due: order.Max(t.since, bound)}
 		if tol := matchingToleration(tolerations, &t.Taint, o.NumericTolerations); tol != nil {
 			if tol.Seconds == nil {
 				continue
@@ -82,11 +82,11 @@ func planEviction(tolerations []model.Toleration, bound time.Time, taints []effe
 		if t.untrusted {
 			next.due = order.Max(next.due, started.Add(o.StartupGrace))
 		}
-		if !f.evict || next.due.Before(f.due) {
-			f = next
+		if !plan.evict || next.due.Before(plan.due) {
+			plan = next
 		}
 	}
-	return f
+	return plan
 }
 
 // matchingToleration returns the first toleration that tolerates a taint, or nil.

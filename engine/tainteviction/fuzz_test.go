@@ -18,11 +18,11 @@ type referenceModel struct {
 	now     time.Time
 	nodes   map[string]Node
 	pods    map[string]Pod
-	// When each object was first seen in its current form, by name.
-	taintSeen, podSeen map[string]time.Time
-	requested          map[string]bool
-	retry              map[string]time.Time
-	backoff            map[string]time.Duration
+	// taintObserved and podObserved are when each object was first observed in its current form.
+	taintObserved, podObserved map[string]time.Time
+	requested                  map[string]bool
+	retry                      map[string]time.Time
+	backoff                    map[string]time.Duration
 }
 
 func taintKey(node string, t model.TimedTaint) string {
@@ -34,21 +34,21 @@ func podKey(p Pod) string { return fmt.Sprint(p.Key(), p.UID, p.Node, p.Bound.Un
 func (w *referenceModel) apply(e Event) {
 	switch e := e.(type) {
 	case Node:
-		seen := map[string]time.Time{}
+		observed := map[string]time.Time{}
 		for _, t := range e.Taints {
 			k := taintKey(e.Name, t)
-			seen[k] = w.now
-			if before, ok := w.taintSeen[k]; ok {
-				seen[k] = before
+			observed[k] = w.now
+			if before, ok := w.taintObserved[k]; ok {
+				observed[k] = before
 			}
 		}
-		for k := range w.taintSeen {
+		for k := range w.taintObserved {
 			if strings.HasPrefix(k, e.Name) {
-				delete(w.taintSeen, k)
+				delete(w.taintObserved, k)
 			}
 		}
-		for k, v := range seen {
-			w.taintSeen[k] = v
+		for k, v := range observed {
+			w.taintObserved[k] = v
 		}
 		w.nodes[e.Name] = e
 	case NodeDeleted:
@@ -66,7 +66,7 @@ func (w *referenceModel) apply(e Event) {
 			w.pods[e.Key()] = e
 			return
 		}
-		w.podSeen[e.Key()], w.pods[e.Key()] = w.now, e
+		w.podObserved[e.Key()], w.pods[e.Key()] = w.now, e
 	case PodDeleted:
 		k := e.Namespace + "/" + e.Name
 		delete(w.pods, k)
@@ -87,11 +87,11 @@ func (w *referenceModel) fail(e EvictFailed) {
 	}
 }
 
-// due returns when a pod is evicted, by the documented rule.
+// due returns the time at which a pod is evicted, by the documented rule.
 func (w *referenceModel) due(p Pod) (best time.Time, ok bool) {
-	round := func(t, seen time.Time) time.Time {
-		if t.IsZero() || seen.Sub(t) < time.Second {
-			return seen
+	round := func(t, observed time.Time) time.Time {
+		if t.IsZero() || observed.Sub(t) < time.Second {
+			return observed
 		}
 		return t
 	}
@@ -99,7 +99,7 @@ func (w *referenceModel) due(p Pod) (best time.Time, ok bool) {
 		if t.Effect != model.NoExecute {
 			continue
 		}
-		from, bound := round(t.Added, w.taintSeen[taintKey(p.Node, t)]), round(p.Bound, w.podSeen[p.Key()])
+		from, bound := round(t.Added, w.taintObserved[taintKey(p.Node, t)]), round(p.Bound, w.podObserved[p.Key()])
 		if bound.After(from) {
 			from = bound
 		}
@@ -171,23 +171,23 @@ func TestIncrementalMatchesReference(t *testing.T) {
 	for seed := range int64(300) {
 		r := rand.New(rand.NewSource(seed))
 		o := Options{StartupGrace: time.Duration(r.Intn(2)*40) * time.Second}
-		m := New(o, zero)
-		w := &referenceModel{o: o, started: zero, nodes: map[string]Node{}, pods: map[string]Pod{}, taintSeen: map[string]time.Time{},
-			podSeen: map[string]time.Time{}, requested: map[string]bool{}, retry: map[string]time.Time{}, backoff: map[string]time.Duration{}}
-		now, wake := zero, time.Time{}
+		m := New(o, startTime)
+		w := &referenceModel{o: o, started: startTime, nodes: map[string]Node{}, pods: map[string]Pod{}, taintObserved: map[string]time.Time{},
+			podObserved: map[string]time.Time{}, requested: map[string]bool{}, retry: map[string]time.Time{}, backoff: map[string]time.Duration{}}
+		now, wake := startTime, time.Time{}
 		for i := range 120 {
 			now = now.Add(time.Duration(r.Intn(5000)) * time.Millisecond)
 			if !wake.IsZero() && now.After(wake) {
 				now = wake
 			}
 			w.now = now
-			var es []Event
+			var events []Event
 			for range r.Intn(3) {
-				es = append(es, randomEvent(r, now))
-				w.apply(es[len(es)-1])
+				events = append(events, randomEvent(r, now))
+				w.apply(events[len(events)-1])
 			}
 			var effects []Effect
-			effects, wake = m.Step(now, es)
+			effects, wake = m.Step(now, events)
 			var got []string
 			for _, e := range effects {
 				if e, ok := e.(Evict); ok {
@@ -196,12 +196,12 @@ func TestIncrementalMatchesReference(t *testing.T) {
 			}
 			slices.Sort(got)
 			if want := w.evicted(); !slices.Equal(got, want) {
-				t.Fatalf("seed %d, step %d: evicts %v, want %v", seed, i, got, want)
+				t.Fatalf("seed %d, step %d: evicted %v, want %v", seed, i, got, want)
 			}
 			for _, p := range w.pods {
 				due, evict := w.due(p)
 				if at, _, ok := m.Due(p.Namespace, p.Name); ok != evict || ok && !at.Equal(due) {
-					t.Fatalf("seed %d, step %d: pod %s is evicted: %v at %v, want %v at %v", seed, i, p.Name, ok, at, evict, due)
+					t.Fatalf("seed %d, step %d: eviction of pod %s: %v at %v, want %v at %v", seed, i, p.Name, ok, at, evict, due)
 				}
 			}
 		}

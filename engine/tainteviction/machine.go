@@ -50,8 +50,8 @@ func New(o Options, started time.Time) *Machine {
 	return &Machine{options: o, started: started, nodes: map[string]*node{}, pods: map[string]*pod{}}
 }
 
-// Step applies the events in order and returns what to do, and when to call again if nothing
-// happens before; zero: never.
+// Step applies the events in order and returns the effects. wake is the latest time of the next call;
+// zero means that only an event requires one.
 func (m *Machine) Step(now time.Time, events []Event) (effects []Effect, wake time.Time) {
 	m.effects = nil
 	for _, e := range events {
@@ -59,11 +59,11 @@ func (m *Machine) Step(now time.Time, events []Event) (effects []Effect, wake ti
 		case Node:
 			m.setNode(now, e)
 		case NodeDeleted:
-			m.dropNode(e.Name)
+			m.removeNode(e.Name)
 		case Pod:
 			m.setPod(now, e)
 		case PodDeleted:
-			m.dropPod(e.Namespace + "/" + e.Name)
+			m.removePod(e.Namespace + "/" + e.Name)
 		case EvictFailed:
 			m.handleFailed(now, e)
 		}
@@ -72,7 +72,7 @@ func (m *Machine) Step(now time.Time, events []Event) (effects []Effect, wake ti
 		p := m.queue[0]
 		heap.Pop(&m.queue)
 		p.inFlight = true
-		m.effects = append(m.effects, Evict{Pod: p.Pod, Taint: p.plan.taint.Taint, Added: p.plan.taint.from, Due: p.plan.due,
+		m.effects = append(m.effects, Evict{Pod: p.Pod, Taint: p.plan.taint.Taint, Added: p.plan.taint.since, Due: p.plan.due,
 			Tolerated: p.plan.tolerated, Seconds: p.plan.seconds})
 	}
 	if len(m.queue) > 0 {
@@ -100,7 +100,7 @@ func (m *Machine) setNode(now time.Time, e Node) {
 	m.replanNode(now, n)
 }
 
-func (m *Machine) dropNode(name string) {
+func (m *Machine) removeNode(name string) {
 	n := m.nodes[name]
 	if n == nil {
 		return
@@ -129,11 +129,11 @@ func (m *Machine) setPod(now time.Time, e Pod) {
 	key := e.Key()
 	p := m.pods[key]
 	if p != nil && (p.UID != e.UID || p.Node != e.Node) {
-		m.dropPod(key)
+		m.removePod(key)
 		p = nil
 	}
 	if e.Node == "" || e.Deleting {
-		m.dropPod(key)
+		m.removePod(key)
 		return
 	}
 	n := m.node(e.Node)
@@ -147,8 +147,8 @@ func (m *Machine) setPod(now time.Time, e Pod) {
 	m.replan(now, p, n)
 }
 
-// dropPod forgets a pod that is deleted or terminating.
-func (m *Machine) dropPod(key string) {
+// removePod removes a pod that is deleted or terminating.
+func (m *Machine) removePod(key string) {
 	p := m.pods[key]
 	if p == nil {
 		return

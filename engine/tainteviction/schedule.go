@@ -9,8 +9,8 @@ import (
 	"github.com/berthproject/berth/engine/order"
 )
 
-// effectiveTaints returns a node's NoExecute taints with the time from which each counts: when it
-// was added, or when it was first seen. The previous taints keep their time.
+// effectiveTaints returns a node's NoExecute taints with the time since which each counts: when it
+// was added, or when it was first observed. The previous taints keep their time.
 func effectiveTaints(now time.Time, previous []effectiveTaint, taints []model.TimedTaint, started time.Time) []effectiveTaint {
 	var out []effectiveTaint
 	for _, t := range taints {
@@ -22,7 +22,7 @@ func effectiveTaints(now time.Time, previous []effectiveTaint, taints []model.Ti
 			out = append(out, previous[i])
 			continue
 		}
-		out = append(out, effectiveTaint{TimedTaint: t, from: effectiveTime(now, t.Added), untrusted: notReadyTaint(t.Key) && t.Added.Before(started)})
+		out = append(out, effectiveTaint{TimedTaint: t, since: effectiveTime(now, t.Added), untrusted: notReadyTaint(t.Key) && t.Added.Before(started)})
 	}
 	return out
 }
@@ -64,9 +64,8 @@ func (m *Machine) replan(now time.Time, p *pod, n *node) {
 // fixedPlan returns the plan by Kubernetes' rule: the shortest toleration, counted from now, is set
 // once. Only a taint without a toleration, or the absence of any evicting taint, changes it.
 func (m *Machine) fixedPlan(now time.Time, previous evictionPlan, p *pod, n *node) evictionPlan {
-	f := p.plan
-	if !f.evict {
-		return f
+	if !p.plan.evict {
+		return p.plan
 	}
 	if previous.evict && !previous.tolerated {
 		return previous
@@ -95,7 +94,7 @@ func (m *Machine) fixedPlan(now time.Time, previous evictionPlan, p *pod, n *nod
 	return shortest
 }
 
-// schedule queues a pod for when it is due and its backoff is over.
+// schedule queues a pod for the time at which it is due and its backoff has ended.
 func (m *Machine) schedule(p *pod) {
 	p.evictAt = order.Max(p.plan.due, p.notBefore)
 	if p.index >= 0 {

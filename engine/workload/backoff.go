@@ -21,21 +21,22 @@ type PodFailure struct {
 	StartedAt, FailedAt time.Time // StartedAt: when it was created, or started if that is later
 }
 
-// FailureOf returns how a pod failed; ok is false for a pod that did not fail.
-func FailureOf(p *Pod) (d PodFailure, ok bool) {
+// FailureOf returns the failure of a pod; ok is false if the pod did not fail.
+func FailureOf(p *Pod) (f PodFailure, ok bool) {
 	if p.Ended.IsZero() || p.Node == "" {
 		return PodFailure{}, false
 	}
-	d = PodFailure{Node: p.Node, Cause: cmp.Or(p.Reason, p.Disrupted), StartedAt: p.Created, FailedAt: p.Ended}
-	if p.Started.After(d.StartedAt) {
-		d.StartedAt = p.Started
+	f = PodFailure{Node: p.Node, Cause: cmp.Or(p.Reason, p.Disrupted), StartedAt: p.Created, FailedAt: p.Ended}
+	if p.Started.After(f.StartedAt) {
+		f.StartedAt = p.Started
 	}
-	return d, d.Cause != ""
+	return f, f.Cause != ""
 }
 
-// BackoffUntil returns until when an owner should create no pod, given its recent failures; zero: now. Failures
-// count by node and cause. The delay from the last failure is 10 s, doubled by each further failure within ten
-// minutes of its start, up to 10 minutes. Pods that existed before the last counted failure do not count.
+// BackoffUntil returns the time before which an owner should not create a pod, and the failure that causes the
+// delay; zero means now. Failures count by node and cause. The delay from the last failure is 10 s, doubled by
+// each further failure within ten minutes of its start, up to 10 minutes. Pods that existed before the last
+// counted failure do not count.
 //
 // node is where the template puts the pod. If it is "", the scheduler may choose another node, so only the
 // second failure of the same kind causes a delay.

@@ -11,7 +11,7 @@ var t0 = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func at(d time.Duration) time.Time { return t0.Add(d) }
 
-// failure returns a pod that ran from one time to another, in seconds.
+// failure returns the failure of a pod that ran between two times, in seconds.
 func failure(node, cause string, started, ended int) PodFailure {
 	return PodFailure{Node: node, Cause: cause, StartedAt: at(time.Duration(started) * time.Second), FailedAt: at(time.Duration(ended) * time.Second)}
 }
@@ -23,15 +23,15 @@ func TestBackoffUntil(t *testing.T) {
 		until    int // in seconds; 0: now
 	}{
 		"no failures":                           {node: "n1"},
-		"the first on a named node":             {[]PodFailure{failure("n1", "Evicted", 0, 1)}, "n1", 11},
-		"the first without a node name":         {[]PodFailure{failure("n1", "Evicted", 0, 1)}, "", 0},
-		"the second without a node name":        {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "Evicted", 2, 3)}, "", 13},
+		"first failure on a named node":         {[]PodFailure{failure("n1", "Evicted", 0, 1)}, "n1", 11},
+		"first failure without a node name":     {[]PodFailure{failure("n1", "Evicted", 0, 1)}, "", 0},
+		"second failure without a node name":    {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "Evicted", 2, 3)}, "", 13},
 		"two causes back off separately":        {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "OutOfcpu", 2, 3)}, "", 0},
 		"two nodes back off separately":         {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n2", "Evicted", 2, 3)}, "", 0},
 		"doubled by each attempt":               {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "Evicted", 11, 12), failure("n1", "Evicted", 32, 33)}, "n1", 73},
 		"pods of one attempt":                   {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "Evicted", 0, 2), failure("n1", "Evicted", 0, 3)}, "n1", 11},
 		"a long-running pod resets the backoff": {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "Evicted", 11, 700)}, "n1", 0},
-		"reset":                                 {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "Evicted", 11, 700), failure("n1", "Evicted", 701, 702)}, "n1", 712},
+		"first failure after a reset":           {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "Evicted", 11, 700), failure("n1", "Evicted", 701, 702)}, "n1", 712},
 		"failures on another node do not count": {[]PodFailure{failure("n2", "Evicted", 0, 1)}, "n1", 0},
 		"the order of failures does not matter": {[]PodFailure{failure("n1", "Evicted", 11, 12), failure("n1", "Evicted", 0, 1)}, "n1", 32},
 	} {
@@ -61,7 +61,7 @@ func TestFailuresPerHourAreBounded(t *testing.T) {
 		now = until
 	}
 	if len(failures) != 11 { // at 0, 10 s, 30 s, 70 s, ... 630 s, then every ten minutes
-		t.Errorf("%d pods were created in an hour", len(failures))
+		t.Errorf("%d pods were created in an hour, want 11", len(failures))
 	}
 }
 
@@ -73,10 +73,10 @@ func TestFailureOf(t *testing.T) {
 	}
 	p.Reason = ""
 	if d, ok := FailureOf(&p); !ok || d.Cause != "TerminationByKubelet" {
-		t.Errorf("without a reason: %+v, %v", d, ok)
+		t.Errorf("without a reason: got %+v, %v, want TerminationByKubelet", d, ok)
 	}
 	p.Disrupted = ""
 	if _, ok := FailureOf(&p); ok {
-		t.Error("a pod that terminated by itself counts")
+		t.Error("a pod without a reason counts as a failure")
 	}
 }

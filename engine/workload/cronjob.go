@@ -123,17 +123,17 @@ func ExcessJobs(jobs []FinishedJob, succeeded, failed *int32) (out []int) {
 		if limit.keep == nil {
 			continue
 		}
-		var of []int
+		var indices []int
 		for i := range jobs {
 			if jobs[i].Failed == limit.failed {
-				of = append(of, i)
+				indices = append(indices, i)
 			}
 		}
-		slices.SortFunc(of, func(i, j int) int {
+		slices.SortFunc(indices, func(i, j int) int {
 			a, b := &jobs[i], &jobs[j]
 			return cmp.Or(order.TrueFirst(!a.Started.IsZero(), !b.Started.IsZero()), a.Started.Compare(b.Started), cmp.Compare(a.Name, b.Name))
 		})
-		out = append(out, of[:max(0, len(of)-int(*limit.keep))]...)
+		out = append(out, indices[:max(0, len(indices)-int(*limit.keep))]...)
 	}
 	return out
 }

@@ -27,12 +27,12 @@ func TestCronJobPlan(t *testing.T) {
 	}{
 		"not due yet":                            {CronJob{Created: noon}, at(59 * time.Second), CronPlan{Next: at(time.Minute)}},
 		"due":                                    {CronJob{Created: noon}, at(time.Minute), CronPlan{Create: true, Due: at(time.Minute), Missed: 1, Next: at(2 * time.Minute)}},
-		"made already":                           {CronJob{Created: noon, LastScheduled: at(time.Minute)}, at(61 * time.Second), CronPlan{Next: at(2 * time.Minute)}},
+		"already created":                        {CronJob{Created: noon, LastScheduled: at(time.Minute)}, at(61 * time.Second), CronPlan{Next: at(2 * time.Minute)}},
 		"of three missed times only the last":    {CronJob{Created: noon}, at(200 * time.Second), CronPlan{Create: true, Due: at(3 * time.Minute), Missed: 3, Next: at(4 * time.Minute)}},
 		"of too many missed times only the last": {CronJob{Created: noon.AddDate(-30, 0, 0)}, noon, CronPlan{Create: true, Due: noon, Missed: TooManyMissed + 1, Next: at(time.Minute)}},
 		"suspended":                              {CronJob{Created: noon, Suspend: true}, at(time.Hour), CronPlan{}},
-		"in time":                                {CronJob{Created: noon, HasDeadline: true, Deadline: 10 * time.Second}, at(70 * time.Second), CronPlan{Create: true, Due: at(time.Minute), Missed: 1, Next: at(2 * time.Minute)}},
-		"too late":                               {CronJob{Created: noon, HasDeadline: true, Deadline: 10 * time.Second}, at(71 * time.Second), CronPlan{DeadlineMissed: true, Due: at(time.Minute), Next: at(2 * time.Minute)}},
+		"within the deadline":                    {CronJob{Created: noon, HasDeadline: true, Deadline: 10 * time.Second}, at(70 * time.Second), CronPlan{Create: true, Due: at(time.Minute), Missed: 1, Next: at(2 * time.Minute)}},
+		"past the deadline":                      {CronJob{Created: noon, HasDeadline: true, Deadline: 10 * time.Second}, at(71 * time.Second), CronPlan{DeadlineMissed: true, Due: at(time.Minute), Next: at(2 * time.Minute)}},
 		"Forbid while a job runs":                {CronJob{Created: noon, Concurrency: Forbid, Active: 1}, at(time.Minute), CronPlan{StillActive: true, Due: at(time.Minute), Missed: 1, Next: at(2 * time.Minute)}},
 		"Replace while a job runs": {CronJob{Created: noon, Concurrency: Replace, Active: 1}, at(time.Minute),
 			CronPlan{Create: true, Replace: true, Due: at(time.Minute), Missed: 1, Next: at(2 * time.Minute)}},
@@ -40,7 +40,7 @@ func TestCronJobPlan(t *testing.T) {
 	} {
 		tc.job.Schedule = every(time.Minute)
 		if got := tc.job.Plan(tc.now); got != tc.want {
-			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
+			t.Errorf("%s: got %+v, want %+v", name, got, tc.want)
 		}
 	}
 	if got := (&CronJob{Schedule: never{}, Created: noon}).Plan(at(time.Hour)); got != (CronPlan{}) {
@@ -55,9 +55,9 @@ func TestExcessJobs(t *testing.T) {
 		{Name: "b", Started: noon.Add(2)}, {Name: "f0", Failed: true, Started: noon},
 	}
 	if got := ExcessJobs(jobs, &two, &one); !slices.Equal(got, []int{1, 4}) {
-		t.Errorf("retired %v, want a and f0", got)
+		t.Errorf("got %v, want [1 4]: a and f0", got)
 	}
 	if got := ExcessJobs(jobs, nil, nil); got != nil {
-		t.Errorf("without limits retired %v, want none", got)
+		t.Errorf("without limits: got %v, want none", got)
 	}
 }

@@ -15,18 +15,18 @@ const DaemonBurst = 250
 // DaemonSet is the desired state: one pod on each eligible node.
 type DaemonSet struct {
 	Hash     string // of the current template; its pods have it as a label
-	OnDelete bool   // old pods stay until they are deleted by a user
+	OnDelete bool   // old pods stay until a user deletes them
 	// MaxUnavailable and MaxSurge limit a rolling update, as counts; one of them is 0.
 	MaxUnavailable, MaxSurge int32
 	MinReady                 time.Duration
 	Generation               int64
-	Deleting                 bool // nothing is created or deleted any more
+	Deleting                 bool // nothing is created or deleted
 }
 
 // DaemonNode is the state of a node that a DaemonSet depends on.
 type DaemonNode struct {
 	Name                      string
-	ShouldRun, ShouldContinue bool      // a pod should run there; an existing one may stay (placement)
+	ShouldRun, ShouldContinue bool      // a pod should run there; an existing one may stay
 	NotBefore                 time.Time // no pod is created there before; zero: now
 }
 
@@ -174,7 +174,7 @@ func (p *daemonPlanner) countStatus(b *daemonNodePods) {
 	}
 }
 
-// available reports whether a pod is available, and sets Wake for when it will be.
+// available reports whether a pod is available. If it is not yet, Wake is set to when it will be.
 func (p *daemonPlanner) available(i int) bool {
 	ok, at := p.pods[i].Available(p.now, p.set.MinReady)
 	p.plan.Wake = order.Earliest(p.plan.Wake, at)
@@ -195,7 +195,7 @@ func (p *daemonPlanner) create(n *DaemonNode) {
 	p.plan.Create = append(p.plan.Create, n.Name)
 }
 
-// reconcileNode keeps one pod on an eligible node and none on others.
+// reconcileNode keeps one pod on an eligible node and none on other nodes.
 func (p *daemonPlanner) reconcileNode(b *daemonNodePods) {
 	if !b.node.ShouldContinue {
 		b.allDeleted = true

@@ -18,15 +18,15 @@ func daemonNodes(names string) (out []DaemonNode) {
 	return out
 }
 
-// daemonPods parses pods as "NODE/HASH" with marks: ! not ready, x failed, ok succeeded, -
+// daemonPods parses pods as "NODE/HASH" with flags: ! not ready, x failed, ok succeeded, -
 // terminating, ? not bound.
 func daemonPods(text string) (out []DaemonPod) {
 	for i, word := range strings.Fields(text) {
-		at, mark, _ := strings.Cut(word, ":")
-		node, hash, _ := strings.Cut(at, "/")
+		target, flags, _ := strings.Cut(word, ":")
+		node, hash, _ := strings.Cut(target, "/")
 		p := DaemonPod{Target: node, Hash: hash, Pod: Pod{Name: fmt.Sprint("p", i), UID: fmt.Sprint("u", i), Node: node,
 			Created: noon.Add(time.Duration(i-1000) * time.Second), Phase: model.Running, Ready: true, ReadySince: noon.Add(-time.Hour)}}
-		for _, m := range strings.Split(mark, ",") {
+		for _, m := range strings.Split(flags, ",") {
 			switch m {
 			case "!":
 				p.Ready = false
@@ -45,8 +45,8 @@ func daemonPods(text string) (out []DaemonPod) {
 	return out
 }
 
-// did describes a plan: "+a" creates a pod on a, "-p0/2" deletes p0 for reason 2.
-func (p DaemonPlan) did() string {
+// format describes a plan: "+a" creates a pod on a, "-p0/2" deletes p0 for reason 2.
+func (p DaemonPlan) format() string {
 	var out []string
 	for _, n := range p.Create {
 		out = append(out, "+"+n)
@@ -74,15 +74,15 @@ func TestOnePodPerNode(t *testing.T) {
 		"succeeded pods are deleted":                               {nodes: "a", pods: "a/v2:ok", want: "-p0/2"},
 		"of two pods the older one stays":                          {nodes: "a", pods: "a/v2 a/v2", want: "-p1/3"},
 		"a bound pod before a pending one":                         {nodes: "a", pods: "a/v2:? a/v2", want: "-p0/3"},
-		"pod of a deleted node":                                    {nodes: "a", pods: "a/v2 gone/v2:?", want: "-p1/0"},
-		"too early":                                                {nodes: "a b", pods: "b/v2:x", edit: func(n []DaemonNode) { n[0].NotBefore, n[1].NotBefore = noon.Add(1), noon.Add(1) }},
+		"pod of a deleted node":                                    {nodes: "a", pods: "a/v2 deleted/v2:?", want: "-p1/0"},
+		"pods are delayed by NotBefore":                            {nodes: "a b", pods: "b/v2:x", edit: func(n []DaemonNode) { n[0].NotBefore, n[1].NotBefore = noon.Add(1), noon.Add(1) }},
 	} {
 		nodes := daemonNodes(tc.nodes)
 		if tc.edit != nil {
 			tc.edit(nodes)
 		}
-		if got := set.Plan(noon, nodes, daemonPods(tc.pods)).did(); got != tc.want {
-			t.Errorf("%s: did %q, want %q", name, got, tc.want)
+		if got := set.Plan(noon, nodes, daemonPods(tc.pods)).format(); got != tc.want {
+			t.Errorf("%s: planned %q, want %q", name, got, tc.want)
 		}
 	}
 }
@@ -97,7 +97,7 @@ func TestDaemonSetRollout(t *testing.T) {
 		"maxUnavailable 1 with a missing pod":           {DaemonSet{MaxUnavailable: 1}, "a b c", "b/v1 c/v1", "+a"},
 		"an unavailable old pod does not count":         {DaemonSet{MaxUnavailable: 1}, "a b c", "a/v2:! b/v1:! c/v1", "-p1/4"},
 		"two at a time":                                 {DaemonSet{MaxUnavailable: 2}, "a b c", "a/v1 b/v1 c/v1", "-p0/4 -p1/4"},
-		"on delete: never":                              {DaemonSet{OnDelete: true}, "a b", "a/v1 b/v1", ""},
+		"OnDelete deletes no pod":                       {DaemonSet{OnDelete: true}, "a b", "a/v1 b/v1", ""},
 		"surge creates an additional pod":               {DaemonSet{MaxSurge: 1}, "a b", "a/v1 b/v1", "+a"},
 		"maxSurge 1":                                    {DaemonSet{MaxSurge: 1}, "a b", "a/v1 a/v2:! b/v1", ""},
 		"old pod deleted when the new one is available": {DaemonSet{MaxSurge: 1}, "a b", "a/v1 a/v2 b/v1", "-p0/4 +b"},
@@ -113,14 +113,14 @@ func TestDaemonSetRollout(t *testing.T) {
 			nodes[i].ShouldRun = nodes[i].Name != "tainted"
 		}
 		plan := tc.set.Plan(noon, nodes, daemonPods(tc.pods))
-		got := strings.Fields(plan.did())
-		if want := strings.Fields(tc.want); !sameWords(got, want) {
-			t.Errorf("%s: did %q, want %q", name, got, want)
+		got := strings.Fields(plan.format())
+		if want := strings.Fields(tc.want); !equalUnordered(got, want) {
+			t.Errorf("%s: planned %q, want %q", name, got, want)
 		}
 	}
 }
 
-func sameWords(a, b []string) bool {
+func equalUnordered(a, b []string) bool {
 	count := map[string]int{}
 	for _, w := range a {
 		count[w]++
@@ -136,7 +136,7 @@ func sameWords(a, b []string) bool {
 	return true
 }
 
-func TestDaemonStatus(t *testing.T) {
+func TestDaemonSetStatus(t *testing.T) {
 	nodes := daemonNodes("a b c d")
 	nodes[3].ShouldRun = false
 	set := DaemonSet{Hash: "v2", MaxUnavailable: 1, MinReady: 2 * time.Hour, Generation: 7}
@@ -146,12 +146,12 @@ func TestDaemonStatus(t *testing.T) {
 		t.Errorf("status %+v, want %+v", plan.Status, want)
 	}
 	if at := noon.Add(time.Hour); !plan.Wake.Equal(at) {
-		t.Errorf("next check at %v, want %v, when the pod on a will be available", plan.Wake, at)
+		t.Errorf("wake time %v, want %v, when the pod on a becomes available", plan.Wake, at)
 	}
 }
 
-// TestDaemonSetRolloutCompletes: any mixture ends with one new pod per node, and at most
-// MaxUnavailable nodes lose their available pod meanwhile.
+// TestDaemonSetRolloutCompletes checks that any mixture of pods ends with one new pod per node, and
+// that at most MaxUnavailable nodes are without a pod meanwhile.
 func TestDaemonSetRolloutCompletes(t *testing.T) {
 	for _, set := range []DaemonSet{{Hash: "v2", MaxUnavailable: 2}, {Hash: "v2", MaxSurge: 2}} {
 		nodes := daemonNodes("a b c d e f g")
@@ -164,21 +164,21 @@ func TestDaemonSetRolloutCompletes(t *testing.T) {
 				}
 			}
 			if step > 50 {
-				t.Fatalf("%+v: still %+v", set, plan.Status)
+				t.Fatalf("%+v: the rollout did not complete in 50 steps: %+v", set, plan.Status)
 			}
 			deleted := map[int]bool{}
 			for _, d := range plan.Delete {
 				deleted[d.Pod] = true
 			}
 			var next []DaemonPod
-			working := map[string]bool{}
+			hasPod := map[string]bool{}
 			for i, p := range pods {
 				if !deleted[i] {
 					next = append(next, p)
-					working[p.Target] = working[p.Target] || p.Ready
+					hasPod[p.Target] = hasPod[p.Target] || p.Ready
 				}
 			}
-			if n := 7 - len(working); n > 2 {
+			if n := 7 - len(hasPod); n > 2 {
 				t.Fatalf("%+v, step %d: %d nodes have no pod", set, step, n)
 			}
 			for i := range next {

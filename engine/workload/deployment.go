@@ -16,7 +16,7 @@ type Deployment struct {
 	MaxSurge, MaxUnavailable int32
 	// ProgressDeadline is progressDeadlineSeconds; 0: none.
 	ProgressDeadline time.Duration
-	// RevisionHistoryLimit is how many old ReplicaSets are kept.
+	// RevisionHistoryLimit is the number of old ReplicaSets to keep.
 	RevisionHistoryLimit int32
 	Paused, Deleting     bool
 	Generation           int64
@@ -53,11 +53,11 @@ type Set struct {
 	replicasBefore int32 // Replicas before the plan
 }
 
-// available returns how many available pods the set certainly keeps: pods that a lower Replicas
-// deletes do not count.
+// available returns the number of available pods that the set certainly keeps: pods that a lower
+// Replicas deletes do not count.
 func (s *Set) available() int32 { return min(s.Available, s.Replicas, s.replicasBefore) }
 
-// maxPods returns how many pods the set may have at most.
+// maxPods returns the maximum number of pods of the set.
 func (s *Set) maxPods() int32 { return max(s.Replicas, s.Actual) }
 
 // Scaling is a change of a set's replicas.
@@ -108,7 +108,7 @@ func (d *Deployment) Plan(now time.Time, sets []Set, name string, oldPods bool) 
 	r.plan.Current = r.current
 	r.plan.Revision = r.revision()
 	r.conditions = d.Status.Conditions
-	r.notePaused()
+	r.setPausedCondition()
 	switch {
 	case d.Deleting:
 	case d.Paused:
@@ -117,10 +117,10 @@ func (d *Deployment) Plan(now time.Time, sets []Set, name string, oldPods bool) 
 	case r.isScaling():
 		r.scaleProportionally()
 	case d.Recreate:
-		r.noteFound()
+		r.startProgressDeadline()
 		r.recreate(oldPods)
 	default:
-		r.noteFound()
+		r.startProgressDeadline()
 		r.rollingUpdate()
 	}
 	r.collectPlan(sets)
@@ -133,7 +133,7 @@ type rollout struct {
 	now        time.Time
 	name       string
 	sets       []Set
-	// current is the index of the current set, or -1; old are the others, oldest first.
+	// current is the index of the current set, or -1; old are the other sets, oldest first.
 	current    int
 	old        []int
 	conditions Conditions
@@ -181,8 +181,8 @@ func (r *rollout) byAge() []int {
 	return append(slices.Clone(r.old), r.current)
 }
 
-// observed reports whether every ReplicaSet controller has seen its current spec. Otherwise a set
-// may still create or delete pods for an older one.
+// observed reports whether the status of every set is of its current spec. Otherwise the ReplicaSet
+// controller may still create or delete pods for an older spec.
 func (r *rollout) observed() bool {
 	for i := range r.sets {
 		if !r.sets[i].Observed {
@@ -192,16 +192,16 @@ func (r *rollout) observed() bool {
 	return true
 }
 
-// headroom returns how many pods may be created.
+// headroom returns the number of pods that may be created.
 func (r *rollout) headroom() int32 {
 	if !r.observed() {
 		return 0
 	}
-	available := r.deployment.MaxPods()
+	remaining := r.deployment.MaxPods()
 	for i := range r.sets {
-		available -= r.sets[i].maxPods()
+		remaining -= r.sets[i].maxPods()
 	}
-	return max(0, available)
+	return max(0, remaining)
 }
 
 // collectPlan collects the changes of the sets.
@@ -217,7 +217,7 @@ func (r *rollout) collectPlan(before []Set) {
 	}
 	// Scale up before scaling down.
 	slices.SortStableFunc(r.plan.Scale, func(a, b Scaling) int {
-		return cmp.Compare(cmp.Compare(a.To, before[a.Set].Replicas), cmp.Compare(b.To, before[b.Set].Replicas)) * -1
+		return cmp.Compare(cmp.Compare(b.To, before[b.Set].Replicas), cmp.Compare(a.To, before[a.Set].Replicas))
 	})
 	r.plan.Status = r.status()
 }

@@ -10,18 +10,17 @@ import (
 // fakeSet is a ReplicaSet whose controller may lag.
 type fakeSet struct {
 	set         Set
-	specs       []int32 // replicas by generation; the controller has seen the first
+	specs       []int32 // replicas by generation; the controller has observed the first
 	unavailable int32   // unavailable pods
 	available   int32   // available pods
-	// observed is the status that the Deployment controller sees.
+	// observed is the status that the Deployment controller reads.
 	observed   [2]int32 // actual, available
 	unobserved int      // generations behind
-
 }
 
 func (f *fakeSet) actual() int32 { return f.unavailable + f.available }
 
-// upper and lower bound what the ReplicaSet controller may still do.
+// upper returns the maximum number of pods that the ReplicaSet controller may create.
 func (f *fakeSet) upper() int32 {
 	n := f.actual()
 	for _, s := range f.specs {
@@ -30,6 +29,7 @@ func (f *fakeSet) upper() int32 {
 	return n
 }
 
+// lower returns the minimum number of available pods that the ReplicaSet controller may keep.
 func (f *fakeSet) lower() int32 {
 	n := f.available
 	for _, s := range f.specs {
@@ -38,8 +38,8 @@ func (f *fakeSet) lower() int32 {
 	return n
 }
 
-// act is one step of the ReplicaSet controller, by the oldest spec that it may still see.
-func (f *fakeSet) act(r *rand.Rand) {
+// reconcile runs one step of the ReplicaSet controller. It may use an outdated spec.
+func (f *fakeSet) reconcile(r *rand.Rand) {
 	for len(f.specs) > 1 && r.Intn(2) == 0 {
 		f.specs = f.specs[1:]
 		f.unobserved++
@@ -63,21 +63,21 @@ func (f *fakeSet) report() {
 }
 
 type fakeDeployment struct {
-	t        *testing.T
-	r        *rand.Rand
-	d        Deployment
-	now      time.Time
-	template int
-	sets     []*fakeSet
-	of       []int // template by set
-	created  int
+	t         *testing.T
+	r         *rand.Rand
+	d         Deployment
+	now       time.Time
+	template  int
+	sets      []*fakeSet
+	templates []int // by set
+	created   int
 }
 
-func (w *fakeDeployment) view() []Set {
+func (w *fakeDeployment) observedSets() []Set {
 	var out []Set
 	for i, f := range w.sets {
 		s := f.set
-		s.Current = w.of[i] == w.template
+		s.Current = w.templates[i] == w.template
 		s.Actual, s.Ready, s.Available = f.observed[0], f.observed[1], f.observed[1]
 		out = append(out, s)
 	}
@@ -94,22 +94,22 @@ func (w *fakeDeployment) bounds() (upper, lower int32) {
 
 func (w *fakeDeployment) oldPods() bool {
 	for i, f := range w.sets {
-		if w.of[i] != w.template && f.actual() > 0 {
+		if w.templates[i] != w.template && f.actual() > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// step is one step of the Deployment controller, which must keep the bounds.
+// step runs one step of the Deployment controller, which must keep the limits.
 func (w *fakeDeployment) step() {
 	upper, lower := w.bounds()
-	plan := w.d.Plan(w.now, w.view(), fmt.Sprint("t", w.template), w.oldPods())
+	plan := w.d.Plan(w.now, w.observedSets(), fmt.Sprint("t", w.template), w.oldPods())
 	if plan.Create {
 		w.created++
 		f := &fakeSet{specs: []int32{plan.CreateReplicas}}
 		f.set = Set{Name: fmt.Sprint("t", w.template), Created: w.now.Add(time.Duration(w.created)), Revision: plan.Revision, Replicas: plan.CreateReplicas, Desired: w.d.Replicas, Max: w.d.Replicas + w.d.MaxSurge}
-		w.sets, w.of = append(w.sets, f), append(w.of, w.template)
+		w.sets, w.templates = append(w.sets, f), append(w.templates, w.template)
 	} else if plan.Current >= 0 {
 		w.sets[plan.Current].set.Revision = plan.Revision
 	}
@@ -125,10 +125,10 @@ func (w *fakeDeployment) step() {
 	w.d.Status = plan.Status
 	upperAfter, lowerAfter := w.bounds()
 	if upperAfter > max(w.d.MaxPods(), upper) {
-		w.t.Fatalf("up to %d pods were possible, %d are now, %d may be; plan %+v of %+v", upper, upperAfter, w.d.MaxPods(), plan, w.view())
+		w.t.Fatalf("maximum number of pods: %d before the plan, %d after it, limit %d; plan %+v of %+v", upper, upperAfter, w.d.MaxPods(), plan, w.observedSets())
 	}
 	if !w.d.Recreate && lowerAfter < min(w.d.minAvailable(), lower) {
-		w.t.Fatalf("%d available pods were sure, %d are now, %d must be; plan %+v of %+v; sets %+v", lower, lowerAfter, w.d.minAvailable(), plan, w.view(), show(w.sets))
+		w.t.Fatalf("minimum number of available pods: %d before the plan, %d after it, limit %d; plan %+v of %+v; sets %+v", lower, lowerAfter, w.d.minAvailable(), plan, w.observedSets(), formatSets(w.sets))
 	}
 }
 
@@ -141,7 +141,7 @@ func (w *fakeDeployment) change() {
 	case 1:
 		w.d.Replicas = int32(w.r.Intn(12))
 	case 2:
-		w.limits()
+		w.randomizeLimits()
 	case 3:
 		w.d.Paused = !w.d.Paused
 	default:
@@ -153,7 +153,7 @@ func (w *fakeDeployment) change() {
 		case 0:
 			w.step()
 		case 1:
-			f.act(w.r)
+			f.reconcile(w.r)
 		case 2:
 			f.report()
 		case 3:
@@ -161,13 +161,13 @@ func (w *fakeDeployment) change() {
 				n := 1 + int32(w.r.Intn(int(f.unavailable)))
 				f.unavailable -= n
 				f.available += n
-				f.observed = [2]int32{f.actual(), f.available} // the controller sees this immediately
+				f.observed = [2]int32{f.actual(), f.available} // the controller observes this immediately
 			}
 		}
 	}
 }
 
-func (w *fakeDeployment) limits() {
+func (w *fakeDeployment) randomizeLimits() {
 	w.d.MaxSurge, w.d.MaxUnavailable = int32(w.r.Intn(4)), int32(w.r.Intn(4))
 	if w.d.MaxSurge+w.d.MaxUnavailable == 0 {
 		w.d.MaxUnavailable = 1
@@ -181,27 +181,27 @@ func (w *fakeDeployment) settle() {
 		w.now = w.now.Add(time.Second)
 		for _, f := range w.sets {
 			for range 20 {
-				f.act(w.r)
+				f.reconcile(w.r)
 			}
 			f.available += f.unavailable
 			f.unavailable = 0
 			f.report()
 		}
 		w.step()
-		if w.done() {
+		if w.isComplete() {
 			return
 		}
 	}
-	w.t.Fatalf("the rollout did not end: %+v of %+v", w.d, w.view())
+	w.t.Fatalf("the rollout did not complete: %+v of %+v", w.d, w.observedSets())
 }
 
-func (w *fakeDeployment) done() bool {
+func (w *fakeDeployment) isComplete() bool {
 	c := w.d.Status.Conditions.Get(Progressing)
 	if c == nil || c.Reason != NewRSAvailableReason || w.d.Status.Updated != w.d.Replicas || w.d.Status.Replicas != w.d.Replicas {
 		return false
 	}
 	for i, f := range w.sets {
-		if want := w.d.Replicas; (w.of[i] == w.template) != (f.set.Replicas == want) && want > 0 {
+		if want := w.d.Replicas; (w.templates[i] == w.template) != (f.set.Replicas == want) && want > 0 {
 			return false
 		}
 	}
@@ -215,7 +215,7 @@ func TestRolloutKeepsLimitsAndCompletes(t *testing.T) {
 		r := rand.New(rand.NewSource(seed))
 		w := &fakeDeployment{t: t, r: r, now: time.Unix(0, 0)}
 		w.d = Deployment{Replicas: int32(r.Intn(12)), ProgressDeadline: time.Hour, RevisionHistoryLimit: 10, Recreate: r.Intn(4) == 0}
-		w.limits()
+		w.randomizeLimits()
 		if w.d.Recreate {
 			w.d.MaxSurge, w.d.MaxUnavailable = 0, 0
 		}
@@ -232,9 +232,9 @@ func TestRolloutKeepsLimitsAndCompletes(t *testing.T) {
 	}
 }
 
-func show(sets []*fakeSet) (out string) {
+func formatSets(sets []*fakeSet) (out string) {
 	for _, f := range sets {
-		out += fmt.Sprintf("%s: unavailable %d, available %d, asked for %v, observed %v; ", f.set.Name, f.unavailable, f.available, f.specs, f.observed)
+		out += fmt.Sprintf("%s: unavailable %d, available %d, replicas by generation %v, observed %v; ", f.set.Name, f.unavailable, f.available, f.specs, f.observed)
 	}
 	return out
 }

@@ -50,20 +50,20 @@ func (r *rollout) scaleDownOld() {
 		newUnavailable = r.sets[r.current].Replicas - r.sets[r.current].available()
 	}
 	// New pods that are not available yet need time, so they do not permit deleting old ones.
-	spare := all - r.deployment.minAvailable() - newUnavailable
+	surplus := all - r.deployment.minAvailable() - newUnavailable
 	for _, i := range r.old {
 		s := &r.sets[i]
-		if n := min(spare, s.Replicas-s.available()); n > 0 {
+		if n := min(surplus, s.Replicas-s.available()); n > 0 {
 			r.setReplicas(i, s.Replicas-n)
-			spare -= n
+			surplus -= n
 		}
 	}
-	spare = min(spare, available-r.deployment.minAvailable())
+	surplus = min(surplus, available-r.deployment.minAvailable())
 	for _, i := range r.old {
 		s := &r.sets[i]
-		if n := min(spare, s.Replicas); n > 0 {
+		if n := min(surplus, s.Replicas); n > 0 {
 			r.setReplicas(i, s.Replicas-n)
-			spare -= n
+			surplus -= n
 		}
 	}
 }

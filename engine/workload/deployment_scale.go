@@ -24,7 +24,7 @@ func (r *rollout) scaleProportionally() {
 	if r.current >= 0 {
 		s := &r.sets[r.current]
 		if s.Replicas == r.deployment.Replicas && s.available() == r.deployment.Replicas && s.Desired == r.deployment.Replicas {
-			for _, i := range r.old { // the rollout is complete; old pods are left over
+			for _, i := range r.old { // the rollout is complete, but old pods remain
 				if r.sets[i].Replicas > 0 {
 					r.setReplicas(i, 0)
 				}
@@ -37,8 +37,8 @@ func (r *rollout) scaleProportionally() {
 	}
 }
 
-// soleActive returns the only set with replicas; if none has, the current or else the newest one;
-// -1 if several have, or there is no set.
+// soleActive returns the only set with replicas. If none has replicas, it returns the current or
+// else the newest set. It returns -1 if several have replicas or there is no set.
 func (r *rollout) soleActive() int {
 	found := -1
 	for _, i := range r.byAge() {
@@ -106,7 +106,7 @@ func (r *rollout) scaleShares() {
 		added += n
 	}
 	for k := range active {
-		n := max(to[k]+add-added, 0) // what is left
+		n := max(to[k]+add-added, 0) // distribute the remainder
 		added += n - to[k]
 		to[k] = n
 	}

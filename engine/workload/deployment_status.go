@@ -24,9 +24,9 @@ const (
 	ResumedReason              = "DeploymentResumed"
 )
 
-// notePaused sets the condition when the Deployment was paused or resumed, unless its rollout has
+// setPausedCondition sets the condition when the Deployment was paused or resumed, unless its rollout has
 // timed out.
-func (r *rollout) notePaused() {
+func (r *rollout) setPausedCondition() {
 	if r.deployment.ProgressDeadline <= 0 || r.deployment.Deleting {
 		return
 	}
@@ -43,21 +43,21 @@ func (r *rollout) notePaused() {
 	}
 }
 
-// noteFound starts the progress deadline: when the current set has no condition yet, and when an
-// old set became current again (upstream has no deadline in the latter case until the rollout
+// startProgressDeadline starts the progress deadline: when the current set has no condition yet, and when an
+// old set became current again (in the latter case upstream has no deadline until the rollout
 // progresses).
-func (r *rollout) noteFound() {
+func (r *rollout) startProgressDeadline() {
 	if r.deployment.ProgressDeadline <= 0 || r.current < 0 {
 		return
 	}
 	c := r.conditions.Get(Progressing)
-	returned := false
+	reactivated := false
 	if c != nil && c.Reason == NewRSAvailableReason {
 		for _, i := range r.old {
-			returned = returned || r.sets[i].Replicas > 0
+			reactivated = reactivated || r.sets[i].Replicas > 0
 		}
 	}
-	if c == nil || returned {
+	if c == nil || reactivated {
 		r.setProgressing(True, FoundNewRSReason, fmt.Sprintf("Found new replica set %q", r.name))
 	}
 }
@@ -111,7 +111,7 @@ func (r *rollout) status() DeploymentStatus {
 		r.updateProgress(&s)
 	}
 	if !r.deployment.Deleting {
-		r.noteFailure()
+		r.setFailureCondition()
 	}
 	s.Conditions = r.conditions
 	return s
@@ -145,8 +145,8 @@ func (r *rollout) updateProgress(s *DeploymentStatus) {
 	}
 }
 
-// noteFailure copies the failure of a set, preferably the current one.
-func (r *rollout) noteFailure() {
+// setFailureCondition copies the failure of a set, preferably the current one.
+func (r *rollout) setFailureCondition() {
 	var f *Condition
 	for _, i := range r.byAge() { // the current set is last and takes precedence
 		if r.sets[i].Failure != nil {

@@ -2,9 +2,9 @@
 // controllers and the simulator use it.
 //
 // It handles counts, names, times and hashes, not templates; the controller turns "create two" into pods.
-// Every plan is a function of a snapshot: the desired state, the actual state, and now. A plan returns when it
-// must be made again (Wake) and stores nothing, so a restarted controller continues where it was. The
-// controller must include its own writes that its watch does not show yet.
+// Every plan is a function of a snapshot: the desired state, the actual state, and now. A plan returns when to
+// plan again (Wake) and stores nothing, so a restarted controller continues where it stopped. The
+// controller must include its own writes that its watch has not delivered yet.
 //
 //	Deployment ──▶ ReplicaSets: replicas of each ──▶ ReplicaSet: create n pods, delete these
 //

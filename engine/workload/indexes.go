@@ -13,7 +13,7 @@ type Indexes []Span
 // Span is First to Last, inclusive.
 type Span struct{ First, Last int32 }
 
-// ParseIndexes parses a set in the format of a Job's status, "1,3-5,7". Indexes from limit on are
+// ParseIndexes parses a set in the format of a Job's status, "1,3-5,7". Indexes of limit or more are
 // dropped: the Job may have been scaled down.
 func ParseIndexes(s string, limit int32) (Indexes, error) {
 	var out Indexes
@@ -21,10 +21,10 @@ func ParseIndexes(s string, limit int32) (Indexes, error) {
 		return nil, nil
 	}
 	for _, part := range strings.Split(s, ",") {
-		from, to, spans := strings.Cut(part, "-")
+		from, to, isSpan := strings.Cut(part, "-")
 		first, err := strconv.ParseInt(from, 10, 32)
 		last := first
-		if err == nil && spans {
+		if err == nil && isSpan {
 			last, err = strconv.ParseInt(to, 10, 32)
 		}
 		if err != nil || first < 0 || last < first || len(out) > 0 && first <= int64(out[len(out)-1].Last) {

@@ -10,7 +10,7 @@ type Job struct {
 	Namespace            string
 	Parallelism          int32
 	Completions          int32
-	AnyCompletion        bool // completions is not set: the Job completes when one pod has succeeded and all have finished
+	AnyCompletion        bool // completions is not set: the Job completes once one pod has succeeded and all have finished
 	Indexed              bool // each index below Completions must succeed once
 	BackoffLimit         int32
 	BackoffPerIndex      bool  // failures count per index:
@@ -34,7 +34,7 @@ type JobStatus struct {
 	Start, Completion                             time.Time // zero: not yet
 	Active, Ready, Terminating, Succeeded, Failed int32
 	Completed, FailedIndexes                      Indexes
-	// UncountedSucceeded and UncountedFailed are the uids of finished pods whose finalizer is removed
+	// UncountedSucceeded and UncountedFailed are the UIDs of finished pods whose finalizer is removed
 	// next; then they are counted.
 	UncountedSucceeded, UncountedFailed []string
 	Conditions                          Conditions

@@ -156,11 +156,11 @@ func (p *jobPlanner) decideEnd() {
 		p.setCondition(JobSuccessCriteriaMet, "SuccessPolicy", fmt.Sprintf("Matched rules at index %d", n))
 		return
 	}
-	enough := p.succeeded >= p.job.Completions
+	reached := p.succeeded >= p.job.Completions
 	if p.job.AnyCompletion {
-		enough = p.succeeded > 0
+		reached = p.succeeded > 0
 	}
-	if enough && len(p.active) == 0 && !p.job.Suspend {
+	if reached && len(p.active) == 0 && !p.job.Suspend {
 		p.succeeding = true
 		p.setCondition(JobSuccessCriteriaMet, "CompletionsReached", "Reached expected number of succeeded pods")
 	}

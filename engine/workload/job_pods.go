@@ -11,7 +11,7 @@ import (
 
 // countEnded adds finished pods to the status and releases their finalizers. The success of an
 // index is stored in the set of completed indexes, so it counts once; all other pods are stored by
-// uid until their finalizer is removed.
+// UID until their finalizer is removed.
 func (p *jobPlanner) countEnded() {
 	s := p.status()
 	var failed []int
@@ -74,7 +74,7 @@ func (p *jobPlanner) failIndex(pod *JobPod) {
 	}
 }
 
-// retainsFailed reports whether a failed pod is kept until its successor exists, which takes over
+// retainsFailed reports whether a failed pod is kept until its replacement exists, which inherits
 // its failure count.
 func (p *jobPlanner) retainsFailed(i int) bool {
 	s, pod := p.status(), &p.pods[i]
@@ -132,38 +132,38 @@ func (p *jobPlanner) deleteExcess(n int32) {
 		active = append(active, p.pods[i].Pod)
 	}
 	ranked := RankForDeletion(p.now, active, nil)
-	var first, rest []int
-	seen := map[int32]bool{}
+	var surplus, remaining []int
+	used := map[int32]bool{}
 	for k := len(ranked) - 1; k >= 0; k-- { // the most valuable pod keeps its index
 		i := p.active[ranked[k]]
 		x := p.pods[i].Index
-		if p.job.Indexed && (x < 0 || x >= p.job.Completions || seen[x] || p.status().Completed.Has(x) || p.status().FailedIndexes.Has(x)) {
-			first = append(first, i)
+		if p.job.Indexed && (x < 0 || x >= p.job.Completions || used[x] || p.status().Completed.Has(x) || p.status().FailedIndexes.Has(x)) {
+			surplus = append(surplus, i)
 			continue
 		}
-		seen[x] = true
-		rest = append(rest, i)
+		used[x] = true
+		remaining = append(remaining, i)
 	}
-	slices.Reverse(rest)
-	for _, i := range append(first, rest[:min(max(0, int(n)-len(first)), len(rest))]...) {
+	slices.Reverse(remaining)
+	for _, i := range append(surplus, remaining[:min(max(0, int(n)-len(surplus)), len(remaining))]...) {
 		p.plan.Delete = append(p.plan.Delete, JobDelete{i, true})
 	}
 	p.plan.Delete = p.plan.Delete[:min(len(p.plan.Delete), Burst)]
 }
 
-// backoffUntil returns until when no pod is created: 10 s after the first failure since the last
+// backoffUntil returns the time before which no pod is created: 10 s after the first failure since the last
 // success, doubled by each further failure up to ten minutes.
 func (p *jobPlanner) backoffUntil() time.Time {
-	var ended []*JobPod
+	var finished []*JobPod
 	for i := range p.pods {
 		if p.pods[i].Finished() {
-			ended = append(ended, &p.pods[i])
+			finished = append(finished, &p.pods[i])
 		}
 	}
-	slices.SortFunc(ended, func(a, b *JobPod) int { return cmp.Or(a.Ended.Compare(b.Ended), cmp.Compare(a.UID, b.UID)) })
+	slices.SortFunc(finished, func(a, b *JobPod) int { return cmp.Or(a.Ended.Compare(b.Ended), cmp.Compare(a.UID, b.UID)) })
 	var last time.Time
 	failures := 0
-	for _, pod := range ended {
+	for _, pod := range finished {
 		if pod.Phase == model.Succeeded {
 			failures = 0
 			continue
@@ -179,13 +179,13 @@ func (p *jobPlanner) backoffUntil() time.Time {
 
 // createIndexes creates up to need pods for the lowest missing indexes.
 func (p *jobPlanner) createIndexes(need int32) {
-	s, busy := p.status(), map[int32]bool{}
+	s, used := p.status(), map[int32]bool{}
 	for _, i := range p.active {
-		busy[p.pods[i].Index] = true
+		used[p.pods[i].Index] = true
 	}
 	if p.job.ReplaceOnlyFailed {
 		for _, i := range p.terminating {
-			busy[p.pods[i].Index] = true
+			used[p.pods[i].Index] = true
 		}
 	}
 	for x := int32(0); x < p.job.Completions && need > 0; x++ {
@@ -197,7 +197,7 @@ func (p *jobPlanner) createIndexes(need int32) {
 			x = s.FailedIndexes[at].Last
 			continue
 		}
-		if busy[x] {
+		if used[x] {
 			continue
 		}
 		need--

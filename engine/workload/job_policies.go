@@ -48,18 +48,18 @@ func (r *FailureRule) matchExit(p *JobPod) *Exit {
 }
 
 // matchSuccessPolicy returns the index of the first satisfied success rule, or -1.
-func (j *Job) matchSuccessPolicy(done Indexes) int {
-	for n, r := range j.Success {
-		have := done.Len()
+func (j *Job) matchSuccessPolicy(completed Indexes) int {
+	for i, r := range j.Success {
+		n := completed.Len()
 		want := r.Count
 		if r.HasIndexes {
-			have = done.CountCommon(r.Indexes)
+			n = completed.CountCommon(r.Indexes)
 			if want == 0 {
 				want = r.Indexes.Len()
 			}
 		}
-		if want > 0 && have >= want {
-			return n
+		if want > 0 && n >= want {
+			return i
 		}
 	}
 	return -1

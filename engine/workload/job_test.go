@@ -9,13 +9,13 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// jobPods parses pods as "NAME", "NAME/INDEX" or "NAME/INDEX/FAILURES" with marks: x failed, ok
-// succeeded, - terminating, ! not ready, free: without its finalizer, D: with DisruptionTarget, eN:
+// jobPods parses pods as "NAME", "NAME/INDEX" or "NAME/INDEX/FAILURES" with flags: x failed, ok
+// succeeded, - terminating, ! not ready, untracked: without its finalizer, D: with DisruptionTarget, eN:
 // exit code N.
 func jobPods(text string) (out []JobPod) {
 	for i, word := range strings.Fields(text) {
-		at, mark, _ := strings.Cut(word, ":")
-		parts := strings.Split(at, "/")
+		name, flags, _ := strings.Cut(word, ":")
+		parts := strings.Split(name, "/")
 		p := JobPod{Pod: Pod{Name: parts[0], UID: parts[0], Phase: model.Running, Ready: true, Created: noon}, Tracked: true, Index: NoIndex}
 		if len(parts) > 1 {
 			_, _ = fmt.Sscan(parts[1], &p.Index)
@@ -23,7 +23,7 @@ func jobPods(text string) (out []JobPod) {
 		if len(parts) > 2 {
 			_, _ = fmt.Sscan(parts[2], &p.Failures)
 		}
-		for _, m := range strings.Split(mark, ",") {
+		for _, m := range strings.Split(flags, ",") {
 			switch {
 			case m == "x":
 				p.Phase, p.Ready, p.Ended = model.Failed, false, noon.Add(time.Duration(i-100)*time.Hour)
@@ -35,7 +35,7 @@ func jobPods(text string) (out []JobPod) {
 				p.Deleting = true
 			case m == "!":
 				p.Ready = false
-			case m == "free":
+			case m == "untracked":
 				p.Tracked = false
 			case m == "D":
 				p.Conditions = []PodCondition{{"DisruptionTarget", "True"}}
@@ -50,9 +50,9 @@ func jobPods(text string) (out []JobPod) {
 	return out
 }
 
-// did describes a plan: "+" creates a pod, "+3/1" one of index 3 after one failure, "-a" deletes a,
+// format describes a plan: "+" creates a pod, "+3/1" one of index 3 after one failure, "-a" deletes a,
 // "~a" deletes it without a failure, "!a" removes its finalizer; then the conditions that are True.
-func (p JobPlan) did(pods []JobPod) string {
+func (p JobPlan) format(pods []JobPod) string {
 	var out []string
 	for _, c := range p.Create {
 		switch {
@@ -65,11 +65,11 @@ func (p JobPlan) did(pods []JobPod) string {
 		}
 	}
 	for _, d := range p.Delete {
-		mark := "-"
+		prefix := "-"
 		if d.RemoveFinalizer {
-			mark = "~"
+			prefix = "~"
 		}
-		out = append(out, mark+pods[d.Pod].Name)
+		out = append(out, prefix+pods[d.Pod].Name)
 	}
 	for _, i := range p.RemoveFinalizers {
 		out = append(out, "!"+pods[i].Name)
@@ -95,7 +95,7 @@ func indexed(j *Job) { j.Indexed = true }
 func perIndex(j *Job) {
 	j.Indexed, j.BackoffPerIndex, j.BackoffLimitPerIndex, j.BackoffLimit = true, true, 1, 1<<30
 }
-func afterEnd(j *Job) { j.ReplaceOnlyFailed = true }
+func replaceOnlyFailed(j *Job) { j.ReplaceOnlyFailed = true }
 
 func TestJobPlan(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -105,14 +105,14 @@ func TestJobPlan(t *testing.T) {
 		"up to parallelism":                           {basic(), "", "+ +"},
 		"no more than the missing completions":        {basic(), "a:ok b:ok", "+ !a !b"},
 		"a failed pod is replaced":                    {basic(), "a:ok b", "+ !a"},
-		"done":                                        {basic(), "a:ok b:ok c:ok", "!a !b !c SuccessCriteriaMet/CompletionsReached"},
+		"all completions":                             {basic(), "a:ok b:ok c:ok", "!a !b !c SuccessCriteriaMet/CompletionsReached"},
 		"surplus pods are deleted":                    {basic(), "a b c", "~a"},
 		"success of any pod":                          {basic(func(j *Job) { j.AnyCompletion = true }), "a:ok b", "!a"},
 		"success of any pod, all terminated":          {basic(func(j *Job) { j.AnyCompletion = true }), "a:ok b:ok", "!a !b SuccessCriteriaMet/CompletionsReached"},
 		"a failure is retried":                        {basic(), "a:x b", "+ !a"},
 		"too many failures":                           {basic(), "a:x b:x c:x d", "-d !a !b !c FailureTarget/BackoffLimitExceeded"},
 		"a terminating pod counts as failed":          {basic(), "a:- b", "+ !a"},
-		"podReplacementPolicy Failed":                 {basic(afterEnd), "a:- b", ""},
+		"podReplacementPolicy Failed":                 {basic(replaceOnlyFailed), "a:- b", ""},
 		"suspended":                                   {basic(func(j *Job) { j.Suspend = true }), "a b:ok", "~a !b Suspended/JobSuspended"},
 		"deleted: all pods are released":              {basic(func(j *Job) { j.Deleting = true }), "a b:ok", "!a !b"},
 		"each index once":                             {basic(indexed), "a/1", "+0"},
@@ -125,14 +125,14 @@ func TestJobPlan(t *testing.T) {
 		"an index fails":                              {basic(perIndex), "a/0/1:x b/1", "+2 !a"},
 		"all indexes finished, some failed":           {basic(perIndex), "a/0/1:x b/1:ok c/2:ok", "!b !c !a FailureTarget/FailedIndexes"},
 		"too many indexes failed":                     {basic(perIndex, func(j *Job) { j.MaxFailedIndexes = 0 }), "a/0/1:x b/1", "-b !a FailureTarget/MaxFailedIndexesExceeded"},
-		"an already counted pod is not counted again": {basic(), "a:ok,free b", "+"},
+		"an already counted pod is not counted again": {basic(), "a:ok,untracked b", "+"},
 		"container restarts count, too":               {basic(func(j *Job) { j.CountRestarts, j.BackoffLimit = true, 0 }), "a", "+"},
 		"successPolicy with some indexes":             {basic(indexed, func(j *Job) { j.Success = []SuccessRule{{Count: 9}, {Indexes: Indexes{{0, 1}}, HasIndexes: true}} }), "a/0:ok b/1:ok c/2", "-c !a !b SuccessCriteriaMet/SuccessPolicy"},
 		"successPolicy with a count":                  {basic(indexed, func(j *Job) { j.Success = []SuccessRule{{Indexes: Indexes{{0, 2}}, HasIndexes: true, Count: 1}} }), "b/1:ok c/2", "-c !b SuccessCriteriaMet/SuccessPolicy"},
 	} {
 		pods := jobPods(tc.pods)
-		if got := tc.job.Plan(noon, pods).did(pods); got != tc.want {
-			t.Errorf("%s: did %q, want %q", name, got, tc.want)
+		if got := tc.job.Plan(noon, pods).format(pods); got != tc.want {
+			t.Errorf("%s: planned %q, want %q", name, got, tc.want)
 		}
 	}
 }
@@ -155,8 +155,8 @@ func TestPodFailurePolicy(t *testing.T) {
 	} {
 		pods := jobPods(tc.pods)
 		plan := basic(policy).Plan(noon, pods)
-		if got := plan.did(pods); got != tc.want {
-			t.Errorf("%s: did %q, want %q", name, got, tc.want)
+		if got := plan.format(pods); got != tc.want {
+			t.Errorf("%s: planned %q, want %q", name, got, tc.want)
 		}
 		if c := plan.Status.Conditions.Get(JobFailureTarget); c != nil && c.Message != tc.message {
 			t.Errorf("%s: message %q, want %q", name, c.Message, tc.message)
@@ -184,28 +184,28 @@ func TestFailedPodsAreReplacedAfterBackoff(t *testing.T) {
 		pods := jobPods(tc.pods)
 		plan := tc.job.Plan(noon, pods)
 		if got := plan.Wake.Sub(noon); len(plan.Create) > 0 || got != tc.pause {
-			t.Errorf("%s: created %v, next check in %v, want none and %v", name, plan.Create, got, tc.pause)
+			t.Errorf("%s: created %v, wake after %v; want none, %v", name, plan.Create, got, tc.pause)
 		}
 		if plan = tc.job.Plan(noon.Add(tc.pause), pods); len(plan.Create) == 0 {
-			t.Errorf("%s: nothing is created after the backoff", name)
+			t.Errorf("%s: no pod is created after the backoff", name)
 		}
 	}
 }
 
-func TestDeadlineAndResume(t *testing.T) {
+func TestJobDeadlineAndResume(t *testing.T) {
 	j := basic(func(j *Job) { j.HasDeadline, j.Deadline, j.Status.Start = true, time.Minute, noon })
 	pods := jobPods("a b")
-	if plan := j.Plan(noon.Add(59*time.Second), pods); plan.did(pods) != "" || !plan.Wake.Equal(noon.Add(time.Minute)) {
-		t.Errorf("before the deadline: did %q, next check at %v", plan.did(pods), plan.Wake)
+	if plan := j.Plan(noon.Add(59*time.Second), pods); plan.format(pods) != "" || !plan.Wake.Equal(noon.Add(time.Minute)) {
+		t.Errorf("before the deadline: planned %q, wake time %v; want nothing until %v", plan.format(pods), plan.Wake, noon.Add(time.Minute))
 	}
-	if plan := j.Plan(noon.Add(time.Minute), pods); plan.did(pods) != "-a -b FailureTarget/DeadlineExceeded" {
-		t.Errorf("at the deadline: did %q", plan.did(pods))
+	if plan := j.Plan(noon.Add(time.Minute), pods); plan.format(pods) != "-a -b FailureTarget/DeadlineExceeded" {
+		t.Errorf("at the deadline: planned %q, want -a -b FailureTarget/DeadlineExceeded", plan.format(pods))
 	}
 	j.Suspend = true
 	j.Status = j.Plan(noon.Add(30*time.Second), pods).Status
 	j.Suspend = false
 	plan := j.Plan(noon.Add(time.Hour), nil)
-	if !plan.Status.Start.Equal(noon.Add(time.Hour)) || plan.did(nil) != "+ +" || len(plan.Events) != 1 || plan.Events[0].Reason != "Resumed" {
-		t.Errorf("resumed: started %v, did %q, events %v", plan.Status.Start, plan.did(nil), plan.Events)
+	if !plan.Status.Start.Equal(noon.Add(time.Hour)) || plan.format(nil) != "+ +" || len(plan.Events) != 1 || plan.Events[0].Reason != "Resumed" {
+		t.Errorf("resumed: started %v, planned %q, events %v; want a new start, + + and Resumed", plan.Status.Start, plan.format(nil), plan.Events)
 	}
 }

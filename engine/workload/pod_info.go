@@ -6,7 +6,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Pod is what workloads read of their pods.
+// Pod holds the properties of a pod that the plans of its workload depend on.
 type Pod struct {
 	Name, UID string
 	Labels    model.Labels
@@ -19,7 +19,7 @@ type Pod struct {
 	ReadySince time.Time // transition time of Ready; zero: unknown
 
 	Started time.Time // status.startTime; zero: unknown
-	// Ended is when it succeeded or failed, as far as its status shows; zero: it has not.
+	// Ended is when it succeeded or failed according to its status; zero: it is not finished.
 	Ended  time.Time
 	Reason string // status.reason: Evicted, OutOfcpu, ...
 	// Disrupted is the reason of a DisruptionTarget condition that is True.
@@ -56,7 +56,7 @@ func (p *Pod) Available(now time.Time, minReady time.Duration) (ok bool, at time
 		return true, time.Time{}
 	}
 	if p.ReadySince.IsZero() {
-		return false, time.Time{} // unknown since when
+		return false, time.Time{} // ready for an unknown time
 	}
 	if at = p.ReadySince.Add(minReady); at.After(now) {
 		return false, at

@@ -15,7 +15,7 @@ import (
 //
 // The order is upstream's: unbound, not running, not ready, lower deletion cost, more pods on the same node,
 // ready for a shorter time, more restarts, younger. Times are compared by the power of two of their age in
-// seconds; the uid breaks ties.
+// seconds; the UID breaks ties.
 func RankForDeletion(now time.Time, pods []Pod, podsByNode map[string]int) []int {
 	indices := make([]int, len(pods))
 	for i := range indices {
@@ -29,10 +29,10 @@ func RankForDeletion(now time.Time, pods []Pod, podsByNode map[string]int) []int
 			order.TrueFirst(!a.Ready, !b.Ready),
 			cmp.Compare(a.Cost, b.Cost),
 			cmp.Compare(podsByNode[b.Node], podsByNode[a.Node]),
-			readyLater(now, a, b),
+			compareReadySince(now, a, b),
 			cmp.Compare(b.Restarts, a.Restarts),
 			cmp.Compare(b.SidecarRestarts, a.SidecarRestarts),
-			younger(now, a.Created, b.Created, a.UID, b.UID),
+			compareAge(now, a.Created, b.Created, a.UID, b.UID),
 			cmp.Compare(a.UID, b.UID),
 		)
 	})
@@ -42,15 +42,15 @@ func RankForDeletion(now time.Time, pods []Pod, podsByNode map[string]int) []int
 // phaseRank: pending before unknown before running pods.
 var phaseRank = [...]int{model.Pending: 0, model.UnknownPhase: 1, model.Running: 2, model.Succeeded: 3, model.Failed: 3}
 
-func readyLater(now time.Time, a, b *Pod) int {
+func compareReadySince(now time.Time, a, b *Pod) int {
 	if !a.Ready || !b.Ready || a.ReadySince.Equal(b.ReadySince) {
 		return 0
 	}
-	return younger(now, a.ReadySince, b.ReadySince, a.UID, b.UID)
+	return compareAge(now, a.ReadySince, b.ReadySince, a.UID, b.UID)
 }
 
-// younger orders the later time first, and an unknown one before all.
-func younger(now, a, b time.Time, aUID, bUID string) int {
+// compareAge orders the later time first, and an unknown time before all others.
+func compareAge(now, a, b time.Time, aUID, bUID string) int {
 	if a.Equal(b) {
 		return 0
 	}

@@ -11,7 +11,7 @@ import (
 // Burst limits the pods that one plan creates or deletes.
 const Burst = 500
 
-// ReplicaFailure is the condition that creating or deleting pods failed.
+// ReplicaFailure is the type of the condition that creating or deleting pods failed.
 const ReplicaFailure = "ReplicaFailure"
 
 // ReplicaSet is the desired and actual state of a ReplicaSet.
@@ -19,7 +19,7 @@ type ReplicaSet struct {
 	Replicas   int32
 	MinReady   time.Duration
 	Generation int64
-	Deleting   bool         // nothing is created or deleted any more
+	Deleting   bool         // nothing is created or deleted
 	Node       string       // of the template; "": a scheduler chooses it
 	Labels     model.Labels // of the template
 	Status     ReplicaSetStatus
@@ -34,7 +34,7 @@ type ReplicaSetStatus struct {
 
 // ReplicaSetPlan is what to do now.
 type ReplicaSetPlan struct {
-	// Create is how many pods to create. During a backoff it is 0 and Delayed is how many wait.
+	// Create is the number of pods to create. During a backoff it is 0 and Delayed is that number.
 	Create, Delayed int32
 	// Delete are the indices of the pods to delete, in deletion order.
 	Delete []int
@@ -87,7 +87,7 @@ func (r *ReplicaSet) Plan(now time.Time, pods []Pod, podsByNode map[string]int, 
 	return plan
 }
 
-// countReplaced returns how many terminating pods have an active expected replacement.
+// countReplaced returns the number of terminating pods that have an active expected replacement.
 func (r *ReplicaSet) countReplaced(pods []Pod) (n int32) {
 	for i := range pods {
 		p := &pods[i]
@@ -129,7 +129,7 @@ func hasAll(labels, want model.Labels) bool {
 	return true
 }
 
-// WithReplicaFailure returns the conditions after a plan was carried out: reason is FailedCreate or
+// WithReplicaFailure returns the conditions after a plan was executed: reason is FailedCreate or
 // FailedDelete with the message, or "" if all succeeded.
 func (c Conditions) WithReplicaFailure(now time.Time, reason, message string) Conditions {
 	if reason == "" {

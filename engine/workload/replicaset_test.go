@@ -18,14 +18,14 @@ func pod(uid string, edits ...func(*Pod)) Pod {
 	return p
 }
 
-func TestRank(t *testing.T) {
+func TestRankForDeletion(t *testing.T) {
 	// In each pair the first pod is deleted first.
 	for name, tc := range map[string][2]Pod{
 		"not bound":                            {pod("b", func(p *Pod) { p.Node = "" }), pod("a", func(p *Pod) { p.Phase = model.Pending })},
 		"pending":                              {pod("b", func(p *Pod) { p.Phase = model.Pending }), pod("a", func(p *Pod) { p.Phase = model.UnknownPhase })},
 		"unknown":                              {pod("b", func(p *Pod) { p.Phase = model.UnknownPhase }), pod("a")},
 		"not ready":                            {pod("b", func(p *Pod) { p.Ready, p.Cost = false, 9 }), pod("a")},
-		"cheaper":                              {pod("b", func(p *Pod) { p.Cost = -1 }), pod("a", func(p *Pod) { p.Node = "n2" })},
+		"lower deletion cost":                  {pod("b", func(p *Pod) { p.Cost = -1 }), pod("a", func(p *Pod) { p.Node = "n2" })},
 		"on the node with more replicas":       {pod("b", func(p *Pod) { p.Node = "n2"; p.ReadySince = at(-time.Hour) }), pod("a")},
 		"ready for a shorter time":             {pod("b", func(p *Pod) { p.ReadySince = at(-time.Second) }), pod("a", func(p *Pod) { p.Restarts = 7 })},
 		"restarted more":                       {pod("b", func(p *Pod) { p.Restarts = 1 }), pod("a")},
@@ -38,7 +38,7 @@ func TestRank(t *testing.T) {
 			for _, order := range [][]Pod{{tc[0], tc[1]}, {tc[1], tc[0]}} {
 				got := RankForDeletion(t0, order, map[string]int{"n1": 1, "n2": 2})
 				if order[got[0]].UID != tc[0].UID {
-					t.Errorf("%s is deleted before %s", order[got[0]].UID, order[got[1]].UID)
+					t.Errorf("%s is deleted before %s, want the reverse order", order[got[0]].UID, order[got[1]].UID)
 				}
 			}
 		})
@@ -51,37 +51,37 @@ func TestReplicaSetPlan(t *testing.T) {
 	terminating := func(p *Pod) { p.Deleting = true }
 	failed := func(p *Pod) { p.Phase = model.Failed }
 	for name, tc := range map[string]struct {
-		change   func(*ReplicaSet)
-		pods     []Pod
-		before   time.Time
-		want     string
-		ready    string // replicas, ready, available, terminating
-		wake     time.Duration
-		wakeless bool
+		change    func(*ReplicaSet)
+		pods      []Pod
+		notBefore time.Time
+		want      string
+		ready     string // replicas, ready, available, terminating
+		wake      time.Duration
+		noWake    bool
 	}{
-		"creates missing pods":              {pods: []Pod{pod("a"), pod("b", terminating), pod("c", failed)}, want: "2 held 0 []", ready: "1 1 1 1", wakeless: true},
-		"waits for the backoff":             {pods: []Pod{pod("a")}, before: at(time.Minute), want: "0 held 2 []", ready: "1 1 1 0", wake: time.Minute},
-		"an expired backoff":                {pods: []Pod{pod("a")}, before: at(-time.Minute), want: "2 held 0 []", ready: "1 1 1 0", wakeless: true},
-		"pods younger than minReadySeconds": {pods: []Pod{pod("a"), pod("b", notAvailable), pod("c")}, want: "0 held 0 []", ready: "3 3 2 0", wake: 30 * time.Second},
-		"young pods are deleted first":      {pods: []Pod{pod("a", func(p *Pod) { p.Cost = -5 }), pod("b", notAvailable), pod("c"), pod("d")}, want: "0 held 0 [1]", ready: "4 4 3 0", wake: 30 * time.Second},
-		"terminating ReplicaSet":            {change: func(r *ReplicaSet) { r.Deleting = true }, want: "0 held 0 []", ready: "0 0 0 0", wakeless: true},
-		"a thousand pods in two plans":      {change: func(r *ReplicaSet) { r.Replicas = 1000 }, want: "500 held 0 []", ready: "0 0 0 0", wakeless: true},
+		"creates missing pods":              {pods: []Pod{pod("a"), pod("b", terminating), pod("c", failed)}, want: "2 delayed 0 []", ready: "1 1 1 1", noWake: true},
+		"waits for the backoff":             {pods: []Pod{pod("a")}, notBefore: at(time.Minute), want: "0 delayed 2 []", ready: "1 1 1 0", wake: time.Minute},
+		"an expired backoff":                {pods: []Pod{pod("a")}, notBefore: at(-time.Minute), want: "2 delayed 0 []", ready: "1 1 1 0", noWake: true},
+		"pods younger than minReadySeconds": {pods: []Pod{pod("a"), pod("b", notAvailable), pod("c")}, want: "0 delayed 0 []", ready: "3 3 2 0", wake: 30 * time.Second},
+		"young pods are deleted first":      {pods: []Pod{pod("a", func(p *Pod) { p.Cost = -5 }), pod("b", notAvailable), pod("c"), pod("d")}, want: "0 delayed 0 [1]", ready: "4 4 3 0", wake: 30 * time.Second},
+		"terminating ReplicaSet":            {change: func(r *ReplicaSet) { r.Deleting = true }, want: "0 delayed 0 []", ready: "0 0 0 0", noWake: true},
+		"a thousand pods in two plans":      {change: func(r *ReplicaSet) { r.Replicas = 1000 }, want: "500 delayed 0 []", ready: "0 0 0 0", noWake: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := rs
 			if tc.change != nil {
 				tc.change(&r)
 			}
-			p := r.Plan(t0, tc.pods, nil, tc.before)
-			if got := fmt.Sprintf("%d held %d %v", p.Create, p.Delayed, p.Delete); got != tc.want {
+			p := r.Plan(t0, tc.pods, nil, tc.notBefore)
+			if got := fmt.Sprintf("%d delayed %d %v", p.Create, p.Delayed, p.Delete); got != tc.want {
 				t.Errorf("plan %s, want %s", got, tc.want)
 			}
 			s := p.Status
 			if got := fmt.Sprintf("%d %d %d %d", s.Replicas, s.Ready, s.Available, s.Terminating); got != tc.ready || s.Observed != 2 || s.FullyLabeled != s.Replicas {
 				t.Errorf("status %+v, want %s", s, tc.ready)
 			}
-			if p.Wake.IsZero() != tc.wakeless || !tc.wakeless && !p.Wake.Equal(at(tc.wake)) {
-				t.Errorf("wake at %v", p.Wake)
+			if p.Wake.IsZero() != tc.noWake || !tc.noWake && !p.Wake.Equal(at(tc.wake)) {
+				t.Errorf("wake time %v, want %v after the start, none %t", p.Wake, tc.wake, tc.noWake)
 			}
 		})
 	}
@@ -92,10 +92,10 @@ func TestReplicaFailureStaysUntilSuccess(t *testing.T) {
 	c = c.WithReplicaFailure(t0, "FailedCreate", "quota")
 	c = c.WithReplicaFailure(at(time.Second), "FailedDelete", "other")
 	if f := c.Get(ReplicaFailure); f == nil || f.Reason != "FailedCreate" || !f.Changed.Equal(t0) {
-		t.Errorf("the condition is %+v", f)
+		t.Errorf("got condition %+v, want the first failure", f)
 	}
 	if c = c.WithReplicaFailure(at(time.Minute), "", ""); len(c) != 0 {
-		t.Errorf("remaining: %+v", c)
+		t.Errorf("got %+v, want no condition", c)
 	}
 }
 
@@ -110,31 +110,31 @@ func TestWithKeepsTransitionTime(t *testing.T) {
 
 // A terminating pod is replaced if its expected replacement is missing, or once it is deleted.
 func TestExpectedReplacementIsNotCreatedAgain(t *testing.T) {
-	const surged, setBack = 7, 8 // generations
-	leaving := func(p *Pod) { p.Deleting, p.ExpectedReplacement, p.ReplacementGeneration = true, "c", surged }
-	unsaid := func(p *Pod) { p.ReplacementGeneration = 0 }
-	ended := func(p *Pod) { p.Phase = model.Failed }
+	const surged, reset = 7, 8 // generations
+	replaced := func(p *Pod) { p.Deleting, p.ExpectedReplacement, p.ReplacementGeneration = true, "c", surged }
+	withoutGeneration := func(p *Pod) { p.ReplacementGeneration = 0 }
+	finished := func(p *Pod) { p.Phase = model.Failed }
 	for name, tc := range map[string]struct {
 		generation int64
 		replicas   int32
 		pods       []Pod
 		want       int32
 	}{
-		"expected replacement exists":                  {surged, 3, []Pod{pod("a", leaving), pod("b"), pod("c")}, 0},
-		"expected replacement exists, one pod missing": {surged, 4, []Pod{pod("a", leaving), pod("b"), pod("c")}, 1},
-		"replicas reset":                               {setBack, 2, []Pod{pod("a", leaving), pod("b"), pod("c")}, 0},
-		"replicas reset, one pod lost":                 {setBack, 2, []Pod{pod("a", leaving), pod("c")}, 1},
-		"replicas increased":                           {setBack, 3, []Pod{pod("a", leaving), pod("b"), pod("c")}, 1},
-		"no generation":                                {0, 3, []Pod{pod("a", leaving, unsaid), pod("b"), pod("c")}, 1},
-		"expected replacement does not exist":          {surged, 3, []Pod{pod("a", leaving), pod("b"), pod("d")}, 1},
-		"expected replacement is terminating":          {surged, 3, []Pod{pod("a", leaving), pod("b"), pod("c", func(p *Pod) { p.Deleting = true })}, 2},
-		"expected replacement has terminated":          {surged, 3, []Pod{pod("a", leaving), pod("b"), pod("c", ended)}, 2},
-		"replaced pod has terminated":                  {surged, 3, []Pod{pod("a", leaving, ended), pod("b"), pod("c")}, 1},
+		"expected replacement exists":                  {surged, 3, []Pod{pod("a", replaced), pod("b"), pod("c")}, 0},
+		"expected replacement exists, one pod missing": {surged, 4, []Pod{pod("a", replaced), pod("b"), pod("c")}, 1},
+		"replicas reset":                               {reset, 2, []Pod{pod("a", replaced), pod("b"), pod("c")}, 0},
+		"replicas reset, one pod deleted":              {reset, 2, []Pod{pod("a", replaced), pod("c")}, 1},
+		"replicas increased":                           {reset, 3, []Pod{pod("a", replaced), pod("b"), pod("c")}, 1},
+		"no generation":                                {0, 3, []Pod{pod("a", replaced, withoutGeneration), pod("b"), pod("c")}, 1},
+		"expected replacement does not exist":          {surged, 3, []Pod{pod("a", replaced), pod("b"), pod("d")}, 1},
+		"expected replacement is terminating":          {surged, 3, []Pod{pod("a", replaced), pod("b"), pod("c", func(p *Pod) { p.Deleting = true })}, 2},
+		"expected replacement has terminated":          {surged, 3, []Pod{pod("a", replaced), pod("b"), pod("c", finished)}, 2},
+		"replaced pod has terminated":                  {surged, 3, []Pod{pod("a", replaced, finished), pod("b"), pod("c")}, 1},
 		"none terminating":                             {surged, 3, []Pod{pod("a", func(p *Pod) { p.ExpectedReplacement, p.ReplacementGeneration = "c", surged }), pod("b"), pod("c")}, 0},
 	} {
 		rs := ReplicaSet{Replicas: tc.replicas, Generation: tc.generation}
 		if plan := rs.Plan(t0, tc.pods, nil, time.Time{}); plan.Create != tc.want || len(plan.Delete) != 0 {
-			t.Errorf("%s: creates %d, deletes %v, want %d", name, plan.Create, plan.Delete, tc.want)
+			t.Errorf("%s: creates %d, deletes %v; want %d, none", name, plan.Create, plan.Delete, tc.want)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 type StatefulSet struct {
 	Replicas, Start int32
 	Ordered         bool  // podManagementPolicy OrderedReady; else Parallel
-	OnDelete        bool  // old pods stay until they are deleted by a user
+	OnDelete        bool  // old pods stay until a user deletes them
 	Partition       int32 // pods below Start+Partition stay at the Current revision
 	MaxUnavailable  int32 // of a rolling update; at least 1
 	MinReady        time.Duration
@@ -95,7 +95,7 @@ func (s *StatefulSet) Plan(now time.Time, pods []StatefulPod) StatefulPlan {
 	return p.plan
 }
 
-// planSize returns how many ordinals a plan covers: those in use, and as many more as it may
+// planSize returns the number of ordinals that a plan covers: those in use and those that it may
 // create. It does not depend on Replicas alone, which may be huge by mistake.
 func (s *StatefulSet) planSize(pods []StatefulPod) int32 {
 	used := int32(0)
@@ -117,8 +117,8 @@ type statefulPlanner struct {
 	plan      StatefulPlan
 }
 
-// assignOrdinals assigns pods to slots. Of two pods with one ordinal the older stays: the other one
-// can only be adopted.
+// assignOrdinals assigns pods to slots. Of two pods with one ordinal the older stays; the other one
+// must have been adopted.
 func (p *statefulPlanner) assignOrdinals() {
 	for i := range p.pods {
 		n := p.pods[i].Ordinal - p.set.Start
@@ -176,7 +176,7 @@ func (p *statefulPlanner) countStatus() {
 	}
 }
 
-// available reports whether a pod is available, and sets Wake for when it will be.
+// available reports whether a pod is available. If it is not yet, Wake is set to when it will be.
 func (p *statefulPlanner) available(i int) bool {
 	pod := &p.pods[i]
 	if pod.Phase != model.Running {

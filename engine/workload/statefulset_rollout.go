@@ -9,21 +9,21 @@ import (
 // continue: with Ordered, only if every replica is healthy.
 func (p *statefulPlanner) ensureReplicas() bool {
 	for n, i := range p.slots {
-		done := true
+		healthy := true
 		switch {
 		case i < 0:
 			p.plan.Create = append(p.plan.Create, StatefulCreate{p.set.Start + int32(n), p.revision(n)})
 			if len(p.plan.Create) == Burst {
-				return false // the rest follows in the next plan
+				return false // the next plan creates the others
 			}
-			done = false
+			healthy = false
 		case p.pods[i].Finished():
 			p.deleteEnded(i)
-			done = false
+			healthy = false
 		default:
-			done = p.healthy(i)
+			healthy = p.healthy(i)
 		}
-		if !done && p.set.Ordered {
+		if !healthy && p.set.Ordered {
 			return false
 		}
 	}
@@ -45,7 +45,7 @@ func (p *statefulPlanner) deleteEnded(i int) {
 }
 
 // scaleDown deletes excess pods, the highest ordinal first. It reports whether the plan may continue: with
-// Ordered, only if none is left.
+// Ordered, only if none remains.
 //
 // With Ordered a pod is deleted only while all others are healthy. An unhealthy pod is deleted if it is the
 // only unhealthy one, so that scaling down cannot block forever.
@@ -80,7 +80,7 @@ func (p *statefulPlanner) firstUnhealthy() int {
 // rollingUpdate deletes pods of old revisions, the highest ordinal first, within MaxUnavailable.
 // Pods that are already unavailable count.
 func (p *statefulPlanner) rollingUpdate() {
-	missing := p.set.Replicas - int32(len(p.slots)) // also missing
+	missing := p.set.Replicas - int32(len(p.slots)) // ordinals beyond the plan's size
 	allowed, unavailable := p.set.MaxUnavailable-missing, missing
 	for n, i := range p.slots {
 		if p.healthy(i) {
@@ -98,7 +98,7 @@ func (p *statefulPlanner) rollingUpdate() {
 		}
 		if p.healthy(i) {
 			if unavailable >= p.set.MaxUnavailable {
-				continue // an unavailable pod comes first
+				continue // unavailable pods are replaced first
 			}
 			unavailable++
 		}

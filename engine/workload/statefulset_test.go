@@ -10,14 +10,14 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// statefulPods parses pods as "ORDINAL/REVISION" with marks: ! not ready, x failed, ok succeeded, -
+// statefulPods parses pods as "ORDINAL/REVISION" with flags: ! not ready, x failed, ok succeeded, -
 // terminating.
 func statefulPods(text string) (out []StatefulPod) {
 	for i, word := range strings.Fields(text) {
-		at, mark, _ := strings.Cut(word, ":")
+		pod, flags, _ := strings.Cut(word, ":")
 		p := StatefulPod{Pod: Pod{UID: fmt.Sprint("u", i), Node: "n", Phase: model.Running, Ready: true, ReadySince: noon.Add(-time.Hour)}}
-		_, _ = fmt.Sscanf(strings.Replace(at, "/", " ", 1), "%d %s", &p.Ordinal, &p.Revision)
-		for _, m := range strings.Split(mark, ",") {
+		_, _ = fmt.Sscanf(strings.Replace(pod, "/", " ", 1), "%d %s", &p.Ordinal, &p.Revision)
+		for _, m := range strings.Split(flags, ",") {
 			switch m {
 			case "!":
 				p.Ready = false
@@ -34,8 +34,8 @@ func statefulPods(text string) (out []StatefulPod) {
 	return out
 }
 
-// did describes a plan: "+3/v2" creates ordinal 3, "-3/1" deletes it for reason 1.
-func (p StatefulPlan) did(pods []StatefulPod) string {
+// format describes a plan: "+3/v2" creates ordinal 3, "-3/1" deletes it for reason 1.
+func (p StatefulPlan) format(pods []StatefulPod) string {
 	var out []string
 	for _, c := range p.Create {
 		out = append(out, fmt.Sprintf("+%d/%s", c.Ordinal, c.Revision))
@@ -49,7 +49,7 @@ func (p StatefulPlan) did(pods []StatefulPod) string {
 func TestStatefulSetSteps(t *testing.T) {
 	ordered := StatefulSet{Replicas: 3, Ordered: true, MaxUnavailable: 1}
 	parallel := StatefulSet{Replicas: 3, MaxUnavailable: 1}
-	with := func(s StatefulSet, edit func(*StatefulSet)) StatefulSet {
+	changed := func(s StatefulSet, edit func(*StatefulSet)) StatefulSet {
 		edit(&s)
 		return s
 	}
@@ -58,13 +58,13 @@ func TestStatefulSetSteps(t *testing.T) {
 		pods, want string
 	}{
 		"ordinal 0 first": {ordered, "", "+0/v2"},
-		"next ordinal when the previous one is ready": {ordered, "0/v2", "+1/v2"},
-		"not before":                                            {ordered, "0/v2:!", ""},
+		"next ordinal when the previous one is ready":           {ordered, "0/v2", "+1/v2"},
+		"waits until the previous pod is ready":                 {ordered, "0/v2:!", ""},
 		"a missing ordinal is created first":                    {ordered, "0/v2 2/v2", "+1/v2"},
-		"ready is not enough with minReadySeconds":              {with(ordered, func(s *StatefulSet) { s.MinReady = 2 * time.Hour }), "0/v2", ""},
-		"all at once":                                           {parallel, "1/v2:!", "+0/v2 +2/v2"},
-		"ordinals.start":                                        {with(ordered, func(s *StatefulSet) { s.Start = 5 }), "5/v2", "+6/v2"},
-		"ordinals.start increased":                              {with(parallel, func(s *StatefulSet) { s.Start = 1 }), "0/v2 1/v2 2/v2 3/v2", "-0/2"},
+		"ready is not enough with minReadySeconds":              {changed(ordered, func(s *StatefulSet) { s.MinReady = 2 * time.Hour }), "0/v2", ""},
+		"parallel: all at once":                                 {parallel, "1/v2:!", "+0/v2 +2/v2"},
+		"ordinals.start":                                        {changed(ordered, func(s *StatefulSet) { s.Start = 5 }), "5/v2", "+6/v2"},
+		"ordinals.start increased":                              {changed(parallel, func(s *StatefulSet) { s.Start = 1 }), "0/v2 1/v2 2/v2 3/v2", "-0/2"},
 		"failed pod is recreated":                               {ordered, "0/v2 1/v2:x 2/v2", "-1/0"},
 		"succeeded pod is recreated":                            {ordered, "0/v2 1/v2:ok 2/v2", "-1/1"},
 		"waits for a terminating pod":                           {ordered, "0/v2 1/v2:- 2/v2", ""},
@@ -75,22 +75,22 @@ func TestStatefulSetSteps(t *testing.T) {
 		"an unready lower ordinal blocks":                       {ordered, "0/v2 1/v2 2/v2 3/v2:! 4/v2:!", ""},
 		"parallel: all surplus pods are deleted":                {parallel, "0/v2:! 1/v2 2/v2 3/v2 4/v2", "-4/2 -3/2"},
 		"update: highest ordinal first":                         {ordered, "0/v1 1/v1 2/v1", "-2/3"},
-		"then the next":                                         {ordered, "0/v1 1/v1 2/v2", "-1/3"},
+		"update: then the next ordinal":                         {ordered, "0/v1 1/v1 2/v2", "-1/3"},
 		"update: next one when ready":                           {ordered, "0/v1 1/v1 2/v2:!", ""},
-		"two at a time":                                         {with(ordered, func(s *StatefulSet) { s.MaxUnavailable = 2 }), "0/v1 1/v1 2/v1", "-2/3 -1/3"},
+		"two at a time":                                         {changed(ordered, func(s *StatefulSet) { s.MaxUnavailable = 2 }), "0/v1 1/v1 2/v1", "-2/3 -1/3"},
 		"parallel: update one at a time":                        {parallel, "0/v1 1/v1 2/v2:!", ""},
 		"parallel: unready old pod first":                       {parallel, "0/v1:! 1/v1 2/v2", "-0/3"},
-		"not below the partition":                               {with(ordered, func(s *StatefulSet) { s.Partition = 2 }), "0/v1 1/v1 2/v2", ""},
-		"missing pod below the partition gets the old revision": {with(ordered, func(s *StatefulSet) { s.Partition = 2 }), "0/v1 2/v2", "+1/v1"},
-		"OnDelete": {with(ordered, func(s *StatefulSet) { s.OnDelete = true }), "0/v1 1/v1 2/v1", ""},
-		"OnDelete: recreated with the new revision": {with(ordered, func(s *StatefulSet) { s.OnDelete = true }), "0/v1 1/v1", "+2/v2"},
-		"terminating StatefulSet":                   {with(ordered, func(s *StatefulSet) { s.Deleting = true }), "0/v1", ""},
+		"not below the partition":                               {changed(ordered, func(s *StatefulSet) { s.Partition = 2 }), "0/v1 1/v1 2/v2", ""},
+		"missing pod below the partition gets the old revision": {changed(ordered, func(s *StatefulSet) { s.Partition = 2 }), "0/v1 2/v2", "+1/v1"},
+		"OnDelete": {changed(ordered, func(s *StatefulSet) { s.OnDelete = true }), "0/v1 1/v1 2/v1", ""},
+		"OnDelete: recreated with the new revision": {changed(ordered, func(s *StatefulSet) { s.OnDelete = true }), "0/v1 1/v1", "+2/v2"},
+		"terminating StatefulSet":                   {changed(ordered, func(s *StatefulSet) { s.Deleting = true }), "0/v1", ""},
 		"duplicate ordinal":                         {ordered, "0/v2 0/v2 1/v2 2/v2", "-0/4"},
 	} {
 		tc.set.Current, tc.set.Update = "v1", "v2"
 		pods := statefulPods(tc.pods)
-		if got := tc.set.Plan(noon, pods).did(pods); got != tc.want {
-			t.Errorf("%s: did %q, want %q", name, got, tc.want)
+		if got := tc.set.Plan(noon, pods).format(pods); got != tc.want {
+			t.Errorf("%s: planned %q, want %q", name, got, tc.want)
 		}
 	}
 }
@@ -106,7 +106,7 @@ func TestHugeStatefulSetIsPlannedInSteps(t *testing.T) {
 			want = 1
 		}
 		if len(plan.Create) != want || plan.Create[0].Ordinal != 3 || len(plan.Delete) != 0 || len(plan.ScaledDown) != 0 || plan.Status.Replicas != 3 {
-			t.Errorf("ordered %v: %d to create from %+v on, %+v to delete, status %+v", ordered, len(plan.Create), plan.Create[0], plan.Delete, plan.Status)
+			t.Errorf("ordered %v: %d creations from %+v on, deletions %+v, status %+v; want %d from ordinal 3, none", ordered, len(plan.Create), plan.Create[0], plan.Delete, plan.Status, want)
 		}
 	}
 }
@@ -115,12 +115,12 @@ func TestFailedOrdinalBacksOff(t *testing.T) {
 	pods := statefulPods("0/v2:x")
 	pods[0].NotBefore = noon.Add(time.Minute)
 	plan := (&StatefulSet{Replicas: 1, Ordered: true, MaxUnavailable: 1, Current: "v2", Update: "v2"}).Plan(noon, pods)
-	if got := plan.did(pods); got != "" || !plan.Wake.Equal(pods[0].NotBefore) {
-		t.Errorf("did %q, next check at %v, want nothing until %v", got, plan.Wake, pods[0].NotBefore)
+	if got := plan.format(pods); got != "" || !plan.Wake.Equal(pods[0].NotBefore) {
+		t.Errorf("planned %q, wake time %v; want nothing until %v", got, plan.Wake, pods[0].NotBefore)
 	}
 }
 
-func TestStatefulStatus(t *testing.T) {
+func TestStatefulSetStatus(t *testing.T) {
 	set := StatefulSet{Replicas: 3, Ordered: true, MaxUnavailable: 1, Generation: 4, Current: "v1", Update: "v2"}
 	got := set.Plan(noon, statefulPods("0/v1 1/v1:! 2/v2 3/v2:-")).Status
 	if want := (StatefulStatus{Replicas: 4, Ready: 3, Available: 3, CurrentReplicas: 2, UpdatedReplicas: 1, Current: "v1", Update: "v2", Observed: 4}); got != want {
@@ -132,9 +132,8 @@ func TestStatefulStatus(t *testing.T) {
 	}
 }
 
-// Every mixture ends with three new pods; with Ordered at most one pod is unavailable
-// unnecessarily.
-func TestStatefulRolloutCompletes(t *testing.T) {
+// Every mixture of pods ends with three new ones. With Ordered each plan has at most one action.
+func TestStatefulSetRolloutCompletes(t *testing.T) {
 	for _, ordered := range []bool{true, false} {
 		set := StatefulSet{Replicas: 3, Ordered: ordered, MaxUnavailable: 1, Current: "v1", Update: "v2"}
 		pods := statefulPods("0/v1 2/v1:x 3/v1 4/v1:!")
@@ -144,7 +143,7 @@ func TestStatefulRolloutCompletes(t *testing.T) {
 				break
 			}
 			if step > 60 {
-				t.Fatalf("ordered %v: still %+v", ordered, plan.Status)
+				t.Fatalf("ordered %v: the rollout did not complete in 60 steps: %+v", ordered, plan.Status)
 			}
 			var next []StatefulPod
 			deleted := map[int]bool{}
@@ -152,7 +151,7 @@ func TestStatefulRolloutCompletes(t *testing.T) {
 				deleted[d.Pod] = true
 			}
 			if ordered && len(plan.Create)+len(plan.Delete) > 1 {
-				t.Fatalf("step %d does %s together", step, plan.did(pods))
+				t.Fatalf("step %d: planned %q, want one action at a time", step, plan.format(pods))
 			}
 			for i, p := range pods {
 				if !deleted[i] {

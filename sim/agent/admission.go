@@ -26,24 +26,24 @@ func newNodeAdmission(w *sim.World, a *Agents) nodeAdmission {
 }
 
 // addPod counts an admitted pod.
-func (r *nodeAdmission) addPod(p *agentPod) {
-	if !p.life.Stopped() && !store.Finished(p.object) {
-		r.state.UpsertPod(r.w.Converter().Pod(p.object))
+func (n *nodeAdmission) addPod(p *agentPod) {
+	if !p.lifecycle.Stopped() && !store.Finished(p.object) {
+		n.state.UpsertPod(n.w.Converter().Pod(p.object))
 	}
 }
 
 // check returns why the placement rules reject a pod on its node, or nil. Critical pods are
 // never rejected.
-func (r *nodeAdmission) check(p *corev1.Pod, n *corev1.Node) *rejection {
-	r.state.UpsertNode(r.w.Converter().Node(n))
-	id, _ := r.state.NodeID(n.Name)
-	for _, admitted := range slices.Clone(r.state.Node(id).Pods) {
-		if run := r.a.pods[types.UID(admitted.UID)]; run == nil || run.life.Stopped() {
-			r.state.RemovePod(admitted.UID)
+func (n *nodeAdmission) check(p *corev1.Pod, node *corev1.Node) *rejection {
+	n.state.UpsertNode(n.w.Converter().Node(node))
+	id, _ := n.state.NodeID(node.Name)
+	for _, admitted := range slices.Clone(n.state.Node(id).Pods) {
+		if run := n.a.pods[types.UID(admitted.UID)]; run == nil || run.lifecycle.Stopped() {
+			n.state.RemovePod(admitted.UID)
 		}
 	}
-	pod := r.w.Converter().Pod(p)
-	denials := placement.AdmissionCheck(r.state.Node(id), pod)
+	pod := n.w.Converter().Pod(p)
+	denials := placement.AdmissionCheck(n.state.Node(id), pod)
 	if len(denials) == 0 || nodepressure.Critical(pod, nil) {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (r *nodeAdmission) check(p *corev1.Pod, n *corev1.Node) *rejection {
 	return &rejection{d.Reason, d.Message, "insufficient resources: " + d.Reason}
 }
 
-// compareAdmitted orders admitted pods before others.
+// compareAdmitted orders admitted pods before pods that are not admitted yet.
 func compareAdmitted(a, b *corev1.Pod) int {
 	switch {
 	case (a.Status.StartTime == nil) == (b.Status.StartTime == nil):

@@ -34,7 +34,7 @@ const (
 type containers struct {
 	w           *sim.World
 	report      func(types.UID, podlifecycle.Event)
-	running     map[containerID]int   // number of the start
+	running     map[containerID]int   // number of the current run
 	exitCodes   map[containerID]int32 // last exit code
 	startedPods map[types.UID]bool
 	startedAt   map[containerID]time.Time // of running containers
@@ -51,9 +51,9 @@ func newContainers(w *sim.World, report func(types.UID, podlifecycle.Event)) con
 	return containers{w: w, report: report, running: map[containerID]int{}, exitCodes: map[containerID]int32{}, startedPods: map[types.UID]bool{}, startedAt: map[containerID]time.Time{}}
 }
 
-// start starts a container. It reports whether it runs at once; otherwise the start is
-// reported later.
-func (r *containers) start(pod *corev1.Pod, container string) (atOnce bool) {
+// start starts a container. It reports whether the container runs at once; otherwise the event
+// Started follows later.
+func (r *containers) start(pod *corev1.Pod, container string) (immediate bool) {
 	r.run(pod, container)
 	d, _ := annotationSeconds(pod, StartSeconds)
 	if d <= 0 {
@@ -71,17 +71,17 @@ func (r *containers) run(pod *corev1.Pod, container string) {
 	r.running[id] = run
 	r.startedAt[id] = r.w.Now()
 	r.startedPods[pod.UID] = true
-	runs, ends := annotationSeconds(pod, RunSeconds)
+	runTime, exits := annotationSeconds(pod, RunSeconds)
 	code, err := strconv.ParseInt(cmp.Or(pod.Annotations[ExitCode], "0"), 10, 32)
-	if err != nil || runs < 0 {
-		code, runs, ends = codeStartFailed, 0, true
+	if err != nil || runTime < 0 {
+		code, runTime, exits = codeStartFailed, 0, true
 	}
-	if ends || isInit(pod, container) {
-		r.exitAfter(id, run, runs, int32(code))
+	if exits || isInit(pod, container) {
+		r.exitAfter(id, run, runTime, int32(code))
 	}
 }
 
-// resume adopts a container after a restart of its agent and reports an exit in the meantime.
+// resume adopts a container after a restart of its agent. It reports an exit that happened meanwhile.
 // Containers from before the simulation keep running.
 func (r *containers) resume(pod *corev1.Pod, container string) {
 	if !r.startedPods[pod.UID] {
@@ -135,18 +135,18 @@ func (r *containers) exitAfter(id containerID, run int, d time.Duration, code in
 	})
 }
 
-// forget removes the containers of a pod.
-func (r *containers) forget(pod *corev1.Pod) {
-	drop := func(container string) {
+// removePod removes the containers of a pod.
+func (r *containers) removePod(pod *corev1.Pod) {
+	remove := func(container string) {
 		delete(r.running, containerID{pod.UID, container})
 		delete(r.startedAt, containerID{pod.UID, container})
 		delete(r.exitCodes, containerID{pod.UID, container})
 	}
 	for i := range pod.Spec.InitContainers {
-		drop(pod.Spec.InitContainers[i].Name)
+		remove(pod.Spec.InitContainers[i].Name)
 	}
 	for i := range pod.Spec.Containers {
-		drop(pod.Spec.Containers[i].Name)
+		remove(pod.Spec.Containers[i].Name)
 	}
 }
 

@@ -18,7 +18,7 @@ func (a *Agents) EvictForPressure(key, resource string) bool {
 	if p == nil || p.Spec.NodeName == "" || store.Finished(p) || a.IsSilent(p.Spec.NodeName) {
 		return false
 	}
-	a.containers.forget(p)
+	a.containers.removePod(p)
 	delete(a.pods, p.UID)
 	text := fmt.Sprintf("The node was low on resource: %s. ", resource)
 	err := a.w.API().UpdatePod(key, store.Precondition{UID: string(p.UID)}, func(o *corev1.Pod) error {
@@ -36,7 +36,7 @@ func (a *Agents) EvictForPressure(key, resource string) bool {
 		return false
 	}
 	a.w.Log("agent", "press", key, fmt.Sprintf("%s is evicted by %s, which is low on %s", key, p.Spec.NodeName, resource))
-	now := a.w.API().Pod(key)
-	a.w.Notify(Evicted{Pod: now, HasCondition: now != nil})
+	current := a.w.API().Pod(key)
+	a.w.Notify(Evicted{Pod: current, HasCondition: current != nil})
 	return true
 }

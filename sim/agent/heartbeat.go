@@ -45,20 +45,20 @@ func (h *heartbeats) IsSilent(node string) bool {
 }
 
 // ReportCondition makes a node's agent report a condition from now on.
-func (h *heartbeats) ReportCondition(node string, kind corev1.NodeConditionType, status corev1.ConditionStatus) {
+func (h *heartbeats) ReportCondition(node string, conditionType corev1.NodeConditionType, status corev1.ConditionStatus) {
 	if h.reports[node] == nil {
 		h.reports[node] = map[corev1.NodeConditionType]corev1.ConditionStatus{}
 	}
-	h.reports[node][kind] = status
+	h.reports[node][conditionType] = status
 	h.postStatus(node, h.w.Latency())
 }
 
 // reported returns the status of a condition that the agent reports, or "".
-func (h *heartbeats) reported(node string, kind corev1.NodeConditionType) corev1.ConditionStatus {
-	switch s := h.reports[node][kind]; {
+func (h *heartbeats) reported(node string, conditionType corev1.NodeConditionType) corev1.ConditionStatus {
+	switch s := h.reports[node][conditionType]; {
 	case s != "":
 		return s
-	case kind == corev1.NodeReady:
+	case conditionType == corev1.NodeReady:
 		return corev1.ConditionTrue
 	default:
 		return ""
@@ -70,8 +70,8 @@ var reportedConditions = []corev1.NodeConditionType{corev1.NodeReady, corev1.Nod
 
 // isOutdated reports whether a node's conditions differ from those reported.
 func (h *heartbeats) isOutdated(n *corev1.Node) bool {
-	for _, kind := range reportedConditions {
-		if s := h.reported(n.Name, kind); s != "" && store.NodeConditionStatus(n, kind) != s {
+	for _, conditionType := range reportedConditions {
+		if s := h.reported(n.Name, conditionType); s != "" && store.NodeConditionStatus(n, conditionType) != s {
 			return true
 		}
 	}
@@ -110,14 +110,14 @@ func (h *heartbeats) postStatus(node string, d time.Duration) {
 func (h *heartbeats) setConditions(n *corev1.Node) {
 	conditions := slices.Clone(n.Status.Conditions)
 	now := metav1.NewTime(h.w.Now())
-	for _, kind := range reportedConditions {
-		s, current := h.reported(n.Name, kind), store.NodeConditionStatus(n, kind)
+	for _, conditionType := range reportedConditions {
+		s, current := h.reported(n.Name, conditionType), store.NodeConditionStatus(n, conditionType)
 		if s == "" && current == corev1.ConditionUnknown {
 			s = corev1.ConditionFalse
 		}
 		if s != "" && s != current {
-			conditions = store.WithNodeCondition(conditions, corev1.NodeCondition{Type: kind, Status: s, Reason: "Reported", LastHeartbeatTime: now, LastTransitionTime: now})
-			h.w.Log("agent", "condition", n.Name, "node "+n.Name+" has "+string(kind)+"="+string(s))
+			conditions = store.WithNodeCondition(conditions, corev1.NodeCondition{Type: conditionType, Status: s, Reason: "Reported", LastHeartbeatTime: now, LastTransitionTime: now})
+			h.w.Log("agent", "condition", n.Name, "node "+n.Name+" has "+string(conditionType)+"="+string(s))
 		}
 	}
 	n.Status.Conditions = conditions

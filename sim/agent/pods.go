@@ -9,12 +9,12 @@ import (
 
 // agentPod is a pod on its node.
 type agentPod struct {
-	object  *corev1.Pod // as last observed
-	life    *podlifecycle.Machine
-	wakeSeq int // invalidates earlier wake-ups
-	deleted bool
-	writing bool
-	dirty   bool
+	object    *corev1.Pod // as last observed
+	lifecycle *podlifecycle.Machine
+	wakeSeq   int // invalidates earlier wake-ups
+	deleted   bool
+	writing   bool
+	dirty     bool
 	podUsage
 }
 
@@ -25,13 +25,13 @@ func (a *Agents) observePod(object *corev1.Pod, deleted bool) {
 	}
 	if a.stopped[object.Spec.NodeName] {
 		if deleted {
-			a.containers.forget(object)
+			a.containers.removePod(object)
 		}
 		return
 	}
 	p := a.pods[object.UID]
 	if deleted {
-		a.containers.forget(object)
+		a.containers.removePod(object)
 		delete(a.pods, object.UID)
 		return
 	}
@@ -66,9 +66,9 @@ func (a *Agents) newPod(object *corev1.Pod) *agentPod {
 	spec := conversion.PodLifecycleSpec(&object.Spec).WithoutProbes() // simulated containers are always healthy
 	previous := conversion.PodLifecycleStatuses(&object.Status)
 	if len(previous) == 0 && object.Status.Phase != corev1.PodSucceeded && object.Status.Phase != corev1.PodFailed {
-		return &agentPod{object: object, life: podlifecycle.New(spec)}
+		return &agentPod{object: object, lifecycle: podlifecycle.New(spec)}
 	}
-	p := &agentPod{object: object, life: podlifecycle.Resume(spec, conversion.PodLifecyclePhase(object.Status.Phase), previous)}
+	p := &agentPod{object: object, lifecycle: podlifecycle.Resume(spec, conversion.PodLifecyclePhase(object.Status.Phase), previous)}
 	for _, s := range previous {
 		if s.State == podlifecycle.ContainerRunning {
 			a.containers.resume(object, s.Name)
@@ -82,9 +82,9 @@ func (a *Agents) step(p *agentPod, events ...podlifecycle.Event) {
 	if p.deleted {
 		return
 	}
-	effects, wake := p.life.Step(a.w.Now(), events...)
+	effects, wake := p.lifecycle.Step(a.w.Now(), events...)
 	for started := a.applyEffects(p, effects); len(started) > 0; started = a.applyEffects(p, effects) {
-		effects, wake = p.life.Step(a.w.Now(), started...)
+		effects, wake = p.lifecycle.Step(a.w.Now(), started...)
 	}
 	p.wakeSeq++
 	if seq := p.wakeSeq; !wake.IsZero() {

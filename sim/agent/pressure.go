@@ -51,7 +51,7 @@ type nodePressure struct {
 	lastWarning string // last warning, to log it once
 }
 
-// podUsage is the scripted usage of a pod.
+// podUsage is the scripted usage and the eviction of a pod.
 type podUsage struct {
 	scripts      map[string]*usage.Script // by container; nil: not read yet
 	evicted      *nodepressure.Evict
@@ -135,7 +135,7 @@ func (s *nodePressures) scriptsOf(p *corev1.Pod) map[string]*usage.Script {
 // removeNode removes the machine of a node whose agent stopped.
 func (s *nodePressures) removeNode(node string) { delete(s.nodes, node) }
 
-// check observes the usage, decides and acts.
+// check observes the usage, steps the machine and executes its effects.
 func (n *nodePressure) check() {
 	if n.a.nodePressures.nodes[n.name] != n {
 		return // the agent has stopped
@@ -174,7 +174,7 @@ func conditionStatus(isTrue bool) corev1.ConditionStatus {
 // pods returns the unfinished pods of the node by name, and whether any is scripted.
 func (n *nodePressure) pods() (list []*agentPod, scripted bool) {
 	for _, p := range n.a.pods {
-		if p.object.Spec.NodeName == n.name && p.life.Phase() != podlifecycle.Succeeded && p.life.Phase() != podlifecycle.Failed && !p.deleted {
+		if p.object.Spec.NodeName == n.name && p.lifecycle.Phase() != podlifecycle.Succeeded && p.lifecycle.Phase() != podlifecycle.Failed && !p.deleted {
 			list = append(list, p)
 			scripted = scripted || len(p.scripts) > 0
 		}
@@ -184,9 +184,9 @@ func (n *nodePressure) pods() (list []*agentPod, scripted bool) {
 }
 
 func (n *nodePressure) observe(list []*agentPod) nodepressure.Observation {
-	uses, pods := make([]usage.PodUsage, len(list)), make([]nodepressure.Pod, len(list))
+	usages, pods := make([]usage.PodUsage, len(list)), make([]nodepressure.Pod, len(list))
 	for i, p := range list {
-		terms := conversion.PressureTerms(p.object)
+		spec := conversion.PressureTerms(p.object)
 		var running []usage.RunningContainer
 		for j := range p.object.Spec.Containers {
 			name := p.object.Spec.Containers[j].Name
@@ -194,13 +194,13 @@ func (n *nodePressure) observe(list []*agentPod) nodepressure.Observation {
 				running = append(running, usage.RunningContainer{Name: name, Script: p.scripts[name], Since: startedAt})
 			}
 		}
-		uses[i] = usage.PodUsageAt(n.w.Now(), running, terms)
-		pods[i] = nodepressure.Pod{Pod: n.w.Model(p.object), EvictionSpec: terms, Stats: uses[i].Stats(), TerminatesBy: p.terminatesBy}
+		usages[i] = usage.PodUsageAt(n.w.Now(), running, spec)
+		pods[i] = nodepressure.Pod{Pod: n.w.Model(p.object), EvictionSpec: spec, Stats: usages[i].Stats(), TerminatesBy: p.terminatesBy}
 		if d := p.object.DeletionTimestamp; d != nil && (p.terminatesBy.IsZero() || d.Time.Before(p.terminatesBy)) {
 			pods[i].TerminatesBy = d.Time
 		}
 	}
-	o := n.node.Observe(n.w.Now(), uses)
+	o := n.node.Observe(n.w.Now(), usages)
 	o.Pods = func() []nodepressure.Pod { return pods }
 	for f, s := range [nodepressure.NumFilesystems]nodepressure.Signal{nodepressure.ImageFs: nodepressure.ImageFsAvailable, nodepressure.RootFs: nodepressure.NodeFsAvailable} {
 		n.freeSpace[f] = nodepressure.FsSpace{Capacity: o.Signals[s].Capacity, Available: o.Signals[s].Available}

@@ -37,14 +37,14 @@ func (n *nodePressure) applyEffect(e nodepressure.Effect) {
 
 // reportConditions reports changed conditions in the node's status.
 func (n *nodePressure) reportConditions() {
-	lastMessages := n.a.nodePressures.reported[n.name]
+	reported := n.a.nodePressures.reported[n.name]
 	for k, c := range n.machine.Conditions() {
-		if c.True != lastMessages[k] {
-			lastMessages[k] = c.True
+		if c.True != reported[k] {
+			reported[k] = c.True
 			n.a.ReportCondition(n.name, corev1.NodeConditionType(nodepressure.ConditionType(model.Pressure(k))), conditionStatus(c.True))
 		}
 	}
-	n.a.nodePressures.reported[n.name] = lastMessages
+	n.a.nodePressures.reported[n.name] = reported
 }
 
 func (n *nodePressure) finishCollect(c nodepressure.ReclaimNodeResources) {
@@ -59,7 +59,7 @@ func (n *nodePressure) finishCollect(c nodepressure.ReclaimNodeResources) {
 	}
 }
 
-// evict ends a pod; its status is written when all its containers have ended.
+// evict terminates a pod. Its status is written when all its containers have terminated.
 func (n *nodePressure) evict(e *nodepressure.Evict) {
 	p := n.a.pods[types.UID(e.Pod.UID)]
 	if p == nil {
@@ -69,24 +69,24 @@ func (n *nodePressure) evict(e *nodepressure.Evict) {
 	if p.evicted == nil {
 		p.evicted = e
 	}
-	atOnce := e.Condition && e.Grace <= 1
-	if p.terminatesBy = n.w.Now(); !atOnce {
+	immediate := e.Condition && e.Grace <= 1
+	if p.terminatesBy = n.w.Now(); !immediate {
 		p.terminatesBy = n.w.Now().Add(time.Duration(e.Grace) * time.Second)
 	}
-	n.a.step(p, podlifecycle.Fail{Reason: nodepressure.ReasonEvicted, Message: e.Message, Grace: time.Duration(e.Grace) * time.Second, KillNow: atOnce})
+	n.a.step(p, podlifecycle.Fail{Reason: nodepressure.ReasonEvicted, Message: e.Message, Grace: time.Duration(e.Grace) * time.Second, KillNow: immediate})
 }
 
-// countEviction counts a written eviction unless another actor displaced the pod before.
+// countEviction counts a written eviction unless another actor displaced the pod earlier.
 func (a *Agents) countEviction(p *agentPod, status *corev1.PodStatus) {
 	if p.evicted == nil || status.Phase != corev1.PodFailed || p.counted {
 		return
 	}
 	p.counted = true
-	now := a.w.API().Pod(store.KeyOf(p.object))
-	if c := conversion.ActiveDisruptionTarget(now); c != nil && c.Reason != nodepressure.ReasonTerminationByKubelet {
+	current := a.w.API().Pod(store.KeyOf(p.object))
+	if c := conversion.ActiveDisruptionTarget(current); c != nil && c.Reason != nodepressure.ReasonTerminationByKubelet {
 		return
 	}
-	a.w.Notify(Evicted{Pod: now, HasCondition: p.evicted.Condition})
+	a.w.Notify(Evicted{Pod: current, HasCondition: p.evicted.Condition})
 }
 
 // rejectionOf returns why the node rejects a pod, or nil.

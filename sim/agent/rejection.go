@@ -22,16 +22,16 @@ func (a *Agents) rejectionOf(p *corev1.Pod) *rejection {
 		return nil
 	}
 	if s := a.nodePressures.nodes[n.Name]; s != nil {
-		if by := s.rejectionOf(p); by != nil {
-			return by
+		if r := s.rejectionOf(p); r != nil {
+			return r
 		}
 		return a.admission.check(p, n)
 	}
-	kind := store.PressureCondition(n)
-	if kind == "" || kind == corev1.NodeMemoryPressure && len(p.Spec.Containers) > 0 && len(p.Spec.Containers[0].Resources.Requests) > 0 {
+	conditionType := store.PressureCondition(n)
+	if conditionType == "" || conditionType == corev1.NodeMemoryPressure && len(p.Spec.Containers) > 0 && len(p.Spec.Containers[0].Resources.Requests) > 0 {
 		return a.admission.check(p, n)
 	}
-	return &rejection{"Evicted", fmt.Sprintf("The node had condition: [%s]. ", kind), string(kind)}
+	return &rejection{"Evicted", fmt.Sprintf("The node had condition: [%s]. ", conditionType), string(conditionType)}
 }
 
 // rejectPod fails a rejected pod as a kubelet does.

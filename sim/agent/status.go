@@ -17,19 +17,19 @@ import (
 func statusOf(w *sim.World, p *agentPod) (corev1.PodStatus, bool) {
 	previous := &p.object.Status
 	out := *previous
-	out.Phase = [...]corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed}[p.life.Phase()]
+	out.Phase = [...]corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed}[p.lifecycle.Phase()]
 	now := metav1.NewTime(w.Now().Truncate(time.Second))
 	if out.StartTime == nil {
 		out.StartTime = &now
 	}
 	ready := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: now}
-	if p.life.Ready() {
+	if p.lifecycle.Ready() {
 		ready.Status = corev1.ConditionTrue
 	}
-	init, containers := p.life.Statuses()
+	init, containers := p.lifecycle.Statuses()
 	out.InitContainerStatuses, out.ContainerStatuses = containerStatuses(init), containerStatuses(containers)
 	out.Conditions = []corev1.PodCondition{ready}
-	if f := p.life.Failure(); f != nil {
+	if f := p.lifecycle.Failure(); f != nil {
 		out.Reason, out.Message = f.Reason, f.Message
 		if p.evicted != nil && p.evicted.Condition {
 			out.Conditions = append(out.Conditions, conversion.NewDisruptionTarget(nodepressure.ReasonTerminationByKubelet, f.Message, now.Time))

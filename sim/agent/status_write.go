@@ -78,7 +78,7 @@ func (a *Agents) logPhase(old *corev1.Pod, status *corev1.PodStatus) {
 		return
 	}
 	phaseTexts := map[corev1.PodPhase]string{corev1.PodRunning: "runs", corev1.PodSucceeded: "has succeeded", corev1.PodFailed: "has failed"}
-	if w := phaseTexts[status.Phase]; w != "" {
-		a.w.Log("agent", string(status.Phase), store.KeyOf(old), store.KeyOf(old)+" "+w+" on "+old.Spec.NodeName)
+	if text := phaseTexts[status.Phase]; text != "" {
+		a.w.Log("agent", string(status.Phase), store.KeyOf(old), store.KeyOf(old)+" "+text+" on "+old.Spec.NodeName)
 	}
 }

@@ -64,16 +64,16 @@ func (v *Index) setBudget(key string, b *policyv1.PodDisruptionBudget) {
 	}
 }
 
-// setPod sets a pod, or deletes it if now is nil, and returns the affected budgets.
-func (v *Index) setPod(key string, now *corev1.Pod) (affected []string) {
-	if v.pods[key] = now; now == nil {
+// setPod sets a pod, or deletes it if current is nil, and returns the affected budgets.
+func (v *Index) setPod(key string, current *corev1.Pod) (affected []string) {
+	if v.pods[key] = current; current == nil {
 		delete(v.pods, key)
 	}
 	for _, name := range v.names {
 		c := v.budgets[name]
-		selected, wasSelected := c.selects(now), c.pods[key] != nil
+		selected, wasSelected := c.selects(current), c.pods[key] != nil
 		if selected {
-			c.pods[key] = now
+			c.pods[key] = current
 		} else if wasSelected {
 			delete(c.pods, key)
 		}
@@ -108,13 +108,13 @@ func (v *Index) Members(budget string) []*corev1.Pod {
 }
 
 // Update applies a change of a pod or budget and returns the affected budgets.
-func (v *Index) Update(k store.Kind, key string, now store.Object) []string {
+func (v *Index) Update(k store.Kind, key string, current store.Object) []string {
 	switch k {
 	case store.Pods:
-		p, _ := now.(*corev1.Pod)
+		p, _ := current.(*corev1.Pod)
 		return v.setPod(key, p)
 	case store.PodDisruptionBudgets:
-		b, _ := now.(*policyv1.PodDisruptionBudget)
+		b, _ := current.(*policyv1.PodDisruptionBudget)
 		v.setBudget(key, b)
 		return []string{key}
 	}

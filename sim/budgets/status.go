@@ -19,11 +19,11 @@ type Lookup func(store.Kind, string) (store.Object, bool)
 
 // StatusInputs returns the input of a budget's status: its pods and their scales.
 func (l *Ledger) StatusInputs(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod, find Lookup) budget.StatusInputs {
-	f := budget.StatusInputs{Budget: l.w.Converter().Budget(b), Now: l.w.Now()}
+	in := budget.StatusInputs{Budget: l.w.Converter().Budget(b), Now: l.w.Now()}
 	for _, p := range pods {
-		f.Pods = append(f.Pods, l.w.BudgetPod(p))
+		in.Pods = append(in.Pods, l.w.BudgetPod(p))
 	}
-	f.Scale = func(o model.Owner) budget.Scale {
+	in.Scale = func(o model.Owner) budget.Scale {
 		if strings.HasPrefix(o.UID, fakeowners.UIDPrefix) {
 			selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 			if err != nil {
@@ -33,34 +33,34 @@ func (l *Ledger) StatusInputs(b *policyv1.PodDisruptionBudget, pods []*corev1.Po
 		}
 		return scaleOf(b.Namespace, o, find)
 	}
-	return f
+	return in
 }
 
-// scaleOf returns the desired replicas of a pod's controller or the one above it.
+// scaleOf returns the desired replicas of a pod's controller, or of the controller's owner.
 func scaleOf(namespace string, o model.Owner, find Lookup) budget.Scale {
-	kind, scales := map[string]store.Kind{"ReplicaSet": store.ReplicaSets, "StatefulSet": store.StatefulSets, "ReplicationController": store.ReplicationControllers,
+	kind, hasScale := map[string]store.Kind{"ReplicaSet": store.ReplicaSets, "StatefulSet": store.StatefulSets, "ReplicationController": store.ReplicationControllers,
 		"Deployment": store.Deployments}[o.Kind]
-	if !scales {
+	if !hasScale {
 		return budget.Scale{Fault: o.Kind + " has no scale"}
 	}
-	found, ok := find(kind, store.Key(namespace, o.Name))
-	if !ok || string(found.GetUID()) != o.UID {
+	workload, ok := find(kind, store.Key(namespace, o.Name))
+	if !ok || string(workload.GetUID()) != o.UID {
 		return budget.Scale{Fault: "found no controller"}
 	}
-	if above := metav1.GetControllerOfNoCopy(found); above != nil {
-		return scaleOf(namespace, model.Owner{APIVersion: above.APIVersion, Kind: above.Kind, Name: above.Name, UID: string(above.UID)}, find)
+	if owner := metav1.GetControllerOfNoCopy(workload); owner != nil {
+		return scaleOf(namespace, model.Owner{APIVersion: owner.APIVersion, Kind: owner.Kind, Name: owner.Name, UID: string(owner.UID)}, find)
 	}
 	replicas := int32(1)
 	var n *int32
-	switch found := found.(type) {
+	switch workload := workload.(type) {
 	case *appsv1.ReplicaSet:
-		n = found.Spec.Replicas
+		n = workload.Spec.Replicas
 	case *appsv1.Deployment:
-		n = found.Spec.Replicas
+		n = workload.Spec.Replicas
 	case *appsv1.StatefulSet:
-		n = found.Spec.Replicas
+		n = workload.Spec.Replicas
 	case *corev1.ReplicationController:
-		n = found.Spec.Replicas
+		n = workload.Spec.Replicas
 	}
 	if n != nil {
 		replicas = *n

@@ -15,7 +15,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// createPreemptor creates a pod of high priority that ends soon.
+// createPreemptor creates a pod with a high priority that finishes soon.
 func (f *injector) createPreemptor() {
 	f.preemptors++
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("high%d", f.preemptors), Annotations: map[string]string{agent.RunSeconds: fmt.Sprint(20 + f.r.Intn(200))}}}
@@ -77,7 +77,7 @@ func (f *injector) toggleAgent() {
 	f.stoppedAgents = append(f.stoppedAgents, node)
 }
 
-// injectFault injects a fault into an actor.
+// injectFault injects a fault into a random actor.
 func (f *injector) injectFault() {
 	actors := cluster.Actors()
 	if f.s.Options.Descheduler == nil {
@@ -102,8 +102,8 @@ func (f *injector) injectFault() {
 			}
 		}
 	default:
-		endings := []sim.Fault{sim.Refuse, sim.Conflict, sim.RequestLost, sim.ResponseLost, sim.Partial}
-		effects := []string{"evict", "preempt", "mark", "tell", "delete", "status", "bind"}
-		f.w.Faults().Add(sim.FaultRule{Fault: endings[f.r.Intn(len(endings))], Request: effects[f.r.Intn(len(effects))], Times: 1 + f.r.Intn(3)})
+		faults := []sim.Fault{sim.Refuse, sim.Conflict, sim.RequestLost, sim.ResponseLost, sim.Partial}
+		kinds := []string{sim.RequestEvict, sim.RequestPreempt, sim.RequestDisruptionTarget, sim.RequestEvent, sim.RequestDelete, sim.RequestStatus, sim.RequestBind}
+		f.w.Faults().Add(sim.FaultRule{Fault: faults[f.r.Intn(len(faults))], Request: kinds[f.r.Intn(len(kinds))], Times: 1 + f.r.Intn(3)})
 	}
 }

@@ -35,9 +35,9 @@ const (
 	nodeCapacity = 16
 )
 
-// cluster returns the cluster as a scenario: nodes in three zones at 75 % utilization, owners
+// scenario returns the cluster as a scenario: nodes in three zones at 75 % utilization, owners
 // with budgets of all forms, and additional budgets over the same pods.
-func (s *Experiment) cluster() string {
+func (s *Experiment) scenario() string {
 	var b strings.Builder
 	nodes := s.Pods*4/(3*nodeCapacity) + 3
 	for i := range nodes {
@@ -45,11 +45,11 @@ func (s *Experiment) cluster() string {
 	}
 	forms := []string{"maxUnavailable=2", "minAvailable=80%", "minAvailable=20", "maxUnavailable=10%", "maxUnavailable=1 always", "maxUnavailable=0"}
 	for i := 0; i*podsPerOwner < s.Pods; i++ {
-		like := fmt.Sprintf("cpu=1 priority=%d labels=app=a%d starts=%ds grace=8s stops=%ds", i%3, i, i%4, i%7)
+		podOptions := fmt.Sprintf("cpu=1 priority=%d labels=app=a%d starts=%ds grace=8s stops=%ds", i%3, i, i%4, i%7)
 		if i%2 == 0 {
-			fmt.Fprintf(&b, "replicaset a%d replicas=%d %s\n", i, podsPerOwner, like)
+			fmt.Fprintf(&b, "replicaset a%d replicas=%d %s\n", i, podsPerOwner, podOptions)
 		} else {
-			fmt.Fprintf(&b, "pod a%d-1..a%d-%d owner=a%d replace %s\n", i, i, podsPerOwner, i, like)
+			fmt.Fprintf(&b, "pod a%d-1..a%d-%d owner=a%d replace %s\n", i, i, podsPerOwner, i, podOptions)
 		}
 		if s.HalfWithoutBudgets && i%4 > 1 {
 			continue
@@ -63,9 +63,9 @@ func (s *Experiment) cluster() string {
 	return b.String()
 }
 
-// Run runs the experiment. Violated invariants are returned by the world's Violation.
+// Run runs the experiment. Cluster.Violation returns the violated invariant.
 func (s *Experiment) Run() (*cluster.Cluster, error) {
-	text, err := script.Parse("chaos", s.cluster())
+	parsed, err := script.Parse("chaos", s.scenario())
 	if err != nil {
 		return nil, err
 	}
@@ -74,12 +74,12 @@ func (s *Experiment) Run() (*cluster.Cluster, error) {
 	o.Latency, o.Lag = 2*time.Millisecond, 10*time.Millisecond
 	o.Faults = sim.Faults{Requests: 0.03, Writes: 0.02, Delays: 0.1, Repeats: 0.05, MaxDelay: 2 * time.Second}
 	f := &injector{r: rand.New(rand.NewSource(s.Seed)), s: s}
-	result, err := text.RunOn(o, warmup, func(w *cluster.Cluster) error { f.w = w; return nil })
+	result, err := parsed.RunOn(o, warmup, func(w *cluster.Cluster) error { f.w = w; return nil })
 	if err != nil || result.Violation != nil {
-		return result.World, err
+		return result.Cluster, err
 	}
 	for at := warmup; at < warmup+s.Duration; at += f.nextDelay() {
-		f.w.At(at, f.act)
+		f.w.At(at, f.performAction)
 	}
 	if f.w.Run(warmup+s.Duration) == nil && !s.SkipSettling {
 		f.w.ClearFaults()
@@ -111,8 +111,8 @@ func (f *injector) nextDelay() time.Duration {
 	return time.Duration(f.r.Intn(40)) * time.Millisecond
 }
 
-// act performs a random action.
-func (f *injector) act() {
+// performAction performs a random action.
+func (f *injector) performAction() {
 	switch n := f.r.Intn(100); {
 	case n < 55:
 		for range 1 + f.r.Intn(6) {
@@ -156,6 +156,6 @@ func (f *injector) randomNode() string {
 
 func (f *injector) evictPod() {
 	if p := f.randomPod(); p != nil {
-		f.w.Displacement.Evict(displacement.EvictionRequest{Pod: store.Key(p.Namespace, p.Name), UID: string(p.UID), By: "other-client"}, func(displacement.EvictionResponse) {})
+		f.w.Displacement.Evict(displacement.EvictionRequest{Pod: store.Key(p.Namespace, p.Name), UID: string(p.UID), Requester: "other-client"}, func(displacement.EvictionResponse) {})
 	}
 }

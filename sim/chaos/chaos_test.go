@@ -26,12 +26,12 @@ func options(t *testing.T) cluster.Options {
 // simulates 10,000 pods with BERTH_SOAK.
 func TestAllDisplacementsAtOnceSoak(t *testing.T) {
 	sizes := map[int64]int{1: 150, 2: 400, 3: 150}
-	during := 2 * time.Minute
+	duration := 2 * time.Minute
 	if os.Getenv("BERTH_SOAK") != "" {
-		sizes, during = map[int64]int{1: 10_000, 2: 2000, 3: 2000, 4: 500, 5: 500, 6: 500, 7: 500}, 15*time.Minute
+		sizes, duration = map[int64]int{1: 10_000, 2: 2000, 3: 2000, 4: 500, 5: 500, 6: 500, 7: 500}, 15*time.Minute
 	}
 	for seed, pods := range sizes {
-		s := Experiment{Seed: seed, Pods: pods, Duration: during, Options: options(t)}
+		s := Experiment{Seed: seed, Pods: pods, Duration: duration, Options: options(t)}
 		w, err := s.Run()
 		if err != nil {
 			t.Fatal(err)

@@ -14,10 +14,10 @@ import (
 	"github.com/berthproject/berth/sim/controllers/descheduler"
 )
 
-// alwaysEvicting returns a policy that always proposes evictions.
-func alwaysEvicting(t *testing.T) config.Descheduler {
+// alwaysEvictingPolicy returns a policy that always proposes evictions.
+func alwaysEvictingPolicy(t *testing.T) config.Descheduler {
 	t.Helper()
-	docs, err := config.Documents([]string{"testdata/restless.yaml"})
+	docs, err := config.Documents([]string{"testdata/always-evicting.yaml"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,10 +28,10 @@ func alwaysEvicting(t *testing.T) config.Descheduler {
 	return d
 }
 
-// withDescheduler adds a descheduler.
+// withDescheduler returns options with a descheduler.
 func withDescheduler(t *testing.T, compatible, withoutHolds bool) cluster.Options {
 	o := options(t)
-	o.Descheduler = &descheduler.Options{Policy: alwaysEvicting(t).Policy, Compatible: compatible, WithoutHolds: withoutHolds, InitialDelay: warmup, Interval: 10 * time.Second}
+	o.Descheduler = &descheduler.Options{Policy: alwaysEvictingPolicy(t).Policy, Compatible: compatible, WithoutHolds: withoutHolds, InitialDelay: warmup, Interval: 10 * time.Second}
 	o.IgnoreHolds = withoutHolds
 	return o
 }
@@ -40,16 +40,16 @@ func withDescheduler(t *testing.T, compatible, withoutHolds bool) cluster.Option
 // modes of the descheduler, with all other displacing components active and faults injected. Half
 // of the pods have budgets.
 func TestDeschedulerRespectsBudgetsSoak(t *testing.T) {
-	pods, during, seeds := 75, 30*time.Second, int64(1)
+	pods, duration, seeds := 75, 30*time.Second, int64(1)
 	if os.Getenv("BERTH_SOAK") != "" {
-		pods, during, seeds = 1000, 10*time.Minute, 10
+		pods, duration, seeds = 1000, 10*time.Minute, 10
 	}
 	for _, mode := range []struct {
 		name                     string
 		compatible, withoutHolds bool
 	}{{"planned, with Holds", false, false}, {"planned, without Holds", false, true}, {"compatible", true, false}} {
 		for seed := int64(1); seed <= seeds; seed++ {
-			s := Experiment{Seed: seed, Pods: pods, Duration: during, HalfWithoutBudgets: true, Options: withDescheduler(t, mode.compatible, mode.withoutHolds)}
+			s := Experiment{Seed: seed, Pods: pods, Duration: duration, HalfWithoutBudgets: true, Options: withDescheduler(t, mode.compatible, mode.withoutHolds)}
 			w, err := s.Run()
 			if err != nil {
 				t.Fatal(err)
@@ -60,7 +60,7 @@ func TestDeschedulerRespectsBudgetsSoak(t *testing.T) {
 				t.Errorf("%s, seed %d: %v", mode.name, seed, err)
 			}
 			if c.Descheduled == 0 {
-				t.Errorf("%s, seed %d: the descheduler moved nothing", mode.name, seed)
+				t.Errorf("%s, seed %d: the descheduler moved no pod", mode.name, seed)
 			}
 		}
 	}

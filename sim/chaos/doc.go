@@ -1,5 +1,5 @@
 // Package chaos runs all causes of displacement at once in one cluster: evictions, drains,
-// preemption, NoExecute taints, lost and deleted nodes. Meanwhile watches lag, break and repeat
+// preemption, NoExecute taints, unreachable and deleted nodes. Meanwhile watches lag, break and repeat
 // events, requests conflict and get lost, and every actor is killed repeatedly.
 //
 // The invariants are those of sim/invariants: no displacement that respects budgets exceeds one, by

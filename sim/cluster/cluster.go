@@ -42,7 +42,7 @@ func New(o Options) *Cluster {
 	c.Agents = agent.New(w, agent.Options{Pressure: o.Pressure, Reserve: o.Reserve})
 	controllers.StartDisruption(w, ledger)
 	controllers.StartTaintEviction(w, c.Displacement, o.TaintEviction)
-	controllers.StartNodeLifecycle(w, c.Agents, o.NodeHealth)
+	controllers.StartNodeLifecycle(w, c.Agents, o.NodeLifecycle)
 	controllers.StartPodGC(w, c.Displacement, o.GC)
 	recorder := controllers.StartRecords(w, o.AvoidHolds)
 	workload.Start(w, o.Workload)

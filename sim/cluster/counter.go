@@ -94,7 +94,7 @@ func (k *counter) notice(notice any) {
 	case scheduler.Rejected:
 		k.counts.Rejections++
 	case scheduler.Preempted:
-		k.countPreemption(n.By, n.Victim)
+		k.countPreemption(n.Preemptor, n.Victim)
 	case agent.Rejected:
 		k.counts.Rejected++
 	case agent.Evicted:

@@ -32,7 +32,7 @@ func Defaults() (Options, error) {
 		Pressure: kubelet.Pressure,
 		Reserve:  nodepressure.DiskReserveConfig{Bytes: [nodepressure.NumFilesystems]int64{nodepressure.DefaultDiskReserve, nodepressure.DefaultDiskReserve}, TransitionPeriod: nodepressure.DefaultDiskReserveTransition},
 		Machine:  scheduling.DefaultConfig(), Profiles: []*framework.Profile{profile}, TieBreakSeed: 1, Preemption: preemption.Defaults(),
-		TaintEviction: controllers.TaintEvictionOptions{Options: tainteviction.Options{StartupGrace: time.Minute}}, NodeHealth: nodelifecycle.Defaults(), GC: podgc.Options{Threshold: 12_500, Quarantine: podgc.Quarantine},
+		TaintEviction: controllers.TaintEvictionOptions{Options: tainteviction.Options{StartupGrace: time.Minute}}, NodeLifecycle: nodelifecycle.Defaults(), GC: podgc.Options{Threshold: 12_500, Quarantine: podgc.Quarantine},
 		AvoidHolds:       enginedisplacement.Backoff{First: 10 * time.Second, Max: 10 * time.Minute},
 		Displacement:     displacement.Options{Evictions: budget.Evictions{Recount: true}},
 		DecisionsPerStep: 64, Audit: true,

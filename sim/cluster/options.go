@@ -29,7 +29,7 @@ type Options struct {
 	ScoreCacheMemory int
 	Preemption       preemption.Options
 	TaintEviction    controllers.TaintEvictionOptions
-	NodeHealth       nodelifecycle.Options
+	NodeLifecycle    nodelifecycle.Options
 	GC               podgc.Options
 	// Pressure configures nodes with scripted usage, Reserve their disk reserve.
 	Pressure nodepressure.Config

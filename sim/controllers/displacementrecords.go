@@ -72,14 +72,14 @@ func (r *Records) OnSynced() {
 }
 
 // OnChange implements sim.Controller.
-func (r *Records) OnChange(_ store.Kind, old, now store.Object) {
-	if now == nil {
+func (r *Records) OnChange(_ store.Kind, old, current store.Object) {
+	if current == nil {
 		if p, ok := old.(*corev1.Pod); ok {
 			r.trackDisplaced(p, true)
 		}
 		return
 	}
-	switch o := now.(type) {
+	switch o := current.(type) {
 	case *corev1.Pod:
 		r.trackDisplaced(o, false)
 	case *eventsv1.Event:
@@ -130,7 +130,7 @@ func (r *Records) writeRecord(uid string, done func(time.Duration, error)) {
 		return
 	}
 	rec := enginedisplacement.Record{Cause: causeOf(p), Victim: r.w.Converter().Pod(p), Node: p.Spec.NodeName, MessagePrefix: p.Status.Message}
-	r.Request("tell", store.KeyOf(p), func() error { return displacement.CreateRecordEvent(r.w, &rec, "records") }, func(err error) {
+	r.Request(sim.RequestEvent, store.KeyOf(p), func() error { return displacement.CreateRecordEvent(r.w, &rec, "records") }, func(err error) {
 		if err == nil {
 			delete(r.pendingRecords, uid)
 		}

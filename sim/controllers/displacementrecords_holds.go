@@ -43,7 +43,7 @@ func (r *Records) observeEvent(e *eventsv1.Event) {
 
 // reconcileHold creates, updates or deletes an Avoid Hold.
 func (r *Records) reconcileHold(key string, done func(time.Duration, error)) {
-	have, _ := r.Cached(store.Holds)[key].(*v1alpha1.Hold)
+	current, _ := r.Cached(store.Holds)[key].(*v1alpha1.Hold)
 	var at ownerNode
 	for p := range r.evictions {
 		if p.key() == key {
@@ -56,15 +56,15 @@ func (r *Records) reconcileHold(key string, done func(time.Duration, error)) {
 	a.Until = a.Until.Add(time.Second - 1).Truncate(time.Second) // the API stores whole seconds
 	remaining := a.Until.Sub(r.w.Now())
 	switch {
-	case ok && remaining > 0 && (have == nil || !have.Spec.Until.Time.Equal(a.Until)):
+	case ok && remaining > 0 && (current == nil || !current.Spec.Until.Time.Equal(a.Until)):
 		want := newAvoidHold(at, a, r.owners[at])
 		r.Request("hold", key, func() error { return r.upsertHold(want) }, func(err error) { done(remaining, err) })
 	case ok && remaining > 0:
 		done(remaining, nil)
-	case have != nil:
+	case current != nil:
 		r.Request("hold", key, func() error {
-			r.w.Log("records", "hold", key, "pods of "+have.Spec.Owner.Name+" no longer avoid "+have.Spec.Node)
-			return r.w.API().Delete(store.Holds, key, store.Precondition{UID: string(have.UID)})
+			r.w.Log("records", "hold", key, "pods of "+current.Spec.Owner.Name+" no longer avoid "+current.Spec.Node)
+			return r.w.API().Delete(store.Holds, key, store.Precondition{UID: string(current.UID)})
 		}, func(err error) { done(0, err) })
 	default:
 		done(0, nil)

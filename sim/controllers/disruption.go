@@ -42,19 +42,19 @@ func (d *disruption) OnStop() {
 }
 
 // OnChange implements sim.Controller.
-func (d *disruption) OnChange(k store.Kind, old, now store.Object) {
-	about := now
-	if now == nil {
-		about = old
+func (d *disruption) OnChange(k store.Kind, old, current store.Object) {
+	object := current
+	if current == nil {
+		object = old
 	}
-	affected := d.budgetIndex.Update(k, store.KeyOf(about), now)
+	affected := d.budgetIndex.Update(k, store.KeyOf(object), current)
 	if k != store.Pods && k != store.PodDisruptionBudgets {
 		affected = d.budgetIndex.Names() // the expected pods may have changed
 	}
 	for _, key := range affected {
 		d.queue.Add(key, recountDelay)
 	}
-	if p, ok := now.(*corev1.Pod); ok {
+	if p, ok := current.(*corev1.Pod); ok {
 		d.enqueueStale(p)
 	}
 }
@@ -82,19 +82,19 @@ func (d *disruption) reconcile(key string, done func(time.Duration, error)) {
 		done(0, nil)
 		return
 	}
-	count := d.ledger.StatusInputs(b, d.budgetIndex.Members(key), d.lookup).ComputeStatus()
-	for _, e := range count.Events {
-		var about store.Object = b
+	result := d.ledger.StatusInputs(b, d.budgetIndex.Members(key), d.lookup).ComputeStatus()
+	for _, e := range result.Events {
+		var object store.Object = b
 		if e.Pod != nil {
-			about = d.Pod(e.Pod.Key())
+			object = d.Pod(e.Pod.Key())
 		}
-		if about != nil {
-			_ = createEventOnce(d.w, about, "controllermanager", e.Reason, "", e.Note, e.Note)
+		if object != nil {
+			_ = createEventOnce(d.w, object, "controllermanager", e.Reason, "", e.Note, e.Note)
 		}
 	}
-	next := budgetstatus.FromResult(&b.Status, &count, d.w.Now())
+	next := budgetstatus.FromResult(&b.Status, &result, d.w.Now())
 	if equality.Semantic.DeepEqual(b.Status, next) {
-		done(count.RequeueAfter, nil)
+		done(result.RequeueAfter, nil)
 		return
 	}
 	d.Request("status", key, func() error {
@@ -104,7 +104,7 @@ func (d *disruption) reconcile(key string, done func(time.Duration, error)) {
 			}
 			return nil
 		})
-	}, func(err error) { done(count.RequeueAfter, err) })
+	}, func(err error) { done(result.RequeueAfter, err) })
 }
 
 func (d *disruption) lookup(k store.Kind, key string) (store.Object, bool) {

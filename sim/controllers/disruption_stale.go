@@ -7,10 +7,11 @@ import (
 
 	"github.com/berthproject/berth/engine/budget"
 	"github.com/berthproject/berth/internal/conversion"
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
-// enqueueStale enqueues a pod for when its DisruptionTarget condition expires.
+// enqueueStale enqueues a pod for the time at which its DisruptionTarget condition expires.
 func (d *disruption) enqueueStale(p *corev1.Pod) {
 	if remaining, expires := d.staleAfter(p); expires {
 		d.staleQueue.Add(store.KeyOf(p), remaining)
@@ -38,7 +39,7 @@ func (d *disruption) clearDisruptionTarget(key string, done func(time.Duration, 
 		done(remaining, nil)
 		return
 	}
-	d.Request("reset", key, func() error {
+	d.Request(sim.RequestResetTarget, key, func() error {
 		return d.w.API().UpdatePod(key, store.Precondition{UID: string(p.UID), ResourceVersion: p.ResourceVersion}, func(o *corev1.Pod) error {
 			o.Status.Conditions = store.WithCondition(o.Status.Conditions, conversion.NewClearedDisruptionTarget(d.w.Now()))
 			d.w.Log("disruption", "reset", key, key+" is not displaced after all")

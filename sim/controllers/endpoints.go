@@ -52,16 +52,16 @@ func (e *endpoints) OnSynced() {
 }
 
 // OnChange implements sim.Controller.
-func (e *endpoints) OnChange(k store.Kind, old, now store.Object) {
-	about := now
-	if now == nil {
-		about = old
+func (e *endpoints) OnChange(k store.Kind, old, current store.Object) {
+	object := current
+	if current == nil {
+		object = old
 		if deleted, ok := old.(*discoveryv1.EndpointSlice); ok {
 			e.tracker.HandleDeletion(deleted)
 		}
 	}
 	for _, key := range e.Keys(store.Services) {
-		if e.affects(key, k, about) {
+		if e.affects(key, k, object) {
 			e.queue.Add(key, 0)
 		}
 	}

@@ -70,8 +70,8 @@ func (c sliceClient) Update(_ context.Context, s *discoveryv1.EndpointSlice, _ m
 	if err != nil {
 		return nil, err
 	}
-	now, _ := c.e.w.API().Get(store.EndpointSlices, store.KeyOf(s))
-	existing, _ := now.(*discoveryv1.EndpointSlice)
+	o, _ := c.e.w.API().Get(store.EndpointSlices, store.KeyOf(s))
+	existing, _ := o.(*discoveryv1.EndpointSlice)
 	return existing, nil
 }
 

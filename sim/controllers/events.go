@@ -14,15 +14,15 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// createEventOnce creates an event at most once: its name is derived from the object, the
-// reason and the mark.
-func createEventOnce(w *sim.World, about store.Object, component, reason, action, note, mark string) error {
+// createEventOnce creates an event at most once: its name is derived from the object, the reason and
+// the key.
+func createEventOnce(w *sim.World, object store.Object, component, reason, action, note, key string) error {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(string(about.GetUID()) + "\x00" + reason + "\x00" + mark))
+	_, _ = h.Write([]byte(string(object.GetUID()) + "\x00" + reason + "\x00" + key))
 	err := w.API().Create(&eventsv1.Event{
-		ObjectMeta: metav1.ObjectMeta{Namespace: cmp.Or(about.GetNamespace(), metav1.NamespaceDefault), Name: fmt.Sprintf("%s.%x", about.GetName(), h.Sum64())},
+		ObjectMeta: metav1.ObjectMeta{Namespace: cmp.Or(object.GetNamespace(), metav1.NamespaceDefault), Name: fmt.Sprintf("%s.%x", object.GetName(), h.Sum64())},
 		EventTime:  metav1.NewMicroTime(w.Now()), ReportingController: component, Reason: reason, Action: action, Type: corev1.EventTypeNormal, Note: note,
-		Regarding: corev1.ObjectReference{Kind: string(store.KindOf(about)), Namespace: about.GetNamespace(), Name: about.GetName(), UID: about.GetUID()},
+		Regarding: corev1.ObjectReference{Kind: string(store.KindOf(object)), Namespace: object.GetNamespace(), Name: object.GetName(), UID: object.GetUID()},
 	})
 	if apierrors.IsAlreadyExists(err) {
 		return nil

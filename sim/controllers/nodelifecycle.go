@@ -16,8 +16,8 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// nodeLifecycle is the node lifecycle controller: it detects lost nodes and taints nodes by
-// conditions. Leases are not objects here; heartbeats provide the renew times.
+// nodeLifecycle is the node lifecycle controller: it detects unreachable nodes and taints nodes by
+// their conditions. Leases are not objects in the simulation; heartbeats provide the renew times.
 type nodeLifecycle struct {
 	*sim.Client
 	w             *sim.World
@@ -59,15 +59,15 @@ func (n *nodeLifecycle) OnSynced() {
 }
 
 // OnChange implements sim.Controller.
-func (n *nodeLifecycle) OnChange(k store.Kind, old, now store.Object) {
-	switch now := now.(type) {
+func (n *nodeLifecycle) OnChange(k store.Kind, old, current store.Object) {
+	switch current := current.(type) {
 	case *corev1.Pod:
 		if previous, ok := old.(*corev1.Pod); !ok || previous.Spec.NodeName == "" {
-			n.markPodNotReady(now)
+			n.markPodNotReady(current)
 		}
 	case *corev1.Node:
-		n.steps.Enqueue(conversion.NodeLifecycleNode(now))
-		if previous, ok := old.(*corev1.Node); ok && isReady(previous) && !isReady(now) {
+		n.steps.Enqueue(conversion.NodeLifecycleNode(current))
+		if previous, ok := old.(*corev1.Node); ok && isReady(previous) && !isReady(current) {
 			for _, key := range n.Keys(store.Pods) {
 				n.markPodNotReady(n.Pod(key))
 			}
@@ -85,10 +85,10 @@ func isReady(n *corev1.Node) bool {
 }
 
 func (n *nodeLifecycle) step(now time.Time, events []nodelifecycle.Event) time.Time {
-	well := true
+	allReady := true
 	for _, name := range n.Keys(store.Nodes) {
 		events = append(events, nodelifecycle.LeaseRenewed{Node: name, Time: n.agents.LeaseRenewed(name)})
-		well = well && isReady(n.Node(name)) && !n.agents.IsSilent(name)
+		allReady = allReady && isReady(n.Node(name)) && !n.agents.IsSilent(name)
 	}
 	effects, wake := n.machine.Step(now, events)
 	for _, e := range effects {
@@ -97,10 +97,10 @@ func (n *nodeLifecycle) step(now time.Time, events []nodelifecycle.Event) time.T
 		case nodelifecycle.MarkUnknown:
 			n.write(e.Node, nodelifecycle.Outcome{Node: e.Node, UID: e.UID}, func(o *corev1.Node) bool { return n.markUnknown(o, e) })
 		case nodelifecycle.UpdateTaints:
-			n.write(e.Node, nodelifecycle.Outcome{Node: e.Node, UID: e.UID, IsTaintUpdate: true}, func(o *corev1.Node) bool { return n.retaint(o, &e) })
+			n.write(e.Node, nodelifecycle.Outcome{Node: e.Node, UID: e.UID, IsTaintUpdate: true}, func(o *corev1.Node) bool { return n.updateTaints(o, &e) })
 		}
 	}
-	if well && n.pendingWrites == 0 {
+	if allReady && n.pendingWrites == 0 {
 		return time.Time{} // a node change or a silent agent wakes it
 	}
 	return wake
@@ -112,7 +112,7 @@ func (n *nodeLifecycle) write(name string, out nodelifecycle.Outcome, f func(*co
 	if o := n.Node(name); o != nil {
 		pre.ResourceVersion = o.ResourceVersion
 	}
-	n.Request("node", name, func() error {
+	n.Request(sim.RequestNode, name, func() error {
 		return n.w.API().Update(store.Nodes, name, pre, func(o store.Object) error {
 			if node, ok := o.(*corev1.Node); !ok || !f(node) {
 				return store.ErrUnchanged
@@ -138,7 +138,7 @@ func (n *nodeLifecycle) markUnknown(o *corev1.Node, e nodelifecycle.MarkUnknown)
 	return true
 }
 
-func (n *nodeLifecycle) retaint(o *corev1.Node, e *nodelifecycle.UpdateTaints) bool {
+func (n *nodeLifecycle) updateTaints(o *corev1.Node, e *nodelifecycle.UpdateTaints) bool {
 	taints, changed := e.Apply(conversion.TimedTaints(o))
 	if !changed {
 		return false
@@ -170,7 +170,7 @@ func (n *nodeLifecycle) markPodNotReady(p *corev1.Pod) {
 	if node == nil || isReady(node) || !store.PodReady(p) {
 		return
 	}
-	n.Request("unready", store.KeyOf(p), func() error {
+	n.Request(sim.RequestPodNotReady, store.KeyOf(p), func() error {
 		return n.w.API().UpdatePod(store.KeyOf(p), store.Precondition{UID: string(p.UID)}, func(o *corev1.Pod) error {
 			if !store.PodReady(o) {
 				return store.ErrUnchanged

@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// podGC is the pod garbage collector. It sleeps while there are no candidates.
+// podGC is the pod garbage collector. It is idle while there are no candidates.
 type podGC struct {
 	*sim.Client
 	w         *sim.World
@@ -40,8 +40,8 @@ func (g *podGC) OnSynced() {
 }
 
 // OnChange implements sim.Controller.
-func (g *podGC) OnChange(_ store.Kind, _, now store.Object) {
-	if p, ok := now.(*corev1.Pod); g.scheduled || ok && !g.isCandidate(p) {
+func (g *podGC) OnChange(_ store.Kind, _, current store.Object) {
+	if p, ok := current.(*corev1.Pod); g.scheduled || ok && !g.isCandidate(p) {
 		return
 	}
 	g.schedule()
@@ -92,18 +92,18 @@ func (g *podGC) collect() {
 	}
 }
 
-// deletePod deletes a pod at once. If its node is gone and it has not finished, it is
+// deletePod deletes a pod immediately. A pod that has not finished and whose node was deleted is
 // displaced.
 func (g *podGC) deletePod(r *podgc.Removal, p *corev1.Pod) {
-	now, key := int64(0), store.KeyOf(p)
+	grace, key := int64(0), store.KeyOf(p)
 	if r.Reason == podgc.Orphan && !r.Pod.Finished {
-		g.server.Displace(g.Client, displacement.Displacement{Pod: p, Grace: &now, MarkFailed: true, Message: "is garbage-collected: " + r.Reason.String(),
-			Record: enginedisplacement.Record{Cause: enginedisplacement.PodGC, Victim: g.w.Model(p), Node: p.Spec.NodeName, Grace: &now,
+		g.server.Displace(g.Client, displacement.Displacement{Pod: p, Grace: &grace, MarkFailed: true, Message: "is garbage-collected: " + r.Reason.String(),
+			Record: enginedisplacement.Record{Cause: enginedisplacement.PodGC, Victim: g.w.Model(p), Node: p.Spec.NodeName, Grace: &grace,
 				Rule: "node " + r.Pod.Node + " not seen since " + r.NodeMissingSince.UTC().Format(time.RFC3339)}}, func(error) {})
 		return
 	}
 	g.Request("delete", key, func() error {
-		err := g.w.API().DeletePod(key, store.Precondition{UID: string(p.UID)}, &now)
+		err := g.w.API().DeletePod(key, store.Precondition{UID: string(p.UID)}, &grace)
 		if err == nil {
 			g.w.Log("podgc", "collect", key, key+" is garbage-collected: "+r.Reason.String())
 		}

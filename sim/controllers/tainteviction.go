@@ -54,8 +54,8 @@ func (e *taintEviction) OnSynced() {
 }
 
 // OnChange implements sim.Controller.
-func (e *taintEviction) OnChange(_ store.Kind, old, now store.Object) {
-	switch now {
+func (e *taintEviction) OnChange(_ store.Kind, old, current store.Object) {
+	switch current {
 	case nil:
 		switch old := old.(type) {
 		case *corev1.Node:
@@ -64,12 +64,12 @@ func (e *taintEviction) OnChange(_ store.Kind, old, now store.Object) {
 			e.steps.Enqueue(tainteviction.PodDeleted{Namespace: old.Namespace, Name: old.Name})
 		}
 	default:
-		switch now := now.(type) {
+		switch current := current.(type) {
 		case *corev1.Node:
-			e.steps.Enqueue(tainteviction.Node{Name: now.Name, Taints: conversion.TimedTaints(now)})
+			e.steps.Enqueue(tainteviction.Node{Name: current.Name, Taints: conversion.TimedTaints(current)})
 		case *corev1.Pod:
-			if now.Spec.NodeName != "" {
-				e.steps.Enqueue(conversion.TaintEvictionPod(now))
+			if current.Spec.NodeName != "" {
+				e.steps.Enqueue(conversion.TaintEvictionPod(current))
 			}
 		}
 	}
@@ -92,15 +92,15 @@ func (e *taintEviction) step(now time.Time, events []tainteviction.Event) time.T
 	return wake
 }
 
-func (e *taintEviction) evict(order tainteviction.Evict) {
-	p := e.Pod(order.Pod.Key())
-	if p == nil || string(p.UID) != order.Pod.UID {
+func (e *taintEviction) evict(eviction tainteviction.Evict) {
+	p := e.Pod(eviction.Pod.Key())
+	if p == nil || string(p.UID) != eviction.Pod.UID {
 		return
 	}
-	rule := fmt.Sprintf("taint %s:%s on node %s", order.Taint.Key, order.Taint.Effect, order.Pod.Node)
+	rule := fmt.Sprintf("taint %s:%s on node %s", eviction.Taint.Key, eviction.Taint.Effect, eviction.Pod.Node)
 	message := "is evicted: " + rule
-	if order.Tolerated {
-		message += fmt.Sprintf(", tolerated for %d s", order.Seconds)
+	if eviction.Tolerated {
+		message += fmt.Sprintf(", tolerated for %d s", eviction.Seconds)
 	}
 	d := displacement.Displacement{Pod: p, Message: message, RecordInBudgets: !e.o.SkipBudgets, Record: enginedisplacement.Record{Cause: enginedisplacement.Taint, Victim: e.w.Model(p), Node: p.Spec.NodeName, Rule: rule}}
 	e.server.Displace(e.Client, d, func(err error) {

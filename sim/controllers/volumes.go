@@ -44,9 +44,9 @@ func (v *volumes) OnSynced() {
 }
 
 // OnChange implements sim.Controller.
-func (v *volumes) OnChange(_ store.Kind, _, now store.Object) {
-	if now != nil {
-		v.observe(now)
+func (v *volumes) OnChange(_ store.Kind, _, current store.Object) {
+	if current != nil {
+		v.observe(current)
 	}
 }
 

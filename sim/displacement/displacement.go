@@ -19,8 +19,8 @@ type Displacement struct {
 	Pod        *corev1.Pod
 	Record     enginedisplacement.Record
 	Grace      *int64 // nil: the pod's own
-	MarkFailed bool   // no agent will report its end: set phase Failed at once
-	// RespectsBudgets: budgets allowed it and have an entry if required.
+	MarkFailed bool   // no agent reports its termination: set phase Failed
+	// RespectsBudgets: the budgets allow it, and have an entry if required.
 	RespectsBudgets bool
 	// RecordInBudgets: it overrules budgets and adds entries to them.
 	RecordInBudgets bool
@@ -39,33 +39,33 @@ type Displacing struct {
 type Displaced struct{ Cause enginedisplacement.Cause }
 
 // Displace displaces a pod in the order of package executor: condition, event, deletion. Each
-// step is idempotent. A deleted pod counts as a success.
-func (s *Server) Displace(c *sim.Client, d Displacement, then func(error)) {
+// step is idempotent. A pod that was already deleted counts as a success.
+func (s *Server) Displace(c *sim.Client, d Displacement, onDone func(error)) {
 	key := store.KeyOf(d.Pod)
 	type step struct {
-		effect string
-		do     func() error
+		kind    string
+		execute func() error
 	}
 	steps := []step{
-		{"mark", func() error { return s.setDisruptionTarget(&d) }},
-		{"tell", func() error { return CreateRecordEvent(s.w, &d.Record, c.Name()) }},
-		{"delete", func() error { return s.Delete(&d, c.Name()) }},
+		{sim.RequestDisruptionTarget, func() error { return s.setDisruptionTarget(&d) }},
+		{sim.RequestEvent, func() error { return CreateRecordEvent(s.w, &d.Record, c.Name()) }},
+		{sim.RequestDelete, func() error { return s.Delete(&d, c.Name()) }},
 	}
 	if d.RecordInBudgets && store.PodReady(d.Pod) && len(s.ledger.BudgetsOf(d.Pod)) > 0 {
-		steps = append([]step{{"book", func() error { return s.recordInBudgets(&d) }}}, steps...)
+		steps = append([]step{{sim.RequestBudgetEntry, func() error { return s.recordInBudgets(&d) }}}, steps...)
 	}
 	var next func(i int)
 	next = func(i int) {
 		if i == len(steps) {
-			then(nil)
+			onDone(nil)
 			return
 		}
-		c.Request(steps[i].effect, key, steps[i].do, func(err error) {
+		c.Request(steps[i].kind, key, steps[i].execute, func(err error) {
 			switch {
 			case apierrors.IsNotFound(err) || apierrors.IsConflict(err) && !sim.IsInjectedConflict(err):
-				then(nil) // it is gone
-			case err != nil && !(steps[i].effect == "tell" && sim.IsInjectedConflict(err)): // a rejected event does not stop the displacement
-				then(err)
+				onDone(nil) // the pod was deleted
+			case err != nil && !(steps[i].kind == sim.RequestEvent && sim.IsInjectedConflict(err)): // a rejected event does not stop the displacement
+				onDone(err)
 			default:
 				next(i + 1)
 			}

@@ -23,13 +23,13 @@ import (
 // requests run in between. A fault can end it between steps.
 type eviction struct {
 	*Server
-	request    EvictionRequest
-	pod        *corev1.Pod
-	debits     []budgets.Debit // budget debits, of earlier attempts as well
-	entries    []enginedisplacement.Entry
-	attempts   int
-	stepsLeft  int // until a fault ends it; negative: never
-	onResponse func(EvictionResponse)
+	request        EvictionRequest
+	pod            *corev1.Pod
+	debits         []budgets.Debit // budget debits, of earlier attempts as well
+	entries        []enginedisplacement.Entry
+	attempts       int
+	remainingSteps int // number of steps until a fault ends it; negative: none does
+	onResponse     func(EvictionResponse)
 }
 
 // Retries when a budget changes during the request.
@@ -38,12 +38,12 @@ const (
 	maxEvictionPause = 500 * time.Millisecond // upper limit of the growing pause
 )
 
-// then runs the next step unless a fault ends the request.
-func (r *eviction) then(f func()) {
-	if r.stepsLeft == 0 {
+// runNext runs the next step unless a fault ends the request.
+func (r *eviction) runNext(f func()) {
+	if r.remainingSteps == 0 {
 		return
 	}
-	r.stepsLeft--
+	r.remainingSteps--
 	r.w.After(r.w.Latency(), f)
 }
 
@@ -61,7 +61,7 @@ func (r *eviction) fail(err error) {
 	r.respond(EvictionResponse{Code: http.StatusInternalServerError, Message: err.Error()})
 }
 
-// checkBudgets decides the eviction by the current budgets and pods.
+// checkBudgets decides by the current budgets and pods whether to evict.
 func (r *eviction) checkBudgets() {
 	w := r.w
 	r.pod = w.API().Pod(r.request.Pod)
@@ -85,7 +85,7 @@ func (r *eviction) checkBudgets() {
 			pods = append(pods, w.BudgetPod(p))
 		}
 		if len(covering) > 1 { // a pod with several budgets must be counted once
-			pods = distinct(pods)
+			pods = uniquePods(pods)
 		}
 	}
 	rules := r.o.Evictions
@@ -105,12 +105,12 @@ func (r *eviction) checkBudgets() {
 		r.respond(EvictionResponse{Code: http.StatusCreated})
 	default:
 		before := len(r.debits)
-		r.then(func() { r.debit(v, 0, before) })
+		r.runNext(func() { r.debit(v, 0, before) })
 	}
 }
 
-// distinct removes duplicates.
-func distinct(pods []*model.Pod) []*model.Pod {
+// uniquePods removes duplicates.
+func uniquePods(pods []*model.Pod) []*model.Pod {
 	seen := map[string]bool{}
 	out := pods[:0:0]
 	for _, p := range pods {
@@ -151,7 +151,7 @@ func (r *eviction) debit(v budget.Verdict, i, earlier int) {
 		r.fail(err)
 	default:
 		r.debits = append(r.debits, budgets.Debit{Debit: debit, Budget: m})
-		r.then(func() { r.debit(v, i+1, earlier) })
+		r.runNext(func() { r.debit(v, i+1, earlier) })
 	}
 }
 
@@ -170,20 +170,20 @@ func (r *eviction) retry() {
 	r.abort(EvictionResponse{Code: http.StatusGatewayTimeout, Message: "the pod and its disruption budgets kept changing", RetryAfter: 10 * time.Second})
 }
 
-// setDisruptionTarget starts the displacement: condition, event, deletion. If guarded, the pod
-// must not have changed since the decision.
-func (r *eviction) setDisruptionTarget(guarded bool) {
+// setDisruptionTarget starts the displacement: condition, event, deletion. If requireUnchanged is set,
+// the pod must not have changed since the decision.
+func (r *eviction) setDisruptionTarget(requireUnchanged bool) {
 	d := r.newDisplacement()
 	if r.pod.DeletionTimestamp != nil || store.Finished(r.pod) {
 		r.deletePod(d) // it is terminating or has finished: no displacement
 		return
 	}
-	now := r.w.API().Pod(r.request.Pod)
-	if now == nil || now.UID != r.pod.UID {
+	current := r.w.API().Pod(r.request.Pod)
+	if current == nil || current.UID != r.pod.UID {
 		r.abort(EvictionResponse{Code: http.StatusConflict, Message: "the pod was replaced by another one"})
 		return
 	}
-	if guarded && now.ResourceVersion != r.pod.ResourceVersion {
+	if requireUnchanged && current.ResourceVersion != r.pod.ResourceVersion {
 		r.retry()
 		return
 	}
@@ -191,12 +191,12 @@ func (r *eviction) setDisruptionTarget(guarded bool) {
 		r.abort(EvictionResponse{Code: http.StatusInternalServerError, Message: err.Error()})
 		return
 	}
-	if now = r.w.API().Pod(r.request.Pod); guarded && now != nil {
-		d.ResourceVersion = now.ResourceVersion
+	if current = r.w.API().Pod(r.request.Pod); requireUnchanged && current != nil {
+		d.ResourceVersion = current.ResourceVersion
 	}
-	r.then(func() {
+	r.runNext(func() {
 		_ = CreateRecordEvent(r.w, &d.Record, "apiserver")
-		r.then(func() { r.deletePod(d) })
+		r.runNext(func() { r.deletePod(d) })
 	})
 }
 
@@ -212,8 +212,8 @@ func (r *eviction) abort(a EvictionResponse) {
 }
 
 func (r *eviction) newDisplacement() *Displacement {
-	return &Displacement{Pod: r.pod, Grace: r.request.Grace, RespectsBudgets: true, Message: "is evicted by " + cmp.Or(r.request.By, "a client"),
-		Record: enginedisplacement.Record{Cause: enginedisplacement.API, Victim: r.w.Model(r.pod), Node: r.pod.Spec.NodeName, Requester: r.request.By, Rule: r.request.Rule, Grace: r.request.Grace, Entries: r.entries}}
+	return &Displacement{Pod: r.pod, Grace: r.request.Grace, RespectsBudgets: true, Message: "is evicted by " + cmp.Or(r.request.Requester, "a client"),
+		Record: enginedisplacement.Record{Cause: enginedisplacement.API, Victim: r.w.Model(r.pod), Node: r.pod.Spec.NodeName, Requester: r.request.Requester, Rule: r.request.Rule, Grace: r.request.Grace, Entries: r.entries}}
 }
 
 func (r *eviction) deletePod(d *Displacement) {

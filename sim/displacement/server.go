@@ -32,12 +32,12 @@ func NewServer(w *sim.World, ledger *budgets.Ledger, o Options) *Server {
 
 // EvictionRequest is a request to evict a pod.
 type EvictionRequest struct {
-	Pod    string // namespace/name
-	UID    string // required UID; empty: any
-	By     string // requester
-	Rule   string // rule of the requester; may be empty
-	Grace  *int64 // nil: the pod's own
-	DryRun bool
+	Pod       string // namespace/name
+	UID       string // required UID; empty: any
+	Requester string
+	Rule      string // rule of the requester; may be empty
+	Grace     *int64 // nil: the pod's own
+	DryRun    bool
 }
 
 // EvictionResponse is the response of the API server.
@@ -71,9 +71,9 @@ type Refused struct{}
 // Evict sends an eviction request and passes the response to onResponse unless a fault loses it.
 func (s *Server) Evict(e EvictionRequest, onResponse func(EvictionResponse)) {
 	w := s.w
-	r := &eviction{Server: s, request: e, stepsLeft: -1, onResponse: onResponse}
-	fault, after := w.Faults().OfRequest("evict", e.Pod)
-	w.LogFault(fault, "evict", cmp.Or(e.By, "a client"), e.Pod)
+	r := &eviction{Server: s, request: e, remainingSteps: -1, onResponse: onResponse}
+	fault, after := w.Faults().OfRequest(sim.RequestEvict, e.Pod)
+	w.LogFault(fault, sim.RequestEvict, cmp.Or(e.Requester, "a client"), e.Pod)
 	onLost := func() { w.After(10*time.Second, func() { onResponse(EvictionResponse{}) }) }
 	switch fault {
 	case sim.Refuse, sim.Conflict:
@@ -85,8 +85,8 @@ func (s *Server) Evict(e EvictionRequest, onResponse func(EvictionResponse)) {
 	case sim.ResponseLost, sim.NeverAnswered, sim.Delayed:
 		r.onResponse = func(EvictionResponse) { onLost() }
 	case sim.Partial: // the server fails in the middle
-		if r.stepsLeft = after; r.stepsLeft == 0 {
-			r.stepsLeft = 1 + int(w.Faults().Hash("evict/cut/"+e.Pod)%4)
+		if r.remainingSteps = after; r.remainingSteps == 0 {
+			r.remainingSteps = 1 + int(w.Faults().Hash("evict/cut/"+e.Pod)%4)
 		}
 		r.onResponse = func(EvictionResponse) {}
 		onLost()

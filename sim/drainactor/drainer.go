@@ -19,7 +19,7 @@ import (
 type Drainer struct {
 	// PollDelay returns the delay before the next step, which is at most limit. The default returns
 	// limit.
-	PollDelay func(most time.Duration) time.Duration
+	PollDelay func(limit time.Duration) time.Duration
 	// OnDone receives the result; may be nil.
 	OnDone func(*drain.Result)
 
@@ -36,8 +36,8 @@ type Drainer struct {
 	done           bool
 }
 
-// pollInterval is the longest time between steps, idleTimeout how long nothing may be in
-// progress before the drain gives up.
+// pollInterval is the longest time between steps, responseInterval that after a response. The drain
+// ends when nothing has been in progress for idleTimeout.
 const (
 	pollInterval     = 900 * time.Millisecond
 	responseInterval = 300 * time.Millisecond
@@ -111,7 +111,7 @@ func (d *Drainer) step() {
 func (d *Drainer) evict(e drain.Evict) {
 	d.requestPending = true
 	d.annotateReplacement(e)
-	d.w.Displacement.Evict(displacement.EvictionRequest{Pod: e.Pod.Key(), UID: e.Pod.UID, By: "drain"}, func(a displacement.EvictionResponse) {
+	d.w.Displacement.Evict(displacement.EvictionRequest{Pod: e.Pod.Key(), UID: e.Pod.UID, Requester: "drain"}, func(a displacement.EvictionResponse) {
 		d.requestPending = false
 		ok := a.Code == http.StatusCreated || a.Code == http.StatusNotFound
 		if !ok {

@@ -32,7 +32,7 @@ func Kubectl(w *cluster.Cluster, node, requester string) {
 			continue
 		}
 		remaining++
-		evictUntilDeleted(w, displacement.EvictionRequest{Pod: store.KeyOf(p), UID: string(p.UID), By: requester}, func() {
+		evictUntilDeleted(w, displacement.EvictionRequest{Pod: store.KeyOf(p), UID: string(p.UID), Requester: requester}, func() {
 			if remaining--; remaining == 0 {
 				w.Log("drain", "drained", node, "node "+node+" is drained by "+requester)
 			}

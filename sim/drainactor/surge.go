@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// scale adds by to the replicas of the pod's owner or its Deployment; a removal is skipped if
+// scale adds delta to the replicas of the pod's owner or its Deployment. A decrease is skipped if
 // another client changed them.
 func (d *Drainer) scale(p *model.Pod, delta int32) {
 	k, key := d.scaleTarget(p)
@@ -53,7 +53,7 @@ func (d *Drainer) annotateReplacement(e drain.Evict) {
 	}
 }
 
-// removeReplacementAnnotation undoes that for a pod that stays.
+// removeReplacementAnnotation reverts annotateReplacement for a pod that is not evicted.
 func (d *Drainer) removeReplacementAnnotation(e drain.Evict) {
 	if e.SurgePod != nil {
 		d.annotate(e, "")
@@ -63,14 +63,14 @@ func (d *Drainer) removeReplacementAnnotation(e drain.Evict) {
 // annotate sets the replacement annotation of a pod; "" deletes it.
 func (d *Drainer) annotate(e drain.Evict, replacement string) {
 	_ = d.w.API().Update(store.Pods, e.Pod.Key(), store.Precondition{UID: e.Pod.UID}, func(o store.Object) error {
-		notes := maps.Clone(o.GetAnnotations())
-		if notes == nil {
-			notes = map[string]string{}
+		annotations := maps.Clone(o.GetAnnotations())
+		if annotations == nil {
+			annotations = map[string]string{}
 		}
-		if notes[conversion.ExpectedReplacementAnnotation] = replacement; replacement == "" {
-			delete(notes, conversion.ExpectedReplacementAnnotation)
+		if annotations[conversion.ExpectedReplacementAnnotation] = replacement; replacement == "" {
+			delete(annotations, conversion.ExpectedReplacementAnnotation)
 		}
-		o.SetAnnotations(notes)
+		o.SetAnnotations(annotations)
 		return nil
 	})
 }

@@ -95,8 +95,8 @@ func (o *Replacer) observePod(p *corev1.Pod, deleted bool) {
 	if deleted {
 		delete(o.lastSeen, key)
 	}
-	leaves := deleted || p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodFailed
-	if !leaves || o.disabled || o.replaced[p.UID] || p.Status.Phase == corev1.PodSucceeded {
+	needsReplacement := deleted || p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodFailed
+	if !needsReplacement || o.disabled || o.replaced[p.UID] || p.Status.Phase == corev1.PodSucceeded {
 		return
 	}
 	o.replaced[p.UID] = true

@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// Input is an event for the scheduler with the objects it was made from.
+// Input is an event for the scheduler and the objects that it was made from.
 type Input struct {
 	Event scheduling.Event
 	// Object is the object of an upsert, or the pod that an outcome observed.

@@ -1,3 +1,3 @@
-// Package informer converts what a simulated watch delivers to events of the scheduling machine, as
+// Package informer converts the changes of a simulated watch to events of the scheduling machine, as
 // package informers does for a real watch.
 package informer

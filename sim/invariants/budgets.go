@@ -15,9 +15,9 @@ import (
 
 // budgetHistory is the recent history of a budget.
 type budgetHistory struct {
-	lastDrop time.Time            // last loss of a healthy pod not caused by a debit
-	lastRise time.Time            // last increase of the expected pods, or change of the budget
-	refunded map[string]time.Time // when an entry was refunded, by pod
+	lastLoss     time.Time            // last loss of a healthy pod not caused by a debit
+	lastIncrease time.Time            // last increase of the expected pods, or change of the budget
+	refunded     map[string]time.Time // when an entry was refunded, by pod
 }
 
 // staleness returns how long an actor that decides by its cache may not have observed a change.
@@ -37,10 +37,10 @@ func (a *Checker) updateBudgetHistory(c store.Change) {
 		case !ok:
 			delete(a.budgets, key)
 		case a.budgets[key] == nil || old == nil || old.Generation != b.Generation:
-			a.budgets[key] = &budgetHistory{lastRise: a.w.Now(), refunded: map[string]time.Time{}}
+			a.budgets[key] = &budgetHistory{lastIncrease: a.w.Now(), refunded: map[string]time.Time{}}
 		default:
 			for name := range old.Status.DisruptedPods {
-				if _, still := b.Status.DisruptedPods[name]; !still {
+				if _, exists := b.Status.DisruptedPods[name]; !exists {
 					a.budgets[key].refunded[name] = a.w.Now()
 				}
 			}
@@ -51,28 +51,28 @@ func (a *Checker) updateBudgetHistory(c store.Change) {
 		for _, key := range a.ledger.Affected() {
 			o, _ := a.w.API().Get(store.PodDisruptionBudgets, key)
 			b, ok := o.(*policyv1.PodDisruptionBudget)
-			l := a.budgets[key]
+			history := a.budgets[key]
 			switch {
-			case !ok || l == nil:
+			case !ok || history == nil:
 			case !a.ledger.Selects(key, old):
-				l.lastRise = a.w.Now()
+				history.lastIncrease = a.w.Now()
 			case a.losesHealthyPod(b, old, p):
-				l.lastDrop = a.w.Now()
+				history.lastLoss = a.w.Now()
 			}
 		}
 	case store.ReplicaSets, store.Deployments, store.StatefulSets, store.ReplicationControllers:
-		for _, l := range a.budgets {
-			l.lastRise = a.w.Now() // they may need more pods than before
+		for _, history := range a.budgets {
+			history.lastIncrease = a.w.Now() // the budgets may require more pods
 		}
 	}
 }
 
 // losesHealthyPod reports whether a change makes a pod unhealthy without a debit of the
 // budget.
-func (a *Checker) losesHealthyPod(b *policyv1.PodDisruptionBudget, old, now *corev1.Pod) bool {
-	_, entered := b.Status.DisruptedPods[old.Name]
-	counts := store.PodReady(old) && old.DeletionTimestamp == nil && !store.Finished(old)
-	return counts && !entered && !(a.ledger.Selects(store.KeyOf(b), now) && store.PodReady(now) && now.DeletionTimestamp == nil && !store.Finished(now))
+func (a *Checker) losesHealthyPod(b *policyv1.PodDisruptionBudget, old, current *corev1.Pod) bool {
+	_, hasEntry := b.Status.DisruptedPods[old.Name]
+	wasHealthy := store.PodReady(old) && old.DeletionTimestamp == nil && !store.Finished(old)
+	return wasHealthy && !hasEntry && !(a.ledger.Selects(store.KeyOf(b), current) && store.PodReady(current) && current.DeletionTimestamp == nil && !store.Finished(current))
 }
 
 // disruptionsAllowed returns the number of disruptions that the stored state allows; it may be
@@ -88,15 +88,15 @@ func (a *Checker) disruptionsAllowed(key string, b *policyv1.PodDisruptionBudget
 // checkDebit checks BudgetRespected before a debit is committed: the budget must allow as many
 // disruptions as are debited. It ignores changes that the displacing actor cannot have observed.
 func (a *Checker) checkDebit(d budgets.Debited) {
-	b, names, unseen := d.Budget, d.Names, 2*a.w.Latency()
+	b, names, maxLag := d.Budget, d.Names, 2*a.w.Latency()
 	if d.Cached {
-		unseen = a.staleness()
+		maxLag = a.staleness()
 	}
 	key := store.KeyOf(b)
-	l := a.budgets[key]
+	history := a.budgets[key]
 	o, _ := a.w.API().Get(store.PodDisruptionBudgets, key)
 	before, ok := o.(*policyv1.PodDisruptionBudget)
-	if !a.o.All || l == nil || !ok {
+	if !a.o.All || history == nil || !ok {
 		return
 	}
 	if b.Status.DisruptionsAllowed < 0 {
@@ -104,8 +104,8 @@ func (a *Checker) checkDebit(d budgets.Debited) {
 	}
 	a.BudgetDebits += len(names)
 	allows := a.disruptionsAllowed(key, before)
-	if healthy := a.countHealthy(before, names); healthy > max(allows, 0) && a.w.Now().Sub(l.lastDrop) > unseen && a.w.Now().Sub(l.lastRise) > a.staleness() {
-		a.w.Fail("BudgetRespected", fmt.Sprintf("budget %s really allows %d disruptions, and %d are debited: %v", key, allows, healthy, names))
+	if healthy := a.countHealthy(before, names); healthy > max(allows, 0) && a.w.Now().Sub(history.lastLoss) > maxLag && a.w.Now().Sub(history.lastIncrease) > a.staleness() {
+		a.w.Fail("BudgetRespected", fmt.Sprintf("budget %s allows %d disruptions by the stored state, but %d are debited: %v", key, allows, healthy, names))
 	}
 }
 
@@ -113,7 +113,7 @@ func (a *Checker) checkDebit(d budgets.Debited) {
 func (a *Checker) countHealthy(b *policyv1.PodDisruptionBudget, names []string) (n int32) {
 	for _, name := range names {
 		p := a.w.API().Pod(store.Key(b.Namespace, name))
-		if _, entered := b.Status.DisruptedPods[name]; p != nil && !entered && p.DeletionTimestamp == nil && store.PodReady(p) {
+		if _, hasEntry := b.Status.DisruptedPods[name]; p != nil && !hasEntry && p.DeletionTimestamp == nil && store.PodReady(p) {
 			n++
 		}
 	}
@@ -122,7 +122,7 @@ func (a *Checker) countHealthy(b *policyv1.PodDisruptionBudget, names []string) 
 
 // checkPreemption checks a preemption before it is committed.
 func (a *Checker) checkPreemption(n scheduler.Preempting) {
-	preemptor, victim := n.By, n.Victim
+	preemptor, victim := n.Preemptor, n.Victim
 	if !a.o.All {
 		return
 	}
@@ -150,14 +150,14 @@ func (a *Checker) checkBudgetEntries(victim *corev1.Pod, actor string) {
 		return // unhealthy pods do not count
 	}
 	for _, key := range a.ledger.BudgetsOf(victim) {
-		l := a.budgets[key]
+		history := a.budgets[key]
 		o, _ := a.w.API().Get(store.PodDisruptionBudgets, key)
 		b, ok := o.(*policyv1.PodDisruptionBudget)
-		if !ok || l == nil || a.w.Now().Sub(a.labelsChanged[victim.UID]) < a.staleness() || a.w.Now().Sub(l.lastRise) < a.staleness() {
+		if !ok || history == nil || a.w.Now().Sub(a.labelsChanged[victim.UID]) < a.staleness() || a.w.Now().Sub(history.lastIncrease) < a.staleness() {
 			continue
 		}
-		refundedAt, refunded := l.refunded[victim.Name] // an actor may still rely on the refunded entry
-		if _, entered := b.Status.DisruptedPods[victim.Name]; !entered && !(refunded && a.w.Now().Sub(refundedAt) < a.staleness()) {
+		refundedAt, refunded := history.refunded[victim.Name] // an actor may still rely on the refunded entry
+		if _, hasEntry := b.Status.DisruptedPods[victim.Name]; !hasEntry && !(refunded && a.w.Now().Sub(refundedAt) < a.staleness()) {
 			a.w.Fail("BudgetEntries", fmt.Sprintf("pod %s is displaced by %s, and budget %s has no entry for it", store.KeyOf(victim), actor, key))
 		}
 	}

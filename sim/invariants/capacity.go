@@ -61,16 +61,16 @@ func (a *Checker) usageOf(node string) *nodeUsage {
 
 func (a *Checker) recordNodeVersion(c store.Change) {
 	r := a.usageOf(c.Object().GetName())
-	kept := r.versions[:0]
+	retained := r.versions[:0]
 	for _, h := range r.versions {
 		if h.until.IsZero() {
 			h.until = a.w.Now().Add(versionRetention)
 		}
 		if h.until.After(a.w.Now()) {
-			kept = append(kept, h)
+			retained = append(retained, h)
 		}
 	}
-	r.versions = kept
+	r.versions = retained
 	if c.New != nil && a.scheduler.Converter() != nil {
 		if n, ok := a.scheduler.Converter().Compile(c.New).(*model.Node); ok {
 			r.versions = append(r.versions, nodeVersion{node: n})
@@ -90,18 +90,18 @@ func (r *nodeUsage) exceeded(now time.Time) string {
 			scalars[s.Name] += s.Amount
 		}
 	}
-	highest := func(of func(*model.Node) int64) int64 {
+	highest := func(amount func(*model.Node) int64) int64 {
 		var m int64
 		for _, h := range r.versions {
 			if h.until.IsZero() || h.until.After(now) {
-				m = max(m, of(h.node))
+				m = max(m, amount(h.node))
 			}
 		}
 		return m
 	}
-	check := func(what string, used int64, of func(*model.Node) int64) string {
-		if limit := highest(of); used > limit {
-			return fmt.Sprintf("%d of %d %s in use", used, limit, what)
+	check := func(unit string, used int64, amount func(*model.Node) int64) string {
+		if limit := highest(amount); used > limit {
+			return fmt.Sprintf("%d of %d %s in use", used, limit, unit)
 		}
 		return ""
 	}

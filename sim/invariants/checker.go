@@ -55,9 +55,9 @@ type Checker struct {
 	budgets map[string]*budgetHistory // by budget
 	records recordAudit
 
-	compared time.Time // last comparison of the scheduler's state with the store
-	revision uint64    // of the store at that time
-	compiled map[types.UID]*model.Pod
+	comparedAt time.Time // last comparison of the scheduler's state with the store
+	revision   uint64    // of the store at that time
+	compiled   map[types.UID]*model.Pod
 }
 
 // compareInterval is the minimum time between two comparisons with the store.
@@ -131,8 +131,8 @@ func (a *Checker) checkStep(effects []scheduling.Effect) {
 	}
 	a.checkNominatedPods(effects)
 	a.checkPendingPods()
-	if len(effects) == 0 && a.w.Now().Sub(a.compared) > compareInterval && a.w.API().Revision() != a.revision && a.scheduler.IsIdle() {
-		a.compared, a.revision = a.w.Now(), a.w.API().Revision()
+	if len(effects) == 0 && a.w.Now().Sub(a.comparedAt) > compareInterval && a.w.API().Revision() != a.revision && a.scheduler.IsIdle() {
+		a.comparedAt, a.revision = a.w.Now(), a.w.API().Revision()
 		a.compareWithStore(false)
 	}
 }

@@ -23,25 +23,25 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// faulty are actors that violate an invariant, by the name of the invariant.
-var faulty = map[string]func(t *testing.T, w *cluster.Cluster){
+// violations are functions that violate an invariant, by the name of the invariant.
+var violations = map[string]func(t *testing.T, w *cluster.Cluster){
 	"NeverMoves": func(t *testing.T, w *cluster.Cluster) {
-		change(t, w, "default/web", func(p *corev1.Pod) { p.Spec.NodeName = "elsewhere" })
+		updatePod(t, w, "default/web", func(p *corev1.Pod) { p.Spec.NodeName = "elsewhere" })
 	},
 	"BoundOnce": func(_ *testing.T, w *cluster.Cluster) {
-		w.Scheduler.Send(scheduling.Bind{ID: 1000, Pod: schedulerPod(w, "default/waits"), Node: "n1"})
-		w.Scheduler.Send(scheduling.Bind{ID: 1001, Pod: schedulerPod(w, "default/waits"), Node: "n2"})
+		w.Scheduler.Send(scheduling.Bind{ID: 1000, Pod: schedulerPod(w, "default/pending"), Node: "n1"})
+		w.Scheduler.Send(scheduling.Bind{ID: 1001, Pod: schedulerPod(w, "default/pending"), Node: "n2"})
 	},
 	"NodeCapacity": func(_ *testing.T, w *cluster.Cluster) {
-		w.Scheduler.Send(scheduling.Bind{ID: 1000, Pod: schedulerPod(w, "default/waits"), Node: "n1"})
+		w.Scheduler.Send(scheduling.Bind{ID: 1000, Pod: schedulerPod(w, "default/pending"), Node: "n1"})
 	},
 	"BudgetRespected": func(t *testing.T, w *cluster.Cluster) {
 		addWrongBudget(t, w)
-		preemptFor(w, "default/waits", "default/web", true)
+		preemptFor(w, "default/pending", "default/web", true)
 	},
 	"BudgetEntries": func(t *testing.T, w *cluster.Cluster) {
 		addWrongBudget(t, w)
-		preemptFor(w, "default/waits", "default/web", false)
+		preemptFor(w, "default/pending", "default/web", false)
 	},
 	"DisplacedOnce": func(_ *testing.T, w *cluster.Cluster) {
 		d := &displacement.Displacement{Pod: w.API().Pod("default/web")}
@@ -49,9 +49,9 @@ var faulty = map[string]func(t *testing.T, w *cluster.Cluster){
 	},
 	"LowerVictims": func(_ *testing.T, w *cluster.Cluster) { preemptFor(w, "default/web", "default/db", false) },
 	"NominatedCapacity": func(_ *testing.T, w *cluster.Cluster) {
-		nominee := *schedulerPod(w, "default/waits")
-		nominee.NominatedNodeName = "n2"
-		w.Scheduler.Machine().State().UpsertPod(&nominee)
+		nominated := *schedulerPod(w, "default/pending")
+		nominated.NominatedNodeName = "n2"
+		w.Scheduler.Machine().State().UpsertPod(&nominated)
 		low := *schedulerPod(w, "default/low")
 		w.Notify(scheduler.Stepped{Effects: []scheduling.Effect{scheduling.Bind{ID: 1000, Pod: &low, Node: "n2"}}})
 	},
@@ -61,17 +61,17 @@ var faulty = map[string]func(t *testing.T, w *cluster.Cluster){
 		p, err := framework.NewProfile(c)
 		if err == nil {
 			w.Invariants.AddProfile(p) // unknown to the machine
-			_ = w.API().Create(testPod("foreign", "1", 0, func(p *corev1.Pod) { p.Spec.SchedulerName = "other" }))
+			_ = w.API().Create(testPod("other", "1", 0, func(p *corev1.Pod) { p.Spec.SchedulerName = "other" }))
 		}
 	},
 	"NoBusyLoop": func(_ *testing.T, w *cluster.Cluster) {
-		for range scheduler.MaxSpins + 2 {
+		for range scheduler.MaxStepsAtTime + 2 {
 			w.Scheduler.ScheduleWake(w.Now())
 		}
 	},
 	"StateEqualsStore": func(t *testing.T, w *cluster.Cluster) {
 		hideFromScheduler(w, func() {
-			change(t, w, "default/web", func(p *corev1.Pod) { p.Labels = map[string]string{"app": "other"} })
+			updatePod(t, w, "default/web", func(p *corev1.Pod) { p.Labels = map[string]string{"app": "other"} })
 		})
 	},
 	"NoPendingPodFits": func(_ *testing.T, w *cluster.Cluster) {
@@ -95,10 +95,10 @@ var faulty = map[string]func(t *testing.T, w *cluster.Cluster){
 	},
 }
 
-// TestEveryInvariantCanFail checks that a faulty actor makes each invariant fail.
+// TestEveryInvariantCanFail checks that each invariant is violated by its function.
 func TestEveryInvariantCanFail(t *testing.T) {
 	for name := range invariants.All {
-		violate, ok := faulty[name]
+		violate, ok := violations[name]
 		if !ok {
 			t.Errorf("no case violates %s", name)
 			continue
@@ -113,13 +113,13 @@ func TestEveryInvariantCanFail(t *testing.T) {
 			}
 			var v *sim.Violation
 			if !errors.As(err, &v) || v.Invariant != name {
-				t.Errorf("%v, want a violation of %s", err, name)
+				t.Errorf("got %v, want a violation of %s", err, name)
 			}
 		})
 	}
 	w := testWorld(t)
 	if err := errors.Join(w.Run(10*time.Minute), w.CheckSettled()); err != nil {
-		t.Errorf("without a faulty actor: %v", err)
+		t.Errorf("without a violation: %v", err)
 	}
 }
 
@@ -132,7 +132,7 @@ func testWorld(t *testing.T) *cluster.Cluster {
 	}
 	w := cluster.New(o)
 	objects := []store.Object{testNode("n1", "4"), testNode("n2", "4"), testPod("web", "3", 10, nil), testPod("db", "3", 100, nil),
-		testPod("waits", "8", 1000, nil), testPod("low", "1", -5, nil)}
+		testPod("pending", "8", 1000, nil), testPod("low", "1", -5, nil)}
 	for _, o := range objects {
 		if err := w.API().Create(o); err != nil {
 			t.Fatal(err)
@@ -186,6 +186,7 @@ func addWrongBudget(t *testing.T, w *cluster.Cluster) {
 	}
 }
 
+// preemptFor sends a preemption to the API, with or without debits.
 func preemptFor(w *cluster.Cluster, pod, victim string, debit bool) {
 	v := schedulerPod(w, victim)
 	plan := &decision.Preemption{Outcome: decision.PreemptionNominated, Node: v.NodeName, Victims: []*model.Pod{v}}
@@ -209,7 +210,7 @@ func hideFromScheduler(w *cluster.Cluster, f func()) {
 	w.API().OnCommit = hook
 }
 
-func change(t *testing.T, w *cluster.Cluster, key string, f func(*corev1.Pod)) {
+func updatePod(t *testing.T, w *cluster.Cluster, key string, f func(*corev1.Pod)) {
 	t.Helper()
 	if err := w.API().UpdatePod(key, store.Precondition{}, func(p *corev1.Pod) error { f(p); return nil }); err != nil {
 		t.Fatal(err)

@@ -32,7 +32,7 @@ func (a *Checker) checkDisplacedOnce(p *corev1.Pod) {
 		a.w.Fail("DisplacedOnce", fmt.Sprintf("pod %s is displaced, but has no DisruptionTarget condition", store.KeyOf(p)))
 	}
 	r := &a.records
-	if now := a.w.API().Pod(store.KeyOf(p)); r.displaced[p.UID] && now != nil && now.UID == p.UID && store.Finished(now) {
+	if current := a.w.API().Pod(store.KeyOf(p)); r.displaced[p.UID] && current != nil && current.UID == p.UID && store.Finished(current) {
 		return // the pod had finished before a late displacement
 	}
 	if r.displaced[p.UID] {

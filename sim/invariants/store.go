@@ -43,15 +43,15 @@ func (a *Checker) compareWithStore(idle bool) {
 	}
 	for _, id := range stored.NodeIDs() {
 		want := stored.Node(id)
-		have, ok := state.NodeID(want.Model.Name)
+		stateID, ok := state.NodeID(want.Model.Name)
 		switch {
 		case !ok:
 			a.w.Fail("StateEqualsStore", "node "+want.Model.Name+" is not in the state")
 		case !reflect.DeepEqual(s.Machine().ReportedNode(want.Model.Name), want.Model):
 			a.w.Fail("StateEqualsStore", fmt.Sprintf("node %s is %+v in the state and %+v in the store", want.Model.Name, *s.Machine().ReportedNode(want.Model.Name), *want.Model))
-		case !assumed && (len(state.Node(have).Pods) != len(want.Pods) || !reflect.DeepEqual(state.Node(have).Used, want.Used)):
+		case !assumed && (len(state.Node(stateID).Pods) != len(want.Pods) || !reflect.DeepEqual(state.Node(stateID).Used, want.Used)):
 			a.w.Fail("StateEqualsStore", fmt.Sprintf("node %s counts %d pods with %+v, and has %d with %+v",
-				want.Model.Name, len(state.Node(have).Pods), state.Node(have).Used, len(want.Pods), want.Used))
+				want.Model.Name, len(state.Node(stateID).Pods), state.Node(stateID).Used, len(want.Pods), want.Used))
 		}
 	}
 }

@@ -20,18 +20,18 @@ func (g *generator) writeEvent(at string) {
 	}
 }
 
-// somePod returns a pod name, preferably a recent one.
-func (g *generator) somePod() string {
+// randomPod returns a pod name, preferably a recent one.
+func (g *generator) randomPod() string {
 	if g.pods == 0 {
 		return "p0"
 	}
 	return fmt.Sprintf("p%d", max(0, g.pods-1-g.r.Intn(min(g.pods, 20))))
 }
 
-func (g *generator) someNode() string { return fmt.Sprintf("n%d", g.r.Intn(g.nodes)) }
+func (g *generator) randomNode() string { return fmt.Sprintf("n%d", g.r.Intn(g.nodes)) }
 
 func (g *generator) writeDelete(at string) {
-	line := "delete pod " + g.somePod()
+	line := "delete pod " + g.randomPod()
 	if g.oneIn(3) {
 		line += fmt.Sprintf(" grace=%ds", g.r.Intn(5))
 	}
@@ -42,22 +42,22 @@ func (g *generator) writeDelete(at string) {
 func (g *generator) writeDisplacement(at string) {
 	switch g.r.Intn(8) {
 	case 0:
-		g.add(at, "drain %s", g.someNode())
+		g.add(at, "drain %s", g.randomNode())
 	case 1:
-		g.add(at, "taint %s out=x:NoExecute", g.someNode())
+		g.add(at, "taint %s out=x:NoExecute", g.randomNode())
 	case 2:
-		g.add(at, "untaint %s out", g.someNode())
+		g.add(at, "untaint %s out", g.randomNode())
 	case 3:
-		g.add(at, "condition %s %s=%s", g.someNode(), g.pick("Ready", "Ready", "DiskPressure", "MemoryPressure"), g.pick("True", "False"))
+		g.add(at, "condition %s %s=%s", g.randomNode(), g.pick("Ready", "Ready", "DiskPressure", "MemoryPressure"), g.pick("True", "False"))
 	case 4:
-		g.add(at, "tolerate %s out:NoExecute:%d", g.somePod(), g.r.Intn(60))
+		g.add(at, "tolerate %s out:NoExecute:%d", g.randomPod(), g.r.Intn(60))
 	default:
-		g.add(at, "evict %s", g.somePod())
+		g.add(at, "evict %s", g.randomPod())
 	}
 }
 
 func (g *generator) writeNodeEvent(at string) {
-	n := g.someNode()
+	n := g.randomNode()
 	switch g.r.Intn(10) {
 	case 0:
 		g.nodeAt(at)
@@ -96,11 +96,11 @@ func (g *generator) writePodEvent(at string) {
 	case 6:
 		g.workload(at)
 	case 0:
-		g.add(at, "ungate %s", g.somePod())
+		g.add(at, "ungate %s", g.randomPod())
 	case 1:
-		g.add(at, "label pod %s app=%s", g.somePod(), g.pick("a", "b", "c"))
+		g.add(at, "label pod %s app=%s", g.randomPod(), g.pick("a", "b", "c"))
 	case 2:
-		g.add(at, "bind %s %s", g.somePod(), g.someNode())
+		g.add(at, "bind %s %s", g.randomPod(), g.randomNode())
 	case 3:
 		g.add(at, "delete budget b%d", g.r.Intn(2))
 	case 4:
@@ -124,6 +124,6 @@ func (g *generator) writeFault(at string) {
 		g.add(at, "lag %s %dms", g.pick("scheduler", "agents", "disruption", "taints", "nodelifecycle", "podgc", "records", "workload"), g.r.Intn(1000))
 	default:
 		g.add(at, "fault %s %s", g.pick("refuse", "conflict", "requestlost", "responselost", "delayed", "unanswered", "partial"),
-			g.pick("bind", "bind", "preempt", "reject", "look", "unnominate", "prepare", "any", "evict", "mark", "tell", "delete", "status", "node"))
+			g.pick("bind", "bind", "preempt", "unschedulable", "refresh", "clearnomination", "bindvolumes", "any", "evict", "disruptiontarget", "event", "delete", "status", "node"))
 	}
 }

@@ -18,7 +18,7 @@ const events = 200
 // TestSimulationsSoak runs simulations from seeds: some thousands in a test run, 100,000 with
 // BERTH_SOAK. BERTH_SIMULATIONS sets their number and BERTH_SEED the first seed.
 func TestSimulationsSoak(t *testing.T) {
-	n, first := number(t, "BERTH_SIMULATIONS", 0), number(t, "BERTH_SEED", 1)
+	n, first := envNumber(t, "BERTH_SIMULATIONS", 0), envNumber(t, "BERTH_SEED", 1)
 	deadline := time.Time{}
 	if os.Getenv("BERTH_SOAK") != "" && n == 0 {
 		n = 100_000
@@ -69,14 +69,15 @@ func report(t *testing.T, seed int64, failure error) {
 	t.Errorf("seed %d (reproduce with BERTH_SEED=%d BERTH_SIMULATIONS=1): %v\nminimal scenario %s:\n%s", seed, seed, err, file, text)
 }
 
-func number(t *testing.T, name string, fallback int64) int64 {
+// envNumber returns the value of an environment variable.
+func envNumber(t *testing.T, name string, fallback int64) int64 {
 	s := os.Getenv(name)
 	if s == "" {
 		return fallback
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < 1 {
-		t.Fatalf("%s=%s: want a whole number from 1", name, s)
+		t.Fatalf("%s=%s: must be a whole number of at least 1", name, s)
 	}
 	return n
 }

@@ -19,20 +19,20 @@ func TestShrink(t *testing.T) {
 		t.Fatalf("got %v, want NeverMoves", err)
 	}
 	if n := strings.Count(remaining, "\n"); n > 4 || !strings.Contains(remaining, "move mover elsewhere") {
-		t.Errorf("%d lines remain:\n%s", n, remaining)
+		t.Errorf("%d lines remain, want at most 4 with the move:\n%s", n, remaining)
 	}
 	if rerun := Run(remaining); violatedInvariant(rerun) != "NeverMoves" {
-		t.Errorf("the remaining lines end with %v", rerun)
+		t.Errorf("the remaining lines give %v, want NeverMoves", rerun)
 	}
 }
 
 func TestGenerateIsDeterministic(t *testing.T) {
 	first, second := Generate(7, events), Generate(7, events)
 	if first != second {
-		t.Error("one seed generated two texts")
+		t.Error("equal seeds generated different scenarios")
 	}
 	if Generate(7, events) == Generate(8, events) {
-		t.Error("two seeds generated the same text")
+		t.Error("different seeds generated equal scenarios")
 	}
 }
 
@@ -46,7 +46,7 @@ func TestGenerateCoversAllEvents(t *testing.T) {
 		"fault partial preempt", "ungate", "bind p", "budget b", "delete node", "delete pod", "resize", "cordon", "untaint", "label node", "label pod",
 		"claims=", "spread=", "anti=", "affinity=", "ports=", "never", "replace", "grace="} {
 		if !strings.Contains(all.String(), want) {
-			t.Errorf("sixty simulations without %q", want)
+			t.Errorf("60 scenarios without %q", want)
 		}
 	}
 }

@@ -86,7 +86,7 @@ func encodeEffect(e scheduling.Effect) ([]byte, error) {
 		out.Text = explain.GatedMessage(e.Verdict)
 	case scheduling.Preempt:
 		out.Node, out.Choice, out.Retry = e.Plan.Node, e.Choice, e.Retry
-		out.preemption(e.Plan)
+		out.setPreemption(e.Plan)
 	case scheduling.BindVolumes:
 		out.Node = e.Node
 		for _, b := range e.Plan.Bind {
@@ -99,7 +99,7 @@ func encodeEffect(e scheduling.Effect) ([]byte, error) {
 	return json.Marshal(out)
 }
 
-func (out *effectLine) preemption(p *decision.Preemption) {
+func (out *effectLine) setPreemption(p *decision.Preemption) {
 	for _, v := range p.Victims {
 		out.Victims = append(out.Victims, v.Key())
 	}

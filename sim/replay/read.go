@@ -28,11 +28,11 @@ type Result struct {
 
 // player replays steps.
 type player struct {
-	o       cluster.Options
-	machine *scheduling.Machine
-	view    *informer.Converter
-	result  Result
-	ended   bool
+	o         cluster.Options
+	machine   *scheduling.Machine
+	converter *informer.Converter
+	result    Result
+	hasFooter bool
 }
 
 // maxLineBytes is the maximum length of a line.
@@ -62,7 +62,7 @@ func Run(file string, r io.Reader, o cluster.Options) (*Result, error) {
 	if n == 0 {
 		return nil, fmt.Errorf("%s: empty: want a journal, as berth simulate --journal writes it", file)
 	}
-	if !p.ended && p.result.FirstDifference == 0 {
+	if !p.hasFooter && p.result.FirstDifference == 0 {
 		return nil, fmt.Errorf("%s:%d: the journal is truncated: its footer is missing; the %d steps up to here gave the %d recorded effects",
 			file, n, p.result.Steps, p.result.Effects)
 	}
@@ -73,7 +73,7 @@ func (p *player) readLine(n int, line []byte) error {
 	switch {
 	case n == 1:
 		return p.readHeader(line)
-	case p.ended:
+	case p.hasFooter:
 		return fmt.Errorf("a line after the footer %s", footerPrefix)
 	case bytes.HasPrefix(line, []byte(footerPrefix)):
 		return p.readFooter(line)
@@ -90,7 +90,7 @@ func (p *player) readFooter(line []byte) error {
 		return fmt.Errorf("end: %d steps with %d effects, but the journal has %d and %d: lines are missing or were added",
 			f.End, f.Effects, p.result.Steps, p.result.Effects)
 	}
-	p.ended = true
+	p.hasFooter = true
 	return nil
 }
 
@@ -114,7 +114,7 @@ func (p *player) runStep(n int, line []byte) error {
 		return fmt.Errorf("limit: %d, restarted: %v: limit must not be negative, and restarted must be true in the first step", s.Limit, s.Restarted)
 	}
 	if s.Restarted {
-		p.machine, p.view = scheduling.New(p.o.MachineConfig()), informer.NewConverter()
+		p.machine, p.converter = scheduling.New(p.o.MachineConfig()), informer.NewConverter()
 	}
 	var events []scheduling.Event
 	for i := range s.In {
@@ -165,7 +165,7 @@ func (p *player) decodeEvent(in *input) (scheduling.Event, error) {
 		if err := json.Unmarshal(in.Object, o); err != nil {
 			return nil, fmt.Errorf("object: %w", err)
 		}
-		return p.view.Compile(o), nil
+		return p.converter.Compile(o), nil
 	case in.Delete != "":
 		o := informer.Identity(in.Delete, in.Key, in.UID)
 		if o == nil {
@@ -190,14 +190,14 @@ func (p *player) decodeOutcome(in *input) (scheduling.Event, error) {
 		if err := json.Unmarshal(in.Object, &pod); err != nil {
 			return nil, fmt.Errorf("object: %w", err)
 		}
-		out.Pod = p.view.Pod(&pod)
+		out.Pod = p.converter.Pod(&pod)
 	}
 	for i, data := range in.Budgets {
 		var b policyv1.PodDisruptionBudget
 		if err := json.Unmarshal(data, &b); err != nil {
 			return nil, fmt.Errorf("budgets[%d]: %w", i, err)
 		}
-		if m, ok := p.view.Compile(&b).(*model.Budget); ok {
+		if m, ok := p.converter.Compile(&b).(*model.Budget); ok {
 			out.Budgets = append(out.Budgets, m)
 		}
 	}

@@ -75,11 +75,11 @@ func (j *Writer) writeLine(v any) {
 
 func encodeEffects(effects []scheduling.Effect) (out []json.RawMessage, err error) {
 	for _, e := range effects {
-		w, err := encodeEffect(e)
+		data, err := encodeEffect(e)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, w)
+		out = append(out, data)
 	}
 	return out, nil
 }

@@ -22,7 +22,7 @@ func (b *binds) OpenBinds(uid string) []string { return slices.Sorted(maps.Value
 func (b *binds) IsBinding() bool { return b.binding }
 
 // sent records a sent bind.
-func (b *binds) sent(r *request, node string) {
+func (b *binds) recordSent(r *request, node string) {
 	uid := r.pod.UID
 	if b.open[uid] == nil {
 		b.open[uid] = map[*request]string{}
@@ -31,7 +31,7 @@ func (b *binds) sent(r *request, node string) {
 }
 
 // settled records that a bind was executed or never will be.
-func (b *binds) settled(r *request) {
+func (b *binds) recordSettled(r *request) {
 	delete(b.open[r.pod.UID], r)
 	if len(b.open[r.pod.UID]) == 0 {
 		delete(b.open, r.pod.UID)

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/sim"
 )
 
 // PodOf returns the pod of an effect.
@@ -28,23 +29,23 @@ func PodOf(e scheduling.Effect) *model.Pod {
 	return &model.Pod{}
 }
 
-// RequestKind returns the name of an effect in scenarios and timelines.
+// RequestKind returns the request kind of an effect.
 func RequestKind(e scheduling.Effect) string {
 	switch e.(type) {
 	case scheduling.Bind:
-		return "bind"
+		return sim.RequestBind
 	case scheduling.ReportUnschedulable:
-		return "reject"
+		return sim.RequestUnschedulable
 	case scheduling.ReportGated:
-		return "hold"
+		return sim.RequestHold
 	case scheduling.RefreshPod:
-		return "look"
+		return sim.RequestRefresh
 	case scheduling.Preempt:
-		return "preempt"
+		return sim.RequestPreempt
 	case scheduling.ClearNomination:
-		return "unnominate"
+		return sim.RequestClearNomination
 	case scheduling.BindVolumes:
-		return "prepare"
+		return sim.RequestBindVolumes
 	case scheduling.ReportBound:
 		return "bound"
 	}

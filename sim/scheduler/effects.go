@@ -19,9 +19,9 @@ func (s *Scheduler) requestWrites(e scheduling.Effect) []write {
 	case scheduling.Bind:
 		return []write{writeStep(func(r *request) error { return r.bind(e) })}
 	case scheduling.ReportUnschedulable:
-		return []write{writeStep(func(r *request) error { return r.reject(e) })}
+		return []write{writeStep(func(r *request) error { return r.reportUnschedulable(e) })}
 	case scheduling.ReportGated:
-		return []write{writeStep(func(r *request) error { return r.hold(e) })}
+		return []write{writeStep(func(r *request) error { return r.reportGated(e) })}
 	case scheduling.RefreshPod:
 		return []write{writeStep(func(r *request) error {
 			r.observedPod = s.w.API().Pod(e.Pod.Key())
@@ -32,7 +32,7 @@ func (s *Scheduler) requestWrites(e scheduling.Effect) []write {
 	case scheduling.ClearNomination:
 		return []write{writeStep(func(r *request) error { return r.nominate("") })}
 	case scheduling.BindVolumes:
-		return prepareWrites(e)
+		return bindVolumesWrites(e)
 	}
 	return []write{writeStep(func(*request) error {
 		return apierrors.NewBadRequest(fmt.Sprintf("unsupported effect type %T", e))
@@ -54,7 +54,7 @@ func (r *request) bind(e scheduling.Bind) error {
 	return err
 }
 
-func (r *request) reject(e scheduling.ReportUnschedulable) error {
+func (r *request) reportUnschedulable(e scheduling.ReportUnschedulable) error {
 	reason := corev1.PodReasonUnschedulable
 	if e.Summary.Outcome == decision.Errored {
 		reason = corev1.PodReasonSchedulerError
@@ -67,7 +67,7 @@ func (r *request) reject(e scheduling.ReportUnschedulable) error {
 	return r.writePodScheduled(reason, text)
 }
 
-func (r *request) hold(e scheduling.ReportGated) error {
+func (r *request) reportGated(e scheduling.ReportGated) error {
 	reason, text := corev1.PodReasonUnschedulable, explain.GatedMessage(e.Verdict)
 	if e.Verdict.Plugin == decision.SchedulingGates {
 		reason = corev1.PodReasonSchedulingGated

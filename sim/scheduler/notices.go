@@ -21,13 +21,13 @@ type Rejected struct{}
 
 // Preempting is the notice that a victim is about to be deleted.
 type Preempting struct {
-	By     *model.Pod
-	Victim *corev1.Pod // as stored
-	Choice int
+	Preemptor *model.Pod
+	Victim    *corev1.Pod // as stored
+	Choice    int
 }
 
 // Preempted is the notice that a victim was deleted.
 type Preempted struct {
-	By     *model.Pod
-	Victim *corev1.Pod // before the deletion
+	Preemptor *model.Pod
+	Victim    *corev1.Pod // before the deletion
 }

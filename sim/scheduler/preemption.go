@@ -113,7 +113,7 @@ func (r *request) setDisruptionTarget(v *model.Pod) error {
 		return nil
 	})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil // it is gone
+		return nil // the victim was deleted
 	}
 	return err
 }
@@ -123,7 +123,7 @@ func (r *request) deleteVictim(e scheduling.Preempt, v *model.Pod) error {
 	w := r.s.w
 	old := w.API().Pod(v.Key())
 	if old == nil || string(old.UID) != v.UID || old.DeletionTimestamp != nil {
-		return nil // gone or terminating
+		return nil // deleted or terminating
 	}
 	w.Notify(Preempting{r.pod, old, e.Choice})
 	if err := w.API().DeletePod(v.Key(), store.Precondition{UID: v.UID}, nil); err != nil {

@@ -38,24 +38,24 @@ type request struct {
 // write is one write; it returns false to end the request with the current outcome.
 type write func(r *request) bool
 
-// Send executes an effect as one of the machine.
+// Send executes an effect as if the machine had returned it.
 func (s *Scheduler) Send(e scheduling.Effect) {
 	if _, ok := e.(scheduling.ReportBound); ok {
 		return // informational only
 	}
-	name, pod := RequestKind(e), PodOf(e)
-	fault, _ := s.w.Faults().OfRequest(name, pod.Key())
+	kind, pod := RequestKind(e), PodOf(e)
+	fault, _ := s.w.Faults().OfRequest(kind, pod.Key())
 	r := &request{s: s, fault: fault, generation: s.generation, effect: e, pod: pod, sent: s.w.Now(), writes: s.requestWrites(e),
 		entries: map[string][]enginedisplacement.Entry{}}
-	if r.fault == sim.Conflict && name == "bind" && len(s.open[pod.UID]) > 0 {
+	if r.fault == sim.Conflict && kind == sim.RequestBind && len(s.open[pod.UID]) > 0 {
 		r.fault = sim.Refuse // a server reports a conflict only after an earlier bind can no longer succeed
 	}
 	s.requests = append(s.requests, r)
 	if b, ok := e.(scheduling.Bind); ok {
 		s.w.Notify(BindSent{pod, b.Node})
-		s.sent(r, b.Node)
+		s.recordSent(r, b.Node)
 	}
-	s.w.LogFault(r.fault, name, "scheduler", pod.Key())
+	s.w.LogFault(r.fault, kind, "scheduler", pod.Key())
 	at := s.w.Now().Add(s.w.Latency())
 	if b := s.busyUntil[pod.UID]; b.After(at) {
 		at = b // requests about one pod keep their order
@@ -93,7 +93,7 @@ func (r *request) run(i int) {
 			return
 		}
 	}
-	r.s.settled(r)
+	r.s.recordSettled(r)
 	switch r.fault {
 	case sim.NeverAnswered:
 		r.remove()
@@ -106,7 +106,7 @@ func (r *request) run(i int) {
 
 // runAll executes all writes at once without an outcome.
 func (r *request) runAll() {
-	defer r.s.settled(r)
+	defer r.s.recordSettled(r)
 	for _, w := range r.writes {
 		if !w(r) {
 			return
@@ -121,7 +121,7 @@ func (r *request) respond(result scheduling.Result, reason string) {
 	}
 	r.remove()
 	if r.fault != sim.Delayed {
-		r.s.settled(r)
+		r.s.recordSettled(r)
 	}
 	out := scheduling.Outcome{ID: r.effect.EffectID(), Result: result, Reason: reason}
 	in := informer.Input{}
@@ -151,7 +151,7 @@ func (r *request) remove() {
 // writes no further ones are executed.
 func (r *request) abort() {
 	r.done = true
-	r.s.settled(r)
+	r.s.recordSettled(r)
 	if (r.fault == sim.NoFault || r.fault == sim.Delayed) && len(r.writes) == 1 && r.s.w.Faults().Hash("cut/"+r.pod.Key())%2 == 0 {
 		r.runAll()
 	}

@@ -47,7 +47,7 @@ type Scheduler struct {
 	restarted     bool
 	stepScheduled bool
 	wakeSeq       int // invalidates earlier wake-ups
-	spins         int // steps without time passing
+	stepsAtTime   int // steps without time passing
 	last          time.Time
 
 	requests        []*request
@@ -147,8 +147,8 @@ func (s *Scheduler) step() {
 	s.ScheduleWake(wake)
 }
 
-// MaxSpins is the maximum number of steps without time passing.
-const MaxSpins = 100_000
+// MaxStepsAtTime is the maximum number of steps without time passing.
+const MaxStepsAtTime = 100_000
 
 // ScheduleWake schedules the next step at the time that the machine requests.
 func (s *Scheduler) ScheduleWake(wake time.Time) {
@@ -157,12 +157,12 @@ func (s *Scheduler) ScheduleWake(wake time.Time) {
 		return
 	}
 	if s.last.Equal(s.w.Now()) {
-		s.spins++
+		s.stepsAtTime++
 	} else {
-		s.spins, s.last = 0, s.w.Now()
+		s.stepsAtTime, s.last = 0, s.w.Now()
 	}
-	if s.spins > MaxSpins {
-		s.w.Fail("NoBusyLoop", fmt.Sprintf("the machine requests its %dth step without time passing", s.spins))
+	if s.stepsAtTime > MaxStepsAtTime {
+		s.w.Fail("NoBusyLoop", fmt.Sprintf("the machine requests its %dth step without time passing", s.stepsAtTime))
 		return
 	}
 	seq, generation := s.wakeSeq, s.generation

@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 
@@ -17,9 +16,9 @@ import (
 // SelectedNodeAnnotation is the annotation that passes the node to a provisioner.
 const SelectedNodeAnnotation = "volume.kubernetes.io/selected-node"
 
-// prepareWrites returns the writes that bind claims to volumes and select nodes for
+// bindVolumesWrites returns the writes that bind claims to volumes and select nodes for
 // provisioning.
-func prepareWrites(e scheduling.BindVolumes) []write {
+func bindVolumesWrites(e scheduling.BindVolumes) []write {
 	var writes []write
 	for _, b := range e.Plan.Bind {
 		writes = append(writes, writeStep(func(r *request) error { return r.bindClaim(b) }))
@@ -38,13 +37,13 @@ func (r *request) bindClaim(b model.ClaimVolume) error {
 	return w.API().Update(store.PersistentVolumes, b.Volume.Name, store.Precondition{}, func(o store.Object) error {
 		v, ok := o.(*corev1.PersistentVolume)
 		if !ok {
-			return errors.New("volumes hold another kind")
+			return fmt.Errorf("object %s of type %T is not a PersistentVolume", b.Volume.Name, o)
 		}
 		if ref := v.Spec.ClaimRef; ref != nil {
 			if string(ref.UID) == b.Claim.UID {
 				return store.ErrUnchanged
 			}
-			return apierrors.NewConflict(corev1.Resource("persistentvolumes"), v.Name, fmt.Errorf("claim %s/%s has it", ref.Namespace, ref.Name))
+			return apierrors.NewConflict(corev1.Resource("persistentvolumes"), v.Name, fmt.Errorf("the volume is bound to claim %s/%s", ref.Namespace, ref.Name))
 		}
 		v.Spec.ClaimRef = &corev1.ObjectReference{APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: b.Claim.Namespace, Name: b.Claim.Name, UID: types.UID(b.Claim.UID)}
 		w.Log("scheduler", "prepare", r.pod.Key(), fmt.Sprintf("claim %s/%s of %s is bound to volume %s", b.Claim.Namespace, b.Claim.Name, r.pod.Key(), v.Name))
@@ -58,12 +57,12 @@ func (r *request) selectNode(c *model.PersistentVolumeClaim, node string) error 
 		if o.GetAnnotations()[SelectedNodeAnnotation] == node {
 			return store.ErrUnchanged
 		}
-		notes := maps.Clone(o.GetAnnotations())
-		if notes == nil {
-			notes = map[string]string{}
+		annotations := maps.Clone(o.GetAnnotations())
+		if annotations == nil {
+			annotations = map[string]string{}
 		}
-		notes[SelectedNodeAnnotation] = node
-		o.SetAnnotations(notes)
+		annotations[SelectedNodeAnnotation] = node
+		o.SetAnnotations(annotations)
 		w.Log("scheduler", "prepare", r.pod.Key(), fmt.Sprintf("claim %s/%s of %s is bound to a new volume on %s", c.Namespace, c.Name, r.pod.Key(), node))
 		return nil
 	})

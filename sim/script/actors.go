@@ -41,7 +41,7 @@ func readMove(p *parser, w *tokens) error {
 	})
 }
 
-func readPodAndNode(p *parser, w *tokens, do func(*run, string, string) error) error {
+func readPodAndNode(p *parser, w *tokens, f func(*run, string, string) error) error {
 	pod, err := w.name("the pod")
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func readPodAndNode(p *parser, w *tokens, do func(*run, string, string) error) e
 	if err != nil {
 		return err
 	}
-	p.addStep(func(r *run) error { return do(r, objectKey(store.Pods, pod), node) })
+	p.addStep(func(r *run) error { return f(r, objectKey(store.Pods, pod), node) })
 	return nil
 }
 
@@ -91,7 +91,7 @@ func readReconnect(p *parser, w *tokens) error {
 }
 
 // forEachAgent adds a step for the agents of nodes.
-func forEachAgent(p *parser, w *tokens, text string, do func(*agent.Agents, string)) error {
+func forEachAgent(p *parser, w *tokens, text string, f func(*agent.Agents, string)) error {
 	name, err := w.name("the node")
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func forEachAgent(p *parser, w *tokens, text string, do func(*agent.Agents, stri
 	p.addStep(func(r *run) error {
 		for _, node := range nodes {
 			r.log("the agent of " + node + " " + text)
-			do(r.w.Agents, node)
+			f(r.w.Agents, node)
 		}
 		return nil
 	})
@@ -253,7 +253,7 @@ func readOption(p *parser, w *tokens) error {
 			s.AvoidHolds.First = 0
 		}
 		s.Workload.NoReplacementDelay = s.Workload.NoReplacementDelay || o.has("nopause")
-		o.pressure(s)
+		o.setPressure(s)
 		s.GC.Threshold = int(o.number("ended", int64(s.GC.Threshold), 1, 1_000_000))
 		s.GC.EvictedCap = int(o.number("evictedcap", 0, 0, 1_000_000))
 		s.GC.EvictedTTL = o.duration("evictedttl", 0)

@@ -29,7 +29,7 @@ func readEvict(p *parser, w *tokens) error {
 	if err != nil {
 		return err
 	}
-	e := displacement.EvictionRequest{By: o.values["by"], UID: o.values["uid"], DryRun: o.has("dry")}
+	e := displacement.EvictionRequest{Requester: o.values["by"], UID: o.values["uid"], DryRun: o.has("dry")}
 	if o.has("grace") {
 		g := int64(o.duration("grace", 0) / time.Second)
 		e.Grace = &g
@@ -111,7 +111,7 @@ func readTolerate(p *parser, w *tokens) error {
 			if pod, ok := o.(*corev1.Pod); ok {
 				pod.Spec.Tolerations = nil
 				for _, t := range strings.Split(text, ",") {
-					pod.Spec.Tolerations = append(pod.Spec.Tolerations, toleration(t))
+					pod.Spec.Tolerations = append(pod.Spec.Tolerations, parseToleration(t))
 				}
 			}
 		})
@@ -169,7 +169,7 @@ func readCondition(p *parser, w *tokens) error {
 		}
 	}
 	p.addStep(func(r *run) error {
-		for _, kind := range o.known {
+		for _, kind := range o.accepted {
 			kind = kind[:len(kind)-1]
 			if o.has(kind) {
 				r.log("node " + node + " reports " + kind + "=" + o.values[kind])

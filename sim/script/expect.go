@@ -11,17 +11,17 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-const expectUsage = `expect [at TIME] pod NAME on NODE|bound|pending ["WORDS"]|held|gone|running|succeeded|failed|deleting|nominated NODE; ` +
+const expectUsage = `expect [at TIME] pod NAME on NODE|bound|pending ["WORDS"]|gated|nominated NODE|running|succeeded|failed|terminating|deleted; ` +
 	`expect [at TIME] pod NAME ready|unready|disrupted REASON; expect [at TIME] node NAME tainted KEY[:EFFECT]|untainted KEY[:EFFECT]|ready|notready|unknown; ` +
-	`expect [at TIME] event "WORDS"|no event "WORDS"|recorded REASON NAME ["WORDS"]|victims NAME..|victims none|budget NAME allowed=N desired=N healthy=N expected=N entries=N reason=WORD|service NAME ready=N terminating=N serving=N|replicaset NAME replicas=N ready=N terminating=N|bound N|pending N|running N|failed N|deleting N`
+	`expect [at TIME] event "WORDS"|no event "WORDS"|recorded REASON NAME ["WORDS"]|victims NAME..|victims none|budget NAME allowed=N desired=N healthy=N expected=N entries=N reason=WORD|service NAME ready=N terminating=N serving=N|replicaset NAME replicas=N ready=N terminating=N|bound N|pending N|running N|failed N|terminating N`
 
 func readExpect(p *parser, w *tokens) (err error) {
 	if p.at != 0 {
 		return errors.New("write expect at TIME")
 	}
 	at := p.s.until
-	timed := w.accept("at")
-	if timed {
+	hasTime := w.accept("at")
+	if hasTime {
 		if at, err = w.duration("at"); err != nil {
 			return err
 		}
@@ -30,17 +30,24 @@ func readExpect(p *parser, w *tokens) (err error) {
 	if err != nil {
 		return err
 	}
-	p.s.expects++
+	p.s.expectations++
 	s := p.s
-	p.s.steps = append(p.s.steps, step{at: at, isExpectation: true, line: p.line, do: f})
-	if !timed && at == 0 {
+	p.s.steps = append(p.s.steps, step{at: at, isExpectation: true, line: p.line, execute: f})
+	if !hasTime && at == 0 {
 		return fmt.Errorf("an expectation without at is checked at the end of the scenario, which an until line must set before line %d of %s", p.line, s.File)
 	}
 	return nil
 }
 
+// deprecatedExpectations maps former names of expectations to the current ones.
+var deprecatedExpectations = map[string]string{"told": "recorded", "deleting": "terminating"}
+
 func expectation(w *tokens) (func(*run) error, error) {
-	switch word, _ := w.next(); word {
+	word, _ := w.next()
+	if current, deprecated := deprecatedExpectations[word]; deprecated {
+		word = current
+	}
+	switch word {
 	case "pod":
 		return expectPod(w)
 	case "event":
@@ -50,7 +57,7 @@ func expectation(w *tokens) (func(*run) error, error) {
 			return nil, err
 		}
 		return expectEvent(w, false)
-	case "recorded", "told": // told is deprecated
+	case "recorded":
 		return expectRecorded(w)
 	case "node":
 		return expectNode(w)
@@ -64,7 +71,7 @@ func expectation(w *tokens) (func(*run) error, error) {
 		return expectNumbers(w, "replicaset", replicaNumbers)
 	case "holds":
 		return expectHolds(w)
-	case "bound", "pending", "running", "deleting", "failed":
+	case "bound", "pending", "running", "terminating", "failed":
 		return expectCount(w, word)
 	default:
 		return nil, fmt.Errorf("unknown expectation %q", word)
@@ -119,19 +126,19 @@ func expectVictims(w *tokens) (func(*run) error, error) {
 	}, nil
 }
 
-func expectCount(w *tokens, what string) (func(*run) error, error) {
+func expectCount(w *tokens, state string) (func(*run) error, error) {
 	word, _ := w.next()
-	o := &options{values: map[string]string{what: word}}
-	want := int(o.number(what, 0, 0, 1<<31-1))
+	o := &options{values: map[string]string{state: word}}
+	want := int(o.number(state, 0, 0, 1<<31-1))
 	return func(r *run) error {
 		got := 0
 		for _, obj := range r.w.API().List(store.Pods) {
-			if p, ok := obj.(*corev1.Pod); ok && (what == "pending") == (p.Spec.NodeName == "") && (what == "bound" || podMatches(p, what, "", "")) {
+			if p, ok := obj.(*corev1.Pod); ok && (state == "pending") == (p.Spec.NodeName == "") && (state == "bound" || podMatches(p, state, "", "")) {
 				got++
 			}
 		}
 		if got != want {
-			return fmt.Errorf("%d pods are %s, want %d", got, what, want)
+			return fmt.Errorf("%d pods are %s, want %d", got, state, want)
 		}
 		return nil
 	}, o.err

@@ -28,15 +28,15 @@ func expectBudget(w *tokens) (func(*run) error, error) {
 		}
 	}
 	return func(r *run) error {
-		found, _ := r.w.API().Get(store.PodDisruptionBudgets, objectKey(store.PodDisruptionBudgets, name))
-		b, ok := found.(*policyv1.PodDisruptionBudget)
+		object, _ := r.w.API().Get(store.PodDisruptionBudgets, objectKey(store.PodDisruptionBudgets, name))
+		b, ok := object.(*policyv1.PodDisruptionBudget)
 		if !ok {
 			return fmt.Errorf("there is no budget %s", name)
 		}
 		s := &b.Status
 		actual := map[string]int64{"allowed": int64(s.DisruptionsAllowed), "desired": int64(s.DesiredHealthy), "healthy": int64(s.CurrentHealthy),
 			"expected": int64(s.ExpectedPods), "entries": int64(len(s.DisruptedPods))}
-		for _, key := range o.known {
+		for _, key := range o.accepted {
 			key = strings.TrimSuffix(key, "=")
 			if n, expected := want[key]; expected && actual[key] != n {
 				return fmt.Errorf("budget %s has %s=%d, want %d", name, key, actual[key], n)
@@ -61,7 +61,7 @@ func expectRecorded(w *tokens) (func(*run) error, error) {
 	}
 	text, _ := w.quoted()
 	return func(r *run) error {
-		var seen []string
+		var notes []string
 		for _, o := range r.w.API().List(store.Events) {
 			e, ok := o.(*eventsv1.Event)
 			if !ok || e.Regarding.Name != name {
@@ -70,9 +70,9 @@ func expectRecorded(w *tokens) (func(*run) error, error) {
 			if e.Reason == reason && strings.Contains(e.Note, text) {
 				return nil
 			}
-			seen = append(seen, e.Reason+": "+e.Note)
+			notes = append(notes, e.Reason+": "+e.Note)
 		}
-		return fmt.Errorf("no event of reason %s about %s contains %q; events are %q", reason, name, text, seen)
+		return fmt.Errorf("no event of reason %s about %s contains %q; events are %q", reason, name, text, notes)
 	}, nil
 }
 
@@ -82,7 +82,7 @@ func expectNode(w *tokens) (func(*run) error, error) {
 	if err != nil {
 		return nil, err
 	}
-	state, err := w.name("what it is expected to be")
+	state, err := w.name("the expected state")
 	if err != nil {
 		return nil, err
 	}

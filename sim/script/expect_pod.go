@@ -10,15 +10,21 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
+// deprecatedPodStates maps former names of pod states to the current ones.
+var deprecatedPodStates = map[string]string{"held": "gated", "gone": "deleted", "deleting": "terminating"}
+
 // expectPod reads the expected state of a pod.
 func expectPod(w *tokens) (func(*run) error, error) {
 	name, err := w.name("the pod")
 	if err != nil {
 		return nil, err
 	}
-	state, err := w.name("what it is expected to be")
+	state, err := w.name("the expected state")
 	if err != nil {
 		return nil, err
+	}
+	if current, deprecated := deprecatedPodStates[state]; deprecated {
+		state = current
 	}
 	node, text := "", ""
 	switch state {
@@ -28,14 +34,14 @@ func expectPod(w *tokens) (func(*run) error, error) {
 		}
 	case "pending", "failed":
 		text, _ = w.quoted()
-	case "bound", "held", "gone", "running", "succeeded", "deleting", "ready", "unready":
+	case "bound", "gated", "deleted", "running", "succeeded", "terminating", "ready", "unready":
 	default:
 		return nil, fmt.Errorf("unknown pod state %q", state)
 	}
 	return func(r *run) error {
 		p := r.w.API().Pod(objectKey(store.Pods, name))
 		if p == nil {
-			if state == "gone" {
+			if state == "deleted" {
 				return nil
 			}
 			return fmt.Errorf("pod %s does not exist, want it %s", name, state)
@@ -61,9 +67,9 @@ func podMatches(p *corev1.Pod, state, node, text string) bool {
 		return p.Spec.NodeName == "" && strings.Contains(c.Message, text)
 	case "failed":
 		return p.Status.Phase == corev1.PodFailed && strings.Contains(p.Status.Message, text)
-	case "held":
+	case "gated":
 		return p.Spec.NodeName == "" && c.Reason == corev1.PodReasonSchedulingGated
-	case "deleting":
+	case "terminating":
 		return p.DeletionTimestamp != nil
 	case "ready", "unready":
 		return (podCondition(p, corev1.PodReady).Status == corev1.ConditionTrue) == (state == "ready")

@@ -119,15 +119,15 @@ func expand(name string) ([]string, error) {
 	if !ranged {
 		return []string{name}, nil
 	}
-	stem := strings.TrimRight(first, "0123456789")
-	low, err := strconv.Atoi(first[len(stem):])
-	high, err2 := strconv.Atoi(strings.TrimPrefix(last, stem))
+	prefix := strings.TrimRight(first, "0123456789")
+	low, err := strconv.Atoi(first[len(prefix):])
+	high, err2 := strconv.Atoi(strings.TrimPrefix(last, prefix))
 	if err != nil || err2 != nil || high < low || high-low >= maxRange {
 		return nil, fmt.Errorf("%s: want a range such as n1..n3, of at most %d", name, maxRange)
 	}
 	var out []string
 	for i := low; i <= high; i++ {
-		out = append(out, stem+strconv.Itoa(i))
+		out = append(out, prefix+strconv.Itoa(i))
 	}
 	return out, nil
 }

@@ -77,7 +77,7 @@ func readNode(p *parser, w *tokens) error {
 			n.Spec.Taints = append(n.Spec.Taints, o.taint("taints", t))
 		}
 		n.Spec.Unschedulable = o.has("unschedulable")
-		n.Annotations = o.usage(usage.ParseNode)
+		n.Annotations = o.usageAnnotation(usage.ParseNode)
 		if c, ok := o.values["capacity"]; ok {
 			if _, err := usage.ParseCapacity(c, 1, 1, 1); err != nil {
 				o.fail("capacity", err.Error())

@@ -166,7 +166,7 @@ func readLabel(p *parser, w *tokens) error {
 		return err
 	}
 	pairs, _ := w.next()
-	labels, err := labelsOf(pairs)
+	labels, err := parseLabels(pairs)
 	if err != nil {
 		return fmt.Errorf("%q: want %w", pairs, err)
 	}
@@ -192,10 +192,10 @@ func readResize(p *parser, w *tokens) error {
 	if err != nil {
 		return err
 	}
-	next := corev1.ResourceList{}
+	resources := corev1.ResourceList{}
 	for _, word := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods} {
 		if o.has(string(word)) {
-			next[word] = o.quantity(string(word), "")
+			resources[word] = o.quantity(string(word), "")
 		}
 	}
 	w.list = []string{name}
@@ -204,7 +204,7 @@ func readResize(p *parser, w *tokens) error {
 	}
 	return p.addNodeUpdate(w, "is resized", func(n *corev1.Node) {
 		all := n.Status.Allocatable.DeepCopy()
-		maps.Copy(all, next)
+		maps.Copy(all, resources)
 		n.Status.Allocatable, n.Status.Capacity = all, all
 	})
 }

@@ -11,21 +11,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// options are the key=value words and flags of a line. Each must be known and occur once.
+// options are the key=value words and flags of a line. Each must be accepted and occur once.
 type options struct {
-	values map[string]string
-	known  []string
-	err    error
+	values   map[string]string
+	accepted []string
+	err      error
 }
 
 // options reads all remaining words.
 func (w *tokens) options(accepted ...string) (*options, error) {
-	o := &options{values: map[string]string{}, known: accepted}
+	o := &options{values: map[string]string{}, accepted: accepted}
 	for len(w.list) > 0 {
 		word, _ := w.next()
-		key, value, valued := strings.Cut(word, "=")
-		flag := slices.Contains(accepted, key) && !valued
-		if !flag && !(valued && slices.Contains(accepted, key+"=")) {
+		key, value, hasValue := strings.Cut(word, "=")
+		flag := slices.Contains(accepted, key) && !hasValue
+		if !flag && !(hasValue && slices.Contains(accepted, key+"=")) {
 			return nil, fmt.Errorf("unknown word %q; want %s", word, strings.Join(accepted, " "))
 		}
 		if _, exists := o.values[key]; exists {
@@ -105,14 +105,14 @@ func (o *options) labels(key string) map[string]string {
 	if !o.has(key) {
 		return nil
 	}
-	m, err := labelsOf(o.values[key])
+	m, err := parseLabels(o.values[key])
 	if err != nil {
 		o.fail(key, err.Error())
 	}
 	return m
 }
 
-func labelsOf(s string) (map[string]string, error) {
+func parseLabels(s string) (map[string]string, error) {
 	m := map[string]string{}
 	for _, pair := range strings.Split(s, ",") {
 		k, v, _ := strings.Cut(pair, "=")

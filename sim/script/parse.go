@@ -25,10 +25,10 @@ type Scenario struct {
 
 	until           time.Duration
 	steps           []step
-	configs         []func(*cluster.Options)
+	optionChanges   []func(*cluster.Options)
 	checkSettled    bool
 	timingSensitive bool
-	expects         int
+	expectations    int
 	perturbation    Perturbation
 }
 
@@ -37,7 +37,7 @@ type step struct {
 	at            time.Duration
 	isExpectation bool // runs after everything else at that time
 	line          int
-	do            func(*run) error
+	execute       func(*run) error
 }
 
 // parser is the parser state.
@@ -71,14 +71,14 @@ func Parse(file, text string) (*Scenario, error) {
 }
 
 // Expectations returns the number of expectations.
-func (s *Scenario) Expectations() int { return s.expects }
+func (s *Scenario) Expectations() int { return s.expectations }
 
 // TimingSensitive reports whether the scenario depends on exact times or on a stopped actor,
 // so that perturbations would change its outcome (option exact).
 func (s *Scenario) TimingSensitive() bool { return s.timingSensitive }
 
 // SetPerturbation sets the perturbation of the run.
-func (s *Scenario) SetPerturbation(h Perturbation) { s.perturbation = h }
+func (s *Scenario) SetPerturbation(p Perturbation) { s.perturbation = p }
 
 // Until returns the end of the scenario: the one given, or the time of its last step.
 func (s *Scenario) Until() time.Duration {
@@ -90,11 +90,11 @@ func (s *Scenario) Until() time.Duration {
 }
 
 func (p *parser) read(line string) error {
-	list, err := splitWords(line)
-	if err != nil || len(list) == 0 {
+	words, err := splitWords(line)
+	if err != nil || len(words) == 0 {
 		return err
 	}
-	w := &tokens{list}
+	w := &tokens{words}
 	p.at = 0
 	if w.accept("at") {
 		if p.at, err = w.duration("at"); err != nil {
@@ -122,9 +122,11 @@ func (p *parser) read(line string) error {
 }
 
 // addStep adds a step at the line's time.
-func (p *parser) addStep(do func(*run) error) {
-	p.s.steps = append(p.s.steps, step{at: p.at, line: p.line, do: do})
+func (p *parser) addStep(f func(*run) error) {
+	p.s.steps = append(p.s.steps, step{at: p.at, line: p.line, execute: f})
 }
 
 // addOption adds a change of the simulation options.
-func (p *parser) addOption(f func(*cluster.Options)) { p.s.configs = append(p.s.configs, f) }
+func (p *parser) addOption(f func(*cluster.Options)) {
+	p.s.optionChanges = append(p.s.optionChanges, f)
+}

@@ -41,15 +41,15 @@ func TestParseErrors(t *testing.T) {
 		"at 5s lag unknown 5s":              `"unknown": want agents, descheduler, disruption`,
 		"at 5s drop agents services for 5s": "agents does not watch that",
 		"at 5s drop agents pods":            `want "for"`,
-		"at 5s spoil break bind":            "want refuse, conflict",
-		"at 5s spoil lost walk":             `"walk" is not a request kind`,
+		"at 5s fault break bind":            "want refuse, conflict",
+		"at 5s fault lost walk":             `"walk" is not a request kind`,
 		"at 5s option lag=5s":               "at is not allowed",
 		"option faults=2":                   "faults=2: want a share from 0 to 1",
 		"until":                             `until: "": want a duration`,
 		"load ../secrets.yaml":              "want a file in or below",
 		"load nothing.yaml":                 "no such file",
 		"cordon n1 now":                     "unexpected words: now",
-		"expect at 5s pod a":                "what it is expected to be is missing",
+		"expect at 5s pod a":                "the expected state is missing",
 		"expect at 5s pod a asleep":         `unknown pod state "asleep"`,
 		"expect at 5s event said":           "put it in double quotes",
 		`expect at 5s event "said`:          "the quotation is not terminated",
@@ -60,7 +60,7 @@ func TestParseErrors(t *testing.T) {
 		_, err := Parse("bad.txt", "# first\n"+line+"\n")
 		var e *Error
 		if !errors.As(err, &e) || e.Line != 2 || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "bad.txt:2: ") {
-			t.Errorf("%s: %v, want an error of bad.txt:2 with %q", line, err, want)
+			t.Errorf("%s: got error %v, want one of bad.txt:2 with %q", line, err, want)
 		}
 	}
 }
@@ -72,7 +72,7 @@ func TestExpectationsCanFail(t *testing.T) {
 		"expect at 5s pod a pending":         "pod a is running on n1; want it pending",
 		`expect at 5s pod b pending "disk"`:  "Insufficient cpu",
 		"expect at 5s pod z bound":           "pod z does not exist",
-		"expect at 5s pod a gone":            "want it gone",
+		"expect at 5s pod a deleted":         "want it deleted",
 		"expect at 5s victims a":             "victims so far are [], want [default/a]",
 		`expect at 5s event "missing"`:       "no event so far",
 		`expect at 5s no event "a is bound"`: "there is an event",
@@ -90,7 +90,17 @@ func TestExpectationsCanFail(t *testing.T) {
 		}
 		result, err := s.Run(o)
 		if err != nil || result.Err() == nil || !strings.Contains(result.Err().Error(), want) || !strings.HasPrefix(result.Err().Error(), "x.txt:4: ") {
-			t.Errorf("%s: %v, %v, want a failure of x.txt:4 with %q", line, err, result.Err(), want)
+			t.Errorf("%s: got %v, %v; want a failure of x.txt:4 with %q", line, err, result.Err(), want)
+		}
+	}
+}
+
+// TestDeprecatedWords checks that former words are still read.
+func TestDeprecatedWords(t *testing.T) {
+	for _, line := range []string{"at 5s press a memory", "spoil late bind", "at 5s calm", "at 5s cut n1", "at 5s rejoin n1", "expect at 5s told Killing a",
+		"expect at 5s deleting 0", "expect at 5s pod a held", "expect at 5s pod a gone", "expect at 5s pod a deleting"} {
+		if _, err := Parse("x.txt", "node n1\npod a\n"+line+"\n"); err != nil {
+			t.Errorf("%s: %v", line, err)
 		}
 	}
 }
@@ -98,8 +108,8 @@ func TestExpectationsCanFail(t *testing.T) {
 // FuzzParse checks that a scenario is rejected or can be run.
 func FuzzParse(f *testing.F) {
 	f.Add("node n1 cpu=4\npod a cpu=1\nat 5s delete pod a\nuntil 1m\n----\nx\n")
-	f.Add("option faults=0.5 seed=3\nnode n1..n3\nspoil late bind\npod a1..a9 spread=host:1:a=b replace\nat 1s kill scheduler\nexpect at 5s bound 3\n")
-	f.Add("budget b match=a=b minAvailable=50%\nclaim c class=x\npod a claims=c gates=g\nat 1s ungate a\nat 2s move a n1\nat 3s calm\n")
+	f.Add("option faults=0.5 seed=3\nnode n1..n3\nfault delayed bind\npod a1..a9 spread=host:1:a=b replace\nat 1s kill scheduler\nexpect at 5s bound 3\n")
+	f.Add("budget b match=a=b minAvailable=50%\nclaim c class=x\npod a claims=c gates=g\nat 1s ungate a\nat 2s move a n1\nat 3s clear\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := Parse("fuzz.txt", text)
 		if err != nil || s.Until() > 10*time.Minute || strings.Contains(text, "..") {

@@ -18,13 +18,13 @@ type Perturbation struct {
 	FinalState []string
 }
 
-func (h Perturbation) apply(o *cluster.Options) {
-	if h.Lag == 0 {
+func (p Perturbation) apply(o *cluster.Options) {
+	if p.Lag == 0 {
 		return
 	}
-	o.Lag += h.Lag
+	o.Lag += p.Lag
 	o.Faults.Delays, o.Faults.Repeats = max(o.Faults.Delays, 0.2), max(o.Faults.Repeats, 0.1)
-	o.Faults.MaxDelay = max(o.Faults.MaxDelay, 2*h.Lag)
+	o.Faults.MaxDelay = max(o.Faults.MaxDelay, 2*p.Lag)
 }
 
 // How long restarted actors are down, and the interval at which unmet expectations are
@@ -75,7 +75,7 @@ func (r *run) addExpectation(s *step) {
 func (r *run) checkExpectations() {
 	remaining := r.pendingExpectations[:0]
 	for _, s := range r.pendingExpectations {
-		err := s.do(r)
+		err := s.execute(r)
 		switch {
 		case err == nil:
 		case r.w.Elapsed() < s.at+r.perturbation.ExpectTimeout:
@@ -90,7 +90,7 @@ func (r *run) checkExpectations() {
 // awaitExpectations waits for the pending expectations at the end.
 func (r *run) awaitExpectations(until time.Duration) {
 	if r.perturbation.FinalState != nil {
-		r.pendingExpectations = append(r.pendingExpectations, &step{at: until, do: func(r *run) error { return r.checkState(r.perturbation.FinalState) }})
+		r.pendingExpectations = append(r.pendingExpectations, &step{at: until, execute: func(r *run) error { return r.checkState(r.perturbation.FinalState) }})
 		r.checkExpectations()
 	}
 	for len(r.pendingExpectations) > 0 && r.result.Violation == nil {

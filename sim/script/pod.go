@@ -24,13 +24,13 @@ var podOptions = []string{"cpu=", "memory=", "storage=", "res=", "priority=", "c
 	"owner=", "replace", "grace=", "starts=", "prestop=", "runs=", "exit=", "stops=", "restart=",
 	"usage=", "storagelimit=", "emptydir=", "containers="}
 
-func readPod(p *parser, w *tokens) error { return p.addNamedObjects(w, "pod", podOptions, podOf) }
+func readPod(p *parser, w *tokens) error { return p.addNamedObjects(w, "pod", podOptions, newPod) }
 
-func podOf(name string, o *options) store.Object {
+func newPod(name string, o *options) store.Object {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: o.namespace(), Name: name, Labels: o.labels("labels")}}
 	s := &pod.Spec
 	s.Containers = []corev1.Container{{Name: "main", Image: "main"}}
-	requests(&s.Containers[0], o)
+	setRequests(&s.Containers[0], o)
 	s.NodeName, s.SchedulerName, s.PriorityClassName = o.values["node"], o.values["scheduler"], o.values["class"]
 	if o.has("priority") {
 		n := int32(o.number("priority", 0, -1<<31, 2_000_001_000))
@@ -41,7 +41,7 @@ func podOf(name string, o *options) store.Object {
 	}
 	s.NodeSelector = o.labels("selector")
 	for _, t := range o.list("tolerate") {
-		s.Tolerations = append(s.Tolerations, toleration(t))
+		s.Tolerations = append(s.Tolerations, parseToleration(t))
 	}
 	for _, g := range o.list("gates") {
 		s.SchedulingGates = append(s.SchedulingGates, corev1.PodSchedulingGate{Name: g})
@@ -50,14 +50,14 @@ func podOf(name string, o *options) store.Object {
 		s.Volumes = append(s.Volumes, corev1.Volume{Name: "v" + strconv.Itoa(i), VolumeSource: corev1.VolumeSource{
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: c}}})
 	}
-	o.affinity(s)
-	o.lifecycle(pod)
-	o.localStorage(s)
+	o.setAffinity(s)
+	o.setLifecycle(pod)
+	o.setLocalStorage(s)
 	store.ApplyDefaults(pod)
 	return pod
 }
 
-func requests(c *corev1.Container, o *options) {
+func setRequests(c *corev1.Container, o *options) {
 	r := corev1.ResourceList{}
 	for key, name := range map[string]corev1.ResourceName{"cpu": corev1.ResourceCPU, "memory": corev1.ResourceMemory, "storage": corev1.ResourceEphemeralStorage} {
 		if o.has(key) {
@@ -75,16 +75,16 @@ func requests(c *corev1.Container, o *options) {
 	}
 }
 
-// toleration reads key[=value][:effect[:seconds]]; * tolerates everything.
-func toleration(s string) corev1.Toleration {
+// parseToleration reads key[=value][:effect[:seconds]]; * tolerates everything.
+func parseToleration(s string) corev1.Toleration {
 	pair, effect, _ := strings.Cut(s, ":")
-	effect, seconds, timed := strings.Cut(effect, ":")
-	k, v, valued := strings.Cut(pair, "=")
+	effect, seconds, hasTime := strings.Cut(effect, ":")
+	k, v, hasValue := strings.Cut(pair, "=")
 	t := corev1.Toleration{Key: k, Value: v, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffect(effect)}
-	if valued {
+	if hasValue {
 		t.Operator = corev1.TolerationOpEqual
 	}
-	if n, err := strconv.ParseInt(seconds, 10, 64); timed && err == nil {
+	if n, err := strconv.ParseInt(seconds, 10, 64); hasTime && err == nil {
 		t.TolerationSeconds = &n
 	}
 	if k == "*" {
@@ -93,32 +93,32 @@ func toleration(s string) corev1.Toleration {
 	return t
 }
 
-// lifecycle reads how the containers start, run and stop.
-func (o *options) lifecycle(p *corev1.Pod) {
-	notes := map[string]string{}
-	seconds := func(key, note string) {
+// setLifecycle reads how the containers start, run and stop.
+func (o *options) setLifecycle(p *corev1.Pod) {
+	annotations := map[string]string{}
+	addSeconds := func(key, annotation string) {
 		if o.has(key) {
-			notes[note] = strconv.FormatFloat(o.duration(key, 0).Seconds(), 'f', -1, 64)
+			annotations[annotation] = strconv.FormatFloat(o.duration(key, 0).Seconds(), 'f', -1, 64)
 		}
 	}
-	seconds("starts", agent.StartSeconds)
+	addSeconds("starts", agent.StartSeconds)
 	if o.has("prestop") {
 		sleep := &corev1.SleepAction{Seconds: int64(o.duration("prestop", 0) / time.Second)}
 		p.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: sleep}}
 	}
-	seconds("runs", agent.RunSeconds)
-	seconds("stops", agent.StopSeconds)
+	addSeconds("runs", agent.RunSeconds)
+	addSeconds("stops", agent.StopSeconds)
 	if o.has("exit") {
-		notes[agent.ExitCode] = strconv.FormatInt(o.number("exit", 0, 0, 255), 10)
+		annotations[agent.ExitCode] = strconv.FormatInt(o.number("exit", 0, 0, 255), 10)
 	}
 	if o.has("replace") {
-		notes[fakeowners.ReplaceAnnotation] = "true"
+		annotations[fakeowners.ReplaceAnnotation] = "true"
 	}
-	for note, script := range o.usage(usage.ParsePod) {
-		notes[note] = script
+	for annotation, script := range o.usageAnnotation(usage.ParsePod) {
+		annotations[annotation] = script
 	}
-	if len(notes) > 0 {
-		p.Annotations = notes
+	if len(annotations) > 0 {
+		p.Annotations = annotations
 	}
 	if o.has("grace") {
 		grace := int64(o.duration("grace", 0) / time.Second)
@@ -139,10 +139,10 @@ func (o *options) lifecycle(p *corev1.Pod) {
 	}
 }
 
-// affinity reads spread and affinity: KEY:..., where KEY is a node label or "host".
-func (o *options) affinity(s *corev1.PodSpec) {
+// setAffinity reads spread and affinity: KEY:..., where KEY is a node label or "host".
+func (o *options) setAffinity(s *corev1.PodSpec) {
 	if o.has("spread") {
-		c, err := spreadConstraint(o.values["spread"])
+		c, err := parseSpreadConstraint(o.values["spread"])
 		if err != nil {
 			o.fail("spread", err.Error())
 		}
@@ -150,7 +150,7 @@ func (o *options) affinity(s *corev1.PodSpec) {
 	}
 	var a corev1.Affinity
 	term := func(key string) corev1.PodAffinityTerm {
-		t, err := podAffinityTerm(o.values[key])
+		t, err := parsePodAffinityTerm(o.values[key])
 		if err != nil {
 			o.fail(key, err.Error())
 		}
@@ -204,33 +204,33 @@ func topologyKey(key string) string {
 	return key
 }
 
-func podAffinityTerm(s string) (corev1.PodAffinityTerm, error) {
+func parsePodAffinityTerm(s string) (corev1.PodAffinityTerm, error) {
 	key, match, _ := strings.Cut(s, ":")
-	m, err := labelsOf(match)
+	m, err := parseLabels(match)
 	if err != nil || key == "" {
 		return corev1.PodAffinityTerm{}, errors.New("KEY:a=b, such as zone:app=web or host:app=web")
 	}
 	return corev1.PodAffinityTerm{TopologyKey: topologyKey(key), LabelSelector: &metav1.LabelSelector{MatchLabels: m}}, nil
 }
 
-func spreadConstraint(s string) (c corev1.TopologySpreadConstraint, err error) {
+func parseSpreadConstraint(s string) (c corev1.TopologySpreadConstraint, err error) {
 	parts := strings.Split(s, ":")
 	c.WhenUnsatisfiable = corev1.DoNotSchedule
 	if len(parts) == 4 && parts[2] == "soft" {
 		c.WhenUnsatisfiable = corev1.ScheduleAnyway
 		parts = append(parts[:2], parts[3])
 	}
-	want := errors.New("KEY:SKEW:a=b or KEY:SKEW:soft:a=b, such as zone:1:app=web")
+	errFormat := errors.New("KEY:SKEW:a=b or KEY:SKEW:soft:a=b, such as zone:1:app=web")
 	if len(parts) != 3 || parts[0] == "" {
-		return c, want
+		return c, errFormat
 	}
 	skew, err := strconv.ParseInt(parts[1], 10, 32)
 	if err != nil || skew < 1 {
-		return c, want
+		return c, errFormat
 	}
-	m, err := labelsOf(parts[2])
+	m, err := parseLabels(parts[2])
 	if err != nil {
-		return c, fmt.Errorf("%w (%w)", want, err)
+		return c, fmt.Errorf("%w (%w)", errFormat, err)
 	}
 	c.TopologyKey, c.MaxSkew, c.LabelSelector = topologyKey(parts[0]), int32(skew), &metav1.LabelSelector{MatchLabels: m}
 	return c, nil

@@ -18,7 +18,7 @@ import (
 
 // Result is the result of a run.
 type Result struct {
-	World    *cluster.Cluster
+	Cluster  *cluster.Cluster
 	Timeline []sim.Line
 	// Failed are the unmet expectations, as *Error.
 	Failed []error
@@ -50,7 +50,7 @@ const settleDuration = 12 * time.Minute
 
 // Configure applies the option lines of the scenario.
 func (s *Scenario) Configure(o *cluster.Options) {
-	for _, f := range s.configs {
+	for _, f := range s.optionChanges {
 		f(o)
 	}
 }
@@ -74,15 +74,15 @@ func (s *Scenario) RunOn(o cluster.Options, until time.Duration, prepare func(*c
 		}
 	}
 	r.w = cluster.New(o)
-	r.result.World = r.w
+	r.result.Cluster = r.w
 	if err := prepare(r.w); err != nil {
 		return r.result, err
 	}
-	return r.result, r.play(until)
+	return r.result, r.runSteps(until)
 }
 
-// play runs the steps at their times.
-func (r *run) play(until time.Duration) error {
+// runSteps runs the steps at their times.
+func (r *run) runSteps(until time.Duration) error {
 	steps := slices.Clone(r.s.steps)
 	slices.SortStableFunc(steps, func(a, b step) int { return int(a.at - b.at) })
 	r.scheduleRestarts(steps)
@@ -92,7 +92,7 @@ func (r *run) play(until time.Duration) error {
 			return nil
 		}
 		for ; i < len(steps) && steps[i].at == at && !steps[i].isExpectation; i++ {
-			if err := r.do(&steps[i], at); err != nil {
+			if err := r.runStep(&steps[i], at); err != nil {
 				return err
 			}
 		}
@@ -112,10 +112,10 @@ func (r *run) play(until time.Duration) error {
 	return nil
 }
 
-// do runs a step at its time, before anything else that happens at that time.
-func (r *run) do(s *step, at time.Duration) error {
+// runStep runs a step at its time, before anything else that happens at that time.
+func (r *run) runStep(s *step, at time.Duration) error {
 	var err error
-	r.w.At(at, func() { err = s.do(r) })
+	r.w.At(at, func() { err = s.execute(r) })
 	r.result.Violation = r.w.Run(at)
 	if err != nil {
 		return &Error{r.s.File, s.line, err.Error()}
@@ -143,21 +143,21 @@ func (r *run) create(o store.Object) error {
 	if p, isPod := o.(*corev1.Pod); isPod {
 		r.w.API().AdmitPod(p)
 	}
-	word := strings.TrimSuffix(string(k), "s")
+	kind := strings.TrimSuffix(string(k), "s")
 	err := r.w.API().Create(o)
 	if apierrors.IsAlreadyExists(err) {
-		r.log(word + " " + store.Key(o.GetNamespace(), o.GetName()) + " already exists")
+		r.log(kind + " " + store.Key(o.GetNamespace(), o.GetName()) + " already exists")
 		return nil
 	}
 	if err == nil && r.w.Elapsed() > 0 {
-		r.log(word + " " + store.Key(o.GetNamespace(), o.GetName()) + " is created")
+		r.log(kind + " " + store.Key(o.GetNamespace(), o.GetName()) + " is created")
 	}
 	return err
 }
 
 // remove deletes an object if it exists.
 func (r *run) remove(k store.Kind, name string, grace *int64) {
-	word := strings.TrimSuffix(string(k), "s")
+	kind := strings.TrimSuffix(string(k), "s")
 	var err error
 	if k == store.Pods {
 		err = r.w.API().DeletePod(name, store.Precondition{}, grace)
@@ -165,22 +165,22 @@ func (r *run) remove(k store.Kind, name string, grace *int64) {
 		err = r.w.API().Delete(k, name, store.Precondition{})
 	}
 	if err != nil {
-		r.log(word + " " + name + " does not exist")
+		r.log(kind + " " + name + " does not exist")
 		return
 	}
-	r.log(word + " " + name + " is deleted")
+	r.log(kind + " " + name + " is deleted")
 }
 
 // change updates an object if it exists.
 func (r *run) change(k store.Kind, name, text string, f func(store.Object)) error {
-	word := strings.TrimSuffix(string(k), "s")
+	kind := strings.TrimSuffix(string(k), "s")
 	err := r.w.API().Update(k, name, store.Precondition{}, func(o store.Object) error { f(o); return nil })
 	if apierrors.IsNotFound(err) {
-		r.log(word + " " + name + " does not exist")
+		r.log(kind + " " + name + " does not exist")
 		return nil
 	}
 	if err == nil {
-		r.log(word + " " + name + " " + text)
+		r.log(kind + " " + name + " " + text)
 	}
 	return err
 }

@@ -15,7 +15,7 @@ import (
 // number in its name, which depend on timing.
 func (r *Result) FinalState() []string {
 	var out []string
-	api := r.World.API()
+	api := r.Cluster.API()
 	for _, o := range api.List(store.Pods) {
 		if p, ok := o.(*corev1.Pod); ok {
 			name, _, _ := strings.Cut(p.Name, "-r.")

@@ -17,7 +17,7 @@ budget old match=app=old maxUnavailable=600
 at 10s pod new1..new1000 cpu=1 priority=10
 at 10.1s kill scheduler for 1s
 at 11.3s kill scheduler for 1s
-at 13s spoil partly preempt times=20
+at 13s fault partial preempt times=20
 at 13.1s drop scheduler pods for 2s
 expect at 5m bound 2000
 expect at 5m pending 0
@@ -50,14 +50,14 @@ func TestPreemptionStorm(t *testing.T) {
 	}
 	for name, n := range victims {
 		if n != 1 || !strings.HasPrefix(name, "default/old") {
-			t.Errorf("pod %s was preempted %d times", name, n)
+			t.Errorf("pod %s was preempted %d times, want victims of the old workload, once each", name, n)
 		}
 	}
 	if len(victims) != 1000 || kills != 2 {
 		t.Errorf("%d victims and %d kills, want 1000 and 2", len(victims), kills)
 	}
-	if err := result.World.CheckSettled(); err != nil {
+	if err := result.Cluster.CheckSettled(); err != nil {
 		t.Error(err)
 	}
-	fmt.Printf("storm: %d victims, the last at %v; the last pod bound at %v\n", len(victims), result.World.Counts().LastPreemption, result.World.Counts().LastBound)
+	fmt.Printf("storm: %d victims, the last at %v; the last pod bound at %v\n", len(victims), result.Cluster.Counts().LastPreemption, result.Cluster.Counts().LastBound)
 }

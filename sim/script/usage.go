@@ -14,8 +14,8 @@ import (
 	"github.com/berthproject/berth/sim/cluster"
 )
 
-// usage returns the usage annotation, if given.
-func (o *options) usage(check func(string) (usage.Script, error)) map[string]string {
+// usageAnnotation returns the usage annotation, if given.
+func (o *options) usageAnnotation(check func(string) (usage.Script, error)) map[string]string {
 	if !o.has("usage") {
 		return nil
 	}
@@ -25,16 +25,16 @@ func (o *options) usage(check func(string) (usage.Script, error)) map[string]str
 	return map[string]string{usage.Annotation: o.values["usage"]}
 }
 
-// localStorage reads the local storage of a pod: a limit per container, emptyDirs as NAME or
+// setLocalStorage reads the local storage of a pod: a limit per container, emptyDirs as NAME or
 // NAME:SIZE, and the number of containers.
-func (o *options) localStorage(s *corev1.PodSpec) {
+func (o *options) setLocalStorage(s *corev1.PodSpec) {
 	if o.has("storagelimit") {
 		s.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceEphemeralStorage: o.quantity("storagelimit", "")}
 	}
 	for _, e := range o.list("emptydir") {
-		name, size, sized := strings.Cut(e, ":")
+		name, size, hasSize := strings.Cut(e, ":")
 		v := corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
-		if sized {
+		if hasSize {
 			q, err := resource.ParseQuantity(size)
 			if err != nil {
 				o.fail("emptydir", "names such as data, or with a size such as data:1Gi")
@@ -53,10 +53,10 @@ func (o *options) localStorage(s *corev1.PodSpec) {
 // pressureOptions are the options of node pressure.
 var pressureOptions = []string{"hard=", "soft=", "softgrace=", "minreclaim=", "transition=", "maxgrace=", "compatible", "reserve="}
 
-// pressure reads the node pressure options, with thresholds as in the kubelet's flags:
+// setPressure reads the node pressure options, with thresholds as in the kubelet's flags:
 // hard=memory.available<500Mi, softgrace=memory.available=30s. compatible disables all of
 // Berth's additions.
-func (o *options) pressure(s *cluster.Options) {
+func (o *options) setPressure(s *cluster.Options) {
 	c := &s.Pressure
 	if o.has("hard") || o.has("soft") || o.has("minreclaim") {
 		e := config.Eviction{Hard: o.pairs("hard", "<"), Soft: o.pairs("soft", "<"), SoftGracePeriod: o.pairs("softgrace", "="), MinimumReclaim: o.pairs("minreclaim", "=")}
@@ -77,13 +77,13 @@ func (o *options) pressure(s *cluster.Options) {
 	}
 }
 
-// pairs reads a<b,c<d.
-func (o *options) pairs(key, between string) map[string]string {
+// pairs reads a<b,c<d for the separator <.
+func (o *options) pairs(key, separator string) map[string]string {
 	out := map[string]string{}
 	for _, p := range o.list(key) {
-		k, v, ok := strings.Cut(p, between)
+		k, v, ok := strings.Cut(p, separator)
 		if !ok {
-			o.fail(key, fmt.Sprintf("SIGNAL%sVALUE, with commas between", between))
+			o.fail(key, fmt.Sprintf("SIGNAL%sVALUE, with commas between", separator))
 		}
 		out[k] = v
 	}

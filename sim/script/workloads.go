@@ -12,10 +12,10 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// template returns the pod of a line as a template and its selector.
-func template(name string, o *options) (corev1.PodTemplateSpec, *metav1.LabelSelector) {
+// podTemplate returns the pod of a line as a template and its selector.
+func podTemplate(name string, o *options) (corev1.PodTemplateSpec, *metav1.LabelSelector) {
 	t := corev1.PodTemplateSpec{}
-	if p, ok := podOf(name, o).(*corev1.Pod); ok {
+	if p, ok := newPod(name, o).(*corev1.Pod); ok {
 		t.Labels, t.Annotations, t.Spec = p.Labels, p.Annotations, p.Spec
 	}
 	if len(t.Labels) == 0 {
@@ -29,7 +29,7 @@ func readReplicaSet(p *parser, w *tokens) error {
 		rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: o.namespace(), Name: name, Generation: 1}}
 		n := int32(o.number("replicas", 1, 0, 100_000))
 		rs.Spec.Replicas = &n
-		rs.Spec.Template, rs.Spec.Selector = template(name, o)
+		rs.Spec.Template, rs.Spec.Selector = podTemplate(name, o)
 		return rs
 	})
 }
@@ -42,7 +42,7 @@ func readStatefulSet(p *parser, w *tokens) error {
 		if o.has("parallel") {
 			set.Spec.PodManagementPolicy = appsv1.ParallelPodManagement
 		}
-		set.Spec.Template, set.Spec.Selector = template(name, o)
+		set.Spec.Template, set.Spec.Selector = podTemplate(name, o)
 		return set
 	})
 }
@@ -50,7 +50,7 @@ func readStatefulSet(p *parser, w *tokens) error {
 func readDaemonSet(p *parser, w *tokens) error {
 	return p.addNamedObjects(w, "daemon set", podOptions, func(name string, o *options) store.Object {
 		ds := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: o.namespace(), Name: name, Generation: 1}}
-		ds.Spec.Template, ds.Spec.Selector = template(name, o)
+		ds.Spec.Template, ds.Spec.Selector = podTemplate(name, o)
 		return ds
 	})
 }
@@ -60,7 +60,7 @@ func readDeployment(p *parser, w *tokens) error {
 		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: o.namespace(), Name: name, Generation: 1}}
 		n := int32(o.number("replicas", 1, 0, 100_000))
 		d.Spec.Replicas = &n
-		d.Spec.Template, d.Spec.Selector = template(name, o)
+		d.Spec.Template, d.Spec.Selector = podTemplate(name, o)
 		return d
 	})
 }
@@ -91,7 +91,7 @@ func readScale(p *parser, w *tokens) error {
 	word, _ := w.next()
 	n, err := strconv.ParseInt(word, 10, 32)
 	if err != nil || n < 0 {
-		return fmt.Errorf("%q: want how many replicas", word)
+		return fmt.Errorf("%q: want a number of replicas", word)
 	}
 	p.addStep(func(r *run) error {
 		replicas, k := int32(n), store.ReplicaSets

@@ -10,7 +10,7 @@ import (
 )
 
 // AdmitPod sets what the API server sets at creation: the priority of the class, default
-// tolerations of lost nodes, and the condition of scheduling gates.
+// tolerations of not-ready and unreachable nodes, and the condition of scheduling gates.
 func (s *Store) AdmitPod(p *corev1.Pod) {
 	addDefaultTolerations(&p.Spec)
 	if p.Spec.Priority == nil {
@@ -23,7 +23,7 @@ func (s *Store) AdmitPod(p *corev1.Pod) {
 	}
 }
 
-// defaultTolerationSeconds is how long pods tolerate lost nodes by default.
+// defaultTolerationSeconds is how long pods tolerate not-ready and unreachable nodes by default.
 const defaultTolerationSeconds = int64(300)
 
 func addDefaultTolerations(s *corev1.PodSpec) {

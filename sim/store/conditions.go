@@ -46,9 +46,9 @@ func PodReady(p *corev1.Pod) bool {
 }
 
 // NodeCondition returns a condition of a node, or nil.
-func NodeCondition(n *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeCondition {
+func NodeCondition(n *corev1.Node, conditionType corev1.NodeConditionType) *corev1.NodeCondition {
 	for i := range n.Status.Conditions {
-		if c := &n.Status.Conditions[i]; c.Type == kind {
+		if c := &n.Status.Conditions[i]; c.Type == conditionType {
 			return c
 		}
 	}
@@ -56,8 +56,8 @@ func NodeCondition(n *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeCo
 }
 
 // NodeConditionStatus returns the status of a condition of a node, or "".
-func NodeConditionStatus(n *corev1.Node, kind corev1.NodeConditionType) corev1.ConditionStatus {
-	if c := NodeCondition(n, kind); c != nil {
+func NodeConditionStatus(n *corev1.Node, conditionType corev1.NodeConditionType) corev1.ConditionStatus {
+	if c := NodeCondition(n, conditionType); c != nil {
 		return c.Status
 	}
 	return ""
@@ -65,9 +65,9 @@ func NodeConditionStatus(n *corev1.Node, kind corev1.NodeConditionType) corev1.C
 
 // PressureCondition returns the pressure condition that makes a node reject pods, or "".
 func PressureCondition(n *corev1.Node) corev1.NodeConditionType {
-	for _, kind := range []corev1.NodeConditionType{corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeMemoryPressure} {
-		if NodeConditionStatus(n, kind) == corev1.ConditionTrue {
-			return kind
+	for _, conditionType := range []corev1.NodeConditionType{corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeMemoryPressure} {
+		if NodeConditionStatus(n, conditionType) == corev1.ConditionTrue {
+			return conditionType
 		}
 	}
 	return ""

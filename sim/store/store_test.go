@@ -13,9 +13,9 @@ func newStore(t *testing.T) (*Store, *[]Change) {
 	t.Helper()
 	now := time.Unix(1000, 0)
 	s := New(func() time.Time { return now })
-	var log []Change
-	s.OnCommit = func(c Change) { log = append(log, c) }
-	return s, &log
+	var changes []Change
+	s.OnCommit = func(c Change) { changes = append(changes, c) }
+	return s, &changes
 }
 
 func create(t *testing.T, s *Store, name string) *corev1.Pod {
@@ -40,12 +40,12 @@ func TestBindOnce(t *testing.T) {
 		t.Errorf("binding again: %v, want a conflict", err)
 	}
 	if got := s.Pod("ns/a").Spec.NodeName; got != "n1" || p.Spec.NodeName != "" {
-		t.Errorf("on %q, and on %q in the copy read before", got, p.Spec.NodeName)
+		t.Errorf("pod is on node %q, and on %q in the copy read before; want n1 and none", got, p.Spec.NodeName)
 	}
 }
 
 func TestDeletePodGrace(t *testing.T) {
-	s, log := newStore(t)
+	s, changes := newStore(t)
 	create(t, s, "a")
 	create(t, s, "b")
 	if err := s.DeletePod("ns/a", Precondition{}, nil); err != nil || s.Pod("ns/a") != nil {
@@ -61,9 +61,9 @@ func TestDeletePodGrace(t *testing.T) {
 	if b == nil || b.DeletionTimestamp == nil || *b.DeletionGracePeriodSeconds != defaultGrace {
 		t.Fatalf("a bound pod is not terminating: %+v", b)
 	}
-	n := len(*log)
+	n := len(*changes)
 	longer := int64(60)
-	if err := s.DeletePod("ns/b", Precondition{}, &longer); err != nil || len(*log) != n {
+	if err := s.DeletePod("ns/b", Precondition{}, &longer); err != nil || len(*changes) != n {
 		t.Errorf("a longer grace period had an effect (%v)", err)
 	}
 	zero := int64(0)
@@ -78,21 +78,21 @@ func TestDeletePodGrace(t *testing.T) {
 func TestUpdateConflict(t *testing.T) {
 	s, _ := newStore(t)
 	p := create(t, s, "a")
-	touch := func(p *corev1.Pod) error { p.Status.Phase = corev1.PodRunning; return nil }
+	setRunning := func(p *corev1.Pod) error { p.Status.Phase = corev1.PodRunning; return nil }
 	pre := Precondition{ResourceVersion: p.ResourceVersion}
-	if err := s.UpdatePod("ns/a", pre, touch); err != nil {
+	if err := s.UpdatePod("ns/a", pre, setRunning); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.UpdatePod("ns/a", pre, touch); !apierrors.IsConflict(err) {
+	if err := s.UpdatePod("ns/a", pre, setRunning); !apierrors.IsConflict(err) {
 		t.Errorf("update of an old revision: %v, want a conflict", err)
 	}
-	if err := s.UpdatePod("ns/z", pre, touch); !apierrors.IsNotFound(err) {
+	if err := s.UpdatePod("ns/z", pre, setRunning); !apierrors.IsNotFound(err) {
 		t.Errorf("update of a missing object: %v, want not found", err)
 	}
 }
 
 func TestDeleteWithFinalizers(t *testing.T) {
-	s, log := newStore(t)
+	s, changes := newStore(t)
 	v := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "v", Finalizers: []string{"f"}}}
 	if err := s.Create(v); err != nil {
 		t.Fatal(err)
@@ -107,7 +107,7 @@ func TestDeleteWithFinalizers(t *testing.T) {
 	if _, exists := s.Get(PersistentVolumes, "v"); err != nil || exists {
 		t.Errorf("not deleted without a finalizer (%v)", err)
 	}
-	if last := (*log)[len(*log)-1]; last.New != nil || last.Kind != PersistentVolumes {
+	if last := (*changes)[len(*changes)-1]; last.New != nil || last.Kind != PersistentVolumes {
 		t.Errorf("the last change is %+v, want a deletion", last)
 	}
 }

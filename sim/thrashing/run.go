@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/sim/script"
 )
 
-// The rounds of a run.
+// The descheduling cycles of a run.
 const (
 	Cycles       = 100
 	InitialDelay = 2 * time.Minute
@@ -30,8 +30,8 @@ func Variants() []Variant {
 type Outcome struct {
 	Evicted   int // evicted pods
 	Returned  int // of these, pods replaced on the node they left
-	AfterGoal int // evictions in rounds that started with the goal reached
-	GoalCycle int // first round that did, from 1; 0: none
+	AfterGoal int // evictions in cycles that started with the goal reached
+	GoalCycle int // first cycle that did, from 1; 0: none
 	Pending   int // unscheduled pods at the end
 }
 
@@ -56,12 +56,12 @@ func Run(dir string, c Case, variant Variant, o cluster.Options) (Outcome, error
 	if err != nil {
 		return out, err
 	}
-	counts := result.World.Counts()
+	counts := result.Cluster.Counts()
 	out.Evicted, out.Returned, out.Pending = counts.Descheduled, counts.Returned, counts.Created-counts.Bound
 	return out, result.Err()
 }
 
-// observeCycles checks the goal right before each round.
+// observeCycles checks the goal right before each cycle.
 func observeCycles(w *cluster.Cluster, c *Case, out *Outcome) {
 	previous, goalReached := 0, false
 	for i := range Cycles + 1 {

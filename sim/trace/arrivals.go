@@ -20,7 +20,7 @@ func BusiestDay(trace []Arrival, length time.Duration) int {
 		last = max(last, d)
 	}
 	busiest, maxCount, count := 0, 0, 0
-	for d := 0; d <= last; d++ { // now counts the window that ends with d
+	for d := 0; d <= last; d++ { // count is of the window that ends with d
 		if count += counts[d] - counts[d-days]; count > maxCount {
 			busiest, maxCount = max(d-days+1, 0), count
 		}

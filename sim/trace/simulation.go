@@ -44,14 +44,14 @@ func (s *Simulation) Run() (*Summary, error) {
 		return nil, err
 	}
 	if s.Options.Stop != nil && s.Options.Stop() {
-		return nil, fmt.Errorf("interrupted near %v of %v of virtual time", result.World.Elapsed().Round(time.Second), s.Until)
+		return nil, fmt.Errorf("interrupted near %v of %v of virtual time", result.Cluster.Elapsed().Round(time.Second), s.Until)
 	}
 	violation := result.Violation
 	if violation == nil && s.CheckSettled {
-		result.World.ClearFaults()
-		violation = result.World.CheckSettled()
+		result.Cluster.ClearFaults()
+		violation = result.Cluster.CheckSettled()
 	}
-	out.collect(result.World)
+	out.collect(result.Cluster)
 	for _, f := range result.Failed {
 		out.FailedExpectations = append(out.FailedExpectations, f.Error())
 	}

@@ -29,7 +29,7 @@ func arrival(name, class string, arrives, departs time.Duration) Arrival {
 	return Arrival{Pod: p, Arrives: arrives, Departs: departs}
 }
 
-// Four pods request one core each on a node with two. The important ones preempt the others, whose
+// Four pods request one core each on a node with two. Those of high priority preempt the others, whose
 // replacements stay pending until another pod is deleted.
 func TestSummaryOfOverload(t *testing.T) {
 	o, err := cluster.Defaults()
@@ -50,14 +50,14 @@ func TestSummaryOfOverload(t *testing.T) {
 		t.Fatal(err, sum.Violation)
 	}
 	if sum.Created != 6 || sum.Victims != 2 || sum.Preemptors != 2 || sum.Cascades != 0 || sum.Bound != 2 || sum.Pending != 1 {
-		t.Errorf("got %+v", sum)
+		t.Errorf("got %+v, want 6 created, 2 victims, 2 preemptors, no cascades, 2 bound, 1 pending", sum)
 	}
 	want := []Priority{{Priority: 10, Bound: 1}, {Priority: 0, Bound: 1, Pending: 1}}
 	if len(sum.Priorities) != 2 || sum.Priorities[0] != want[0] || sum.Priorities[1] != want[1] {
 		t.Errorf("by priority: %+v, want %+v", sum.Priorities, want)
 	}
 	if u := sum.Utilization[samples/8]; u.Percent["cpu"] != 100 || u.Bound != 2 {
-		t.Errorf("at %v s: %+v, want all of the cpu", u.Seconds, u)
+		t.Errorf("at %v s: %+v, want 100 %% of the cpu and 2 bound", u.Seconds, u)
 	}
 	var b bytes.Buffer
 	if err := sum.Print(&b); err != nil || !strings.Contains(b.String(), "2 victims of 2 preemptors") || !strings.Contains(b.String(), "Insufficient cpu") {

@@ -120,7 +120,7 @@ func percentiles(all []time.Duration) (p50, p99 float64) {
 // takeSample returns the current utilization.
 func takeSample(w *cluster.Cluster) Sample {
 	s := Sample{Seconds: w.Elapsed().Seconds(), Percent: map[string]int64{}}
-	have, used := map[corev1.ResourceName]int64{}, map[corev1.ResourceName]int64{}
+	allocatable, requested := map[corev1.ResourceName]int64{}, map[corev1.ResourceName]int64{}
 	add := func(sum map[corev1.ResourceName]int64, list corev1.ResourceList) {
 		for name, q := range list {
 			if name == corev1.ResourceCPU {
@@ -132,7 +132,7 @@ func takeSample(w *cluster.Cluster) Sample {
 	}
 	for _, o := range w.API().List(store.Nodes) {
 		if n, ok := o.(*corev1.Node); ok {
-			add(have, n.Status.Allocatable)
+			add(allocatable, n.Status.Allocatable)
 		}
 	}
 	for _, o := range w.API().List(store.Pods) {
@@ -143,12 +143,12 @@ func takeSample(w *cluster.Cluster) Sample {
 			s.Pending++
 		default:
 			s.Bound++
-			add(used, resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{}))
+			add(requested, resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{}))
 		}
 	}
-	for name, n := range have {
+	for name, n := range allocatable {
 		if n > 0 {
-			s.Percent[string(name)] = int64(float64(used[name]) / float64(n) * 100)
+			s.Percent[string(name)] = int64(float64(requested[name]) / float64(n) * 100)
 		}
 	}
 	return s

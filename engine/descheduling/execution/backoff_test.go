@@ -26,7 +26,7 @@ func TestReturnedPodBacksOff(t *testing.T) {
 		s.removePod("web-1")
 		s.step(60, "")
 		if x := s.m.Moves()[0]; x.Outcome != Abandoned || !strings.Contains(x.Reason, "was scheduled to a again; backing off until") {
-			t.Errorf("moved again: %s", s.state())
+			t.Errorf("mode %s: got %s, want an abandoned move", mode, s.state())
 		}
 	}
 }
@@ -38,9 +38,9 @@ func TestFailedWorkloadBacksOff(t *testing.T) {
 		s := startMove(t, planning.WithoutHolds)
 		s.removePod("web-1")
 		if replaced {
-			on := s.pod("web-2", "b", 1000)
-			on.Ready = false
-			s.setPod(on)
+			replacement := s.pod("web-2", "b", 1000)
+			replacement.Ready = false
+			s.setPod(replacement)
 		}
 		s.step(1, "")
 		s.step(301, "")
@@ -49,7 +49,7 @@ func TestFailedWorkloadBacksOff(t *testing.T) {
 		s.m.SetPlan(s.now, &planning.Plan{Moves: []*planning.Move{moveIn(planning.WithoutHolds, "web-3", 1000)}})
 		s.step(1, "")
 		if x := s.m.Moves()[0]; x.Outcome != Abandoned || !strings.Contains(x.Reason, "x/web-1 was moved: ") {
-			t.Errorf("replaced %t: %s", replaced, s.state())
+			t.Errorf("replaced %t: got %s, want an abandoned move", replaced, s.state())
 		}
 		s.m.SetPlan(s.now, &planning.Plan{Moves: []*planning.Move{moveIn(planning.WithoutHolds, "web-3", 1000)}})
 		s.step(600, "evict web-3")
@@ -72,13 +72,13 @@ func TestAvoidHoldsAreReleased(t *testing.T) {
 // A descheduler that runs as a CronJob restores the failure count of a move from the Hold, even if
 // the node has evicted a pod since.
 func TestBackoffIsRestoredFromAvoidHolds(t *testing.T) {
-	for ago, want := range map[time.Duration]string{time.Hour: "avoid a 4 1h20m0s", 25 * time.Hour: "avoid a 1 10m0s"} {
+	for age, want := range map[time.Duration]string{time.Hour: "avoid a 4 1h20m0s", 25 * time.Hour: "avoid a 1 10m0s"} {
 		s := newTestMachine(t, Options{}, moveIn(planning.WithoutHolds, "web-1", 1000))
 		s.v.State.UpsertHold(&model.Hold{Namespace: "x", Name: planning.AvoidHoldName("web", "a"), Type: model.Avoid, Node: "a", Cause: planning.HoldCause, Count: 3,
-			Until: s.now.Add(-ago), Owner: model.Owner{Kind: "ReplicaSet", Name: "web", UID: "web"}})
+			Until: s.now.Add(-age), Owner: model.Owner{Kind: "ReplicaSet", Name: "web", UID: "web"}})
 		s.v.State.UpsertHold(&model.Hold{Namespace: "x", Name: cluster.HoldName("web", "a", model.Avoid), Type: model.Avoid, Node: "a", Cause: "Pressure", Count: 1,
 			Until: s.now.Add(time.Minute), Owner: model.Owner{Kind: "ReplicaSet", Name: "web", UID: "web"}})
-		if ago > 24*time.Hour {
+		if age > 24*time.Hour {
 			s.step(0, "release a: it has expired, evict web-1")
 		} else {
 			s.step(0, "evict web-1")

@@ -45,21 +45,21 @@ func (t *step) begin(x *Move) {
 		x.abandon(t.now, fmt.Sprintf("the plan is more than %s old: %s", t.m.o.Timeouts.Plan, cmp.Or(x.Reason, "waiting for other moves")))
 		return
 	}
-	for _, blocked := range []func(*Move) string{t.blockedByParallelism, t.blockedByMove, t.blockedByHold} { // in order of cost: the second one scans a workload
+	for _, blocked := range []func(*Move) string{t.blockedByParallelism, t.blockedByMove, t.blockedByHold} { // in order of cost: blockedByMove scans a workload
 		if reason := blocked(x); reason != "" {
 			t.wait(x, reason, retryInterval)
 			return
 		}
 	}
 	if reason := t.openLedger().check(t.now, pod); reason != "" {
-		t.deniedByBudget(x, reason)
+		t.waitForBudget(x, reason)
 		return
 	}
-	if t.placementsTried >= t.m.o.Parallel {
+	if t.placementChecks >= t.m.o.Parallel {
 		t.wait(x, "waiting for the checks of other moves", retryInterval)
 		return
 	}
-	t.placementsTried++
+	t.placementChecks++
 	if reason, final := t.forksFor(x.Mode).checkPlacement(t.now, x); reason != "" {
 		if final || !t.m.pendingBefore(x) {
 			x.abandon(t.now, reason)
@@ -78,8 +78,8 @@ func (t *step) wait(x *Move, reason string, d time.Duration) {
 	t.wakeAt(x.notBefore)
 }
 
-// deniedByBudget delays a move that a budget refuses, and abandons it after Timeouts.Budget.
-func (t *step) deniedByBudget(x *Move, reason string) {
+// waitForBudget delays a move that a budget refuses, and abandons it after Timeouts.Budget.
+func (t *step) waitForBudget(x *Move, reason string) {
 	if x.deniedSince.IsZero() {
 		x.deniedSince = t.now
 	}

@@ -28,30 +28,30 @@ type workload struct {
 // time, and a machine that executes plans on it. The machine's view may lag.
 type testCluster struct {
 	*rand.Rand
-	t       *testing.T
-	seed    uint64
-	now     time.Time
-	profile map[string]*framework.Profile
-	mode    planning.Mode
-	others  map[string]bool // schedulers that ignore Holds although mode is Held
-	lag     time.Duration   // maximum lag of the view
-	flaky   bool            // actions fail occasionally
-	quiet   bool            // no other actor changes the cluster
-	scatter bool            // pods get any node that they fit
+	t               *testing.T
+	seed            uint64
+	now             time.Time
+	profile         map[string]*framework.Profile
+	mode            planning.Mode
+	withoutHolds    map[string]bool // schedulers that ignore Holds although mode is WithHolds
+	lag             time.Duration   // maximum lag of the view
+	injectFailures  bool            // actions fail occasionally
+	undisturbed     bool            // no other actor changes the cluster
+	randomPlacement bool            // pods get any node that they fit
 
 	api           *cluster.State
 	pods          map[string]*model.Pod
 	workloads     []*workload
-	since         map[string]time.Time // when a pod was bound or began to terminate
-	serial        int
+	changedAt     map[string]time.Time // when a pod was bound or began to terminate
+	lastPodNumber int
 	view          *View
 	notifications []notification
 
-	memory *planning.MoveBackoff
-	m      *Machine
-	seen   map[*Move]bool
-	counts map[Outcome]int
-	futile map[planning.BackoffKey]time.Time // pods that returned, and when
+	backoff  *planning.MoveBackoff
+	m        *Machine
+	counted  map[*Move]bool
+	counts   map[Outcome]int
+	failedAt map[planning.BackoffKey]time.Time // when moves last returned or stayed unscheduled
 }
 
 // notification is a change that the view has not received yet.
@@ -62,18 +62,20 @@ type notification struct {
 
 const cores = 4000 // of each node
 
-// holdSupport is which schedulers of a cluster honor Holds.
+// holdSupport states which schedulers of a cluster honor Holds.
 type holdSupport int
 
 const (
-	held   holdSupport = iota // all honor Holds
-	unheld                    // none honors Holds
-	mixed                     // the schedulers of every second workload ignore Holds
+	holdsHonored holdSupport = iota // all honor Holds
+	holdsIgnored                    // none honors Holds
+	holdsMixed                      // the schedulers of every second workload ignore Holds
 )
 
-func (y holdSupport) String() string { return [...]string{"held", "unheld", "mixed"}[y] }
+func (h holdSupport) String() string {
+	return [...]string{"Holds honored", "Holds ignored", "mixed"}[h]
+}
 
-func newTestCluster(t *testing.T, seed uint64, y holdSupport) *testCluster {
+func newTestCluster(t *testing.T, seed uint64, support holdSupport) *testCluster {
 	c := framework.DefaultConfig()
 	p, err := framework.NewProfile(c)
 	if err != nil {
@@ -85,13 +87,13 @@ func newTestCluster(t *testing.T, seed uint64, y holdSupport) *testCluster {
 		t.Fatal(err)
 	}
 	w := &testCluster{Rand: rand.New(rand.NewPCG(seed, 6)), t: t, seed: seed, now: time.Unix(1e6, 0),
-		profile: map[string]*framework.Profile{p.Name(): p, other.Name(): other}, api: cluster.New(), pods: map[string]*model.Pod{}, since: map[string]time.Time{},
-		view: NewView(cluster.New()), memory: planning.NewMoveBackoff(), seen: map[*Move]bool{}, counts: map[Outcome]int{}, futile: map[planning.BackoffKey]time.Time{}}
-	switch y {
-	case unheld:
+		profile: map[string]*framework.Profile{p.Name(): p, other.Name(): other}, api: cluster.New(), pods: map[string]*model.Pod{}, changedAt: map[string]time.Time{},
+		view: NewView(cluster.New()), backoff: planning.NewMoveBackoff(), counted: map[*Move]bool{}, counts: map[Outcome]int{}, failedAt: map[planning.BackoffKey]time.Time{}}
+	switch support {
+	case holdsIgnored:
 		w.mode = planning.WithoutHolds
-	case mixed:
-		w.others = map[string]bool{"other": true}
+	case holdsMixed:
+		w.withoutHolds = map[string]bool{"other": true}
 	}
 	for i := range 3 + w.IntN(5) {
 		n := &model.Node{Name: fmt.Sprint("n", i), Allocatable: model.Resources{MilliCPU: cores, Memory: 1 << 34}, AllocatablePods: 20,
@@ -99,24 +101,24 @@ func newTestCluster(t *testing.T, seed uint64, y holdSupport) *testCluster {
 		w.notify(func(s *cluster.State, v *View) { s.UpsertNode(n) })
 	}
 	for i := range 2 + w.IntN(8) {
-		w.workload(i)
+		w.addWorkload(i)
 	}
 	w.restart()
-	w.scatter = true
+	w.randomPlacement = true
 	for range 60 {
 		w.tick()
 	}
-	w.scatter = false
+	w.randomPlacement = false
 	return w
 }
 
-// workload creates a workload, with a budget for half of them.
-func (w *testCluster) workload(i int) {
+// addWorkload creates a workload. Half of the workloads get a budget.
+func (w *testCluster) addWorkload(i int) {
 	name := fmt.Sprint("w", i)
 	spec := &model.PodSpec{SchedulerName: "default-scheduler", Priority: int32(w.IntN(3)), ImageContainers: 1,
 		Requests: model.Resources{MilliCPU: int64(100 * (1 + w.IntN(12))), Memory: 1 << 28}}
 	spec.Scoring = spec.Requests
-	if len(w.others) > 0 && i%2 == 1 {
+	if len(w.withoutHolds) > 0 && i%2 == 1 {
 		spec.SchedulerName = "other"
 	}
 	kind := "ReplicaSet"
@@ -126,28 +128,28 @@ func (w *testCluster) workload(i int) {
 	l := &workload{owner: model.Owner{APIVersion: "apps/v1", Kind: kind, Name: name, UID: name}, replicas: 1 + w.IntN(5), spec: spec,
 		labels: model.LabelsOf(map[string]string{"app": name, "tier": fmt.Sprint("t", i%2)})}
 	if w.IntN(4) == 0 {
-		spec.AntiAffinity = []model.PodAffinityTerm{{Selector: of("app", name), TopologyKey: "kubernetes.io/hostname", Namespaces: []string{"x"}}}
+		spec.AntiAffinity = []model.PodAffinityTerm{{Selector: selectorFor("app", name), TopologyKey: "kubernetes.io/hostname", Namespaces: []string{"x"}}}
 	}
 	w.workloads = append(w.workloads, l)
 	if w.IntN(2) == 0 {
 		return
 	}
-	sel := of("app", name)
+	selector := selectorFor("app", name)
 	if w.IntN(2) == 0 {
-		sel = of("tier", fmt.Sprint("t", i%2))
+		selector = selectorFor("tier", fmt.Sprint("t", i%2))
 	}
-	b := &model.Budget{Namespace: "x", Name: "b-" + name, Selector: sel, Generation: 1, ObservedGeneration: 1,
+	b := &model.Budget{Namespace: "x", Name: "b-" + name, Selector: selector, Generation: 1, ObservedGeneration: 1,
 		MaxUnavailable: model.IntOrPercent{Set: true, Value: int32(w.IntN(2))}}
 	w.notify(func(s *cluster.State, v *View) { s.UpsertBudget(b) })
 }
 
-func of(key, value string) *model.Selector {
+func selectorFor(key, value string) *model.Selector {
 	return &model.Selector{Requirements: []model.Requirement{{Key: key, Op: model.In, Values: []string{value}}}}
 }
 
 // restart creates a new machine, as after a crash.
 func (w *testCluster) restart() {
-	w.m = New(Options{Holds: true, Profiles: w.profile, Seed: w.seed, Backoff: w.memory})
+	w.m = New(Options{Holds: true, Profiles: w.profile, Seed: w.seed, Backoff: w.backoff})
 }
 
 // notify applies a change that the view receives later.
@@ -170,7 +172,7 @@ func (w *testCluster) deliver() {
 	}
 }
 
-func (w *testCluster) put(p *model.Pod) {
+func (w *testCluster) putPod(p *model.Pod) {
 	w.pods[p.UID] = p
 	w.notify(func(s *cluster.State, v *View) {
 		s.UpsertPod(p)
@@ -180,7 +182,7 @@ func (w *testCluster) put(p *model.Pod) {
 	})
 }
 
-func (w *testCluster) remove(p *model.Pod) {
+func (w *testCluster) removePod(p *model.Pod) {
 	delete(w.pods, p.UID)
 	w.notify(func(s *cluster.State, v *View) {
 		s.RemovePod(p.UID)
@@ -206,7 +208,7 @@ func (w *testCluster) step() {
 	w.runControllers()
 	w.runScheduler()
 	w.runKubelets()
-	w.budgets()
+	w.updateBudgets()
 	w.deliver()
 }
 
@@ -216,16 +218,16 @@ func (w *testCluster) tick() {
 	for range 20 {
 		actions, _ := w.m.Step(w.now, w.view)
 		for _, a := range actions {
-			w.do(a)
+			w.execute(a)
 		}
-		if w.flaky && len(actions) > 0 && w.IntN(4) == 0 { // another actor acts first
-			w.kill()
+		if w.injectFailures && len(actions) > 0 && w.IntN(4) == 0 { // another actor acts first
+			w.deleteRandomPod()
 		}
 		if w.deliver(); len(actions) == 0 {
 			break
 		}
 	}
-	w.watch()
+	w.countOutcomes()
 }
 
 // runControllers creates missing pods and deletes excess pods.
@@ -244,8 +246,8 @@ func (w *testCluster) runControllers() {
 			}
 		}
 		for i := 0; n < l.replicas; i++ {
-			w.serial++
-			p := &model.Pod{Namespace: "x", Name: fmt.Sprint(l.owner.Name, "-", w.serial), UID: fmt.Sprint("u", w.serial), Labels: l.labels, Spec: l.spec,
+			w.lastPodNumber++
+			p := &model.Pod{Namespace: "x", Name: fmt.Sprint(l.owner.Name, "-", w.lastPodNumber), UID: fmt.Sprint("u", w.lastPodNumber), Labels: l.labels, Spec: l.spec,
 				Owner: l.owner, Created: w.now, Phase: model.Pending}
 			if l.owner.Kind == "StatefulSet" {
 				if p.Name = fmt.Sprint(l.owner.Name, "-", i); i >= l.replicas {
@@ -255,7 +257,7 @@ func (w *testCluster) runControllers() {
 					continue
 				}
 			}
-			w.put(p)
+			w.putPod(p)
 			n++
 		}
 	}
@@ -268,7 +270,7 @@ func (w *testCluster) runScheduler() {
 		if p.NodeName != "" || p.Deleting {
 			continue
 		}
-		s, ignoresHolds := w.api, w.mode == planning.WithoutHolds || w.others[p.Spec.SchedulerName]
+		s, ignoresHolds := w.api, w.mode == planning.WithoutHolds || w.withoutHolds[p.Spec.SchedulerName]
 		if ignoresHolds {
 			s = s.Fork()
 			for _, h := range s.Holds() {
@@ -284,28 +286,28 @@ func (w *testCluster) runScheduler() {
 		if ignoresHolds && len(rec.Top) > 0 {
 			q.NodeName = rec.Top[w.IntN(len(rec.Top))]
 		}
-		for w.scatter {
+		for w.randomPlacement {
 			if n := &rec.Nodes[w.IntN(len(rec.Nodes))]; n.Verdict.IsSuccess() {
 				q.NodeName = n.Name
 				break
 			}
 		}
-		w.since[p.UID] = w.now
-		w.put(&q)
+		w.changedAt[p.UID] = w.now
+		w.putPod(&q)
 	}
 }
 
 // runKubelets starts and terminates pods.
 func (w *testCluster) runKubelets() {
 	for _, p := range w.allPods() {
-		d := w.now.Sub(w.since[p.UID])
+		d := w.now.Sub(w.changedAt[p.UID])
 		switch {
 		case p.Deleting && (p.NodeName == "" || d > time.Duration(p.GraceSeconds)*time.Second):
-			w.remove(p)
+			w.removePod(p)
 		case !p.Deleting && p.NodeName != "" && !p.Ready && d > time.Duration(1+w.IntN(9))*time.Second:
 			q := *p
 			q.Ready, q.Phase = true, model.Running
-			w.put(&q)
+			w.putPod(&q)
 		}
 	}
 }
@@ -315,14 +317,14 @@ func (w *testCluster) deletePod(p *model.Pod) {
 	q := *p
 	q.Deleting, q.GraceSeconds = true, int64(w.IntN(6))
 	if w.IntN(6) == 0 {
-		q.GraceSeconds = 100 // longer than one round
+		q.GraceSeconds = 100 // longer than the time between plans
 	}
-	w.since[p.UID] = w.now
-	w.put(&q)
+	w.changedAt[p.UID] = w.now
+	w.putPod(&q)
 }
 
-// budgets updates the status of all budgets.
-func (w *testCluster) budgets() {
+// updateBudgets updates the status of all budgets.
+func (w *testCluster) updateBudgets() {
 	for _, b := range w.api.AllBudgets() {
 		scale := func(o model.Owner) budget.Scale {
 			i := slices.IndexFunc(w.workloads, func(l *workload) bool { return l.owner == o })

@@ -29,7 +29,7 @@ func (t *step) stepEvicting(x *Move) {
 		x.markEvicted(t.now, t.v)
 		return
 	}
-	if reason := t.holdLost(x); reason != "" {
+	if reason := t.holdInvalid(x); reason != "" {
 		x.withdraw(t.now, reason, placementRetryInterval)
 		t.wakeAt(x.notBefore)
 		return
@@ -55,8 +55,8 @@ func (t *step) stepEvicting(x *Move) {
 	t.wakeAt(x.notBefore)
 }
 
-// holdLost returns why the reservation of a pod that is still there no longer holds, or "".
-func (t *step) holdLost(x *Move) string {
+// holdInvalid returns why the reservation of a pod that still exists is no longer valid, or "".
+func (t *step) holdInvalid(x *Move) string {
 	if x.hold == nil {
 		return ""
 	}

@@ -14,8 +14,8 @@ import (
 
 // clusterForks are two copies of the cluster that include the moves in progress. On current,
 // the evicted pods still occupy their nodes beside their replacements, which is the worst
-// case. On after, they are gone. There is one pair for schedulers that honor Holds and one for
-// others, without Holds.
+// case. On after, they are removed. There is one pair for schedulers that honor Holds and one,
+// without Holds, for schedulers that do not.
 type clusterForks struct {
 	m              *Machine
 	current, after *cluster.State
@@ -43,55 +43,55 @@ func (t *step) forksFor(mode planning.Mode) *clusterForks {
 
 // addToForks adds the replacement of a move to all existing forks.
 func (t *step) addToForks(x *Move) {
-	for _, p := range t.forks {
-		if p != nil {
-			p.addReplacement(x)
+	for _, f := range t.forks {
+		if f != nil {
+			f.addReplacement(x)
 		}
 	}
 }
 
 // addReplacement adds the replacement of a move.
-func (p *clusterForks) addReplacement(x *Move) {
-	p.after.RemovePod(x.Pod.UID)
-	for _, s := range []*cluster.State{p.current, p.after} {
+func (f *clusterForks) addReplacement(x *Move) {
+	f.after.RemovePod(x.Pod.UID)
+	for _, s := range []*cluster.State{f.current, f.after} {
 		s.UpsertPod(planning.ExpectedReplacement(x.Pod, x.To))
 	}
 }
 
-// checkPlacement checks whether the move is still valid on the current cluster. It returns why
-// not, and whether earlier moves of the plan cannot change that.
-func (p *clusterForks) checkPlacement(now time.Time, x *Move) (reason string, final bool) {
-	profile := p.m.o.Profiles[x.Pod.Spec.SchedulerName]
+// checkPlacement checks whether the move is still valid on the current cluster. If not,
+// it returns the reason, and final if no earlier move of the plan can change that.
+func (f *clusterForks) checkPlacement(now time.Time, x *Move) (reason string, final bool) {
+	profile := f.m.o.Profiles[x.Pod.Spec.SchedulerName]
 	if profile == nil {
 		return fmt.Sprintf("the profile of its scheduler %q is not known", x.Pod.Spec.SchedulerName), true
 	}
-	if until, reason, ok := p.m.o.Backoff.ActiveFor(now, x.Move); ok {
+	if until, reason, ok := f.m.o.Backoff.ActiveFor(now, x.Move); ok {
 		return fmt.Sprintf("%s; backing off until %s", reason, until.UTC().Format(time.RFC3339)), true
 	}
-	pod := p.current.Pod(x.Pod.UID)
+	pod := f.current.Pod(x.Pod.UID)
 	if pod == nil {
-		return "it is gone", true
+		return "the pod was deleted", true
 	}
-	for _, s := range []*cluster.State{p.current, p.after} {
+	for _, s := range []*cluster.State{f.current, f.after} {
 		s.RemovePod(pod.UID)
 	}
 	defer func() {
-		p.after.UpsertPod(pod)
-		p.current.UpsertPod(pod)
+		f.after.UpsertPod(pod)
+		f.current.UpsertPod(pod)
 	}()
 	replacement := planning.ExpectedReplacement(x.Pod, "")
 	replacement.NominatedNodeName = x.To
-	if rec := placement.Evaluate(p.current, profile, p.m.o.Seed, replacement); !rec.NominatedFirst || rec.Choice != x.To {
+	if rec := placement.Evaluate(f.current, profile, f.m.o.Seed, replacement); !rec.NominatedFirst || rec.Choice != x.To {
 		return "node " + x.To + " cannot fit it now", false
 	}
 	replacement.NominatedNodeName = ""
 	if x.Mode == planning.WithHolds {
-		if rec := placement.Evaluate(p.after, profile, p.m.o.Seed, replacement); rec.Outcome != decision.Scheduled || rec.Choice == x.From && !x.Emptied {
+		if rec := placement.Evaluate(f.after, profile, f.m.o.Seed, replacement); rec.Outcome != decision.Scheduled || rec.Choice == x.From && !x.Emptied {
 			return "the scheduler would now put its replacement back on " + x.From, false
 		}
 		return "", false
 	}
-	top, choice := planning.TopNodes(p.after, profile, p.m.o.Seed, pod)
+	top, choice := planning.TopNodes(f.after, profile, f.m.o.Seed, pod)
 	if choice == "" || slices.ContainsFunc(top, func(n string) bool { return !slices.Contains(x.TopNodes, n) }) {
 		return fmt.Sprintf("the scheduler may now choose one of %v for its replacement instead of %v as planned", top, x.TopNodes), false
 	}

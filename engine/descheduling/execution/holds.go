@@ -12,8 +12,8 @@ const releaseRetryInterval = 5 * time.Second
 
 // releaseHolds deletes the descheduler's Holds that are no longer needed: they expired, their
 // move finished, or a previous process left them. An expired Avoid Hold is kept until its
-// failure count no longer matters (planning.MoveBackoff). A reservation whose pod is gone is
-// kept until the replacement has used it or it expires.
+// failure count no longer matters (planning.MoveBackoff). A reservation whose pod was
+// deleted is kept until the replacement has used it or it expires.
 func (t *step) releaseHolds() {
 	m := t.m
 	for _, h := range t.v.State.Holds() {
@@ -33,7 +33,7 @@ func (t *step) releaseHolds() {
 		t.wakeAt(m.releaseRetry[key])
 		t.emit(func(id uint64) Action { return Release{id, h, reason} }, func(time.Time, Result) {})
 	}
-	for key, at := range m.releaseRetry { // independent of the order
+	for key, at := range m.releaseRetry { // in any order
 		if !t.now.Before(at.Add(releaseRetryInterval)) {
 			delete(m.releaseRetry, key)
 		}

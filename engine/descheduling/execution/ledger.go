@@ -35,44 +35,44 @@ func (t *step) openLedger() *budgetLedger {
 }
 
 // budgetsIn returns the budgets of a namespace.
-func (k *budgetLedger) budgetsIn(namespace string) []*model.Budget {
-	list, ok := k.budgets[namespace]
+func (l *budgetLedger) budgetsIn(namespace string) []*model.Budget {
+	list, ok := l.budgets[namespace]
 	if !ok {
-		list = k.v.State.Budgets(namespace)
-		k.budgets[namespace] = list
+		list = l.v.State.Budgets(namespace)
+		l.budgets[namespace] = list
 	}
 	return list
 }
 
 // podsIn returns the pods of a namespace in no particular order.
-func (k *budgetLedger) podsIn(namespace string) []*model.Pod {
-	list, ok := k.pods[namespace]
+func (l *budgetLedger) podsIn(namespace string) []*model.Pod {
+	list, ok := l.pods[namespace]
 	if !ok {
-		list = k.v.InNamespace(namespace)
-		k.pods[namespace] = list
+		list = l.v.InNamespace(namespace)
+		l.pods[namespace] = list
 	}
 	return list
 }
 
 // check returns why a budget refuses the eviction of a pod, or "".
-func (k *budgetLedger) check(now time.Time, p *model.Pod) string {
-	all := k.budgetsIn(p.Namespace)
+func (l *budgetLedger) check(now time.Time, p *model.Pod) string {
+	all := l.budgetsIn(p.Namespace)
 	if !slices.ContainsFunc(all, func(b *model.Budget) bool { return budget.Ledger.Covers(b, p) }) {
 		return ""
 	}
-	if v := planning.EvictionRules.Check(p, all, k.podsIn(p.Namespace), now); v.Result != budget.Granted {
+	if v := planning.EvictionRules.Check(p, all, l.podsIn(p.Namespace), now); v.Result != budget.Granted {
 		return v.Reason
 	}
 	return ""
 }
 
 // debit records the eviction of a pod in its budgets.
-func (k *budgetLedger) debit(now time.Time, p *model.Pod) {
-	all := slices.Clone(k.budgetsIn(p.Namespace))
+func (l *budgetLedger) debit(now time.Time, p *model.Pod) {
+	all := slices.Clone(l.budgetsIn(p.Namespace))
 	for i, b := range all {
 		if budget.Ledger.Covers(b, p) && !budget.HasRecentEntry(b, p, now) {
 			all[i] = budget.Debit(b, p, now)
 		}
 	}
-	k.budgets[p.Namespace] = all
+	l.budgets[p.Namespace] = all
 }

@@ -24,7 +24,7 @@ type Options struct {
 	Timeouts Timeouts
 	// Parallel is the number of moves of different workloads that may be in progress with reserved
 	// nodes; 0 means 16. A move without a reservation runs alone: it starts when all moved pods
-	// are gone, and blocks others until its replacement is scheduled.
+	// are deleted, and blocks other moves until its replacement is scheduled.
 	Parallel int
 }
 
@@ -32,12 +32,12 @@ type Options struct {
 type Timeouts struct {
 	EvictionObserved time.Duration // until a granted eviction is observed
 	EvictionRetry    time.Duration // for retries of a refused eviction before the reservation is released
-	Termination      time.Duration // until a pod is gone, after its grace period
-	Replacement      time.Duration // from the end of a pod until its controller creates another
+	Termination      time.Duration // until a pod is deleted, after its grace period
+	Replacement      time.Duration // from the deletion of a pod until its controller creates another
 	Scheduling       time.Duration // until a replacement is scheduled; also the lifetime of a Hold after the grace period
 	Ready            time.Duration // until a scheduled replacement is Ready
-	Budget           time.Duration // in all, for a budget to allow a move; then the move is left to the next plan
-	Plan             time.Duration // until a planned move starts; then it is left to the next plan; 0 means no limit
+	Budget           time.Duration // in total, until a budget allows a move; then the move is abandoned
+	Plan             time.Duration // until a planned move starts; then it is abandoned; 0 means no limit
 }
 
 // DefaultTimeouts returns timeouts for clusters whose pods become Ready within five minutes.
@@ -53,14 +53,14 @@ type Action interface {
 }
 
 // Reserve creates a Hold of type Reserve, complete but for Created and ResourceVersion. If a
-// Hold of that name exists, its specification is replaced; so is the lifetime extended.
+// Hold of that name exists, its specification is replaced, which extends its lifetime.
 type Reserve struct {
 	ID   uint64
 	Move *Move
 	Hold *model.Hold
 }
 
-// Evict requests an eviction. A pod that is gone, or that has another UID, counts as done.
+// Evict requests an eviction. A pod that does not exist or has another UID counts as done.
 type Evict struct {
 	ID   uint64
 	Move *Move

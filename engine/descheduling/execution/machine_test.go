@@ -123,8 +123,8 @@ func (s *testMachine) completeAll() {
 }
 
 // refuseLast reports that the last action was refused.
-func (s *testMachine) refuseLast(words string) {
-	s.m.HandleResult(s.now, s.last[0].ActionID(), Result{Message: words})
+func (s *testMachine) refuseLast(message string) {
+	s.m.HandleResult(s.now, s.last[0].ActionID(), Result{Message: message})
 }
 
 // state describes the moves.
@@ -143,7 +143,7 @@ func (s *testMachine) expectOutcome(want string) {
 	}
 }
 
-// startMove returns a test that has reached the eviction of web-1.
+// startMove returns a machine that has evicted web-1.
 func startMove(t *testing.T, mode planning.Mode) *testMachine {
 	t.Helper()
 	s := newTestMachine(t, Options{}, moveIn(mode, "web-1", 1000))
@@ -162,9 +162,9 @@ func TestMoveWithHold(t *testing.T) {
 	s.setPod(s.pod("web-2", "", 1000))
 	s.step(1, "")
 	s.expectOutcome(`web-1 replaced  ""`)
-	on := s.pod("web-2", "b", 1000)
-	on.Ready = false
-	s.setPod(on)
+	replacement := s.pod("web-2", "b", 1000)
+	replacement.Ready = false
+	s.setPod(replacement)
 	s.step(1, "release b: its replacement is scheduled")
 	s.completeAll()
 	s.step(1, "")
@@ -172,7 +172,7 @@ func TestMoveWithHold(t *testing.T) {
 	s.step(1, "")
 	s.expectOutcome(`web-1 finished moved ""`)
 	if s.m.HasInProgress() {
-		t.Error("busy without a move")
+		t.Error("HasInProgress returned true, want false")
 	}
 }
 
@@ -238,7 +238,7 @@ func TestHoldsOfPreviousProcessAreReleased(t *testing.T) {
 	s.step(0, "release a: its pod was not evicted and is not being moved")
 	s.completeAll()
 	if wake := s.step(1, ""); !wake.Equal(s.now.Add(59 * time.Second)) {
-		t.Errorf("wake time %v", wake)
+		t.Errorf("wake time %v, want %v", wake, s.now.Add(59*time.Second))
 	}
 	s.setPod(s.pod("db-2", "b", 500))
 	s.step(1, "release b: its replacement is scheduled")
@@ -266,9 +266,9 @@ func TestTimeouts(t *testing.T) {
 	s.expectOutcome(`web-1 finished unscheduled "its replacement x/web-2 was not scheduled within 1m0s"`)
 
 	s = startMove(t, planning.WithoutHolds)
-	on := s.pod("web-2", "b", 1000)
-	on.Ready = false
-	s.setPod(on)
+	replacement := s.pod("web-2", "b", 1000)
+	replacement.Ready = false
+	s.setPod(replacement)
 	s.step(1, "")
 	s.step(301, "")
 	s.expectOutcome(`web-1 finished not ready "its replacement x/web-2 was not Ready within 5m0s"`)
@@ -294,7 +294,7 @@ func TestHoldIsExtendedDuringSlowTermination(t *testing.T) {
 	s.step(0, "evict web-1")
 	s.completeAll()
 	if wake := s.step(1, ""); !wake.Equal(time.Unix(1e6+125, 0)) {
-		t.Errorf("wake time %v", wake)
+		t.Errorf("wake time %v, want %v", wake, time.Unix(1e6+125, 0))
 	}
 	s.step(124, "reserve b for web-1")
 	s.refuseLast("no answer")
@@ -308,7 +308,7 @@ func TestHoldIsExtendedDuringSlowTermination(t *testing.T) {
 
 func TestExpiredPlanIsNotStarted(t *testing.T) {
 	s := newTestMachine(t, Options{}, move("web-1", 1000))
-	s.setPod(s.pod("web-0", "", 1000)) // its workload is busy
+	s.setPod(s.pod("web-0", "", 1000)) // a pod of its workload is unscheduled
 	s.step(0, "")
 	s.step(1801, "")
 	s.expectOutcome(`web-1 finished abandoned "the plan is more than 30m0s old: a pod of the same workload, x/web-0, is unscheduled"`)
@@ -330,12 +330,12 @@ func TestNodeIsEmptiedDespiteSchedulerPreference(t *testing.T) {
 }
 
 // A move also fails if the replacement of a replacement returns to the node of the first pod.
-func TestReplacementOfReplacement(t *testing.T) {
+func TestMoveFailsIfSecondReplacementReturns(t *testing.T) {
 	s := startMove(t, planning.WithHolds)
 	s.removePod("web-1")
-	on := s.pod("web-2", "b", 1000)
-	on.Ready = false
-	s.setPod(on)
+	replacement := s.pod("web-2", "b", 1000)
+	replacement.Ready = false
+	s.setPod(replacement)
 	s.step(1, "release b: its replacement is scheduled")
 	s.completeAll()
 	s.removePod("web-2")
@@ -345,7 +345,7 @@ func TestReplacementOfReplacement(t *testing.T) {
 }
 
 // A Hold must not expire before the replacement can exist, even if its creation takes long.
-func TestNoEvictionAfterHoldIsLost(t *testing.T) {
+func TestNoEvictionWithoutValidHold(t *testing.T) {
 	s := newTestMachine(t, Options{}, move("web-1", 1000))
 	s.step(0, "reserve b for web-1")
 	s.now = s.now.Add(2 * time.Minute) // a slow response
@@ -379,6 +379,6 @@ func TestFinishedPodsAreCleanedUpInBatches(t *testing.T) {
 	}
 	s.step(0, "")
 	if s.m.HasInProgress() || s.m.Moves()[4].Outcome != CleanedUp {
-		t.Error(s.state())
+		t.Errorf("got %s, want all pods cleaned up", s.state())
 	}
 }

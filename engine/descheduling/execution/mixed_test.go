@@ -9,24 +9,24 @@ import (
 // A pod with an hour of grace delays moves without a Hold, also in later plans, because its node
 // becomes a better one when it has terminated. It does not delay moves with a Hold.
 func TestSlowTerminationBlocksOnlyMovesWithoutHolds(t *testing.T) {
-	s := newTestMachine(t, Options{}, moveIn(planning.WithoutHolds, "their-1", 100), moveIn(planning.WithoutHolds, "own-1", 100), move("web-1", 100))
-	s.step(0, "evict their-1")
+	s := newTestMachine(t, Options{}, moveIn(planning.WithoutHolds, "other-1", 100), moveIn(planning.WithoutHolds, "batch-1", 100), move("web-1", 100))
+	s.step(0, "evict other-1")
 	s.completeAll()
-	s.step(1, "") // their replacement may take any node
-	on := s.pod("their-2", "b", 100)
-	on.Ready = false
-	s.setPod(on)
+	s.step(1, "") // the replacement of other-1 may use any node
+	replacement := s.pod("other-2", "b", 100)
+	replacement.Ready = false
+	s.setPod(replacement)
 	s.step(1, "reserve b for web-1")
 	s.completeAll()
 	s.step(0, "evict web-1")
 	s.completeAll()
-	on = s.pod("their-2", "b", 100)
-	s.setPod(on)
+	replacement = s.pod("other-2", "b", 100)
+	s.setPod(replacement)
 	s.setPod(s.pod("web-2", "b", 100))
 	s.step(1, "release b: its move has finished")
 	s.completeAll()
 	s.step(60, "")
-	s.m.SetPlan(s.now, &planning.Plan{Moves: []*planning.Move{moveIn(planning.WithoutHolds, "own-1", 100), move("db-1", 100)}})
+	s.m.SetPlan(s.now, &planning.Plan{Moves: []*planning.Move{moveIn(planning.WithoutHolds, "batch-1", 100), move("db-1", 100)}})
 	s.setPod(s.pod("db-1", "a", 100))
 	s.step(1, "reserve b for db-1")
 	s.completeAll()
@@ -36,11 +36,11 @@ func TestSlowTerminationBlocksOnlyMovesWithoutHolds(t *testing.T) {
 	s.step(1, "release b: its move has finished")
 	s.completeAll()
 	s.step(60, "")
-	s.removePod("their-1")
+	s.removePod("other-1")
 	s.removePod("web-1")
 	s.step(1, "")
 	s.removePod("db-1")
-	s.step(1, "evict own-1")
+	s.step(1, "evict batch-1")
 }
 
 // Another client evicts the pod after the Hold is created; the view shows the replacement at the

@@ -22,7 +22,7 @@ const (
 	Finished
 )
 
-// String returns the stage in a word.
+// String returns the stage as text.
 func (s Stage) String() string {
 	return [...]string{"waiting", "holding", "evicting", "terminating", "replaced", "placed", "finished"}[s]
 }
@@ -43,7 +43,7 @@ const (
 	Abandoned                      // the pod was not evicted, see Reason
 )
 
-// String returns the outcome in a word.
+// String returns the outcome as text.
 func (o Outcome) String() string {
 	return [...]string{"", "moved", "elsewhere", "returned", "not ready", "unscheduled", "not replaced", "cleaned up", "abandoned"}[o]
 }
@@ -70,7 +70,7 @@ type Move struct {
 	evictionPending   bool            // an eviction request is pending
 	refusal           string          // the last refusal by the API server
 	siblingsBefore    map[string]bool // UIDs of the owner's pods before the reservation and the eviction
-	deletedAt         time.Time       // when the pod was observed to be gone
+	deletedAt         time.Time       // when the deletion of the pod was observed
 	placementOutcome  Outcome         // the outcome by the replacement's node
 	recorded          bool            // the outcome was recorded in the backoff
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// do executes an action as an API server would.
-func (w *testCluster) do(a Action) {
-	fails := w.flaky && w.IntN(8) == 0
+// execute executes an action as an API server would.
+func (w *testCluster) execute(a Action) {
+	fails := w.injectFailures && w.IntN(8) == 0
 	if fails && w.IntN(2) == 0 {
 		w.m.HandleResult(w.now, a.ActionID(), Result{Message: "the API server cannot be reached"})
 		return
@@ -24,9 +24,9 @@ func (w *testCluster) do(a Action) {
 	switch a := a.(type) {
 	case Reserve:
 		w.checkHold(a.Move)
-		w.hold(a.Hold)
+		w.upsertHold(a.Hold)
 	case Avoid:
-		w.hold(a.Hold)
+		w.upsertHold(a.Hold)
 	case Release:
 		w.notify(func(s *cluster.State, v *View) { s.RemoveHold(a.Hold.Namespace, a.Hold.Name) })
 	case Evict:
@@ -39,7 +39,7 @@ func (w *testCluster) do(a Action) {
 	w.m.HandleResult(w.now, a.ActionID(), result)
 }
 
-func (w *testCluster) hold(h *model.Hold) {
+func (w *testCluster) upsertHold(h *model.Hold) {
 	created := *h
 	created.Created = w.now
 	w.notify(func(s *cluster.State, v *View) { s.UpsertHold(&created) })
@@ -59,8 +59,8 @@ func (w *testCluster) evict(x *Move) Result {
 		return Result{Message: v.Reason}
 	}
 	w.checkPacing(p)
-	if at, ok := w.futile[planning.MoveKey(x.Move)]; ok && w.now.Sub(at) < w.memory.Initial {
-		w.t.Errorf("seed %d: NotFutile: %s is evicted, although a pod of its workload returned at %v", w.seed, p.Key(), at)
+	if at, ok := w.failedAt[planning.MoveKey(x.Move)]; ok && w.now.Sub(at) < w.backoff.Initial {
+		w.t.Errorf("seed %d: NotFutile: %s is evicted, although a move of its workload failed at %v", w.seed, p.Key(), at)
 	}
 	for _, b := range v.Debits {
 		d := budget.Debit(b, p, w.now)
@@ -70,10 +70,10 @@ func (w *testCluster) evict(x *Move) Result {
 	return Result{Done: true}
 }
 
-// checkPacing checks that the rest of a workload exists and is Ready when one of its pods is
+// checkPacing checks that the other pods of a workload exist and are Ready when one of its pods is
 // evicted.
 func (w *testCluster) checkPacing(p *model.Pod) {
-	alive, want := 0, 0
+	existing, want := 0, 0
 	for _, l := range w.workloads {
 		if l.owner == p.Owner {
 			want = l.replicas
@@ -83,12 +83,12 @@ func (w *testCluster) checkPacing(p *model.Pod) {
 		if q.Owner != p.Owner || q.Deleting {
 			continue
 		}
-		if alive++; q.UID != p.UID && !q.Ready && w.now.Sub(q.Created) < w.m.o.Timeouts.Ready && w.lag == 0 {
+		if existing++; q.UID != p.UID && !q.Ready && w.now.Sub(q.Created) < w.m.o.Timeouts.Ready && w.lag == 0 {
 			w.t.Errorf("seed %d: OnePerWorkload: %s is evicted while %s is not Ready", w.seed, p.Key(), q.Key())
 		}
 	}
-	if w.quiet && alive < want {
-		w.t.Errorf("seed %d: OnePerWorkload: %s is evicted while %d of %d pods exist", w.seed, p.Key(), alive, want)
+	if w.undisturbed && existing < want {
+		w.t.Errorf("seed %d: OnePerWorkload: %s is evicted while %d of %d pods exist", w.seed, p.Key(), existing, want)
 	}
 }
 
@@ -108,14 +108,14 @@ func (w *testCluster) checkHold(x *Move) {
 	}
 }
 
-// watch counts the results of moves.
-func (w *testCluster) watch() {
+// countOutcomes counts the outcomes of finished moves.
+func (w *testCluster) countOutcomes() {
 	for _, x := range w.m.Moves() {
-		if x.Stage == Finished && !w.seen[x] {
-			w.seen[x] = true
+		if x.Stage == Finished && !w.counted[x] {
+			w.counted[x] = true
 			w.counts[x.Outcome]++
 			if x.Outcome == Returned || x.Outcome == Unscheduled {
-				w.futile[planning.MoveKey(x.Move)] = w.now
+				w.failedAt[planning.MoveKey(x.Move)] = w.now
 			}
 		}
 	}
@@ -134,10 +134,10 @@ func (w *testCluster) reservedCPU() map[string]int64 {
 
 // checkCapacity checks that no node has more reserved than allocatable cpu.
 func (w *testCluster) checkCapacity() {
-	promised := w.reservedCPU()
+	reserved := w.reservedCPU()
 	for _, id := range w.api.NodeIDs() {
 		n := w.api.Node(id)
-		if all := n.Used.MilliCPU + promised[n.Model.Name]; all > cores {
+		if all := n.Used.MilliCPU + reserved[n.Model.Name]; all > cores {
 			w.t.Errorf("seed %d: NotOvercommitted: %d millicores are reserved on %s, which has %d", w.seed, all, n.Model.Name, cores)
 		}
 	}
@@ -169,7 +169,7 @@ func (w *testCluster) plan() {
 			}
 		}
 	}
-	p := planning.New(snap, s, planning.Options{Now: w.now, Mode: w.mode, SchedulersWithoutHolds: w.others, InProgress: inProgress, Profiles: w.profile, Seed: w.seed, Backoff: w.memory})
+	p := planning.New(snap, s, planning.Options{Now: w.now, Mode: w.mode, SchedulersWithoutHolds: w.withoutHolds, InProgress: inProgress, Profiles: w.profile, Seed: w.seed, Backoff: w.backoff})
 	w.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	for _, c := range all[:len(all)/2] {
 		if w.IntN(2) == 0 {
@@ -185,25 +185,25 @@ func (w *testCluster) plan() {
 // checkOneMovePerPod checks that a pod and its replacement are not both expected; the workload
 // would exceed its replicas.
 func (w *testCluster) checkOneMovePerPod(snap *descheduling.Snapshot) {
-	if !w.quiet {
+	if !w.undisturbed {
 		return
 	}
-	seen := map[model.Owner]int{}
+	expected := map[model.Owner]int{}
 	for _, n := range snap.Nodes {
 		for _, p := range n.Pods {
-			seen[p.Owner]++
+			expected[p.Owner]++
 		}
 	}
 	for _, l := range w.workloads {
-		if seen[l.owner] > l.replicas {
-			w.t.Errorf("seed %d: NotOvercommitted: %d pods of %s are expected, want %d", w.seed, seen[l.owner], l.owner.Name, l.replicas)
+		if expected[l.owner] > l.replicas {
+			w.t.Errorf("seed %d: NotOvercommitted: %d pods of %s are expected, want %d", w.seed, expected[l.owner], l.owner.Name, l.replicas)
 		}
 	}
 }
 
-// rounds plans and advances time until all moves have ended. The second of two plans arrives in
-// the middle of the first.
-func (w *testCluster) rounds(n int, each func()) {
+// runPlans makes 2n plans and advances time until all moves have ended. Every second plan arrives
+// in the middle of the first.
+func (w *testCluster) runPlans(n int, afterTick func()) {
 	for i := range 2 * n {
 		w.plan()
 		pause := 1 + w.IntN(8)
@@ -212,20 +212,20 @@ func (w *testCluster) rounds(n int, each func()) {
 		}
 		for range pause {
 			w.tick()
-			if each != nil {
-				each()
+			if afterTick != nil {
+				afterTick()
 			}
 		}
 	}
-	for i := 0; w.m.HasInProgress() || w.reserved() != nil; i++ {
+	for i := 0; w.m.HasInProgress() || w.anyReservation() != nil; i++ {
 		if w.tick(); i > 900 { // longer than every timeout
-			w.t.Fatalf("seed %d: HoldsEnd: %v remains, or a move does not end", w.seed, w.reserved())
+			w.t.Fatalf("seed %d: HoldsEnd: Hold %v remains, or a move does not end", w.seed, w.anyReservation())
 		}
 	}
 }
 
-// reserved returns a remaining reservation, or nil.
-func (w *testCluster) reserved() *model.Hold {
+// anyReservation returns a Hold of type Reserve, or nil.
+func (w *testCluster) anyReservation() *model.Hold {
 	for _, h := range w.api.Holds() {
 		if h.Type == model.Reserve {
 			return h
@@ -242,7 +242,7 @@ func seeds(n uint64) uint64 {
 	return n
 }
 
-func add(sum, counts map[Outcome]int) {
+func addCounts(sum, counts map[Outcome]int) {
 	for o, n := range counts {
 		sum[o] += n
 	}
@@ -251,20 +251,20 @@ func add(sum, counts map[Outcome]int) {
 // TestNoFutileMovesWithoutOtherActors checks that, without other actors, no pod returns and each
 // pod runs on its planned node.
 func TestNoFutileMovesWithoutOtherActors(t *testing.T) {
-	for _, mode := range []holdSupport{held, unheld, mixed} {
+	for _, support := range []holdSupport{holdsHonored, holdsIgnored, holdsMixed} {
 		sum := map[Outcome]int{}
 		for seed := range seeds(20) {
-			w := newTestCluster(t, seed, mode)
-			w.quiet = true
-			w.rounds(4, w.checkCapacity)
-			add(sum, w.counts)
+			w := newTestCluster(t, seed, support)
+			w.undisturbed = true
+			w.runPlans(4, w.checkCapacity)
+			addCounts(sum, w.counts)
 			if n := w.counts[Returned] + w.counts[PlacedElsewhere] + w.counts[Unscheduled] + w.counts[NotReady] + w.counts[NotReplaced]; n > 0 {
-				t.Errorf("seed %d, %s: NotFutile: %v", seed, mode, w.counts)
+				t.Errorf("seed %d, %s: NotFutile: %v", seed, support, w.counts)
 			}
 		}
-		t.Logf("soak: %s: %v", mode, sum)
+		t.Logf("soak: %s: %v", support, sum)
 		if sum[Moved] < 50 {
-			t.Errorf("%s: the test no longer covers this: %v", mode, sum)
+			t.Errorf("%s: %d moves succeeded, want at least 50: %v", support, sum[Moved], sum)
 		}
 	}
 }
@@ -276,27 +276,27 @@ func (w *testCluster) disturb() {
 		l := w.workloads[w.IntN(len(w.workloads))]
 		l.replicas = max(1, l.replicas+w.IntN(3)-1)
 	case 1:
-		w.serial++
-		uid := fmt.Sprint("u", w.serial)
+		w.lastPodNumber++
+		uid := fmt.Sprint("u", w.lastPodNumber)
 		spec := &model.PodSpec{SchedulerName: "default-scheduler", Priority: int32(w.IntN(5)), ImageContainers: 1,
 			Requests: model.Resources{MilliCPU: int64(100 * (1 + w.IntN(20)))}}
-		w.put(&model.Pod{Namespace: "x", Name: uid, UID: uid, Spec: spec, Created: w.now, Phase: model.Pending})
+		w.putPod(&model.Pod{Namespace: "x", Name: uid, UID: uid, Spec: spec, Created: w.now, Phase: model.Pending})
 	case 2:
 		ids := w.api.NodeIDs()
 		n := *w.api.Node(ids[w.IntN(len(ids))]).Model
 		n.Unschedulable = !n.Unschedulable
 		w.notify(func(s *cluster.State, v *View) { s.UpsertNode(&n) })
 	case 3, 4:
-		w.kill()
+		w.deleteRandomPod()
 	case 5:
-		if w.flaky && w.IntN(4) == 0 {
+		if w.injectFailures && w.IntN(4) == 0 {
 			w.restart()
 		}
 	}
 }
 
-// kill deletes a pod that no other actor has marked.
-func (w *testCluster) kill() {
+// deleteRandomPod deletes a random pod unless it is terminating.
+func (w *testCluster) deleteRandomPod() {
 	all := w.allPods()
 	if p := all[w.IntN(len(all))]; !p.Deleting {
 		w.deletePod(p)
@@ -310,17 +310,17 @@ func TestInvariantsWithOtherActors(t *testing.T) {
 	sum := map[Outcome]int{}
 	for seed := range seeds(40) {
 		w := newTestCluster(t, seed, holdSupport(seed%3))
-		w.flaky = seed%4 > 0
+		w.injectFailures = seed%4 > 0
 		if seed%4 == 2 {
 			w.lag = 3 * time.Second
 		}
-		w.rounds(4, w.disturb)
-		add(sum, w.counts)
+		w.runPlans(4, w.disturb)
+		addCounts(sum, w.counts)
 	}
 	t.Logf("soak: %v", sum)
 	for _, o := range []Outcome{Moved, Abandoned, PlacedElsewhere} {
 		if sum[o] == 0 {
-			t.Errorf("the test no longer covers this: no move is %s: %v", o, sum)
+			t.Errorf("no move has the outcome %q: %v", o, sum)
 		}
 	}
 }

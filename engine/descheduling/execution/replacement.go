@@ -16,7 +16,7 @@ func (t *step) stepReplacement(x *Move) {
 		x.deletedAt = t.now
 	}
 	if r := x.Replacement; r != nil && x.Stage >= Replaced {
-		if current := t.v.Pod(r.UID); current == nil || current.Deleting { // the replacement terminates; the controller creates another
+		if current := t.v.Pod(r.UID); current == nil || current.Deleting { // the controller creates another replacement
 			x.siblingsBefore[r.UID] = true
 			x.Replacement, x.recorded = nil, false
 			x.setStage(Terminating, t.now)
@@ -174,7 +174,7 @@ func (t *step) stepPlaced(x *Move) {
 	}
 }
 
-// failWorkload ends a move that left the workload with a pod less, and backs off all moves of
+// failWorkload ends a move after which the workload lacks a Ready pod, and backs off all moves of
 // the workload.
 func (t *step) failWorkload(x *Move, o Outcome, reason string) {
 	t.m.o.Backoff.RecordFailure(t.now, planning.WorkloadKey(x.Move), fmt.Sprintf("%s was moved: %s", x.Pod.Key(), reason))

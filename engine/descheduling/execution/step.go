@@ -25,8 +25,8 @@ func (m *Machine) SetPlan(now time.Time, p *planning.Plan) {
 	m.o.Backoff.DeleteExpired(now)
 }
 
-// Step returns the actions to take now and when to call it again at the latest; zero means
-// after a change only. Call it after changes of the view and after HandleResult.
+// Step returns the actions to take now and the latest time of the next call; zero means after a
+// change only. Call it after changes of the view and after HandleResult.
 func (m *Machine) Step(now time.Time, v *View) ([]Action, time.Time) {
 	t := &step{m: m, now: now, v: v}
 	for _, x := range m.moves {
@@ -65,7 +65,7 @@ type step struct {
 	unplaced        int               // moves in progress whose replacement is unscheduled
 	exclusive       bool              // one of these has no reservation and must run alone
 	terminating     bool              // a moved pod is still terminating although its replacement is scheduled
-	placementsTried int               // number of placement checks
+	placementChecks int               // number of placement checks
 	cleaned         int               // number of finished pods to delete
 	ledger          *budgetLedger
 	forks           [2]*clusterForks // by planning.Mode
@@ -112,14 +112,14 @@ func (t *step) countInProgress(x *Move) {
 	}
 }
 
-// wakeAt makes the caller call Step again at a time.
+// wakeAt requests a call of Step at a time.
 func (t *step) wakeAt(at time.Time) {
 	if at.After(t.now) && (t.wake.IsZero() || at.Before(t.wake)) {
 		t.wake = at
 	}
 }
 
-// isDue reports whether a time has been reached, and otherwise makes the caller call Step then.
+// isDue reports whether a time has been reached, and otherwise requests a call of Step then.
 func (t *step) isDue(at time.Time) bool {
 	if at.After(t.now) {
 		t.wakeAt(at)

@@ -1,8 +1,6 @@
 package planning
 
-import (
-	"time"
-)
+import "time"
 
 // BackoffKey identifies moves of an owner's pods off a node for a strategy; without From and
 // Strategy, all moves of the owner's pods.
@@ -69,9 +67,9 @@ func (m *MoveBackoff) ActiveFor(now time.Time, x *Move) (until time.Time, reason
 	return m.Active(now, WorkloadKey(x))
 }
 
-// DeleteExpired deletes the entries that no longer matter.
+// DeleteExpired deletes the entries whose count has been reset by time.
 func (m *MoveBackoff) DeleteExpired(now time.Time) {
-	for k, r := range m.entries { // independent of the order
+	for k, r := range m.entries { // in any order
 		if now.After(r.until.Add(m.Max)) {
 			delete(m.entries, k)
 		}

@@ -33,7 +33,7 @@ func (p *Planner) checkPod(m *Move) (RefusalReason, string) {
 	case p.moved[m.Pod.UID]:
 		return PodUnavailable, "it is already planned to move"
 	case current == nil || current.NodeName != m.From:
-		return PodUnavailable, "it is no longer on node " + m.From + ""
+		return PodUnavailable, "it is no longer on node " + m.From
 	case current.Deleting:
 		return PodUnavailable, "it is terminating"
 	}

@@ -8,46 +8,46 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// Moves in progress keep their resources and their disruptions. Their own Holds do not reserve the
+// Moves in progress keep their resources and their disruptions. Their Holds do not reserve the
 // capacity twice.
 func TestInProgressMovesAreApplied(t *testing.T) {
-	web, db := aPod("web-1", "a", 1500), aPod("db-1", "b", 1200)
-	placeholder := aPod("web-1", "", 1500)
+	web, db := newPod("web-1", "a", 1500), newPod("db-1", "b", 1200)
+	placeholder := newPod("web-1", "", 1500)
 	placeholder.NominatedNodeName, placeholder.Placeholder, placeholder.UID = "b", true, "hold/x/h"
 	hold := &model.Hold{Namespace: "x", Name: "h", Type: model.Reserve, Owner: web.Owner, Node: "b", Cause: HoldCause, Until: now.Add(1e12), Victim: web.UID, Placeholder: placeholder}
-	s := stateOf(aNode("a"), aNode("b"), web, aPod("web-2", "a", 1500), aPod("mid-1", "a", 900), db, hold,
+	s := stateOf(newNode("a"), newNode("b"), web, newPod("web-2", "a", 1500), newPod("mid-1", "a", 900), db, hold,
 		budgetOf("web", 1, model.IntOrPercent{Set: true, Value: 1}))
 	snap := snapshot(s)
-	under := []descheduling.InProgressMove{{Pod: web, Details: &descheduling.PodDetails{}, To: "b", Hold: hold}}
+	inProgress := []descheduling.InProgressMove{{Pod: web, Details: &descheduling.PodDetails{}, To: "b", Hold: hold}}
 	for _, tc := range []struct {
-		name  string
-		under []descheduling.InProgressMove
-		want  string
+		name       string
+		inProgress []descheduling.InProgressMove
+		want       string
 	}{
-		{"web-2", nil, "b"},      // it would use the reservation of its owner
-		{"web-2", under, ""},     // the reservation is used
-		{"mid-1", under, "b"},    // 1200, 1500 and 900 fit: the Hold and its pod count once
-		{"web-1", under, "gone"}, // its move is in progress
+		{"web-2", nil, "b"},        // it would use the reservation of its owner
+		{"web-2", inProgress, ""},  // the reservation is used
+		{"mid-1", inProgress, "b"}, // 1200, 1500 and 900 fit: the Hold and its pod count once
+		{"web-1", inProgress, "moving"},
 	} {
-		p := New(snap, s, Options{Now: now, Profiles: profiles(t), InProgress: tc.under})
+		p := New(snap, s, Options{Now: now, Profiles: profiles(t), InProgress: tc.inProgress})
 		to, _ := p.Move("S", "p", candidate(snap, tc.name))
 		got := ""
 		if to != nil {
 			got = to.Name
 		} else if p.Plan().Refused[0].Reason == PodUnavailable {
-			got = "gone"
+			got = "moving"
 		}
 		if got != tc.want {
-			t.Errorf("%s with %d moves in progress moves to %q, want %q: %+v", tc.name, len(tc.under), got, tc.want, p.Plan().Refused)
+			t.Errorf("%s with %d moves in progress moves to %q, want %q: %+v", tc.name, len(tc.inProgress), got, tc.want, p.Plan().Refused)
 		}
 	}
-	s.UpsertPod(aPod("web-3", "a", 100))
+	s.UpsertPod(newPod("web-3", "a", 100))
 	snap = snapshot(s)
-	for i, under := range [][]descheduling.InProgressMove{nil, under} {
-		p := New(snap, s, Options{Now: now, Profiles: profiles(t), InProgress: under})
+	for i, moves := range [][]descheduling.InProgressMove{nil, inProgress} {
+		p := New(snap, s, Options{Now: now, Profiles: profiles(t), InProgress: moves})
 		p.Move("S", "p", candidate(snap, "web-3"))
 		if m := p.Plan().Moves; len(m) != 1 || (m[0].WaitReason != "") != (i == 1) {
-			t.Errorf("with %d moves in progress: %+v", len(under), p.Plan())
+			t.Errorf("with %d moves in progress: %+v", len(moves), p.Plan())
 		}
 	}
 }
@@ -63,24 +63,24 @@ func TestEachPodUsesItsSchedulersProfile(t *testing.T) {
 	}
 	byScheduler := profiles(t)
 	byScheduler["other"] = other
-	packed := aPod("their-1", "a", 500)
-	spec := *packed.Spec
+	otherPod := newPod("other-1", "a", 500)
+	spec := *otherPod.Spec
 	spec.SchedulerName = "other"
-	packed.Spec = &spec
-	s := stateOf(aNode("a"), aNode("b"), packed, aPod("our-1", "a", 500), aPod("db-1", "b", 2000))
+	otherPod.Spec = &spec
+	s := stateOf(newNode("a"), newNode("b"), otherPod, newPod("web-1", "a", 500), newPod("db-1", "b", 2000))
 	snap := snapshot(s)
 	p := New(snap, s, Options{Now: now, Profiles: byScheduler, SchedulersWithoutHolds: map[string]bool{"other": true}})
 	p.SetExcluded(snap.Nodes[0], true) // a must be emptied, although both schedulers prefer it
-	if to, _ := p.Move("S", "p", candidate(snap, "our-1")); to == nil || to.Name != "b" || p.Plan().Moves[0].Mode != WithHolds {
-		t.Errorf("a move of this planner: to %v, %+v", to, p.Plan())
+	if to, _ := p.Move("S", "p", candidate(snap, "web-1")); to == nil || to.Name != "b" || p.Plan().Moves[0].Mode != WithHolds {
+		t.Errorf("pod of the default scheduler: moved to %v, want b: %+v", to, p.Plan())
 	}
-	if to, accepted := p.Move("S", "p", candidate(snap, "their-1")); accepted || p.Plan().Refused[0].Reason != WouldReturn && p.Plan().Refused[0].Reason != NoOtherNode {
-		t.Errorf("a pod of another actor: to %v, %+v", to, p.Plan().Refused)
+	if to, accepted := p.Move("S", "p", candidate(snap, "other-1")); accepted || p.Plan().Refused[0].Reason != WouldReturn && p.Plan().Refused[0].Reason != NoOtherNode {
+		t.Errorf("pod of the other scheduler: moved to %v, want a refusal: %+v", to, p.Plan().Refused)
 	}
-	s.UpsertPod(aPod("heavy-1", "a", 2900))
+	s.UpsertPod(newPod("heavy-1", "a", 2900))
 	snap = snapshot(s)
 	p = New(snap, s, Options{Now: now, Profiles: byScheduler, SchedulersWithoutHolds: map[string]bool{"other": true}})
-	if to, _ := p.Move("S", "p", candidate(snap, "their-1")); to == nil || p.Plan().Moves[0].Mode != WithoutHolds || len(p.Plan().Moves[0].TopNodes) != 1 {
-		t.Errorf("a pod of another actor, a full: to %v, %+v", to, p.Plan())
+	if to, _ := p.Move("S", "p", candidate(snap, "other-1")); to == nil || p.Plan().Moves[0].Mode != WithoutHolds || len(p.Plan().Moves[0].TopNodes) != 1 {
+		t.Errorf("pod of the other scheduler, node a full: moved to %v, want a move without Holds: %+v", to, p.Plan())
 	}
 }

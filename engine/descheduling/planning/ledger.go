@@ -28,24 +28,24 @@ type coveredPods struct {
 }
 
 func newBudgetLedger(s *cluster.State) budgetLedger {
-	b := budgetLedger{budgets: map[string][]*model.Budget{}, pods: map[*model.Selector]*coveredPods{}, state: s}
+	l := budgetLedger{budgets: map[string][]*model.Budget{}, pods: map[*model.Selector]*coveredPods{}, state: s}
 	for _, pdb := range s.AllBudgets() {
-		b.budgets[pdb.Namespace] = append(b.budgets[pdb.Namespace], pdb)
+		l.budgets[pdb.Namespace] = append(l.budgets[pdb.Namespace], pdb)
 	}
-	return b
+	return l
 }
 
 // clone returns a copy that later debits do not change.
-func (b *budgetLedger) clone() budgetLedger {
-	c := *b
-	c.budgets = maps.Clone(b.budgets)
+func (l *budgetLedger) clone() budgetLedger {
+	c := *l
+	c.budgets = maps.Clone(l.budgets)
 	return c
 }
 
-// check fills in the effects of a move on its budgets, or returns why they can never allow it.
-func (b *budgetLedger) check(now time.Time, m *Move) (RefusalReason, string) {
+// check fills in the effects of a move on its budgets, or returns why they will never allow it.
+func (l *budgetLedger) check(now time.Time, m *Move) (RefusalReason, string) {
 	var covering []*model.Budget
-	for _, pdb := range b.budgets[m.Pod.Namespace] {
+	for _, pdb := range l.budgets[m.Pod.Namespace] {
 		if budget.Ledger.Covers(pdb, m.Pod) {
 			covering = append(covering, pdb)
 		}
@@ -53,7 +53,7 @@ func (b *budgetLedger) check(now time.Time, m *Move) (RefusalReason, string) {
 	if len(covering) == 0 {
 		return 0, ""
 	}
-	v := EvictionRules.Check(m.Pod, covering, b.podsUnder(covering), now)
+	v := EvictionRules.Check(m.Pod, covering, l.podsUnder(covering), now)
 	switch v.Result {
 	case budget.Granted:
 		for _, pdb := range v.Debits {
@@ -71,41 +71,41 @@ func (b *budgetLedger) check(now time.Time, m *Move) (RefusalReason, string) {
 }
 
 // debit records a move in its budgets unless it has to wait.
-func (b *budgetLedger) debit(now time.Time, m *Move) {
+func (l *budgetLedger) debit(now time.Time, m *Move) {
 	if m.WaitReason != "" || len(m.Budgets) == 0 {
 		return
 	}
-	all := slices.Clone(b.budgets[m.Pod.Namespace])
+	all := slices.Clone(l.budgets[m.Pod.Namespace])
 	for i, pdb := range all {
 		if slices.ContainsFunc(m.Budgets, func(e BudgetEffect) bool { return e.Budget == pdb.Name }) {
 			all[i] = budget.Debit(pdb, m.Pod, now)
 		}
 	}
-	b.budgets[m.Pod.Namespace] = all
+	l.budgets[m.Pod.Namespace] = all
 }
 
 // debitInProgress records a pod whose eviction is requested, or granted and not yet observed.
-func (b *budgetLedger) debitInProgress(now time.Time, pod *model.Pod) {
-	all := slices.Clone(b.budgets[pod.Namespace])
+func (l *budgetLedger) debitInProgress(now time.Time, pod *model.Pod) {
+	all := slices.Clone(l.budgets[pod.Namespace])
 	for i, pdb := range all {
 		if budget.Ledger.Covers(pdb, pod) && !budget.HasRecentEntry(pdb, pod, now) {
 			all[i] = budget.Debit(pdb, pod, now)
 		}
 	}
-	b.budgets[pod.Namespace] = all
+	l.budgets[pod.Namespace] = all
 }
 
 // podsUnder returns the pods of budgets of one namespace.
-func (b *budgetLedger) podsUnder(budgets []*model.Budget) []*model.Pod {
+func (l *budgetLedger) podsUnder(budgets []*model.Budget) []*model.Pod {
 	var out []*model.Pod
 	for i, pdb := range budgets {
-		u := b.pods[pdb.Selector]
-		if u == nil {
-			u = &coveredPods{pods: b.findPods(pdb)}
-			b.pods[pdb.Selector] = u
+		covered := l.pods[pdb.Selector]
+		if covered == nil {
+			covered = &coveredPods{pods: l.findPods(pdb)}
+			l.pods[pdb.Selector] = covered
 		}
 		if i == 0 {
-			out = u.pods
+			out = covered.pods
 			continue
 		}
 		seen := make(map[string]bool, len(out))
@@ -113,7 +113,7 @@ func (b *budgetLedger) podsUnder(budgets []*model.Budget) []*model.Pod {
 			seen[p.UID] = true
 		}
 		out = slices.Clip(out)
-		for _, p := range u.pods {
+		for _, p := range covered.pods {
 			if !seen[p.UID] {
 				out = append(out, p)
 			}
@@ -123,10 +123,10 @@ func (b *budgetLedger) podsUnder(budgets []*model.Budget) []*model.Pod {
 }
 
 // findPods returns the pods of a budget.
-func (b *budgetLedger) findPods(pdb *model.Budget) []*model.Pod {
+func (l *budgetLedger) findPods(pdb *model.Budget) []*model.Pod {
 	var out []*model.Pod
-	for _, id := range b.state.NodeIDs() {
-		for _, p := range b.state.Node(id).Pods {
+	for _, id := range l.state.NodeIDs() {
+		for _, p := range l.state.Node(id).Pods {
 			if budget.Ledger.Covers(pdb, p) {
 				out = append(out, p)
 			}

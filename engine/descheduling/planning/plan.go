@@ -14,7 +14,7 @@ const (
 	WithoutHolds
 )
 
-// String returns the mode in a word.
+// String returns the mode as text.
 func (m Mode) String() string { return [...]string{"with Holds", "without Holds"}[m] }
 
 // Plan is the result of a round.
@@ -79,9 +79,9 @@ const (
 )
 
 // String returns the reason as text.
-func (w RefusalReason) String() string {
+func (r RefusalReason) String() string {
 	return [...]string{"pod deleted", "no controller", "pod of a DaemonSet", "unknown scheduler", "failed before", "fits no other node",
-		"would return", "no gain", "budget never allows it", "limit reached", "plan is full", "group incomplete"}[w]
+		"would return", "no gain", "budget never allows it", "limit reached", "plan is full", "group incomplete"}[r]
 }
 
 // Refusal is a refused candidate.

@@ -23,13 +23,13 @@ func profiles(t testing.TB) map[string]*framework.Profile {
 	return map[string]*framework.Profile{p.Name(): p}
 }
 
-func aNode(name string) *model.Node {
+func newNode(name string) *model.Node {
 	return &model.Node{Name: name, Allocatable: model.Resources{MilliCPU: 4000, Memory: 1 << 34}, AllocatablePods: 20,
 		Labels: model.LabelsOf(map[string]string{framework.HostnameKey: name, "zone": "z" + name[len(name)-1:]})}
 }
 
-// aPod returns a pod on a node, of the ReplicaSet that its name begins with.
-func aPod(name, node string, cpu int64) *model.Pod {
+// newPod returns a pod on a node, of the ReplicaSet that its name begins with.
+func newPod(name, node string, cpu int64) *model.Pod {
 	app, _, _ := strings.Cut(name, "-")
 	spec := &model.PodSpec{SchedulerName: "default-scheduler", ImageContainers: 1, Requests: model.Resources{MilliCPU: cpu}}
 	spec.Scoring = spec.Requests
@@ -80,23 +80,23 @@ func candidate(snap *descheduling.Snapshot, name string) *descheduling.Candidate
 	panic("no pod " + name)
 }
 
-func selects(app string) *model.Selector {
+func selectorFor(app string) *model.Selector {
 	return &model.Selector{Requirements: []model.Requirement{{Key: "app", Op: model.In, Values: []string{app}}}}
 }
 
 // budgetOf returns a budget of a workload with a number of allowed disruptions.
 func budgetOf(app string, allows int32, maxUnavailable model.IntOrPercent) *model.Budget {
-	return &model.Budget{Namespace: "x", Name: app, Selector: selects(app), MaxUnavailable: maxUnavailable, DisruptionsAllowed: allows,
+	return &model.Budget{Namespace: "x", Name: app, Selector: selectorFor(app), MaxUnavailable: maxUnavailable, DisruptionsAllowed: allows,
 		CurrentHealthy: 9, DesiredHealthy: 0, ExpectedPods: 9}
 }
 
 // TestRefusalReasons has a case for each reason.
 func TestRefusalReasons(t *testing.T) {
-	a, b := aNode("a"), aNode("b")
-	full := func(n string) *model.Pod { return aPod("full-"+n, n, 3500) }
-	with := func(p *model.Pod, f func(*model.Pod)) *model.Pod { f(p); return p }
-	memory := NewMoveBackoff()
-	memory.RecordFailure(now.Add(-time.Minute), BackoffKey{"web", "a", "S"}, "it returned")
+	a, b := newNode("a"), newNode("b")
+	full := func(n string) *model.Pod { return newPod("full-"+n, n, 3500) }
+	changed := func(p *model.Pod, f func(*model.Pod)) *model.Pod { f(p); return p }
+	backoff := NewMoveBackoff()
+	backoff.RecordFailure(now.Add(-time.Minute), BackoffKey{"web", "a", "S"}, "it returned")
 	avoid := &model.Hold{Namespace: "x", Name: AvoidHoldName("web", "a"), Type: model.Avoid, Owner: model.Owner{UID: "web"}, Node: "a", Cause: HoldCause, Until: now.Add(time.Hour)}
 	evicted := *avoid
 	evicted.Name, evicted.Cause = "a", "Pressure" // sorts before the other Hold
@@ -105,38 +105,38 @@ func TestRefusalReasons(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		state   *cluster.State
-		memory  *MoveBackoff
+		backoff *MoveBackoff
 		gain    func(*descheduling.Node) descheduling.Gain
 		mode    Mode
 		reason  RefusalReason
 		message string
 	}{
-		"terminating":       {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Deleting = true })), reason: PodUnavailable, message: "it is terminating"},
-		"no controller":     {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Owner = model.Owner{} })), reason: NoController, message: "no controller"},
-		"a DaemonSet's":     {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Owner.Kind = "DaemonSet" })), reason: DaemonSetPod, message: "DaemonSet web"},
-		"unknown scheduler": {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Spec.SchedulerName = "odd" })), reason: UnknownScheduler, message: `"odd"`},
-		"remembered":        {state: stateOf(a, b, aPod("web-1", "a", 500), full("a")), memory: memory, reason: BackingOff, message: "it returned; backing off until 1970-01-12T13:55:40Z"},
-		"avoided":           {state: stateOf(a, b, aPod("web-1", "a", 500), full("a"), avoid, &evicted), reason: BackingOff, message: "Hold " + avoid.Name},
-		"no capacity":       {state: stateOf(a, b, aPod("web-1", "a", 600), full("b")), reason: NoOtherNode, message: "no other node"},
-		"back":              {state: stateOf(a, b, aPod("web-1", "a", 500), aPod("db-1", "b", 2000)), reason: WouldReturn, message: "back on a, with a score"},
-		"equal node":        {state: stateOf(a, b, aPod("web-1", "a", 500)), mode: WithoutHolds, reason: WouldReturn, message: "a"},
-		"no improvement":    {state: stateOf(a, b, aPod("web-1", "a", 500), full("a")), gain: noGain, reason: NoGain, message: "on b, where the scheduler would put its replacement, pods would not improve: 2 before, 2 after"},
-		"never allowed":     {state: stateOf(a, b, aPod("web-1", "a", 500), full("a"), budgetOf("web", 0, model.IntOrPercent{Set: true})), reason: BudgetNeverAllows, message: "spec.maxUnavailable is 0"},
+		"terminating":        {state: stateOf(a, b, changed(newPod("web-1", "a", 500), func(p *model.Pod) { p.Deleting = true })), reason: PodUnavailable, message: "it is terminating"},
+		"no controller":      {state: stateOf(a, b, changed(newPod("web-1", "a", 500), func(p *model.Pod) { p.Owner = model.Owner{} })), reason: NoController, message: "no controller"},
+		"pod of a DaemonSet": {state: stateOf(a, b, changed(newPod("web-1", "a", 500), func(p *model.Pod) { p.Owner.Kind = "DaemonSet" })), reason: DaemonSetPod, message: "DaemonSet web"},
+		"unknown scheduler":  {state: stateOf(a, b, changed(newPod("web-1", "a", 500), func(p *model.Pod) { p.Spec.SchedulerName = "odd" })), reason: UnknownScheduler, message: `"odd"`},
+		"backing off":        {state: stateOf(a, b, newPod("web-1", "a", 500), full("a")), backoff: backoff, reason: BackingOff, message: "it returned; backing off until 1970-01-12T13:55:40Z"},
+		"avoided":            {state: stateOf(a, b, newPod("web-1", "a", 500), full("a"), avoid, &evicted), reason: BackingOff, message: "Hold " + avoid.Name},
+		"no capacity":        {state: stateOf(a, b, newPod("web-1", "a", 600), full("b")), reason: NoOtherNode, message: "no other node"},
+		"same node":          {state: stateOf(a, b, newPod("web-1", "a", 500), newPod("db-1", "b", 2000)), reason: WouldReturn, message: "back on a, with a score"},
+		"equal node":         {state: stateOf(a, b, newPod("web-1", "a", 500)), mode: WithoutHolds, reason: WouldReturn, message: "a"},
+		"no improvement":     {state: stateOf(a, b, newPod("web-1", "a", 500), full("a")), gain: noGain, reason: NoGain, message: "on b, where the scheduler would put its replacement, pods would not improve: 2 before, 2 after"},
+		"never allowed":      {state: stateOf(a, b, newPod("web-1", "a", 500), full("a"), budgetOf("web", 0, model.IntOrPercent{Set: true})), reason: BudgetNeverAllows, message: "spec.maxUnavailable is 0"},
 	} {
 		snap := snapshot(tc.state)
-		p := New(snap, tc.state, Options{Now: now, Mode: tc.mode, Profiles: profiles(t), Backoff: tc.memory})
+		p := New(snap, tc.state, Options{Now: now, Mode: tc.mode, Profiles: profiles(t), Backoff: tc.backoff})
 		c := candidate(snap, "web-1")
 		c.Gain = tc.gain
 		_, accepted := p.Move("S", "p", c)
 		got := p.Plan()
 		if accepted || len(got.Refused) != 1 || got.Refused[0].Reason != tc.reason || !strings.Contains(got.Refused[0].Message, tc.message) || len(got.Counts) != 1 {
-			t.Errorf("%s: accepted %t, %+v", name, accepted, got)
+			t.Errorf("%s: accepted %t, plan %+v; want the refusal %q: %s", name, accepted, got, tc.reason, tc.message)
 		}
 	}
 }
 
 func TestMovesAndBudgetEffects(t *testing.T) {
-	s := stateOf(aNode("a"), aNode("b"), aPod("full-1", "a", 2000), aPod("web-1", "a", 1000), aPod("web-2", "a", 1000), aPod("db-1", "b", 3000),
+	s := stateOf(newNode("a"), newNode("b"), newPod("full-1", "a", 2000), newPod("web-1", "a", 1000), newPod("web-2", "a", 1000), newPod("db-1", "b", 3000),
 		budgetOf("web", 1, model.IntOrPercent{Set: true, Value: 1}))
 	snap := snapshot(s)
 	p := New(snap, s, Options{Now: now, Profiles: profiles(t)})
@@ -145,12 +145,12 @@ func TestMovesAndBudgetEffects(t *testing.T) {
 	}
 	got := p.Plan()
 	if len(got.Moves) != 1 || got.Moves[0].To != "b" || !slices.Equal(got.Moves[0].Budgets, []BudgetEffect{{"web", 1, 0}}) || got.Moves[0].Reason != "a test" {
-		t.Fatalf("got plan %+v", got)
+		t.Fatalf("got plan %+v, want one move to b", got)
 	}
 	if len(got.Refused) != 2 || got.Refused[0].Reason != NoOtherNode || got.Refused[1].Reason != PodUnavailable {
-		t.Errorf("refused %+v", got.Refused)
+		t.Errorf("refused %+v, want %q and %q", got.Refused, NoOtherNode, PodUnavailable)
 	}
-	s.UpsertPod(aPod("db-1", "b", 500))
+	s.UpsertPod(newPod("db-1", "b", 500))
 	p = New(snapshot(s), s, Options{Now: now, Profiles: profiles(t)})
 	for _, name := range []string{"web-1", "web-2"} {
 		p.Move("S", "p", candidate(snap, name))
@@ -161,8 +161,8 @@ func TestMovesAndBudgetEffects(t *testing.T) {
 }
 
 func TestGroupMovesAtomically(t *testing.T) {
-	s := stateOf(aNode("a"), aNode("b"), aNode("c"), aPod("full-1", "a", 2000), aPod("web-1", "a", 1000), aPod("web-2", "a", 1000),
-		aPod("db-1", "b", 3000), aPod("db-2", "c", 3500), budgetOf("web", 1, model.IntOrPercent{Set: true, Value: 1}))
+	s := stateOf(newNode("a"), newNode("b"), newNode("c"), newPod("full-1", "a", 2000), newPod("web-1", "a", 1000), newPod("web-2", "a", 1000),
+		newPod("db-1", "b", 3000), newPod("db-2", "c", 3500), budgetOf("web", 1, model.IntOrPercent{Set: true, Value: 1}))
 	snap := snapshot(s)
 	p := New(snap, s, Options{Now: now, Profiles: profiles(t)})
 	before := dump(p.fork)
@@ -170,10 +170,10 @@ func TestGroupMovesAtomically(t *testing.T) {
 	_, first := p.Move("S", "p", candidate(snap, "web-1"))
 	_, second := p.Move("S", "p", candidate(snap, "web-2"))
 	if restore(); !ok || !first || second || dump(p.fork) != before {
-		t.Fatalf("%t %t %t, the fork is\n%s", ok, first, second, dump(p.fork))
+		t.Fatalf("Checkpoint %t, first move %t, second move %t; the fork is\n%swant\n%s", ok, first, second, dump(p.fork), before)
 	}
 	if got := p.Plan(); len(got.Moves) != 0 || got.Refused[1].Reason != GroupIncomplete {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want no move and an incomplete group", got)
 	}
 	if _, accepted := p.Move("S", "p", candidate(snap, "web-2")); !accepted || p.Plan().Moves[0].WaitReason != "" {
 		t.Error("the debits were not restored")
@@ -182,7 +182,7 @@ func TestGroupMovesAtomically(t *testing.T) {
 
 // The scheduler prefers a and selects b because of the Hold.
 func TestExcludedNodeIsEmptiedWithHolds(t *testing.T) {
-	s := stateOf(aNode("a"), aNode("b"), aPod("web-1", "a", 500), aPod("db-1", "b", 2000))
+	s := stateOf(newNode("a"), newNode("b"), newPod("web-1", "a", 500), newPod("db-1", "b", 2000))
 	snap := snapshot(s)
 	for _, mode := range []Mode{WithHolds, WithoutHolds} {
 		p := New(snap, s, Options{Now: now, Mode: mode, Profiles: profiles(t)})
@@ -214,38 +214,38 @@ func dump(s *cluster.State) string {
 func TestMoveBackoff(t *testing.T) {
 	m, k, at := NewMoveBackoff(), BackoffKey{"o", "n", "s"}, now
 	for i, want := range []time.Duration{10, 20, 40, 80, 160, 320, 640, 1280, 1440, 1440} {
-		until, n := m.RecordFailure(at, k, "so")
+		until, n := m.RecordFailure(at, k, "a reason")
 		if until.Sub(at) != want*time.Minute || n != i+1 {
-			t.Fatalf("failure %d delays moves by %v", n, until.Sub(at))
+			t.Fatalf("failure %d delays moves by %v, want failure %d and %v", n, until.Sub(at), i+1, want*time.Minute)
 		}
 		if _, _, ok := m.Active(until.Add(-1), k); !ok {
-			t.Fatal("not found before its end")
+			t.Fatal("the backoff is not active before its end")
 		}
 		if at = until; i == 9 {
 			at = until.Add(m.Max + 1)
 		}
 		if _, _, ok := m.Active(at, k); ok {
-			t.Fatal("found after its end")
+			t.Fatal("the backoff is active after its end")
 		}
 	}
-	if until, n := m.RecordFailure(at, k, "so"); n != 1 || until.Sub(at) != m.Initial {
-		t.Errorf("after a day without a failure: failure %d", n)
+	if until, n := m.RecordFailure(at, k, "a reason"); n != 1 || until.Sub(at) != m.Initial {
+		t.Errorf("after a day without a failure: failure %d, delay %v; want 1, %v", n, until.Sub(at), m.Initial)
 	}
 	if m.DeleteExpired(at.Add(time.Hour)); m.Len() != 1 {
-		t.Error("removed too early")
+		t.Error("DeleteExpired deleted an entry that still counts")
 	}
 	if m.DeleteExpired(at.Add(48 * time.Hour)); m.Len() != 0 {
-		t.Error("not removed")
+		t.Error("DeleteExpired kept an expired entry")
 	}
 }
 
 // The watch may show a Hold for some time after its expiry.
 func TestExpiredHoldReservesNothing(t *testing.T) {
 	for until, want := range map[time.Duration]bool{-time.Second: true, time.Minute: false} {
-		placeholder := aPod("db-1", "", 3500)
+		placeholder := newPod("db-1", "", 3500)
 		placeholder.NominatedNodeName, placeholder.Placeholder, placeholder.UID = "b", true, "hold/x/h"
 		h := &model.Hold{Namespace: "x", Name: "h", Type: model.Reserve, Owner: placeholder.Owner, Node: "b", Cause: HoldCause, Until: now.Add(until), Victim: "db-0", Placeholder: placeholder}
-		s := stateOf(aNode("a"), aNode("b"), aPod("web-1", "a", 600), aPod("full-1", "a", 3000), h)
+		s := stateOf(newNode("a"), newNode("b"), newPod("web-1", "a", 600), newPod("full-1", "a", 3000), h)
 		snap := snapshot(s)
 		p := New(snap, s, Options{Now: now, Profiles: profiles(t)})
 		if _, accepted := p.Move("S", "p", candidate(snap, "web-1")); accepted != want {

@@ -65,10 +65,10 @@ func New(snap *descheduling.Snapshot, s *cluster.State, o Options) *Planner {
 	p.fork.ExpireHolds(o.Now) // expired Holds may still exist
 	switch p.forkWithoutHolds = p.fork; {
 	case o.Mode == WithoutHolds:
-		dropHolds(p.fork)
+		removeHolds(p.fork)
 	case len(o.SchedulersWithoutHolds) > 0:
 		p.forkWithoutHolds = p.fork.Fork()
-		dropHolds(p.forkWithoutHolds)
+		removeHolds(p.forkWithoutHolds)
 	}
 	p.ledger = newBudgetLedger(s)
 	for i := range o.InProgress {
@@ -77,26 +77,26 @@ func New(snap *descheduling.Snapshot, s *cluster.State, o Options) *Planner {
 	return p
 }
 
-// dropHolds removes all Holds.
-func dropHolds(s *cluster.State) {
+// removeHolds removes all Holds of a state.
+func removeHolds(s *cluster.State) {
 	s.RemoveHolds(func(*model.Hold) bool { return true })
 }
 
 // applyInProgress applies a move in progress. Its pod occupies its node while it exists.
-func (p *Planner) applyInProgress(u *descheduling.InProgressMove) {
-	p.moved[u.Pod.UID] = true
-	if u.Hold != nil { // the replacement takes the reserved capacity
-		p.fork.RemoveHold(u.Hold.Namespace, u.Hold.Name)
+func (p *Planner) applyInProgress(m *descheduling.InProgressMove) {
+	p.moved[m.Pod.UID] = true
+	if m.Hold != nil { // the replacement takes the reserved capacity
+		p.fork.RemoveHold(m.Hold.Namespace, m.Hold.Name)
 	}
-	if u.AwaitsReplacement() {
-		p.upsertPod(ExpectedReplacement(u.Pod, u.To))
+	if m.AwaitsReplacement() {
+		p.upsertPod(ExpectedReplacement(m.Pod, m.To))
 	}
-	if current := p.state.Pod(u.Pod.UID); current != nil && !current.Deleting && u.To != "" {
+	if current := p.state.Pod(m.Pod.UID); current != nil && !current.Deleting && m.To != "" {
 		p.ledger.debitInProgress(p.o.Now, current)
 	}
 }
 
-// upsertPod and removePod update the forks.
+// upsertPod adds or replaces a pod on all forks.
 func (p *Planner) upsertPod(pod *model.Pod) {
 	p.fork.UpsertPod(pod)
 	if p.forkWithoutHolds != p.fork {
@@ -104,6 +104,7 @@ func (p *Planner) upsertPod(pod *model.Pod) {
 	}
 }
 
+// removePod removes a pod from all forks.
 func (p *Planner) removePod(uid string) {
 	p.fork.RemovePod(uid)
 	if p.forkWithoutHolds != p.fork {
@@ -131,9 +132,9 @@ func (p *Planner) forkFor(pod *model.Pod) *cluster.State {
 func (p *Planner) Plan() *Plan {
 	out := p.plan
 	out.Moves, out.Refused = slices.Clone(p.plan.Moves), slices.Clone(p.plan.Refused)
-	for w, n := range p.counts {
+	for reason, n := range p.counts {
 		if n > 0 {
-			out.Counts = append(out.Counts, RefusalCount{RefusalReason(w), n})
+			out.Counts = append(out.Counts, RefusalCount{RefusalReason(reason), n})
 		}
 	}
 	return &out

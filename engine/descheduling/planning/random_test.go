@@ -57,7 +57,7 @@ func TestPlansMatchReferenceEvaluator(t *testing.T) {
 		moves, refused = moves+len(got.Moves), refused+len(got.Refused)
 	}
 	if t.Logf("%d moves, %d refused", moves, refused); moves < 300 || refused < 300 {
-		t.Errorf("the test no longer covers this")
+		t.Errorf("got %d moves and %d refusals, want at least 300 of each", moves, refused)
 	}
 }
 
@@ -66,19 +66,19 @@ func randomState(r *rand.Rand) *cluster.State {
 	s := stateOf()
 	nodes := 3 + r.IntN(6)
 	for i := range nodes {
-		s.UpsertNode(aNode(fmt.Sprint("n", i)))
+		s.UpsertNode(newNode(fmt.Sprint("n", i)))
 	}
 	specs := map[string]*model.PodSpec{}
 	for i := range 3 * nodes {
 		app := fmt.Sprint("w", r.IntN(4))
-		p := aPod(fmt.Sprint(app, "-", i), fmt.Sprint("n", r.IntN(1+nodes/2)), int64(100+100*r.IntN(8)))
+		p := newPod(fmt.Sprint(app, "-", i), fmt.Sprint("n", r.IntN(1+nodes/2)), int64(100+100*r.IntN(8)))
 		if specs[app] == nil {
 			specs[app] = p.Spec
 			switch r.IntN(4) {
 			case 0:
-				p.Spec.AntiAffinity = []model.PodAffinityTerm{{Selector: selects(app), TopologyKey: framework.HostnameKey, Namespaces: []string{"x"}}}
+				p.Spec.AntiAffinity = []model.PodAffinityTerm{{Selector: selectorFor(app), TopologyKey: framework.HostnameKey, Namespaces: []string{"x"}}}
 			case 1:
-				p.Spec.Spread = []model.SpreadConstraint{{TopologyKey: framework.HostnameKey, MaxSkew: 2, MinDomains: 1, Hard: r.IntN(2) == 0, Selector: selects(app)}}
+				p.Spec.Spread = []model.SpreadConstraint{{TopologyKey: framework.HostnameKey, MaxSkew: 2, MinDomains: 1, Hard: r.IntN(2) == 0, Selector: selectorFor(app)}}
 			}
 		}
 		p.Spec = specs[app]

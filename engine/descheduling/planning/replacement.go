@@ -22,7 +22,7 @@ func ExpectedReplacementUID(p *model.Pod) string { return "planned/" + p.UID }
 
 // TopNodes returns the names of the nodes that a scheduler without Holds may choose for the
 // replacement of pod: those with the highest score while the pod terminates and after it is
-// gone. Choice is the node chosen after it is gone, or "". The pod must not be in s, which is
+// deleted. choice is the node chosen after the deletion, or "". The pod must not be in s, which is
 // left unchanged.
 func TopNodes(s *cluster.State, p *framework.Profile, seed uint64, pod *model.Pod) (top []string, choice string) {
 	replacement := ExpectedReplacement(pod, "")

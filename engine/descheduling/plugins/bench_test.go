@@ -9,9 +9,9 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// large returns a cluster of 5,000 nodes and 100,000 pods of 500 owners. A tenth of the pods
+// largeCluster returns a cluster of 5,000 nodes and 100,000 pods of 500 owners. A tenth of the pods
 // violate a rule on their node.
-func large() *descheduling.Snapshot {
+func largeCluster() *descheduling.Snapshot {
 	nodes := make([]*descheduling.Node, 5000)
 	for i := range nodes {
 		nodes[i] = testNode(fmt.Sprintf("n%04d", i), func(n *descheduling.Node) {
@@ -48,12 +48,12 @@ func large() *descheduling.Snapshot {
 
 // BenchmarkDeschedule measures a run of each Deschedule plugin with nodeFit.
 func BenchmarkDeschedule(b *testing.B) {
-	s := large()
-	old := 15 * time.Hour
+	s := largeCluster()
+	maxAge := 15 * time.Hour
 	for _, strategy := range []descheduling.Strategy{
 		&RemovePodsViolatingInterPodAntiAffinity{}, &RemovePodsViolatingNodeTaints{},
 		&RemovePodsViolatingNodeAffinity{Types: []AffinityType{RequiredAffinity, PreferredAffinity}},
-		&RemovePodsHavingTooManyRestarts{Threshold: 1}, &PodLifeTime{MaxAge: &old}, &RemoveFailedPods{},
+		&RemovePodsHavingTooManyRestarts{Threshold: 1}, &PodLifeTime{MaxAge: &maxAge}, &RemoveFailedPods{},
 	} {
 		b.Run(strategy.Name(), func(b *testing.B) {
 			args := defaultArgs()

@@ -48,7 +48,7 @@ func defaultArgs() descheduling.DefaultEvictorArgs {
 
 // fakeMover grants all evictions except those in refuse. With place it plans moves.
 type fakeMover struct {
-	refuse     string // names
+	refuse     string // names of the pods whose eviction is refused
 	place      func(*descheduling.Candidate) *descheduling.Node
 	candidates []string
 }
@@ -81,7 +81,7 @@ func evict(t *testing.T, s *descheduling.Snapshot, p *descheduling.Policy, m des
 	p.Profiles[0].Deschedule = strategies
 	result := descheduling.RunPolicy(s, p, m)
 	if len(result.FailedProfiles) > 0 || result.SkippedReason != "" {
-		t.Fatalf("did not run: %+v %s", result.FailedProfiles, result.SkippedReason)
+		t.Fatalf("failed profiles %+v, skipped %q; want a complete round", result.FailedProfiles, result.SkippedReason)
 	}
 	return formatMoves(result.Moves)
 }
@@ -94,19 +94,19 @@ func formatMoves(moves []descheduling.Move) string {
 	return strings.Join(names, " ")
 }
 
-// numbered returns nodes n1, n2, ...
-func numbered(count int) (out []*descheduling.Node) {
+// numberedNodes returns nodes n1, n2, ...
+func numberedNodes(count int) (out []*descheduling.Node) {
 	for i := range count {
 		out = append(out, testNode(fmt.Sprintf("n%d", i+1)))
 	}
 	return out
 }
 
-// script is a strategy written by a test.
-type script func(*descheduling.Round)
+// strategyFunc is a strategy that consists of its Run function.
+type strategyFunc func(*descheduling.Round)
 
-func (script) Name() string                { return "Script" }
-func (s script) Run(r *descheduling.Round) { s(r) }
+func (strategyFunc) Name() string                { return "Script" }
+func (s strategyFunc) Run(r *descheduling.Round) { s(r) }
 
 func labelSelector(key, value string) *model.Selector {
 	return &model.Selector{Requirements: []model.Requirement{{Key: key, Op: model.In, Values: []string{value}}}}

@@ -70,7 +70,7 @@ func (s *HighNodeUtilization) requestsThresholdResource(p *descheduling.Pod) boo
 type nodeEmptier struct {
 	*podEvictor
 	thresholds Thresholds
-	excluded   map[*descheduling.Node]bool // in a plan: nodes that are, or are to be, emptied; nothing moves there
+	excluded   map[*descheduling.Node]bool // in a plan: nodes that are or will be emptied; nothing moves there
 }
 
 func (e *nodeEmptier) candidate(p *descheduling.Pod, l *nodeUsage) *descheduling.Candidate {

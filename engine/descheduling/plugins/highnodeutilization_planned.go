@@ -49,20 +49,21 @@ func (e *nodeEmptier) planNodes(low []*nodeUsage) {
 	}
 }
 
-// exclude excludes a node as a target; include reverts that.
+// exclude excludes a node as a target.
 func (e *nodeEmptier) exclude(l *nodeUsage) {
 	e.excluded[l.node] = true
 	e.round.SetExcluded(l.node, true)
 }
 
+// include reverts exclude.
 func (e *nodeEmptier) include(l *nodeUsage) {
 	delete(e.excluded, l.node)
 	e.round.SetExcluded(l.node, false)
 }
 
 // emptyNode moves all pods off a node, or none, and reports whether the node is empty. The
-// node stays a possible target in the meantime: a pod that the scheduler would leave there is
-// not moved.
+// node remains a possible target meanwhile, so a pod that the scheduler would leave there is not
+// moved.
 func (e *nodeEmptier) emptyNode(l *nodeUsage) bool {
 	var victims []*descheduling.Pod
 	for _, p := range e.round.PodsOn(l.node) {

@@ -48,17 +48,17 @@ func (s *LowNodeUtilization) Run(r *descheduling.Round) {
 	}
 	m := newUsageReader(s.Thresholds, usage)
 	all := m.nodeUsages(r)
-	under, over := s.Thresholds, s.Targets
+	lower, upper := s.Thresholds, s.Targets
 	if s.Deviation {
-		under, over = deviationThresholds(all, under, over)
+		lower, upper = deviationThresholds(all, lower, upper)
 	}
 	var low, high []*nodeUsage
 	for _, l := range all {
-		l.setLimits(over)
+		l.setLimits(upper)
 		switch {
-		case !l.node.Unschedulable && l.isBelow(under):
+		case !l.node.Unschedulable && l.isBelow(lower):
 			low = append(low, l)
-		case l.isAbove(over):
+		case l.isAbove(upper):
 			high = append(high, l)
 		}
 	}
@@ -73,7 +73,7 @@ func (s *LowNodeUtilization) Run(r *descheduling.Round) {
 	w.isDone = func(l *nodeUsage) bool { return !l.isOverLimit() }
 	w.candidate = func(p *descheduling.Pod, l *nodeUsage) *descheduling.Candidate {
 		return &descheduling.Candidate{Pod: p, Node: l.node,
-			Reason: func() string { return l.describeExcess(m, over) },
+			Reason: func() string { return l.describeExcess(m, upper) },
 			Gain:   func(to *descheduling.Node) descheduling.Gain { return w.usageGain(p, l, w.usages[to]) },
 		}
 	}
@@ -96,8 +96,8 @@ func (l *nodeUsage) describeExcess(m *usageReader, targets Thresholds) string {
 }
 
 // usageGain returns the gain of a move: the usage of both nodes above their targets, in
-// millionths of their capacity. A move that lifts the target node above its target has no
-// gain.
+// millionths of their capacity. A move that raises the other node above its target has
+// no gain.
 func (s *podEvictor) usageGain(p *descheduling.Pod, from, to *nodeUsage) descheduling.Gain {
 	g := descheduling.Gain{Before: from.overTarget(s.thresholds), Metric: "millionths of the node above its targets"}
 	g.After = g.Before
@@ -116,13 +116,13 @@ func (s *podEvictor) usageGain(p *descheduling.Pod, from, to *nodeUsage) desched
 	return g
 }
 
-// overTarget returns the usage above the limits, summed over the first named resources, in
-// millionths of the capacity.
-func (l *nodeUsage) overTarget(named int) int64 {
+// overTarget returns the usage above the limits, summed over the first n resources, in millionths
+// of the capacity.
+func (l *nodeUsage) overTarget(n int) int64 {
 	sum := int64(0)
-	for i := range named {
-		if over := l.used[i] - l.limit[i]; over > 0 && l.capacity[i] > 0 {
-			sum += int64(float64(over) / float64(l.capacity[i]) * 1e6)
+	for i := range n {
+		if excess := l.used[i] - l.limit[i]; excess > 0 && l.capacity[i] > 0 {
+			sum += int64(float64(excess) / float64(l.capacity[i]) * 1e6)
 		}
 	}
 	return sum

@@ -8,12 +8,12 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// tainted returns nodes: n1 with two taints, n2 with one of them, n3 with a PreferNoSchedule
-// taint, n4 with none.
-func tainted() []*descheduling.Node {
-	nodes := numbered(4)
+// taintedNodes returns four nodes: n1 has three taints, n2 one of them, n3 a PreferNoSchedule
+// taint, and n4 none.
+func taintedNodes() []*descheduling.Node {
+	nodes := numberedNodes(4)
 	gpu, old := model.Taint{Key: "gpu", Value: "yes", Effect: model.NoSchedule}, model.Taint{Key: "old", Effect: model.NoSchedule}
-	nodes[0].Taints = []model.Taint{gpu, old, {Key: "gone", Effect: model.NoExecute}}
+	nodes[0].Taints = []model.Taint{gpu, old, {Key: "retired", Effect: model.NoExecute}}
 	nodes[1].Taints = []model.Taint{gpu}
 	nodes[2].Taints = []model.Taint{{Key: "soft", Effect: model.PreferNoSchedule}}
 	return nodes
@@ -36,10 +36,10 @@ func TestTaints(t *testing.T) {
 		{RemovePodsViolatingNodeTaints{Excluded: []string{"gpu=no"}}, "a b c"},
 		{RemovePodsViolatingNodeTaints{Included: []string{"gpu"}}, "b c"},
 		{RemovePodsViolatingNodeTaints{Included: []string{"old="}}, ""},
-		{RemovePodsViolatingNodeTaints{Included: []string{"gone"}}, ""},
+		{RemovePodsViolatingNodeTaints{Included: []string{"retired"}}, ""},
 		{RemovePodsViolatingNodeTaints{Scope: descheduling.Scope{Labels: labelSelector("app", "web")}}, ""},
 	} {
-		s := testSnapshot(tainted(), testPod("a", "n1", tolerates("gpu")), testPod("b", "n1", tolerates("old")), testPod("c", "n2"),
+		s := testSnapshot(taintedNodes(), testPod("a", "n1", tolerates("gpu")), testPod("b", "n1", tolerates("old")), testPod("c", "n2"),
 			testPod("d", "n3"), testPod("e", "n1", tolerates("")), testPod("f", "n4"), testPod("g", "n1", func(p *descheduling.Pod) { p.Phase = model.Succeeded }))
 		if got := evict(t, s, &descheduling.Policy{}, &fakeMover{}, &c.s); got != c.want {
 			t.Errorf("%+v: evicted %q, want %q", c.s, got, c.want)
@@ -47,9 +47,9 @@ func TestTaints(t *testing.T) {
 	}
 }
 
-// A node with one taint less is no improvement: the pod would be evicted from it, too.
+// A node with one taint fewer is no improvement: the pod would be evicted from it, too.
 func TestTaintGain(t *testing.T) {
-	nodes := tainted()
+	nodes := taintedNodes()
 	var got string
 	m := &fakeMover{place: func(c *descheduling.Candidate) *descheduling.Node {
 		for _, n := range nodes {
@@ -66,7 +66,7 @@ func TestTaintGain(t *testing.T) {
 
 // labeledNodes returns nodes n1 to n3 with disk=hdd, ssd and nvme.
 func labeledNodes() []*descheduling.Node {
-	nodes := numbered(3)
+	nodes := numberedNodes(3)
 	for i, v := range []string{"hdd", "ssd", "nvme"} {
 		nodes[i].Labels = model.LabelsOf(map[string]string{"disk": v})
 	}
@@ -112,7 +112,7 @@ func TestNodeAffinity(t *testing.T) {
 		s := snapshot()
 		m := &fakeMover{place: func(*descheduling.Candidate) *descheduling.Node { return s.Nodes[2] }}
 		if got := evict(t, s, &descheduling.Policy{}, m, &RemovePodsViolatingNodeAffinity{Types: c.types}); got != c.planned {
-			t.Errorf("%v: %q planned, want %q", c.types, got, c.planned)
+			t.Errorf("%v: planned %q, want %q", c.types, got, c.planned)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// asks sets a pod's cpu request in cores; nodes have four.
-func asks(cores float64) func(*descheduling.Pod) {
+// cpuRequest sets a pod's cpu request in cores; nodes have four.
+func cpuRequest(cores float64) func(*descheduling.Pod) {
 	return func(p *descheduling.Pod) {
 		p.Spec = &model.PodSpec{Requests: model.Resources{MilliCPU: int64(cores * 1000)}}
 	}
@@ -24,7 +24,7 @@ func percents(values ...float64) (out Thresholds) {
 	return out
 }
 
-func limit(n int) *int { return &n }
+func intPtr(n int) *int { return &n }
 
 // TestLowNodeUtilization checks which nodes are over- and underutilized, and when evictions stop.
 func TestLowNodeUtilization(t *testing.T) {
@@ -37,23 +37,23 @@ func TestLowNodeUtilization(t *testing.T) {
 		"evicts until the target is reached": {s: LowNodeUtilization{Thresholds: from, Targets: to}, want: "a b"},
 		"none underutilized":                 {s: LowNodeUtilization{Thresholds: percents(10), Targets: to}},
 		"none overutilized":                  {s: LowNodeUtilization{Thresholds: from, Targets: percents(100)}},
-		"at the threshold is below":          {s: LowNodeUtilization{Thresholds: percents(12.5), Targets: to}, want: "a b"},
+		"usage equal to the threshold":       {s: LowNodeUtilization{Thresholds: percents(12.5), Targets: to}, want: "a b"},
 		"not more than numberOfNodes":        {s: LowNodeUtilization{Thresholds: from, Targets: to, NumberOfNodes: 1}},
-		"at most one per node":               {s: LowNodeUtilization{Thresholds: from, Targets: to, PerNode: limit(1)}, want: "a"},
+		"at most one per node":               {s: LowNodeUtilization{Thresholds: from, Targets: to, PerNode: intPtr(1)}, want: "a"},
 		"excluded namespace":                 {s: LowNodeUtilization{Thresholds: from, Targets: to, ExcludeNamespaces: []string{"default"}}},
 		"cordoned":                           {s: LowNodeUtilization{Thresholds: from, Targets: to}, nodes: func(n []*descheduling.Node) { n[2].Unschedulable = true }},
 		"taints that are not tolerated":      {s: LowNodeUtilization{Thresholds: from, Targets: to}, nodes: func(n []*descheduling.Node) { n[2].Taints = []model.Taint{{Key: "k"}} }},
-		"underutilized nodes have no room":   {s: LowNodeUtilization{Thresholds: percents(20), Targets: percents(25)}, want: "a"},
+		"underutilized nodes are full":       {s: LowNodeUtilization{Thresholds: percents(20), Targets: percents(25)}, want: "a"},
 		"around the average of 54 %":         {s: LowNodeUtilization{Thresholds: percents(40), Targets: percents(20), Deviation: true}, want: "a b"},
 		"pods":                               {s: LowNodeUtilization{Thresholds: Thresholds{{"pods", 1}}, Targets: Thresholds{{"pods", 3}}}, want: "a"},
 		"metrics are missing":                {s: LowNodeUtilization{Thresholds: from, Targets: to, UseMetrics: true}},
 	} {
-		nodes := numbered(3)
+		nodes := numberedNodes(3)
 		if c.nodes != nil {
 			c.nodes(nodes)
 		}
-		s := testSnapshot(nodes, testPod("a", "n1", asks(1)), testPod("b", "n1", asks(1)), testPod("c", "n1", asks(1)), testPod("d", "n1", asks(1)),
-			testPod("e", "n2", asks(2)), testPod("f", "n3", asks(0.5)))
+		s := testSnapshot(nodes, testPod("a", "n1", cpuRequest(1)), testPod("b", "n1", cpuRequest(1)), testPod("c", "n1", cpuRequest(1)), testPod("d", "n1", cpuRequest(1)),
+			testPod("e", "n2", cpuRequest(2)), testPod("f", "n3", cpuRequest(0.5)))
 		if got := evict(t, s, &descheduling.Policy{}, &fakeMover{}, &c.s); got != c.want {
 			t.Errorf("%s: evicted %q, want %q", name, got, c.want)
 		}
@@ -63,12 +63,12 @@ func TestLowNodeUtilization(t *testing.T) {
 // Measured usage replaces requests. Nodes and pods without metrics are ignored.
 func TestLowNodeUtilizationMeasured(t *testing.T) {
 	core := model.Resources{MilliCPU: 1000}
-	s := testSnapshot(numbered(4), testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n1"), testPod("d", "n4", asks(4)))
+	s := testSnapshot(numberedNodes(4), testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n1"), testPod("d", "n4", cpuRequest(4)))
 	s.Usage = &descheduling.Usage{Nodes: map[string]model.Resources{"n1": {MilliCPU: 3500}, "n2": {}, "n3": {MilliCPU: 2000}},
 		Pods: map[string]model.Resources{"uid-b": core, "uid-c": core, "uid-d": core}}
 	l := &LowNodeUtilization{Thresholds: percents(20), Targets: percents(50), UseMetrics: true}
 	if got := evict(t, s, &descheduling.Policy{}, &fakeMover{}, l); got != "b c" {
-		t.Errorf("evicted %q", got)
+		t.Errorf("evicted %q, want b c", got)
 	}
 }
 
@@ -85,7 +85,7 @@ func TestHighNodeUtilization(t *testing.T) {
 		"excluded namespace":          {s: HighNodeUtilization{Thresholds: percents(30), ExcludeNamespaces: []string{"default"}}},
 		"no destination":              {s: HighNodeUtilization{Thresholds: percents(30)}, change: func(s *descheduling.Snapshot) { s.Nodes[0].Unschedulable = true }},
 	} {
-		s := testSnapshot(numbered(3), testPod("a", "n1", asks(2)), testPod("b", "n2", asks(1)), testPod("c", "n3", asks(0.5)), testPod("d", "n3"))
+		s := testSnapshot(numberedNodes(3), testPod("a", "n1", cpuRequest(2)), testPod("b", "n2", cpuRequest(1)), testPod("c", "n3", cpuRequest(0.5)), testPod("d", "n3"))
 		if c.change != nil {
 			c.change(s)
 		}
@@ -110,23 +110,23 @@ func TestHighNodeUtilizationEmptiesNodeFullyOrNotAtAll(t *testing.T) {
 		"DaemonSet pods do not count":   {pods: []*descheduling.Pod{testPod("b", "n2"), testPod("c", "n2", daemon)}, want: "b"},
 		"terminating pods do not count": {pods: []*descheduling.Pod{testPod("b", "n2"), testPod("c", "n2", func(p *descheduling.Pod) { p.Deleting = true })}, want: "b"},
 	} {
-		nodes := numbered(3)
+		nodes := numberedNodes(3)
 		m := &fakeMover{refuse: c.refuse}
 		m.place = func(c *descheduling.Candidate) *descheduling.Node {
 			if c.Gain(nodes[2]).Improves() || c.Gain(nodes[1]).Improves() || !c.Gain(nodes[0]).Improves() {
-				t.Errorf("%s: %s may move to a node that must become empty, or not to the others", name, c.Pod.Name)
+				t.Errorf("%s: %s improves on n2 or n3, which must become empty, or not on n1", name, c.Pod.Name)
 			}
 			return nodes[0]
 		}
-		s := testSnapshot(nodes, append(c.pods, testPod("a", "n1", asks(3)))...)
+		s := testSnapshot(nodes, append(c.pods, testPod("a", "n1", cpuRequest(3)))...)
 		if got := evict(t, s, &descheduling.Policy{}, m, &HighNodeUtilization{Thresholds: percents(30)}); got != c.want {
 			t.Errorf("%s: evicted %q, want %q", name, got, c.want)
 		}
 	}
 }
 
-// randomNodeWithRoom places pods on a random node that has capacity and is better.
-func randomNodeWithRoom(rng *rand.Rand, r **descheduling.Round, nodes []*descheduling.Node) func(*descheduling.Candidate) *descheduling.Node {
+// randomBetterNode returns a function that chooses a random node with capacity and a gain.
+func randomBetterNode(rng *rand.Rand, r **descheduling.Round, nodes []*descheduling.Node) func(*descheduling.Candidate) *descheduling.Node {
 	return func(c *descheduling.Candidate) *descheduling.Node {
 		var candidates []*descheduling.Node
 		for _, n := range nodes {
@@ -147,15 +147,15 @@ func TestLowNodeUtilizationPlanned(t *testing.T) {
 	moves := 0
 	for seed := range uint64(80) {
 		rng := rand.New(rand.NewPCG(seed, 3))
-		nodes := numbered(3 + rng.IntN(5))
+		nodes := numberedNodes(3 + rng.IntN(5))
 		var pods []*descheduling.Pod
 		for i := range 5 + rng.IntN(20) {
-			pods = append(pods, testPod(fmt.Sprintf("p%02d", i), nodes[min(rng.IntN(len(nodes)), rng.IntN(len(nodes)))].Name, asks(float64(1+rng.IntN(4))/4)))
+			pods = append(pods, testPod(fmt.Sprintf("p%02d", i), nodes[min(rng.IntN(len(nodes)), rng.IntN(len(nodes)))].Name, cpuRequest(float64(1+rng.IntN(4))/4)))
 		}
 		var round *descheduling.Round
-		m := &fakeMover{place: randomNodeWithRoom(rng, &round, nodes)}
+		m := &fakeMover{place: randomBetterNode(rng, &round, nodes)}
 		l := &LowNodeUtilization{Thresholds: percents(30), Targets: percents(60)}
-		evict(t, testSnapshot(nodes, pods...), &descheduling.Policy{}, m, script(func(r *descheduling.Round) {
+		evict(t, testSnapshot(nodes, pods...), &descheduling.Policy{}, m, strategyFunc(func(r *descheduling.Round) {
 			round = r
 			before := map[*descheduling.Node]int64{}
 			for _, n := range nodes {
@@ -164,15 +164,15 @@ func TestLowNodeUtilizationPlanned(t *testing.T) {
 			l.Run(r)
 			moves += r.NumEvicted()
 			for _, n := range nodes {
-				now := r.Requests(n).MilliCPU
-				if now > before[n] && now > 2400 || now < before[n] && before[n] <= 2400 {
-					t.Errorf("seed %d: %s went from %d to %d; its target is 2400", seed, n.Name, before[n], now)
+				after := r.Requests(n).MilliCPU
+				if after > before[n] && after > 2400 || after < before[n] && before[n] <= 2400 {
+					t.Errorf("seed %d: usage of %s changed from %d to %d; its target is 2400", seed, n.Name, before[n], after)
 				}
 			}
 		}))
 	}
 	if moves < 80 {
-		t.Errorf("only %d moves", moves)
+		t.Errorf("%d moves, want at least 80", moves)
 	}
 }
 
@@ -182,14 +182,14 @@ func TestHighNodeUtilizationPlanned(t *testing.T) {
 	emptied := 0
 	for seed := range uint64(80) {
 		rng := rand.New(rand.NewPCG(seed, 4))
-		nodes := numbered(3 + rng.IntN(6))
+		nodes := numberedNodes(3 + rng.IntN(6))
 		var pods []*descheduling.Pod
 		for i := range 3 + rng.IntN(20) {
-			pods = append(pods, testPod(fmt.Sprintf("p%02d", i), nodes[min(rng.IntN(len(nodes)), rng.IntN(len(nodes)))].Name, asks(float64(1+rng.IntN(4))/4)))
+			pods = append(pods, testPod(fmt.Sprintf("p%02d", i), nodes[min(rng.IntN(len(nodes)), rng.IntN(len(nodes)))].Name, cpuRequest(float64(1+rng.IntN(4))/4)))
 		}
 		var round *descheduling.Round
-		m := &fakeMover{place: randomNodeWithRoom(rng, &round, nodes)}
-		evict(t, testSnapshot(nodes, pods...), &descheduling.Policy{}, m, script(func(r *descheduling.Round) {
+		m := &fakeMover{place: randomBetterNode(rng, &round, nodes)}
+		evict(t, testSnapshot(nodes, pods...), &descheduling.Policy{}, m, strategyFunc(func(r *descheduling.Round) {
 			round = r
 			(&HighNodeUtilization{Thresholds: percents(40)}).Run(r)
 			for _, n := range nodes {
@@ -203,6 +203,6 @@ func TestHighNodeUtilizationPlanned(t *testing.T) {
 		}))
 	}
 	if emptied < 40 {
-		t.Errorf("only %d nodes emptied", emptied)
+		t.Errorf("%d nodes emptied, want at least 40", emptied)
 	}
 }

@@ -49,8 +49,8 @@ func newUsageReader(t Thresholds, usage *descheduling.Usage) *usageReader {
 	return m
 }
 
-// nodeUsages returns the usages of the round's nodes. Nodes without measured usage are left
-// out if usage is measured.
+// nodeUsages returns the usages of the round's nodes. If usage is
+// measured, nodes without measured usage are omitted.
 func (m *usageReader) nodeUsages(r *descheduling.Round) []*nodeUsage {
 	out := make([]*nodeUsage, 0, len(r.Nodes()))
 	for _, n := range r.Nodes() {
@@ -70,13 +70,13 @@ func (m *usageReader) nodeUsages(r *descheduling.Round) []*nodeUsage {
 	return out
 }
 
-func (m *usageReader) amounts(of *model.Resources, number int64) []int64 {
+func (m *usageReader) amounts(r *model.Resources, pods int64) []int64 {
 	out := make([]int64, len(m.resources))
 	for i, name := range m.resources {
 		if name == podCount {
-			out[i] = number
+			out[i] = pods
 		} else {
-			out[i] = of.Amount(name)
+			out[i] = r.Amount(name)
 		}
 	}
 	return out
@@ -95,7 +95,7 @@ func (m *usageReader) podUsage(p *descheduling.Pod) ([]int64, bool) {
 	return m.amounts(used, 1), true
 }
 
-// percent returns the used share of a resource in percent; 0 if the node has none of it.
+// percent returns the used share of a resource in percent, or 0 if the node has none of it.
 func (l *nodeUsage) percent(i int) float64 {
 	if l.capacity[i] <= 0 {
 		return 0
@@ -103,9 +103,10 @@ func (l *nodeUsage) percent(i int) float64 {
 	return float64(l.used[i]) / float64(l.capacity[i]) * 100
 }
 
-// isBelow reports whether no threshold is exceeded, isAbove whether any is.
+// isBelow reports whether no threshold is exceeded.
 func (l *nodeUsage) isBelow(t Thresholds) bool { return !l.isAbove(t) }
 
+// isAbove reports whether a threshold is exceeded.
 func (l *nodeUsage) isAbove(t Thresholds) bool {
 	for i := range t {
 		if l.percent(i) > t[i].Percent {
@@ -133,8 +134,8 @@ func (l *nodeUsage) isOverLimit() bool {
 	return false
 }
 
-// total returns the sum by which the Kubernetes descheduler sorts nodes: bytes, milli-CPU and
-// counts added up.
+// total returns the sum by which the Kubernetes descheduler sorts nodes; it adds bytes, milli-CPU
+// and counts.
 func (l *nodeUsage) total() int64 {
 	sum := int64(0)
 	for _, used := range l.used {
@@ -148,8 +149,8 @@ func compareUsage(a, b *nodeUsage) int { return cmp.Compare(a.total(), b.total()
 
 // deviationThresholds converts distances from the average usage into thresholds. Nodes without
 // a resource do not count for its average.
-func deviationThresholds(all []*nodeUsage, below, above Thresholds) (under, over Thresholds) {
-	under, over = slices.Clone(below), slices.Clone(above)
+func deviationThresholds(all []*nodeUsage, below, above Thresholds) (lower, upper Thresholds) {
+	lower, upper = slices.Clone(below), slices.Clone(above)
 	for i := range below {
 		sum, n := 0.0, 0
 		for _, l := range all {
@@ -159,8 +160,8 @@ func deviationThresholds(all []*nodeUsage, below, above Thresholds) (under, over
 			}
 		}
 		average := sum / float64(max(n, 1))
-		under[i].Percent = min(max(average-below[i].Percent, 0), 100)
-		over[i].Percent = min(max(average+above[i].Percent, 0), 100)
+		lower[i].Percent = min(max(average-below[i].Percent, 0), 100)
+		upper[i].Percent = min(max(average+above[i].Percent, 0), 100)
 	}
-	return under, over
+	return lower, upper
 }

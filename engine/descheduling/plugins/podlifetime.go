@@ -17,12 +17,12 @@ type PodLifeTime struct {
 	// States: the phase, status.reason, or a container's waiting or terminated reason; empty means
 	// any.
 	States []string
-	// Conditions of which the pod must have one; empty means any.
+	// Conditions: the pod must have one of them; empty means any.
 	Conditions []ConditionFilter
-	// ExitCodes of which a container must have terminated with one; empty means any.
+	// ExitCodes: a container must have terminated with one of them; empty means any.
 	ExitCodes []int32
-	// OwnerKinds of which the pod must have one (empty means any), and those that it must not
-	// have.
+	// OwnerKinds: the pod must have an owner of one of them (empty means any), and none of
+	// ExcludeOwnerKinds.
 	OwnerKinds, ExcludeOwnerKinds []string
 	// Init and Ephemeral: the states of such containers count, too.
 	Init, Ephemeral bool

@@ -46,8 +46,8 @@ func (s *RemoveDuplicates) Run(r *descheduling.Round) {
 			continue
 		}
 		maxPerNode := (len(c.pods) + targets - 1) / targets
-		for _, on := range c.nodes {
-			if len(on.duplicates)+1 > maxPerNode && evictExcess(r, c, on, maxPerNode) == descheduling.TotalLimit {
+		for _, d := range c.nodes {
+			if len(d.duplicates)+1 > maxPerNode && evictExcess(r, c, d, maxPerNode) == descheduling.TotalLimit {
 				return
 			}
 		}
@@ -138,21 +138,21 @@ func (c *duplicateGroup) addDuplicate(n *descheduling.Node, first, p *descheduli
 
 // evictExcess proposes the pods of a node above maxPerNode. If a plan refuses some of them, it
 // proposes the others.
-func evictExcess(r *descheduling.Round, c *duplicateGroup, on *nodeDuplicates, maxPerNode int) descheduling.Outcome {
-	excess := on.duplicates[maxPerNode-1:]
+func evictExcess(r *descheduling.Round, c *duplicateGroup, d *nodeDuplicates, maxPerNode int) descheduling.Outcome {
+	excess := d.duplicates[maxPerNode-1:]
 	if r.Planned() {
-		excess = slices.Concat(excess, on.duplicates[:maxPerNode-1], []*descheduling.Pod{on.first})
+		excess = slices.Concat(excess, d.duplicates[:maxPerNode-1], []*descheduling.Pod{d.first})
 	}
 	for _, p := range excess {
-		if r.Planned() && c.podsOn(r, on.node) <= maxPerNode {
+		if r.Planned() && c.podsOn(r, d.node) <= maxPerNode {
 			return descheduling.Accepted
 		}
 		if !r.Evictable(p) || r.Planned() && !r.PreEvictionFilter(p) { // without a plan, isCounted has checked the filter
 			continue
 		}
-		switch r.Evict(c.candidate(r, p, on.node)) {
+		switch r.Evict(c.candidate(r, p, d.node)) {
 		case descheduling.Accepted:
-			c.podMoved(r, p, on.node)
+			c.podMoved(r, p, d.node)
 		case descheduling.NodeLimit:
 			return descheduling.NodeLimit
 		case descheduling.TotalLimit:

@@ -10,7 +10,7 @@ import (
 type eligibleNodes struct {
 	nodes     []*descheduling.Node
 	untainted int   // nodes without hard taints
-	tainted   []int // indexes of the others
+	tainted   []int // indexes of the other nodes
 	counts    map[*model.PodSpec]int
 }
 
@@ -31,8 +31,8 @@ func newEligibleNodes(nodes []*descheduling.Node) *eligibleNodes {
 func (r *eligibleNodes) countForGroup(c *duplicateGroup) int {
 	var specs []*model.PodSpec
 	samples := map[*model.PodSpec]*descheduling.Pod{}
-	for _, on := range c.nodes {
-		for _, p := range on.duplicates {
+	for _, d := range c.nodes {
+		for _, p := range d.duplicates {
 			if samples[p.Spec] == nil {
 				samples[p.Spec] = p
 				specs = append(specs, p.Spec)
@@ -58,7 +58,7 @@ func (r *eligibleNodes) countForGroup(c *duplicateGroup) int {
 	return total
 }
 
-// countForPod returns the number of nodes that p can run on, or 0 if it is only one.
+// countForPod returns the number of nodes that p can run on, or 0 if there is only one.
 func (r *eligibleNodes) countForPod(p *descheduling.Pod) int {
 	if n, ok := r.counts[p.Spec]; ok {
 		return n

@@ -26,7 +26,7 @@ func owners(list ...string) func(*descheduling.Pod) {
 // TestDuplicates checks which pods are duplicates, how many a node may keep, and which are evicted.
 func TestDuplicates(t *testing.T) {
 	otherNamespace := func(p *descheduling.Pod) { p.Namespace = "other" }
-	tied := func(p *descheduling.Pod) {
+	onlyHDD := func(p *descheduling.Pod) {
 		p.Spec = &model.PodSpec{NodeSelector: model.NodeSelector{Labels: model.LabelsOf(map[string]string{"disk": "hdd"})}}
 	}
 	for name, c := range map[string]struct {
@@ -45,7 +45,7 @@ func TestDuplicates(t *testing.T) {
 		"excluded namespace":                          {s: RemoveDuplicates{Namespaces: descheduling.Namespaces{Exclude: []string{"default"}}}, pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1")}},
 		"one owner in common is not enough":           {pods: []*descheduling.Pod{testPod("a", "n1", owners("X/x", "Y/y")), testPod("b", "n1", owners("X/x"))}},
 		"all owners in common, once":                  {pods: []*descheduling.Pod{testPod("a", "n1", owners("X/x", "Y/y")), testPod("b", "n1", owners("Y/y", "X/x"))}, want: "b"},
-		"no other node":                               {pods: []*descheduling.Pod{testPod("a", "n1", tied), testPod("b", "n1", tied)}},
+		"no other node":                               {pods: []*descheduling.Pod{testPod("a", "n1", onlyHDD), testPod("b", "n1", onlyHDD)}},
 		"protected pods are not counted":              {pods: []*descheduling.Pod{testPod("a", "n1", func(p *descheduling.Pod) { p.Details.LocalStorage = true }), testPod("b", "n1")}},
 	} {
 		nodes := labeledNodes()
@@ -58,23 +58,23 @@ func TestDuplicates(t *testing.T) {
 // A plan counts protected duplicates, proposes the other pods of a node if one is refused, and
 // only moves to nodes with fewer duplicates.
 func TestDuplicatesPlanned(t *testing.T) {
-	nodes := numbered(3)
+	nodes := numberedNodes(3)
 	localStorage := func(p *descheduling.Pod) { p.Details.LocalStorage = true }
 	s := testSnapshot(nodes, testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n1", localStorage), testPod("d", "n2"))
 	m := &fakeMover{refuse: "b", place: func(c *descheduling.Candidate) *descheduling.Node {
 		if g := c.Gain(nodes[1]); g.Improves() && c.Pod.Name == "a" && g.Before != 3 {
-			t.Errorf("to n2: %+v", g)
+			t.Errorf("gain of a on n2: %+v, want 3 before", g)
 		}
 		if c.Gain(nodes[0]).Improves() {
-			t.Error("its own node is an improvement")
+			t.Error("the pod's node is an improvement")
 		}
 		if g := c.Gain(nodes[2]); !g.Improves() {
-			t.Errorf("to n3: %+v", g)
+			t.Errorf("gain on n3: %+v, want an improvement", g)
 		}
 		return nodes[2]
 	}}
 	if got := evict(t, s, &descheduling.Policy{}, m, &RemoveDuplicates{}); got != "a" || strings.Join(m.candidates, " ") != "b a" {
-		t.Errorf("candidates %v, evicted %q", m.candidates, got)
+		t.Errorf("candidates %v, evicted %q; want b a, a", m.candidates, got)
 	}
 }
 
@@ -84,7 +84,7 @@ func TestDuplicatesPlannedEvenly(t *testing.T) {
 	moves := 0
 	for seed := range uint64(50) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		nodes := numbered(2 + rng.IntN(4))
+		nodes := numberedNodes(2 + rng.IntN(4))
 		var pods []*descheduling.Pod
 		for i := range 4 + rng.IntN(12) {
 			pods = append(pods, testPod(string(rune('a'+i)), nodes[rng.IntN(len(nodes))].Name, owners([]string{"A/a", "B/b"}[rng.IntN(2)])))
@@ -97,7 +97,7 @@ func TestDuplicatesPlannedEvenly(t *testing.T) {
 			}
 			return nil
 		}}
-		evict(t, testSnapshot(nodes, pods...), &descheduling.Policy{}, m, script(func(r *descheduling.Round) {
+		evict(t, testSnapshot(nodes, pods...), &descheduling.Policy{}, m, strategyFunc(func(r *descheduling.Round) {
 			(&RemoveDuplicates{}).Run(r)
 			total := map[string]int{}
 			for _, p := range pods {
@@ -116,21 +116,21 @@ func TestDuplicatesPlannedEvenly(t *testing.T) {
 		}))
 	}
 	if moves < 50 {
-		t.Errorf("only %d moves", moves)
+		t.Errorf("%d moves, want at least 50", moves)
 	}
 }
 
 // Counting by tainted nodes only gives the same result as checking every node.
 func TestEligibleNodes(t *testing.T) {
-	seen := map[int]bool{}
+	counts := map[int]bool{}
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 2))
-		nodes := append(labeledNodes(), tainted()...)
+		nodes := append(labeledNodes(), taintedNodes()...)
 		rng.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
 		nodes = nodes[:1+rng.IntN(len(nodes))]
 		r := newEligibleNodes(nodes)
 		p := testPod("p", "", func(p *descheduling.Pod) {
-			for _, key := range []string{"gpu", "old", "gone"} {
+			for _, key := range []string{"gpu", "old", "retired"} {
 				if rng.IntN(2) == 0 {
 					p.Spec.Tolerations = append(p.Spec.Tolerations, model.Toleration{Key: key, Op: model.TolExists})
 				}
@@ -151,12 +151,12 @@ func TestEligibleNodes(t *testing.T) {
 		}
 		for range 2 {
 			if got := r.countForPod(p); got != want {
-				t.Errorf("seed %d: %d nodes, want %d", seed, got, want)
+				t.Errorf("seed %d: countForPod returned %d, want %d", seed, got, want)
 			}
 		}
-		seen[want] = true
+		counts[want] = true
 	}
-	if len(seen) < 5 {
-		t.Errorf("only %v", seen)
+	if len(counts) < 5 {
+		t.Errorf("got the counts %v, want at least 5 different ones", counts)
 	}
 }

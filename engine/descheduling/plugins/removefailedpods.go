@@ -18,7 +18,7 @@ type RemoveFailedPods struct {
 	MinAge *time.Duration
 	// Reasons: status.reason, or a container's waiting or terminated reason; empty means any.
 	Reasons []string
-	// ExitCodes of which a container must have terminated with one; empty means any.
+	// ExitCodes: a container must have terminated with one of them; empty means any.
 	ExitCodes []int32
 	// Init: the states of init containers count, too.
 	Init bool

@@ -10,7 +10,7 @@ import (
 // RemovePodsHavingTooManyRestarts removes pods whose containers restarted too often.
 type RemovePodsHavingTooManyRestarts struct {
 	descheduling.Scope
-	// Threshold is the number of restarts of all containers from which on a pod is removed.
+	// Threshold is the number of restarts, summed over the containers, at which a pod is removed.
 	Threshold int32
 	// Init: restarts of init containers count, too.
 	Init bool

@@ -116,8 +116,8 @@ func (c *antiAffinityIndex) forEachConflict(p *descheduling.Pod, n *descheduling
 		key := p.Spec.AntiAffinity[term].TopologyKey
 		domain := domainKey(n, key)
 		for _, q := range c.matchedPods(p, term)[domain] {
-			at := c.round.NodeOf(q)
-			if q.Name != p.Name && at != nil && domainKey(at, key) == domain && !yield(q) {
+			node := c.round.NodeOf(q)
+			if q.Name != p.Name && node != nil && domainKey(node, key) == domain && !yield(q) {
 				return
 			}
 		}

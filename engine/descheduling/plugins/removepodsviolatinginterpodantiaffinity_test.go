@@ -10,8 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// referenceConflicts compares each pod with all pods. It returns the first conflict on a node and
-// the number of conflicts.
+// referenceConflicts returns the number of conflicts of p on n by a comparison with all pods.
 func referenceConflicts(r *descheduling.Round, scope *descheduling.Scope, p *descheduling.Pod, n *descheduling.Node) (sum int64) {
 	for i := range p.Spec.AntiAffinity {
 		t := &p.Spec.AntiAffinity[i]
@@ -34,7 +33,7 @@ func referenceConflicts(r *descheduling.Round, scope *descheduling.Scope, p *des
 // TestAntiAffinityIndex compares the index with a comparison of all pods, in random clusters in
 // which pods move.
 func TestAntiAffinityIndex(t *testing.T) {
-	found, moved := 0, 0
+	conflicts, moves := 0, 0
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 6))
 		s := randomAntiAffinity(rng)
@@ -49,10 +48,10 @@ func TestAntiAffinityIndex(t *testing.T) {
 		if seed%2 == 0 {
 			m.place = func(*descheduling.Candidate) *descheduling.Node { return s.Nodes[rng.IntN(len(s.Nodes))] }
 		}
-		evict(t, s, &descheduling.Policy{}, m, script(func(r *descheduling.Round) {
+		evict(t, s, &descheduling.Policy{}, m, strategyFunc(func(r *descheduling.Round) {
 			index := newAntiAffinityIndex(r, &RemovePodsViolatingInterPodAntiAffinity{Scope: *scope})
 			for range 8 {
-				found += compareConflicts(t, r, scope, index, fmt.Sprintf("seed %d", seed))
+				conflicts += compareConflicts(t, r, scope, index, fmt.Sprintf("seed %d", seed))
 				n := s.Nodes[rng.IntN(len(s.Nodes))]
 				pods := r.PodsOn(n)
 				if len(pods) == 0 {
@@ -61,38 +60,38 @@ func TestAntiAffinityIndex(t *testing.T) {
 				p := pods[rng.IntN(len(pods))]
 				if scope.Has(p) && !r.Moved(p) && r.Evict(&descheduling.Candidate{Pod: p, Node: n}) == descheduling.Accepted {
 					index.podMoved(p)
-					moved++
+					moves++
 				}
 			}
 		}))
 	}
-	if found < 10000 || moved < 250 {
-		t.Errorf("only %d conflicts, %d moves; the test no longer covers this", found, moved)
+	if conflicts < 10000 || moves < 250 {
+		t.Errorf("%d conflicts and %d moves, want at least 10000 and 250", conflicts, moves)
 	}
 }
 
-func compareConflicts(t *testing.T, r *descheduling.Round, scope *descheduling.Scope, index *antiAffinityIndex, state string) (found int) {
+func compareConflicts(t *testing.T, r *descheduling.Round, scope *descheduling.Scope, index *antiAffinityIndex, state string) (conflicts int) {
 	for _, n := range r.Nodes() {
 		for _, p := range r.PodsOn(n) {
 			if !scope.Has(p) {
 				continue
 			}
-			for _, at := range r.Nodes() {
-				want := referenceConflicts(r, scope, p, at)
-				if got := index.countConflicts(p, at); got != want || (index.firstConflict(p, at) != nil) != (want > 0) {
-					t.Fatalf("%s: %s of %s on %s: %d conflicts, want %d", state, p.Key(), n.Name, at.Name, got, want)
+			for _, target := range r.Nodes() {
+				want := referenceConflicts(r, scope, p, target)
+				if got := index.countConflicts(p, target); got != want || (index.firstConflict(p, target) != nil) != (want > 0) {
+					t.Fatalf("%s: %s of %s on %s: %d conflicts, want %d", state, p.Key(), n.Name, target.Name, got, want)
 				}
-				found += int(want)
+				conflicts += int(want)
 			}
 		}
 	}
-	return found
+	return conflicts
 }
 
 // randomAntiAffinity returns a cluster with zones, nodes without a zone, and pods of a few
 // specifications with anti-affinity.
 func randomAntiAffinity(rng *rand.Rand) *descheduling.Snapshot {
-	nodes := numbered(2 + rng.IntN(5))
+	nodes := numberedNodes(2 + rng.IntN(5))
 	for _, n := range nodes {
 		l := map[string]string{"host": n.Name}
 		if z := rng.IntN(3); z > 0 {
@@ -133,8 +132,8 @@ func randomAntiAffinity(rng *rand.Rand) *descheduling.Snapshot {
 	return testSnapshot(nodes, pods...)
 }
 
-// The least important pod with anti-affinity is evicted first; then the others do not violate it
-// any more.
+// The pod with the lowest priority is evicted first. The others then no longer violate its
+// anti-affinity.
 func TestAntiAffinityOrder(t *testing.T) {
 	antiAffinity := func(v int32) func(*descheduling.Pod) {
 		return func(p *descheduling.Pod) {
@@ -143,11 +142,11 @@ func TestAntiAffinityOrder(t *testing.T) {
 			p.Spec = &model.PodSpec{Priority: v, AntiAffinity: []model.PodAffinityTerm{{TopologyKey: "host", Namespaces: []string{"default"}, Selector: labelSelector("app", "web")}}}
 		}
 	}
-	nodes := numbered(2)
+	nodes := numberedNodes(2)
 	s := testSnapshot(nodes, testPod("a", "n1", antiAffinity(3)), testPod("b", "n1", antiAffinity(1)), testPod("c", "n1", antiAffinity(2)), testPod("d", "n2", antiAffinity(1)))
 	m := &fakeMover{refuse: "c"}
 	if got := evict(t, s, &descheduling.Policy{}, m, &RemovePodsViolatingInterPodAntiAffinity{}); got != "b a" || strings.Join(m.candidates, " ") != "b c a" {
-		t.Errorf("evicted %q, candidates %v", got, m.candidates)
+		t.Errorf("evicted %q, candidates %v; want b a, b c a", got, m.candidates)
 	}
 	var gains []descheduling.Gain
 	planner := &fakeMover{place: func(c *descheduling.Candidate) *descheduling.Node {
@@ -155,9 +154,9 @@ func TestAntiAffinityOrder(t *testing.T) {
 		return nil
 	}}
 	evict(t, s, &descheduling.Policy{}, planner, &RemovePodsViolatingInterPodAntiAffinity{})
-	of := "pods excluded by its anti-affinity"
-	if len(gains) != 6 || gains[0] != (descheduling.Gain{Before: 2, After: 1, Metric: of}) || gains[1] != (descheduling.Gain{Before: 2, After: 2, Metric: of}) || !gains[0].Improves() {
-		t.Errorf("gains %v", gains)
+	metric := "pods excluded by its anti-affinity"
+	if len(gains) != 6 || gains[0] != (descheduling.Gain{Before: 2, After: 1, Metric: metric}) || gains[1] != (descheduling.Gain{Before: 2, After: 2, Metric: metric}) || !gains[0].Improves() {
+		t.Errorf("gains %v, want 2>1 on n2 and 2>2 on n1 first", gains)
 	}
 }
 
@@ -166,7 +165,7 @@ func TestAntiAffinityOrder(t *testing.T) {
 func TestAntiAffinityPlanned(t *testing.T) {
 	shared := &model.PodSpec{AntiAffinity: []model.PodAffinityTerm{{TopologyKey: "host", Namespaces: []string{"default"}, Selector: labelSelector("app", "web")}}}
 	antiAffinity := func(p *descheduling.Pod) { p.Labels, p.Spec = model.LabelsOf(map[string]string{"app": "web"}), shared }
-	nodes := numbered(3)
+	nodes := numberedNodes(3)
 	s := testSnapshot(nodes, testPod("a", "n1", antiAffinity), testPod("b", "n1", antiAffinity), testPod("c", "n2", antiAffinity))
 	next := map[string]*descheduling.Node{"a": nodes[1], "c": nodes[2]}
 	m := &fakeMover{place: func(c *descheduling.Candidate) *descheduling.Node { return next[c.Pod.Name] }}

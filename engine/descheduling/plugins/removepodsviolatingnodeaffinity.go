@@ -80,13 +80,13 @@ func (w *preferredWeights) hasBetterNode(p *descheduling.Pod, n *descheduling.No
 }
 
 func (w *preferredWeights) candidate(p *descheduling.Pod, n *descheduling.Node) *descheduling.Candidate {
-	best, have := w.bestOf(p), preferredWeight(p, n)
+	best, current := w.bestOf(p), preferredWeight(p, n)
 	c := descheduling.NewCandidate(p, n, "")
 	c.Reason = func() string {
-		return fmt.Sprintf("its preferred node affinity weighs node %s %d, the best node %d", n.Name, have, best)
+		return fmt.Sprintf("its preferred node affinity weighs node %s %d, the best node %d", n.Name, current, best)
 	}
 	c.Gain = func(to *descheduling.Node) descheduling.Gain {
-		return descheduling.Gain{Before: best - have, After: best - preferredWeight(p, to), Metric: "missed weight of preferred node affinity"}
+		return descheduling.Gain{Before: best - current, After: best - preferredWeight(p, to), Metric: "missed weight of preferred node affinity"}
 	}
 	return c
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // RemovePodsViolatingNodeTaints removes pods from nodes with taints that they do not tolerate.
-// NoExecute taints are left to the taint eviction controller.
+// It ignores NoExecute taints, which the taint eviction controller enforces.
 type RemovePodsViolatingNodeTaints struct {
 	descheduling.Scope
 	// PreferNoSchedule: taints with this effect count as well as NoSchedule.
@@ -32,7 +32,7 @@ func (s *RemovePodsViolatingNodeTaints) Run(r *descheduling.Round) {
 		before := int64(len(s.untolerated(p, n)))
 		c.Gain = func(to *descheduling.Node) descheduling.Gain {
 			g := descheduling.Gain{Before: before, After: before, Metric: "untolerated taints"}
-			if remaining := s.untolerated(p, to); len(remaining) == 0 { // fewer violations would only cause another move
+			if len(s.untolerated(p, to)) == 0 { // a node with fewer violations would only cause another move
 				g.After = 0
 			}
 			return g

@@ -89,12 +89,12 @@ func (s *RemovePodsViolatingTopologySpreadConstraint) isCounted(r *descheduling.
 }
 
 // matching returns the pods that a selector matches, in order.
-func (s *namespacePods) matching(sel *model.Selector) []podAtIndex {
+func (s *namespacePods) matching(selector *model.Selector) []podAtIndex {
 	var out []podAtIndex
-	label, ok := requiredLabel(sel)
+	label, ok := requiredLabel(selector)
 	if !ok {
 		for _, p := range s.pods {
-			if sel.Matches(p.pod.Labels) {
+			if selector.Matches(p.pod.Labels) {
 				out = append(out, p)
 			}
 		}
@@ -109,7 +109,7 @@ func (s *namespacePods) matching(sel *model.Selector) []podAtIndex {
 		}
 	}
 	for _, i := range s.byLabel[label] {
-		if p := s.pods[i]; len(sel.Requirements) == 1 || sel.Matches(p.pod.Labels) {
+		if p := s.pods[i]; len(selector.Requirements) == 1 || selector.Matches(p.pod.Labels) {
 			out = append(out, p)
 		}
 	}

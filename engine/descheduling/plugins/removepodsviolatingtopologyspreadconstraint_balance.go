@@ -17,21 +17,22 @@ type evictionList struct {
 	candidates  []*descheduling.Candidate
 }
 
-func (c *evictionList) add(of *descheduling.Candidate) {
-	if !c.seen[of.Pod] {
-		c.seen[of.Pod] = true
-		c.candidates = append(c.candidates, of)
+// add adds a candidate unless its pod is in the list.
+func (l *evictionList) add(c *descheduling.Candidate) {
+	if !l.seen[c.Pod] {
+		l.seen[c.Pod] = true
+		l.candidates = append(l.candidates, c)
 	}
 }
 
 // evict proposes the pods.
-func (c *evictionList) evict() {
+func (l *evictionList) evict() {
 	exhausted := map[*descheduling.Node]bool{}
-	for _, candidate := range c.candidates {
-		if exhausted[candidate.Node] || !c.round.Evictable(candidate.Pod) || !c.round.PreEvictionFilter(candidate.Pod) {
+	for _, candidate := range l.candidates {
+		if exhausted[candidate.Node] || !l.round.Evictable(candidate.Pod) || !l.round.PreEvictionFilter(candidate.Pod) {
 			continue
 		}
-		switch c.round.Evict(candidate) {
+		switch l.round.Evict(candidate) {
 		case descheduling.NodeLimit:
 			exhausted[candidate.Node] = true
 		case descheduling.TotalLimit:
@@ -41,7 +42,7 @@ func (c *evictionList) evict() {
 }
 
 // balance selects the pods to evict from large domains, as the Kubernetes descheduler does:
-// from the largest domain to the smallest, without moving either beyond the average.
+// pods move from the largest domain to the smallest, and neither crosses the average.
 func (s *RemovePodsViolatingTopologySpreadConstraint) balance(r *descheduling.Round, g *spreadConstraint, evictions *evictionList) {
 	sum := 0
 	for _, d := range g.domains {
@@ -82,26 +83,26 @@ func (s *RemovePodsViolatingTopologySpreadConstraint) balance(r *descheduling.Ro
 
 // evictionQueue holds the pods of a domain in eviction order.
 type evictionQueue struct {
-	pods  []*descheduling.Pod // not tried yet; the last is next
-	unfit []*descheduling.Pod // tried, and they fit nowhere
+	pods  []*descheduling.Pod // untried; the last is next
+	unfit []*descheduling.Pod // tried; they fit no node
 }
 
-// next returns the next pod that fits. If none fits and all is set, it returns one that does
-// not; nil if none is left.
-func (l *evictionQueue) next(fits func(*descheduling.Pod) bool, all bool) *descheduling.Pod {
-	for len(l.pods) > 0 {
-		p := l.pods[len(l.pods)-1]
-		l.pods = l.pods[:len(l.pods)-1]
+// next returns the next pod that fits, or nil. If none fits and includeUnfit is set, it returns
+// one that does not fit.
+func (q *evictionQueue) next(fits func(*descheduling.Pod) bool, includeUnfit bool) *descheduling.Pod {
+	for len(q.pods) > 0 {
+		p := q.pods[len(q.pods)-1]
+		q.pods = q.pods[:len(q.pods)-1]
 		if fits(p) {
 			return p
 		}
-		l.unfit = append(l.unfit, p)
+		q.unfit = append(q.unfit, p)
 	}
-	if !all || len(l.unfit) == 0 {
+	if !includeUnfit || len(q.unfit) == 0 {
 		return nil
 	}
-	p := l.unfit[0]
-	l.unfit = l.unfit[1:]
+	p := q.unfit[0]
+	q.unfit = q.unfit[1:]
 	return p
 }
 
@@ -115,18 +116,18 @@ func movablePods(smaller, larger int, average float64, maxSkew int) int {
 
 // belowAverageNodes returns the eligible nodes of the domains below the average, by domain.
 func (g *spreadConstraint) belowAverageNodes(sorted []*topologyDomain, average float64) []*descheduling.Node {
-	by := map[*topologyDomain][]*descheduling.Node{}
+	nodesByDomain := map[*topologyDomain][]*descheduling.Node{}
 	for i, n := range g.nodes.nodes {
 		if !g.isEligible(i) || g.keyDomains.byNode[i] < 0 {
 			continue
 		}
 		d := g.domains[g.domainIndex[g.keyDomains.byNode[i]]]
-		by[d] = append(by[d], n)
+		nodesByDomain[d] = append(nodesByDomain[d], n)
 	}
 	var out []*descheduling.Node
 	for _, d := range sorted {
 		if float64(len(d.pods)) < average {
-			out = append(out, by[d]...)
+			out = append(out, nodesByDomain[d]...)
 		}
 	}
 	return out

@@ -9,7 +9,7 @@ import (
 )
 
 // constraints returns the distinct constraints of a namespace's pods.
-func (s *RemovePodsViolatingTopologySpreadConstraint) constraints(in *namespacePods) []*spreadConstraint {
+func (s *RemovePodsViolatingTopologySpreadConstraint) constraints(ns *namespacePods) []*spreadConstraint {
 	type origin struct {
 		spec   *model.PodSpec
 		i      int
@@ -18,7 +18,7 @@ func (s *RemovePodsViolatingTopologySpreadConstraint) constraints(in *namespaceP
 	seen := map[origin]bool{}
 	keys := map[string]bool{}
 	var out []*spreadConstraint
-	for _, p := range in.pods {
+	for _, p := range ns.pods {
 		for i := range p.pod.Spec.Spread {
 			c := &p.pod.Spec.Spread[i]
 			if c.Hard && !s.Hard || !c.Hard && !s.Soft || !s.Has(p.pod) {
@@ -32,7 +32,7 @@ func (s *RemovePodsViolatingTopologySpreadConstraint) constraints(in *namespaceP
 			g := &spreadConstraint{SpreadConstraint: c, selector: effectiveSelector(c, p.pod.Labels), sample: p.pod}
 			if id := g.identity(); !keys[id] {
 				keys[id] = true
-				g.findDomains(in.nodes)
+				g.findDomains(ns.nodes)
 				out = append(out, g)
 			}
 		}
@@ -52,15 +52,15 @@ func formatLabelValues(l model.Labels, keys []string) string {
 // effectiveSelector returns the selector of a constraint with the pod's values of
 // matchLabelKeys.
 func effectiveSelector(c *model.SpreadConstraint, l model.Labels) *model.Selector {
-	sel := c.Selector
+	selector := c.Selector
 	for _, k := range c.MatchLabelKeys {
 		v, found := l.Get(k)
-		if !found || sel == nil {
+		if !found || selector == nil {
 			continue
 		}
-		sel = &model.Selector{Requirements: append(slices.Clip(sel.Requirements), model.Requirement{Key: k, Op: model.In, Values: []string{v}})}
+		selector = &model.Selector{Requirements: append(slices.Clip(selector.Requirements), model.Requirement{Key: k, Op: model.In, Values: []string{v}})}
 	}
-	return sel
+	return selector
 }
 
 // identity returns a string that is equal for constraints that count the same pods in the same

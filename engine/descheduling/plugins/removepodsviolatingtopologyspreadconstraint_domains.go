@@ -30,23 +30,23 @@ func (s *nodeDomains) forKey(key string) *keyDomains {
 		return d
 	}
 	d := &keyDomains{byNode: make([]int32, len(s.nodes))}
-	at := map[string]int32{}
+	index := map[string]int32{}
 	for _, n := range s.nodes {
 		if v, found := n.Labels.Get(key); found {
-			if _, ok := at[v]; !ok {
-				at[v] = 0
+			if _, ok := index[v]; !ok {
+				index[v] = 0
 				d.values = append(d.values, v)
 			}
 		}
 	}
 	slices.Sort(d.values)
 	for i, v := range d.values {
-		at[v] = int32(i)
+		index[v] = int32(i)
 	}
 	for i, n := range s.nodes {
 		d.byNode[i] = -1
 		if v, found := n.Labels.Get(key); found {
-			d.byNode[i] = at[v]
+			d.byNode[i] = index[v]
 		}
 	}
 	s.keys[key] = d
@@ -77,8 +77,8 @@ type spreadConstraint struct {
 // findDomains finds the eligible nodes and domains.
 func (g *spreadConstraint) findDomains(s *nodeDomains) {
 	g.nodes, g.keyDomains = s, s.forKey(g.TopologyKey)
-	sel := &g.sample.Spec.NodeSelector
-	constrained := !g.IgnoreAffinity && (len(sel.Labels) > 0 || sel.HasRequired)
+	selector := &g.sample.Spec.NodeSelector
+	constrained := !g.IgnoreAffinity && (len(selector.Labels) > 0 || selector.HasRequired)
 	g.domainIndex = make([]int32, len(g.keyDomains.values))
 	if !constrained && !g.HonorTaints {
 		for i := range g.domainIndex {

@@ -17,7 +17,7 @@ type skewPlanner struct {
 	queues     map[*topologyDomain][]*descheduling.Pod // untried pods
 }
 
-// run returns false when the round has ended.
+// run plans the moves. It returns false when the round has ended.
 func (e *skewPlanner) run() bool {
 	e.queues = map[*topologyDomain][]*descheduling.Pod{}
 	for {
@@ -90,7 +90,7 @@ func (g *spreadConstraint) podMoved(from, to *descheduling.Node) {
 
 // spreadGain returns the gain of a move: the squares of the two domains' sizes, summed over
 // all constraints that count the pod. Each move decreases the total over all domains, so
-// constraints cannot be improved at each other's cost forever.
+// constraints cannot alternately worsen each other forever.
 func spreadGain(p *descheduling.Pod, from, to *descheduling.Node, groups *constraintIndex) descheduling.Gain {
 	out := descheduling.Gain{Metric: "sum of squares of the pods in the two domains"}
 	groups.forEach(p, func(g *spreadConstraint) {
@@ -123,17 +123,17 @@ func newConstraintIndex(all []*spreadConstraint) *constraintIndex {
 	return s
 }
 
-// forEach calls do for each constraint that counts p.
-func (s *constraintIndex) forEach(p *descheduling.Pod, do func(*spreadConstraint)) {
-	try := func(list []*spreadConstraint) {
+// forEach calls fn for each constraint that counts p.
+func (s *constraintIndex) forEach(p *descheduling.Pod, fn func(*spreadConstraint)) {
+	apply := func(list []*spreadConstraint) {
 		for _, g := range list {
 			if g.selector.Matches(p.Labels) {
-				do(g)
+				fn(g)
 			}
 		}
 	}
 	for _, l := range p.Labels {
-		try(s.byLabel[l])
+		apply(s.byLabel[l])
 	}
-	try(s.unindexed)
+	apply(s.unindexed)
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// zoned returns nodes n1, n2, ... in zones a, b, c, a, ...
-func zoned(n int) []*descheduling.Node {
-	nodes := numbered(n)
+// zonedNodes returns nodes n1, n2, ... in zones a, b, c, a, ...
+func zonedNodes(n int) []*descheduling.Node {
+	nodes := numberedNodes(n)
 	for i, node := range nodes {
 		node.Labels = model.LabelsOf(map[string]string{"zone": string(rune('a' + i%3)), "host": node.Name})
 	}
 	return nodes
 }
 
-// spreading returns a pod of an app with a spread constraint.
-func spreading(app, key string, skew int32, change ...func(*model.SpreadConstraint)) func(*descheduling.Pod) {
+// withSpread makes a pod part of an app and adds a spread constraint.
+func withSpread(app, key string, skew int32, change ...func(*model.SpreadConstraint)) func(*descheduling.Pod) {
 	return func(p *descheduling.Pod) {
 		p.Labels = model.LabelsOf(map[string]string{"app": app})
 		c := model.SpreadConstraint{TopologyKey: key, MaxSkew: skew, Hard: true, Selector: labelSelector("app", app)}
@@ -33,7 +33,7 @@ func spreading(app, key string, skew int32, change ...func(*model.SpreadConstrai
 	}
 }
 
-// podsPerZone returns pods p00, p01, ..., a number of them on each node.
+// podsPerZone returns pods p00, p01, ...: sizes[0] on node n1, sizes[1] on n2, and so on.
 func podsPerZone(change func(*descheduling.Pod), sizes ...int) (out []*descheduling.Pod) {
 	for i, n := range sizes {
 		for range n {
@@ -51,34 +51,34 @@ func TestSpread(t *testing.T) {
 	tainted := func(n []*descheduling.Node) { n[2].Taints = []model.Taint{{Key: "k", Effect: model.NoSchedule}} }
 	onlyAB := func(p *descheduling.Pod) {
 		p.Spec = &model.PodSpec{NodeSelector: model.NodeSelector{HasRequired: true, Required: []model.NodeSelectorTerm{{Labels: []model.Requirement{{Key: "zone", Op: model.In, Values: []string{"a", "b"}}}}}}}
-		spreading("web", "zone", 1)(p)
+		withSpread("web", "zone", 1)(p)
 	}
 	for name, c := range map[string]struct {
 		s     RemovePodsViolatingTopologySpreadConstraint
 		nodes func([]*descheduling.Node)
 		pods  []*descheduling.Pod
-		gone  int
+		want  int
 	}{
-		"4-1-0: two":                     {s: hard, pods: podsPerZone(spreading("web", "zone", 1), 4, 1, 0), gone: 2},
-		"2-1-1 is within the skew":       {s: hard, pods: podsPerZone(spreading("web", "zone", 1), 2, 1, 1)},
-		"maxSkew 3":                      {s: hard, pods: podsPerZone(spreading("web", "zone", 3), 4, 1, 1)},
-		"ScheduleAnyway is not selected": {s: hard, pods: podsPerZone(spreading("web", "zone", 1, soft), 4, 1, 0)},
-		"ScheduleAnyway is selected":     {s: RemovePodsViolatingTopologySpreadConstraint{Soft: true}, pods: podsPerZone(spreading("web", "zone", 1, soft), 4, 1, 0), gone: 2},
-		"no node has the key":            {s: hard, pods: podsPerZone(spreading("web", "rack", 1), 4, 1, 0)},
-		"empty domain with a taint":      {s: hard, nodes: tainted, pods: podsPerZone(spreading("web", "zone", 1), 3, 3, 0)},
-		"empty domain, taint ignored":    {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true}, nodes: tainted, pods: podsPerZone(spreading("web", "zone", 1), 3, 3, 0), gone: 2},
-		"empty domain, nodes ignored":    {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true}, nodes: tainted, pods: podsPerZone(spreading("web", "zone", 1, func(c *model.SpreadConstraint) { c.HonorTaints = true }), 3, 3, 0)},
+		"4-1-0: two":                     {s: hard, pods: podsPerZone(withSpread("web", "zone", 1), 4, 1, 0), want: 2},
+		"2-1-1 is within the skew":       {s: hard, pods: podsPerZone(withSpread("web", "zone", 1), 2, 1, 1)},
+		"maxSkew 3":                      {s: hard, pods: podsPerZone(withSpread("web", "zone", 3), 4, 1, 1)},
+		"ScheduleAnyway is not selected": {s: hard, pods: podsPerZone(withSpread("web", "zone", 1, soft), 4, 1, 0)},
+		"ScheduleAnyway is selected":     {s: RemovePodsViolatingTopologySpreadConstraint{Soft: true}, pods: podsPerZone(withSpread("web", "zone", 1, soft), 4, 1, 0), want: 2},
+		"no node has the key":            {s: hard, pods: podsPerZone(withSpread("web", "rack", 1), 4, 1, 0)},
+		"empty domain with a taint":      {s: hard, nodes: tainted, pods: podsPerZone(withSpread("web", "zone", 1), 3, 3, 0)},
+		"empty domain, taint ignored":    {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true}, nodes: tainted, pods: podsPerZone(withSpread("web", "zone", 1), 3, 3, 0), want: 2},
+		"empty domain, nodes ignored":    {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true}, nodes: tainted, pods: podsPerZone(withSpread("web", "zone", 1, func(c *model.SpreadConstraint) { c.HonorTaints = true }), 3, 3, 0)},
 		"pods limited to two zones":      {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true}, pods: podsPerZone(onlyAB, 2, 2, 0)},
-		"other namespaces":               {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true, Scope: descheduling.Scope{Namespaces: descheduling.Namespaces{Exclude: []string{"default"}}}}, pods: podsPerZone(spreading("web", "zone", 1), 4, 1, 0)},
+		"other namespaces":               {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true, Scope: descheduling.Scope{Namespaces: descheduling.Namespaces{Exclude: []string{"default"}}}}, pods: podsPerZone(withSpread("web", "zone", 1), 4, 1, 0)},
 	} {
-		nodes := zoned(3)
+		nodes := zonedNodes(3)
 		if c.nodes != nil {
 			c.nodes(nodes)
 		}
 		m := &fakeMover{}
 		evict(t, testSnapshot(nodes, c.pods...), &descheduling.Policy{}, m, &c.s)
-		if len(m.candidates) != c.gone {
-			t.Errorf("%s: evicted %v, want %d", name, m.candidates, c.gone)
+		if len(m.candidates) != c.want {
+			t.Errorf("%s: evicted %v, want %d pods", name, m.candidates, c.want)
 		}
 	}
 }
@@ -87,7 +87,7 @@ func TestSpread(t *testing.T) {
 func TestSpreadMatchLabelKeys(t *testing.T) {
 	revision := func(v string) func(*descheduling.Pod) {
 		return func(p *descheduling.Pod) {
-			spreading("web", "zone", 1, func(c *model.SpreadConstraint) { c.MatchLabelKeys = []string{"rev"} })(p)
+			withSpread("web", "zone", 1, func(c *model.SpreadConstraint) { c.MatchLabelKeys = []string{"rev"} })(p)
 			p.Labels = model.LabelsOf(map[string]string{"app": "web", "rev": v})
 		}
 	}
@@ -96,9 +96,9 @@ func TestSpreadMatchLabelKeys(t *testing.T) {
 		pods = append(pods, testPod(fmt.Sprint("p", i), node, revision([]string{"1", "2"}[i/3])))
 	}
 	m := &fakeMover{}
-	evict(t, testSnapshot(zoned(3)[:2], pods...), &descheduling.Policy{}, m, &RemovePodsViolatingTopologySpreadConstraint{Hard: true})
+	evict(t, testSnapshot(zonedNodes(3)[:2], pods...), &descheduling.Policy{}, m, &RemovePodsViolatingTopologySpreadConstraint{Hard: true})
 	if len(m.candidates) != 2 { // one of each revision, although all pods together are even
-		t.Errorf("evicted %v", m.candidates)
+		t.Errorf("evicted %v, want 2 pods", m.candidates)
 	}
 }
 
@@ -111,35 +111,36 @@ func TestSpreadMatching(t *testing.T) {
 		p.Labels = model.LabelsOf(map[string]string{"app": fmt.Sprint(rng.IntN(5)), "tier": fmt.Sprint(rng.IntN(3))})
 		s.pods = append(s.pods, podAtIndex{pod: p})
 	}
-	found := 0
+	matches := 0
 	for range 200 {
-		sel := &model.Selector{}
+		selector := &model.Selector{}
 		for _, key := range []string{"app", "tier"} {
 			switch rng.IntN(4) {
 			case 0:
-				sel.Requirements = append(sel.Requirements, labelSelector(key, fmt.Sprint(rng.IntN(6))).Requirements...)
+				selector.Requirements = append(selector.Requirements, labelSelector(key, fmt.Sprint(rng.IntN(6))).Requirements...)
 			case 1:
-				sel.Requirements = append(sel.Requirements, model.Requirement{Key: key, Op: model.NotIn, Values: []string{"1"}})
+				selector.Requirements = append(selector.Requirements, model.Requirement{Key: key, Op: model.NotIn, Values: []string{"1"}})
 			}
 		}
 		var want []podAtIndex
 		for _, p := range s.pods {
-			if sel.Matches(p.pod.Labels) {
+			if selector.Matches(p.pod.Labels) {
 				want = append(want, p)
 			}
 		}
-		if got := s.matching(sel); !slices.Equal(got, want) {
-			t.Fatalf("%+v: %d pods, want %d", sel, len(got), len(want))
+		if got := s.matching(selector); !slices.Equal(got, want) {
+			t.Fatalf("%+v: %d pods, want %d", selector, len(got), len(want))
 		}
-		found += len(want)
+		matches += len(want)
 	}
-	if found == 0 || s.matching(nil) != nil {
-		t.Error("no pods found, or pods found without a selector")
+	if matches == 0 || s.matching(nil) != nil {
+		t.Errorf("matched %d pods and %v without a selector, want at least one and none", matches, s.matching(nil))
 	}
 }
 
-// squares recounts how unevenly the pods of all apps are spread over zones and hosts.
-func squares(r *descheduling.Round, pods []*descheduling.Pod, keys ...string) (sum int) {
+// sumOfSquares returns the squared pod counts of all apps per value of the keys, summed up. A lower
+// sum is a more even spread.
+func sumOfSquares(r *descheduling.Round, pods []*descheduling.Pod, keys ...string) (sum int) {
 	count := map[string]int{}
 	for _, p := range pods {
 		for _, k := range keys {
@@ -154,16 +155,16 @@ func squares(r *descheduling.Round, pods []*descheduling.Pod, keys ...string) (s
 	return sum
 }
 
-// In random clusters with two constraints per pod, each planned move makes both more even in
-// total. If every node accepts every pod, all skews are within their limits at the end.
+// In random clusters with two constraints per pod, each planned move lowers the
+// sum of squares. If every node accepts every pod, all skews are within their limits at the end.
 func TestSpreadPlanned(t *testing.T) {
 	moves := 0
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 6))
-		nodes := zoned(3 * (1 + rng.IntN(3)))
+		nodes := zonedNodes(3 * (1 + rng.IntN(3)))
 		apps := map[string]func(*descheduling.Pod){}
 		for _, app := range []string{"x", "y"} {
-			apps[app] = func(p *descheduling.Pod) { spreading(app, "zone", 1)(p); spreading(app, "host", 1)(p) }
+			apps[app] = func(p *descheduling.Pod) { withSpread(app, "zone", 1)(p); withSpread(app, "host", 1)(p) }
 		}
 		var pods []*descheduling.Pod
 		for i := range 6 + rng.IntN(20) {
@@ -172,9 +173,9 @@ func TestSpreadPlanned(t *testing.T) {
 		var round *descheduling.Round
 		last := 0
 		m := &fakeMover{place: func(c *descheduling.Candidate) *descheduling.Node {
-			now := squares(round, pods, "zone", "host")
-			if now >= last {
-				t.Errorf("seed %d: sum of squares %d before, %d now", seed, last, now)
+			sum := sumOfSquares(round, pods, "zone", "host")
+			if sum >= last {
+				t.Errorf("seed %d: sum of squares %d before, %d now", seed, last, sum)
 			}
 			best, least := (*descheduling.Node)(nil), int64(0)
 			for _, n := range nodes {
@@ -183,18 +184,18 @@ func TestSpreadPlanned(t *testing.T) {
 				}
 			}
 			if best != nil {
-				last = now
+				last = sum
 			}
 			return best
 		}}
-		evict(t, testSnapshot(nodes, pods...), &descheduling.Policy{}, m, script(func(r *descheduling.Round) {
+		evict(t, testSnapshot(nodes, pods...), &descheduling.Policy{}, m, strategyFunc(func(r *descheduling.Round) {
 			round, last = r, 1<<30
 			s := &RemovePodsViolatingTopologySpreadConstraint{Hard: true}
 			s.Run(r)
 			moves += r.NumEvicted()
-			for _, in := range s.namespaces(r) {
-				for _, g := range s.constraints(in) {
-					if g.countPods(r, in); !g.isBalanced() {
+			for _, ns := range s.namespaces(r) {
+				for _, g := range s.constraints(ns) {
+					if g.countPods(r, ns); !g.isBalanced() {
 						t.Errorf("seed %d: app %v: %s is not balanced", seed, g.selector.Requirements, g.TopologyKey)
 					}
 				}
@@ -202,6 +203,6 @@ func TestSpreadPlanned(t *testing.T) {
 		}))
 	}
 	if moves < 100 {
-		t.Errorf("only %d moves", moves)
+		t.Errorf("%d moves, want at least 100", moves)
 	}
 }

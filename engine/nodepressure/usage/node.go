@@ -50,16 +50,17 @@ func ParseCapacity(text string, memory, allocatable, storage int64) (c Capacity,
 		}
 	}
 	if images.bytes > 0 {
-		c.ImageFs = images.complete()
+		c.ImageFs = images.setDefaults()
 	}
-	c.NodeFs.complete()
+	c.NodeFs.setDefaults()
 	if c.ImageFs == nil && (c.Split || images.inodes > 0) {
 		return c, fmt.Errorf("%s: %q: split and imagefs-inodes need imagefs=", CapacityAnnotation, text)
 	}
 	return c, nil
 }
 
-func (f *filesystem) complete() *filesystem {
+// setDefaults sets the number of inodes if it is not given.
+func (f *filesystem) setDefaults() *filesystem {
 	if f.inodes == 0 {
 		f.inodes = f.bytes / bytesPerInode
 	}
@@ -71,7 +72,7 @@ func (c *Capacity) Layout() nodepressure.Layout {
 	return nodepressure.Layout{DedicatedImageFs: c.ImageFs != nil, DedicatedContainerFs: c.Split}
 }
 
-// Node is a simulated node: its capacity and its own usage.
+// Node is a simulated node: its capacity and its usage without pods.
 type Node struct {
 	Capacity   Capacity
 	NodeScript Script
@@ -110,9 +111,9 @@ func (n *Node) Observe(now time.Time, pods []PodUsage) (o nodepressure.Observati
 	stat := func(s nodepressure.Signal, capacity, used int64) {
 		o.Signals[s] = nodepressure.Stat{Known: true, Available: max(capacity-used, 0), Capacity: capacity, Time: now}
 	}
-	disk := func(s nodepressure.Signal, has, used *filesystem) {
-		stat(s, has.bytes, used.bytes)
-		stat(s+1, has.inodes, used.inodes)
+	disk := func(s nodepressure.Signal, capacity, used *filesystem) {
+		stat(s, capacity.bytes, used.bytes)
+		stat(s+1, capacity.inodes, used.inodes)
 	}
 	stat(nodepressure.MemoryAvailable, c.Memory, memory+podMemory)
 	stat(nodepressure.AllocatableMemoryAvailable, c.Allocatable, podMemory)
@@ -123,17 +124,17 @@ func (n *Node) Observe(now time.Time, pods []PodUsage) (o nodepressure.Observati
 	} else {
 		images.bytes, images.inodes = images.bytes+layers.bytes, images.inodes+layers.inodes
 	}
-	imagesOn := c.ImageFs
-	if imagesOn == nil {
+	imageFs := c.ImageFs
+	if imageFs == nil {
 		node.bytes, node.inodes = node.bytes+images.bytes, node.inodes+images.inodes
-		imagesOn, images = &c.NodeFs, node
+		imageFs, images = &c.NodeFs, node
 	}
 	disk(nodepressure.NodeFsAvailable, &c.NodeFs, &node)
-	disk(nodepressure.ImageFsAvailable, imagesOn, &images)
+	disk(nodepressure.ImageFsAvailable, imageFs, &images)
 	if c.Split {
-		imagesOn, images = &c.NodeFs, node
+		imageFs, images = &c.NodeFs, node
 	}
-	disk(nodepressure.ContainerFsAvailable, imagesOn, &images)
+	disk(nodepressure.ContainerFsAvailable, imageFs, &images)
 	o.CheckLimits = true
 	return o
 }

@@ -22,8 +22,8 @@ type PodUsage struct {
 // Stats returns the usage for package nodepressure.
 func (u *PodUsage) Stats() *nodepressure.PodStats { return &u.stats }
 
-// PodUsageAt returns the usage of a pod's containers at now. Only volumes that spec has as local
-// count for the node.
+// PodUsageAt returns the usage of a pod's containers at now. Only volumes that are local by spec count
+// for the node.
 func PodUsageAt(now time.Time, containers []RunningContainer, spec *nodepressure.EvictionSpec) (u PodUsage) {
 	u.stats.MemoryKnown, u.stats.EphemeralKnown = true, true
 	for i := range containers {
@@ -43,7 +43,7 @@ func PodUsageAt(now time.Time, containers []RunningContainer, spec *nodepressure
 		for _, name := range script.volumes() {
 			bytes := script.At(volume+name, age)
 			u.stats.Volumes = append(u.stats.Volumes, nodepressure.VolumeStats{Name: name, FsStats: nodepressure.FsStats{Known: true, Bytes: bytes}})
-			if local(spec, name) {
+			if isLocal(spec, name) {
 				u.volumes += bytes
 			}
 		}
@@ -53,7 +53,8 @@ func PodUsageAt(now time.Time, containers []RunningContainer, spec *nodepressure
 	return u
 }
 
-func local(spec *nodepressure.EvictionSpec, name string) bool {
+// isLocal reports whether spec has a local volume with the name.
+func isLocal(spec *nodepressure.EvictionSpec, name string) bool {
 	if spec != nil {
 		for i := range spec.Volumes {
 			if spec.Volumes[i].Name == name {

@@ -63,13 +63,13 @@ func parse(text string, keys []string, volumes bool) (s Script, err error) {
 		if part = strings.TrimSpace(part); part == "" {
 			continue
 		}
-		key, points, given := strings.Cut(part, "=")
+		key, points, hasPoints := strings.Cut(part, "=")
 		key = strings.TrimSpace(key)
 		name, isVolume := strings.CutPrefix(key, volume)
 		switch {
 		case !slices.Contains(keys, key) && !(volumes && isVolume && name != ""):
 			return s, fmt.Errorf("%s: %q: unknown key %q: must be one of %s", Annotation, part, key, strings.Join(keys, ", "))
-		case !given:
+		case !hasPoints:
 			return s, fmt.Errorf("%s: %q: must be %s=AMOUNT@TIME, separated by commas", Annotation, part, key)
 		case slices.ContainsFunc(s.lines, func(l line) bool { return l.key == key }):
 			return s, fmt.Errorf("%s: %s: must be given once", Annotation, key)
@@ -89,12 +89,12 @@ func parse(text string, keys []string, volumes bool) (s Script, err error) {
 
 func parsePoints(text string) (out []point, err error) {
 	for part := range strings.SplitSeq(text, ",") {
-		amount, at, timed := strings.Cut(strings.TrimSpace(part), "@")
+		amount, at, hasTime := strings.Cut(strings.TrimSpace(part), "@")
 		var p point
 		if p.amount, err = Amount(amount); err != nil {
 			return nil, err
 		}
-		if timed {
+		if hasTime {
 			if p.at, err = time.ParseDuration(at); err != nil || p.at < 0 {
 				return nil, fmt.Errorf("%q: the time must be a duration such as 90s or 5m", part)
 			}
@@ -129,7 +129,7 @@ func Amount(text string) (int64, error) {
 	return 0, fmt.Errorf("%q: must be an amount such as 500, 100Mi or 1.5Gi", text)
 }
 
-// At returns the amount of a key at an age; 0 if the script does not have the key.
+// At returns the amount of a key at an age, or 0 if the script does not have the key.
 func (s *Script) At(key string, age time.Duration) int64 { return s.atOr(key, age, 0) }
 
 // atOr is At with another default.

@@ -12,7 +12,8 @@ const gi = 1 << 30
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func script(t *testing.T, text string) *Script {
+// mustParsePod parses the annotation of a pod.
+func mustParsePod(t *testing.T, text string) *Script {
 	t.Helper()
 	s, err := ParsePod(text)
 	if err != nil {
@@ -22,7 +23,7 @@ func script(t *testing.T, text string) *Script {
 }
 
 func TestAmountsOverTime(t *testing.T) {
-	s := script(t, "memory=50Mi@10s,1Gi@70s; pids=10,500@60s ;disk=1k@5s,2k@5s,0@10s;volume/data=1.5Gi")
+	s := mustParsePod(t, "memory=50Mi@10s,1Gi@70s; pids=10,500@60s ;disk=1k@5s,2k@5s,0@10s;volume/data=1.5Gi")
 	for _, tc := range []struct {
 		key   string
 		after time.Duration
@@ -58,11 +59,12 @@ func TestInvalidScripts(t *testing.T) {
 		}
 	}
 	if _, err := ParseNode("cache=1"); err == nil {
-		t.Error("the node has page cache")
+		t.Error("ParseNode accepted the key cache")
 	}
 }
 
-func node(t *testing.T, capacity, script string) *Node {
+// newNode returns a node with 8 GiB of memory, 7 GiB of it for pods, and 100 GiB of storage.
+func newNode(t *testing.T, capacity, script string) *Node {
 	t.Helper()
 	c, err := ParseCapacity(capacity, 8*gi, 7*gi, 100*gi)
 	if err != nil {
@@ -78,10 +80,10 @@ func node(t *testing.T, capacity, script string) *Node {
 }
 
 func TestNodeObservation(t *testing.T) {
-	terms := &nodepressure.EvictionSpec{Volumes: []nodepressure.Volume{{Name: "v", Local: true}, {Name: "claim"}}}
-	use := PodUsageAt(start.Add(time.Minute), []RunningContainer{{Name: "c", Since: start, Script: script(t, "memory=1Gi;cache=2Gi;disk=3Gi;logs=4Gi;volume/v=5Gi;volume/claim=50Gi;inodes=100;pids=7")}, {Name: "idle", Since: start}}, terms)
-	if s := use.Stats(); s.Memory != 3*gi || s.Ephemeral != 12*gi || s.Processes != 8 || len(s.Containers) != 2 {
-		t.Errorf("stats %+v", s)
+	spec := &nodepressure.EvictionSpec{Volumes: []nodepressure.Volume{{Name: "v", Local: true}, {Name: "claim"}}}
+	podUsage := PodUsageAt(start.Add(time.Minute), []RunningContainer{{Name: "c", Since: start, Script: mustParsePod(t, "memory=1Gi;cache=2Gi;disk=3Gi;logs=4Gi;volume/v=5Gi;volume/claim=50Gi;inodes=100;pids=7")}, {Name: "idle", Since: start}}, spec)
+	if s := podUsage.Stats(); s.Memory != 3*gi || s.Ephemeral != 12*gi || s.Processes != 8 || len(s.Containers) != 2 {
+		t.Errorf("stats %+v, want 3 GiB of memory, 12 GiB of storage, 8 processes and 2 containers", s)
 	}
 	for capacity, want := range map[string][3]int64{ // GiB available on nodefs, imagefs, containerfs
 		"":                      {100 - 1 - 12 - 20 - 10, 69 - 12, 69 - 12},
@@ -89,33 +91,33 @@ func TestNodeObservation(t *testing.T) {
 		"imagefs=60Gi;split":    {100 - 1 - 12 - 10, 60 - 20, 77},
 		"nodefs=200Gi;pids=100": {200 - 43, 157, 157},
 	} {
-		n := node(t, capacity, "memory=1Gi;disk=1Gi;images=20Gi;containers=10Gi;pids=50")
-		o := n.Observe(start.Add(time.Minute), []PodUsage{use})
+		n := newNode(t, capacity, "memory=1Gi;disk=1Gi;images=20Gi;containers=10Gi;pids=50")
+		o := n.Observe(start.Add(time.Minute), []PodUsage{podUsage})
 		for i, s := range []nodepressure.Signal{nodepressure.NodeFsAvailable, nodepressure.ImageFsAvailable, nodepressure.ContainerFsAvailable} {
 			if got := o.Signals[s].Available; got != want[i]*gi {
-				t.Errorf("%q: %s %d GiB, want %d", capacity, s, got/gi, want[i])
+				t.Errorf("%q: %s is %d GiB, want %d", capacity, s, got/gi, want[i])
 			}
 		}
 		if got := o.Signals[nodepressure.MemoryAvailable].Available; got != 4*gi {
-			t.Errorf("%q: memory %d", capacity, got)
+			t.Errorf("%q: %d bytes of memory available, want 4 GiB", capacity, got)
 		}
 		if got := o.Signals[nodepressure.AllocatableMemoryAvailable].Available; got != 4*gi {
-			t.Errorf("%q: allocatable memory %d", capacity, got)
+			t.Errorf("%q: %d bytes of allocatable memory available, want 4 GiB", capacity, got)
 		}
 		if got := o.Signals[nodepressure.PIDAvailable]; got.Capacity-got.Available != 58 {
-			t.Errorf("%q: pids %+v", capacity, got)
+			t.Errorf("%q: PIDs %+v, want 58 in use", capacity, got)
 		}
 		if o.PageCache.Active != 2*gi {
-			t.Errorf("%q: cache %+v", capacity, o.PageCache)
+			t.Errorf("%q: page cache %+v, want 2 GiB", capacity, o.PageCache)
 		}
 		n.Reclaim(start.Add(time.Minute), nodepressure.ReclaimNodeResources{Containers: true, Images: true})
-		after := n.Observe(start.Add(time.Minute), []PodUsage{use})
+		after := n.Observe(start.Add(time.Minute), []PodUsage{podUsage})
 		sum := after.Signals[nodepressure.NodeFsAvailable].Available - o.Signals[nodepressure.NodeFsAvailable].Available
 		if n.Capacity.ImageFs != nil {
 			sum += after.Signals[nodepressure.ImageFsAvailable].Available - o.Signals[nodepressure.ImageFsAvailable].Available
 		}
 		if sum != 30*gi {
-			t.Errorf("%q: garbage collection freed %d GiB, want 30", capacity, sum/gi)
+			t.Errorf("%q: reclaiming freed %d GiB, want 30", capacity, sum/gi)
 		}
 	}
 }

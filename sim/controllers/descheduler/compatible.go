@@ -28,7 +28,7 @@ func (d *Descheduler) runCompatible() {
 	evicted, refused := 0, 0
 	var evict func()
 	evict = func() {
-		a, ok := next()
+		proposed, ok := next()
 		if !ok {
 			d.stop = nil
 			d.steps.Schedule(0)
@@ -37,8 +37,8 @@ func (d *Descheduler) runCompatible() {
 			}
 			return
 		}
-		d.evict(a.candidate.Pod.Pod, a.strategy, func(got displacement.EvictionResponse) {
-			if m.granted = got.Code == http.StatusCreated; m.granted {
+		d.evict(proposed.candidate.Pod.Pod, proposed.strategy, func(response displacement.EvictionResponse) {
+			if m.granted = response.Code == http.StatusCreated; m.granted {
 				evicted++
 			} else {
 				refused++

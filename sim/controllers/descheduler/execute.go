@@ -67,16 +67,16 @@ func (d *Descheduler) runAction(a execution.Action) {
 	}
 }
 
-// evict requests an eviction and passes the response to then unless the descheduler was killed
+// evict requests an eviction and passes the response to onResponse unless the descheduler was killed
 // in the meantime.
-func (d *Descheduler) evict(p *model.Pod, strategy string, then func(displacement.EvictionResponse)) {
+func (d *Descheduler) evict(p *model.Pod, strategy string, onResponse func(displacement.EvictionResponse)) {
 	generation := d.Generation()
-	d.server.Evict(displacement.EvictionRequest{Pod: p.Key(), UID: p.UID, By: d.Name(), Rule: strategy, Grace: d.o.Policy.Grace}, func(a displacement.EvictionResponse) {
+	d.server.Evict(displacement.EvictionRequest{Pod: p.Key(), UID: p.UID, Requester: d.Name(), Rule: strategy, Grace: d.o.Policy.Grace}, func(a displacement.EvictionResponse) {
 		if a.Code == http.StatusCreated {
 			d.returns.recordEviction(p, d.w.Now())
 		}
 		if d.Generation() == generation {
-			then(a)
+			onResponse(a)
 		}
 	})
 }
@@ -89,8 +89,8 @@ func (d *Descheduler) upsertHold(h *model.Hold) error {
 		return err
 	}
 	return d.w.API().Update(store.Holds, h.Key(), store.Precondition{}, func(o store.Object) error {
-		if have, ok := o.(*v1alpha1.Hold); ok {
-			have.Labels, have.Spec = want.Labels, want.Spec
+		if current, ok := o.(*v1alpha1.Hold); ok {
+			current.Labels, current.Spec = want.Labels, want.Spec
 		}
 		return nil
 	})

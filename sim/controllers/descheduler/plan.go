@@ -19,10 +19,10 @@ func (d *Descheduler) makePlan(now time.Time) {
 	descheduling.RunPolicy(c.snapshot, &d.o.Policy, p)
 	plan := p.Plan()
 	d.machine.SetPlan(now, plan)
-	lastMessages := d.lastMessages
+	previous := d.lastMessages
 	d.lastMessages = map[*execution.Move]string{}
 	for _, x := range d.machine.Moves() {
-		if s, ok := lastMessages[x]; ok {
+		if s, ok := previous[x]; ok {
 			d.lastMessages[x] = s
 		}
 	}

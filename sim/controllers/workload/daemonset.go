@@ -14,8 +14,8 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// daemonSet reconciles a DaemonSet; its template never changes here.
-func (o *controller) daemonSet(ds *appsv1.DaemonSet, done func(time.Duration, error)) {
+// reconcileDaemonSet reconciles a DaemonSet. No scenario changes its template.
+func (o *controller) reconcileDaemonSet(ds *appsv1.DaemonSet, done func(time.Duration, error)) {
 	id := string(ds.UID)
 	var pods []engineworkload.DaemonPod
 	keys := slices.Sorted(maps.Keys(o.pods[id]))
@@ -23,8 +23,8 @@ func (o *controller) daemonSet(ds *appsv1.DaemonSet, done func(time.Duration, er
 		p := o.pods[id][key]
 		observed := engineworkload.DaemonPod{Pod: conversion.WorkloadPod(p), Target: targetNode(p)}
 		pods = append(pods, observed)
-		if d, ok := engineworkload.FailureOf(&observed.Pod); ok && p.Status.Phase == corev1.PodFailed {
-			o.recordFailure(ownerNodeKey(id, observed.Target), observed.UID, d)
+		if failure, ok := engineworkload.FailureOf(&observed.Pod); ok && p.Status.Phase == corev1.PodFailed {
+			o.recordFailure(ownerNodeKey(id, observed.Target), observed.UID, failure)
 		}
 	}
 	candidate := o.newPod(ds, "DaemonSet", &ds.Spec.Template)

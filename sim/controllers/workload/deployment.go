@@ -15,8 +15,8 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// deployment reconciles a Deployment; templates differ only in their images here.
-func (o *controller) deployment(d *appsv1.Deployment, done func(time.Duration, error)) {
+// reconcileDeployment reconciles a Deployment. Its templates differ only in their images.
+func (o *controller) reconcileDeployment(d *appsv1.Deployment, done func(time.Duration, error)) {
 	var sets []engineworkload.Set
 	var objects []*appsv1.ReplicaSet
 	oldPods := false
@@ -68,16 +68,16 @@ func (o *controller) deployment(d *appsv1.Deployment, done func(time.Duration, e
 
 // setScaleAnnotations records the Deployment's size at the last scaling of a ReplicaSet.
 func setScaleAnnotations(rs *appsv1.ReplicaSet, d *engineworkload.Deployment) {
-	notes := maps.Clone(rs.Annotations)
-	if notes == nil {
-		notes = map[string]string{}
+	annotations := maps.Clone(rs.Annotations)
+	if annotations == nil {
+		annotations = map[string]string{}
 	}
-	notes[conversion.DesiredReplicasAnnotation] = strconv.Itoa(int(d.Replicas))
-	notes[conversion.MaxReplicasAnnotation] = strconv.Itoa(int(d.Replicas + d.MaxSurge))
-	rs.Annotations = notes
+	annotations[conversion.DesiredReplicasAnnotation] = strconv.Itoa(int(d.Replicas))
+	annotations[conversion.MaxReplicasAnnotation] = strconv.Itoa(int(d.Replicas + d.MaxSurge))
+	rs.Annotations = annotations
 }
 
-func (o *controller) createSet(d *appsv1.Deployment, name string, machine *engineworkload.Deployment, plan *engineworkload.DeploymentPlan, then func(error)) {
+func (o *controller) createSet(d *appsv1.Deployment, name string, machine *engineworkload.Deployment, plan *engineworkload.DeploymentPlan, onResult func(error)) {
 	isController := true
 	replicas := plan.CreateReplicas
 	rs := &appsv1.ReplicaSet{
@@ -90,21 +90,21 @@ func (o *controller) createSet(d *appsv1.Deployment, name string, machine *engin
 	o.Request("create", store.KeyOf(rs), func() error {
 		o.w.Log("workload", "create", store.KeyOf(rs), fmt.Sprintf("replicaset %s is created for deployment %s with %d pods", rs.Name, d.Name, replicas))
 		return o.w.API().Create(rs)
-	}, then)
+	}, onResult)
 }
 
 // changeSet updates a ReplicaSet unless it changed in the meantime.
-func (o *controller) changeSet(rs *appsv1.ReplicaSet, what string, then func(error), f func(*appsv1.ReplicaSet)) {
+func (o *controller) changeSet(rs *appsv1.ReplicaSet, change string, onResult func(error), f func(*appsv1.ReplicaSet)) {
 	key := store.KeyOf(rs)
 	o.Request("scale", key, func() error {
 		return o.w.API().Update(store.ReplicaSets, key, store.Precondition{UID: string(rs.UID), ResourceVersion: rs.ResourceVersion}, func(obj store.Object) error {
 			if set, ok := obj.(*appsv1.ReplicaSet); ok {
 				f(set)
-				if what != "" {
-					o.w.Log("workload", "scale", key, "replicaset "+set.Name+" "+what)
+				if change != "" {
+					o.w.Log("workload", "scale", key, "replicaset "+set.Name+" "+change)
 				}
 			}
 			return nil
 		})
-	}, then)
+	}, onResult)
 }

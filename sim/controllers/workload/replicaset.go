@@ -13,16 +13,16 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// replicaSet reconciles a ReplicaSet.
-func (o *controller) replicaSet(rs *appsv1.ReplicaSet, done func(time.Duration, error)) {
+// reconcileReplicaSet reconciles a ReplicaSet.
+func (o *controller) reconcileReplicaSet(rs *appsv1.ReplicaSet, done func(time.Duration, error)) {
 	var pods []engineworkload.Pod
 	var failures []engineworkload.PodFailure
 	keys := slices.Sorted(maps.Keys(o.pods[string(rs.UID)]))
 	for _, key := range keys {
 		p := conversion.WorkloadPod(o.pods[string(rs.UID)][key])
 		pods = append(pods, p)
-		if d, ok := engineworkload.FailureOf(&p); ok {
-			failures = append(failures, d)
+		if f, ok := engineworkload.FailureOf(&p); ok {
+			failures = append(failures, f)
 		}
 	}
 	machine := conversion.ReplicaSet(rs)

@@ -14,9 +14,9 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// statefulSet reconciles a StatefulSet; its template never changes here, and its pods have no
-// claims.
-func (o *controller) statefulSet(set *appsv1.StatefulSet, done func(time.Duration, error)) {
+// reconcileStatefulSet reconciles a StatefulSet. No scenario changes its template, and its pods
+// have no claims.
+func (o *controller) reconcileStatefulSet(set *appsv1.StatefulSet, done func(time.Duration, error)) {
 	id := string(set.UID)
 	var pods []engineworkload.StatefulPod
 	keys := slices.Sorted(maps.Keys(o.pods[id]))
@@ -28,9 +28,9 @@ func (o *controller) statefulSet(set *appsv1.StatefulSet, done func(time.Duratio
 			continue
 		}
 		observed := engineworkload.StatefulPod{Pod: conversion.WorkloadPod(p), Ordinal: int32(n)}
-		if d, failed := engineworkload.FailureOf(&observed.Pod); failed {
-			observed.NotBefore = o.notBefore(set, p.Spec.NodeName, append(o.pastFailures(p.Name), d))
-			o.recordFailure(p.Name, observed.UID, d)
+		if failure, failed := engineworkload.FailureOf(&observed.Pod); failed {
+			observed.NotBefore = o.notBefore(set, p.Spec.NodeName, append(o.pastFailures(p.Name), failure))
+			o.recordFailure(p.Name, observed.UID, failure)
 		}
 		pods, podKeys = append(pods, observed), append(podKeys, key)
 	}
@@ -55,9 +55,9 @@ func (o *controller) pastFailures(slot string) (out []engineworkload.PodFailure)
 	return out
 }
 
-func (o *controller) recordFailure(slot, uid string, d engineworkload.PodFailure) {
+func (o *controller) recordFailure(slot, uid string, failure engineworkload.PodFailure) {
 	if o.failures[slot] == nil {
 		o.failures[slot] = map[string]engineworkload.PodFailure{}
 	}
-	o.failures[slot][uid] = d
+	o.failures[slot][uid] = failure
 }

@@ -65,31 +65,31 @@ func (o *controller) enqueueDaemonSets() {
 }
 
 // OnChange implements sim.Controller.
-func (o *controller) OnChange(k store.Kind, old, now store.Object) {
-	about := now
-	if now == nil {
-		about = old
+func (o *controller) OnChange(k store.Kind, old, current store.Object) {
+	object := current
+	if current == nil {
+		object = old
 	}
 	switch k {
 	case store.Pods:
-		p, _ := about.(*corev1.Pod)
-		o.observePod(p, now == nil)
+		p, _ := object.(*corev1.Pod)
+		o.observePod(p, current == nil)
 	case store.ReplicaSets:
-		o.queue.Add("ReplicaSet "+store.KeyOf(about), 0)
-		if c := metav1.GetControllerOfNoCopy(about); c != nil {
-			o.queue.Add("Deployment "+store.Key(about.GetNamespace(), c.Name), 0)
+		o.queue.Add("ReplicaSet "+store.KeyOf(object), 0)
+		if c := metav1.GetControllerOfNoCopy(object); c != nil {
+			o.queue.Add("Deployment "+store.Key(object.GetNamespace(), c.Name), 0)
 		}
 	case store.Deployments:
-		o.queue.Add("Deployment "+store.KeyOf(about), 0)
+		o.queue.Add("Deployment "+store.KeyOf(object), 0)
 	case store.DaemonSets:
-		o.queue.Add("DaemonSet "+store.KeyOf(about), 0)
+		o.queue.Add("DaemonSet "+store.KeyOf(object), 0)
 	case store.StatefulSets:
-		o.queue.Add("StatefulSet "+store.KeyOf(about), 0)
+		o.queue.Add("StatefulSet "+store.KeyOf(object), 0)
 	case store.Nodes:
 		o.enqueueDaemonSets()
 	case store.Holds:
-		if h, ok := about.(*v1alpha1.Hold); ok {
-			if now == nil && o.w.Now().Before(h.Spec.Until.Time) {
+		if h, ok := object.(*v1alpha1.Hold); ok {
+			if current == nil && o.w.Now().Before(h.Spec.Until.Time) {
 				o.holdDeleted[ownerNodeKey(h.Spec.Owner.UID, h.Spec.Node)] = o.w.Now()
 			}
 			o.queue.Add(h.Spec.Owner.Kind+" "+store.Key(h.Namespace, h.Spec.Owner.Name), 0)
@@ -118,29 +118,29 @@ func (o *controller) reconcile(key string, done func(time.Duration, error)) {
 	switch kind {
 	case "ReplicaSet":
 		if rs, ok := o.Cached(store.ReplicaSets)[name].(*appsv1.ReplicaSet); ok && len(o.expected[string(rs.UID)]) == 0 {
-			o.replicaSet(rs, done)
+			o.reconcileReplicaSet(rs, done)
 			return
 		}
 	case "Deployment":
 		if d, ok := o.Cached(store.Deployments)[name].(*appsv1.Deployment); ok {
-			o.deployment(d, done)
+			o.reconcileDeployment(d, done)
 			return
 		}
 	case "StatefulSet":
 		if set, ok := o.Cached(store.StatefulSets)[name].(*appsv1.StatefulSet); ok && len(o.expected[string(set.UID)]) == 0 {
-			o.statefulSet(set, done)
+			o.reconcileStatefulSet(set, done)
 			return
 		}
 	case "DaemonSet":
 		if ds, ok := o.Cached(store.DaemonSets)[name].(*appsv1.DaemonSet); ok && len(o.expected[string(ds.UID)]) == 0 {
-			o.daemonSet(ds, done)
+			o.reconcileDaemonSet(ds, done)
 			return
 		}
 	}
 	done(0, nil)
 }
 
-// imageOf returns the image, which identifies templates here.
+// imageOf returns the image, which identifies a template in scenarios.
 func imageOf(s *corev1.PodSpec) string {
 	if len(s.Containers) == 0 {
 		return ""
@@ -158,7 +158,7 @@ func (o *controller) requeueAfter(t time.Time) time.Duration {
 
 func ownerNodeKey[T ~string](owner T, node string) string { return string(owner) + " " + node }
 
-// notBefore returns until when an owner must not create a pod on node.
+// notBefore returns the time before which an owner must not create a pod on node.
 func (o *controller) notBefore(owner store.Object, node string, failures []engineworkload.PodFailure) time.Time {
 	if o.o.NoReplacementDelay {
 		return time.Time{}

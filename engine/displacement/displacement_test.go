@@ -19,18 +19,18 @@ func TestRecordMessage(t *testing.T) {
 	if got := r.Message(); got != want {
 		t.Errorf("message %q, want %q", got, want)
 	}
-	if got := r.EventNote(); got != "Preempted by pod u1 on node n1" {
-		t.Errorf("note %q", got)
+	if got, want := r.EventNote(), "Preempted by pod u1 on node n1"; got != want {
+		t.Errorf("event note %q, want %q", got, want)
 	}
 }
 
 func TestPreemptionObeysBudgetsOnce(t *testing.T) {
 	p := Preemption.Policy()
 	if p.Overrules(1) || !p.Overrules(2) {
-		t.Errorf("policy %+v", p)
+		t.Errorf("policy %+v, want one attempt that obeys budgets", p)
 	}
 	if always := (Policy{ObeyingTries: -1}); always.Overrules(100) {
-		t.Error("a policy that always obeys budgets overruled one")
+		t.Error("a policy that always obeys budgets overrules them")
 	}
 }
 
@@ -42,9 +42,9 @@ func TestFilterDebits(t *testing.T) {
 	}
 	got := FilterDebits(debits, []*model.Pod{{Namespace: "ns", Name: "y"}})
 	if len(got) != 1 || got[0].Budget.Name != "a" || len(got[0].Granted) != 1 || got[0].Granted[0] != "y" || len(got[0].Overruled) != 0 {
-		t.Errorf("debits are %+v", got)
+		t.Errorf("got debits %+v, want a: y", got)
 	}
 	if len(debits[0].Granted) != 2 {
-		t.Error("the debits of the plan were changed")
+		t.Error("FilterDebits modified its argument")
 	}
 }

@@ -9,21 +9,21 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// jobWorld carries out plans one request at a time; the controller may crash after any of them.
-type jobWorld struct {
-	job     *Job
-	pods    []JobPod
-	now     time.Time
-	created int
-	ended   map[string]model.Phase
+// jobRunner executes plans one request at a time; the controller may crash after any of them.
+type jobRunner struct {
+	job      *Job
+	pods     []JobPod
+	now      time.Time
+	created  int
+	finished map[string]model.Phase
 }
 
-// step makes a plan and carries out as many requests as killed allows.
-func (w *jobWorld) step(killed int) {
+// step makes a plan and executes at most maxRequests of its requests.
+func (w *jobRunner) step(maxRequests int) {
 	plan := w.job.Plan(w.now, w.pods)
-	request := func(do func()) {
-		if killed--; killed >= 0 {
-			do()
+	request := func(fn func()) {
+		if maxRequests--; maxRequests >= 0 {
+			fn()
 		}
 	}
 	pods := slices.Clone(w.pods)
@@ -49,16 +49,16 @@ func (w *jobWorld) step(killed int) {
 	}
 }
 
-func (w *jobWorld) edit(uid string, do func(*JobPod)) {
+func (w *jobRunner) edit(uid string, fn func(*JobPod)) {
 	for i := range w.pods {
 		if w.pods[i].UID == uid {
-			do(&w.pods[i])
+			fn(&w.pods[i])
 		}
 	}
 }
 
-// advance advances time: terminating pods end and are deleted; every third running pod fails.
-func (w *jobWorld) advance() {
+// advance advances time: terminating pods finish and are deleted; every third running pod fails.
+func (w *jobRunner) advance() {
 	w.now = w.now.Add(11 * time.Minute)
 	for i := range w.pods {
 		p := &w.pods[i]
@@ -76,22 +76,22 @@ func (w *jobWorld) advance() {
 			continue
 		}
 		p.Ended = w.now
-		w.ended[p.UID] = p.Phase
+		w.finished[p.UID] = p.Phase
 	}
 	w.pods = slices.DeleteFunc(w.pods, func(p JobPod) bool { return p.Deleting && p.Finished() && !p.Tracked })
 }
 
-// TestCrashNeverMiscounts: wherever the controller crashes and restarts, the Job completes and its
-// status counts each finished pod once.
+// TestCrashNeverMiscounts checks that, wherever the controller crashes and restarts, the Job completes
+// and its status counts each finished pod once.
 func TestCrashNeverMiscounts(t *testing.T) {
 	for name, job := range map[string]func(*Job){
-		"plain":     func(*Job) {},
-		"indexed":   indexed,
-		"per index": func(j *Job) { perIndex(j); j.BackoffLimitPerIndex = 1 << 20 },
-		"after end": afterEnd,
+		"not indexed":         func(*Job) {},
+		"indexed":             indexed,
+		"per index":           func(j *Job) { perIndex(j); j.BackoffLimitPerIndex = 1 << 20 },
+		"replace only failed": replaceOnlyFailed,
 	} {
 		for seed := range 200 {
-			w := &jobWorld{job: basic(job, func(j *Job) { j.BackoffLimit, j.Completions, j.Parallelism = 1<<30, 7, 3 }), now: noon, ended: map[string]model.Phase{}}
+			w := &jobRunner{job: basic(job, func(j *Job) { j.BackoffLimit, j.Completions, j.Parallelism = 1<<30, 7, 3 }), now: noon, finished: map[string]model.Phase{}}
 			steps := 0
 			for ; steps < 400; steps++ {
 				if finished, _ := w.job.Status.Finished(); finished {
@@ -107,10 +107,10 @@ func TestCrashNeverMiscounts(t *testing.T) {
 	}
 }
 
-func checkCounts(t *testing.T, name string, w *jobWorld) {
+func checkCounts(t *testing.T, name string, w *jobRunner) {
 	t.Helper()
 	var succeeded, failed int32
-	for _, phase := range w.ended {
+	for _, phase := range w.finished {
 		if phase == model.Succeeded {
 			succeeded++
 		} else {
@@ -119,7 +119,7 @@ func checkCounts(t *testing.T, name string, w *jobWorld) {
 	}
 	s := &w.job.Status
 	if !s.hasCondition(JobComplete) {
-		t.Fatalf("%s: the Job does not end: %+v", name, *s)
+		t.Fatalf("%s: the Job does not complete: %+v", name, *s)
 	}
 	if w.job.Indexed {
 		if s.Completed.String() != "0-6" || s.Succeeded != 7 {
@@ -132,7 +132,7 @@ func checkCounts(t *testing.T, name string, w *jobWorld) {
 		t.Fatalf("%s: %d failed, want %d", name, s.Failed, failed)
 	}
 	if s.Active+s.Terminating != 0 || len(s.UncountedFailed)+len(s.UncountedSucceeded) != 0 {
-		t.Fatalf("%s: finished with %+v", name, *s)
+		t.Fatalf("%s: finished with status %+v, want no active, terminating or uncounted pods", name, *s)
 	}
 }
 
@@ -142,18 +142,18 @@ func TestIndexes(t *testing.T) {
 		s = s.With(i)
 	}
 	if got := s.String(); got != "1,3-5,8,9" || s.Len() != 6 || !s.Has(4) || s.Has(2) {
-		t.Errorf("%s, %d of them", got, s.Len())
+		t.Errorf("got %s with %d indexes, want 1,3-5,8,9 with 6", got, s.Len())
 	}
 	indexes, err := ParseIndexes("1,3-5,8,9", 9)
 	if err != nil || indexes.String() != "1,3-5,8" {
-		t.Errorf("read back below 9: %s, %v", indexes, err)
+		t.Errorf("ParseIndexes with limit 9 returned %s, %v, want 1,3-5,8", indexes, err)
 	}
 	if n := s.CountCommon(Indexes{{0, 3}, {5, 8}}); n != 4 {
-		t.Errorf("%d in common, want 1, 3, 5, 8", n)
+		t.Errorf("%d indexes in common, want 4: 1, 3, 5, 8", n)
 	}
 	for _, bad := range []string{"x", "3-1", "1,1", "-1", "1,,2", "99999999999"} {
 		if _, err := ParseIndexes(bad, 100); err == nil {
-			t.Errorf("%q was read", bad)
+			t.Errorf("ParseIndexes(%q) returned no error", bad)
 		}
 	}
 }

@@ -18,21 +18,21 @@ func hardMemory(o Options) *Machine {
 	return New(Config{Thresholds: []Threshold{{Signal: MemoryAvailable, Value: Value{Quantity: Bytes(100 * mi)}}}, TransitionPeriod: time.Minute, Options: o})
 }
 
-// using returns a pod that uses memory, in MiB, without requests.
-func using(name string, mib int64) Pod {
+// memoryPod returns a pod that uses memory, in MiB, without requests.
+func memoryPod(name string, mib int64) Pod {
 	return Pod{Pod: &model.Pod{Namespace: "n", Name: name, UID: name, Spec: &model.PodSpec{}}, EvictionSpec: &EvictionSpec{Containers: []Container{{Name: "c"}}},
 		Stats: &PodStats{MemoryKnown: true, Memory: mib * mi, Containers: []ContainerStats{{Name: "c", MemoryKnown: true, Memory: mib * mi}}}}
 }
 
-// memory returns an observation of a node with 2 GiB.
-func memory(ms int, available int64, pods ...Pod) *Observation {
+// memoryObservation returns an observation of a node with 2 GiB.
+func memoryObservation(ms int, available int64, pods ...Pod) *Observation {
 	o := &Observation{Pods: func() []Pod { return pods }}
 	o.Signals[MemoryAvailable] = Stat{Known: true, Available: available * mi, Capacity: 2048 * mi, Time: at(ms)}
 	return o
 }
 
-// cached adds page cache to an observation; stalled is a total in ms.
-func cached(o *Observation, active int64, refaults int64, stalled int) *Observation {
+// withPageCache adds page cache to an observation. active is in MiB, stalled is a total in ms.
+func withPageCache(o *Observation, active int64, refaults int64, stalled int) *Observation {
 	o.PageCache = PageCache{Known: true, Active: active * mi, Refaults: refaults, StallTime: time.Duration(stalled) * time.Millisecond}
 	return o
 }
@@ -50,13 +50,14 @@ func evicted(effects []Effect) (out []string) {
 // randomSource is a deterministic random number generator.
 type randomSource uint64
 
+// n returns a random number below limit.
 func (r *randomSource) n(limit int) int {
 	*r = *r*6364136223846793005 + 1442695040888963407
 	return int(uint64(*r)>>33) % limit
 }
 
 func (r *randomSource) pod(i int) Pod {
-	p := using("p"+strconv.Itoa(i), 0)
+	p := memoryPod("p"+strconv.Itoa(i), 0)
 	p.Spec.Priority = int32(r.n(3) * 10)
 	p.Spec.Requests.Memory, p.Spec.Requests.Ephemeral = int64(r.n(3))*50*mi, int64(r.n(3))*50*mi
 	switch r.n(8) {
