@@ -172,12 +172,12 @@ func (a *Agent) updateNodeStatus(ctx context.Context, n *node) error {
 // and thousands may register together.
 func (a *Agent) getOrCreate(ctx context.Context, n *node, desired *corev1.Node) (*corev1.Node, error) {
 	nodes := a.opts.Client.CoreV1().Nodes()
-	if n.registered.Load() || a.opts.RegisteredByOthers {
+	if n.registered.Load() || a.opts.ExternallyRegistered {
 		existing, err := nodes.Get(ctx, desired.Name, metav1.GetOptions{})
 		switch {
 		case !apierrors.IsNotFound(err):
 			return existing, err
-		case a.opts.RegisteredByOthers:
+		case a.opts.ExternallyRegistered:
 			return nil, nil
 		}
 	}

@@ -27,9 +27,9 @@ type Options struct {
 	// version is a simulated node, whose missing fields are generated. More than one node requires
 	// a runtime that supports it.
 	Nodes []*corev1.Node
-	// RegisteredByOthers means that other programs create the Node objects. The agent never creates
+	// ExternallyRegistered means that other programs create the Node objects. The agent never creates
 	// them, so a deleted node stays deleted.
-	RegisteredByOthers bool
+	ExternallyRegistered bool
 	// Runtime creates the container runtime, which calls report for every change.
 	Runtime func(report func(runtime.Report)) runtime.Runtime
 	Log     klog.Logger

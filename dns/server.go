@@ -30,8 +30,8 @@ type Options struct {
 	// ResolvConf names the file with the name servers for other names.
 	ResolvConf string
 	// Own are other addresses of the server, such as the cluster IP of its Service. Queries are not forwarded to them.
-	Own []netip.Addr
-	Log klog.Logger
+	OwnAddresses []netip.Addr
+	Log          klog.Logger
 }
 
 // Listener listens for UDP and TCP at the same address and port.
@@ -85,7 +85,7 @@ func NewServer(ctx context.Context, o Options) (*Server, error) {
 	return &Server{&handler{
 		zone: &zone{store: s, domain: dns.Fqdn(strings.ToLower(o.Domain))},
 		forward: &forwarder{file: o.ResolvConf, port: "53", log: o.Log, isOwn: func(address netip.AddrPort) bool {
-			return slices.Contains(o.Own, address.Addr())
+			return slices.Contains(o.OwnAddresses, address.Addr())
 		}},
 		queries: newLimiter(maxQueries, maxQueriesPerClient), forwarded: newLimiter(maxForwarded, maxForwardedPerClient), log: o.Log,
 	}}, nil

@@ -44,10 +44,10 @@ type Displacer struct {
 
 // Displacement is a request to a Displacer.
 type Displacement struct {
-	Pod   *corev1.Pod // as last observed; its UID is a precondition of every write
-	Cause displacement.Cause
-	By    string // the requester, such as a user name; empty: the component itself
-	Rule  string // the rule that applies, with its values; may be empty
+	Pod         *corev1.Pod // as last observed; its UID is a precondition of every write
+	Cause       displacement.Cause
+	RequestedBy string // the requester, such as a user name; empty: the component itself
+	Rule        string // the rule that applies, with its values; may be empty
 	// MessagePrefix begins the message of the condition. Empty selects the default of the cause.
 	MessagePrefix string
 	// Debits are the budget debits to apply. Overrule applies them even if a budget does not allow it.
@@ -96,7 +96,7 @@ func (d *Displacer) Displace(ctx context.Context, x Displacement) error {
 
 // record returns the displacement record.
 func (x *Displacement) record() *displacement.Record {
-	return &displacement.Record{Cause: x.Cause, Victim: victimModel(x.Pod), Node: x.Pod.Spec.NodeName, Requester: x.By, MessagePrefix: x.MessagePrefix,
+	return &displacement.Record{Cause: x.Cause, Victim: victimModel(x.Pod), Node: x.Pod.Spec.NodeName, Requester: x.RequestedBy, MessagePrefix: x.MessagePrefix,
 		Rule: x.Rule, Grace: x.Grace, Entries: x.Entries}
 }
 

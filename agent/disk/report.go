@@ -6,12 +6,12 @@ import (
 
 // Kinds of consumers.
 const (
-	Image         = "image"
-	WritableLayer = "container" // writable layer of a container
-	DeadContainer = "dead container"
-	Log           = "log"
-	Volume        = "volume"
-	Orphaned      = "leftover" // of a pod that no longer exists
+	Image               = "image"
+	WritableLayer       = "container" // writable layer of a container
+	TerminatedContainer = "dead container"
+	Log                 = "log"
+	Volume              = "volume"
+	Orphaned            = "leftover" // of a pod that no longer exists
 )
 
 // Names of file systems, as in eviction signals.

@@ -159,7 +159,7 @@ func (r *reportBuilder) addContainers(ctx context.Context) error {
 		}
 		kind := WritableLayer
 		if c.State == criapi.ContainerState_CONTAINER_EXITED {
-			kind = DeadContainer
+			kind = TerminatedContainer
 		}
 		l := c.Labels
 		r.Consumers = append(r.Consumers, Consumer{Kind: kind, FileSystem: r.imageFs, Pod: l["io.kubernetes.pod.namespace"] + "/" + l["io.kubernetes.pod.name"],

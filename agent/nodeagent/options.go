@@ -48,8 +48,8 @@ type Options struct {
 	Port int
 	// InsecureRegistries may use plain HTTP, as HOST or HOST:PORT. Only the embedded runtime uses them.
 	InsecureRegistries []string
-	// LowDisk is the disk reserve in MiB. With less free space the node rejects new pods.
-	LowDisk int64
+	// LowDiskMiB is the disk reserve in MiB. With less free space the node rejects new pods.
+	LowDiskMiB int64
 	// Fresh ignores the node's conditions in the API, because the node has a new disk.
 	Fresh bool
 	// NoClusterDNS means that no cluster DNS can exist, so that pods get no warning about it.

@@ -126,7 +126,7 @@ func onDifferentFilesystems(a, b string) (bool, error) {
 func (n *node) reserveConfig() nodepressure.DiskReserveConfig {
 	r := nodepressure.DiskReserveConfig{TransitionPeriod: n.opts.Kubelet.OutOfDiskTransition}
 	for f := range r.Bytes {
-		r.Bytes[f] = n.opts.LowDisk << 20
+		r.Bytes[f] = n.opts.LowDiskMiB << 20
 	}
 	r.Dirs[nodepressure.ImageFs], r.Dirs[nodepressure.RootFs] = n.imageFs.Dir(), n.nodeFs.Dir()
 	return r

@@ -35,7 +35,7 @@ func termLimits(obj, old runtime.Object) field.ErrorList {
 		return nil
 	}
 	before, _ := podTemplate(old)
-	return podvalidation.TemplateTermLimits(template, before, path)
+	return podvalidation.ValidateTemplateTermLimits(template, before, path)
 }
 
 // podTemplate returns the pod template of an object and its path, or nil.

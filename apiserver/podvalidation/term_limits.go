@@ -42,9 +42,9 @@ func (r *errorCollector) validateTermLimits(spec, old *corev1.PodSpec, path *fie
 	}
 }
 
-// TemplateTermLimits applies the limits of a new pod to the pod template at path, because pods of a larger
+// ValidateTemplateTermLimits applies the limits of a new pod to the pod template at path, because pods of a larger
 // template could not be created. old is the template before an update, or nil.
-func TemplateTermLimits(template, old *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
+func ValidateTemplateTermLimits(template, old *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
 	var c errorCollector
 	var oldSpec *corev1.PodSpec
 	if old != nil {

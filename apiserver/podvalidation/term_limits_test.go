@@ -71,11 +71,11 @@ func TestTermLimitsRejectLongLists(t *testing.T) {
 			}
 			template := &corev1.PodTemplateSpec{Spec: pod.Spec}
 			for _, old := range []*corev1.PodTemplateSpec{nil, withinLimit} {
-				if errs := TemplateTermLimits(template, old, path); len(errs) != 1 || errs[0].Error() != "template."+want {
+				if errs := ValidateTemplateTermLimits(template, old, path); len(errs) != 1 || errs[0].Error() != "template."+want {
 					t.Errorf("template: errors %v, want %q", errs, "template."+want)
 				}
 			}
-			if errs := append(TemplateTermLimits(template, template, path), TemplateTermLimits(withinLimit, nil, path)...); len(errs) != 0 {
+			if errs := append(ValidateTemplateTermLimits(template, template, path), ValidateTemplateTermLimits(withinLimit, nil, path)...); len(errs) != 0 {
 				t.Errorf("template that is unchanged or within the limit: %v, want no error", errs)
 			}
 		})

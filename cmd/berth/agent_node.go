@@ -76,7 +76,7 @@ func printWarnings(w io.Writer, warnings []string) {
 // configuration files are added by the caller.
 func (f *localNodeFlags) options(name string) (nodeagent.Options, error) {
 	o := nodeagent.Options{Name: name, Root: f.rootDir, Logs: f.logDir, Cgroup: f.cgroup, Labels: f.kubelet.labels, Address: f.address, PodCIDR: f.podCIDR,
-		Port: f.port, LowDisk: f.lowDisk, InsecureRegistries: f.insecureRegistries}
+		Port: f.port, LowDiskMiB: f.lowDisk, InsecureRegistries: f.insecureRegistries}
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
 		return o, fmt.Errorf("--node-name %q: %s", name, problems[0])
 	}

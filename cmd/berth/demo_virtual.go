@@ -104,7 +104,7 @@ func (c *demoNodeSet) startVirtualNodes(p *rungroup.Group) error {
 		if err != nil {
 			return err
 		}
-		o := nodeagent.Options{Name: node, Config: config, LowDisk: demoLowDisk, PodCIDRTimeout: podCIDRTimeout(config, c.settings), Labels: map[string]string{demo.Label: "true"}, Taints: []corev1.Taint{demo.Taint}, InsecureRegistries: []string{c.registry},
+		o := nodeagent.Options{Name: node, Config: config, LowDiskMiB: demoLowDisk, PodCIDRTimeout: podCIDRTimeout(config, c.settings), Labels: map[string]string{demo.Label: "true"}, Taints: []corev1.Taint{demo.Taint}, InsecureRegistries: []string{c.registry},
 			Embedded: &nodeagent.Embedded{}, Nodes: c.settings.Berth.Nodes, Kubelet: c.settings.Kubelet, Pressure: c.settings.Berth.Pressure.Options(), Log: klog.Background()}
 		size := virtualnode.Options{Index: i, Memory: demoMemory, Disk: demoDisk}
 		p.Start("node "+node, func(ctx context.Context) error { return nodeagent.RunVirtual(ctx, c.pool, size, o) })

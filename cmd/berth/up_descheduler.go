@@ -70,7 +70,7 @@ func (d *upDescheduler) start(p *rungroup.Group, c *rest.Config, settings settin
 	o := descheduler.Options{Policy: d.policy.Policy, Mode: descheduler.Planned, Interval: d.interval, Timeouts: execution.DefaultTimeouts(), Metrics: deschedulerMetrics, Log: log,
 		OnProgress: func(line string) { log.Info("Descheduler: " + line) },
 		OnReport: func(r *descheduler.Report) {
-			log.Info("Descheduler run finished", "moves", len(r.Moves), "refusals", r.RefusalCounts, "took", r.Took, "skippedReason", r.SkippedReason, "holdSupport", r.HoldSupport)
+			log.Info("Descheduler run finished", "moves", len(r.Moves), "refusals", r.RefusalCounts, "took", r.Duration, "skippedReason", r.SkippedReason, "holdSupport", r.HoldSupport)
 		}}
 	// The Lease makes this descheduler visible to others. Its identity is fixed, so that after
 	// a crash it need not wait for its own Lease to expire.

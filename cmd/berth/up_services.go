@@ -179,7 +179,7 @@ func (u *upServices) start(p *rungroup.Group, c *rest.Config, local *upLocalNode
 	if err != nil {
 		return err
 	}
-	o := dns.Options{Client: client, Domain: k.ClusterDomain, ResolvConf: k.ResolvConf, Own: []netip.Addr{u.dnsIP}, Log: klog.Background()}
+	o := dns.Options{Client: client, Domain: k.ClusterDomain, ResolvConf: k.ResolvConf, OwnAddresses: []netip.Addr{u.dnsIP}, Log: klog.Background()}
 	p.Start("cluster DNS", func(ctx context.Context) error { return dns.Run(ctx, o, admin) })
 	return nil
 }

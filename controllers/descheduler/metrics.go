@@ -68,8 +68,8 @@ func (c *Metrics) observeStrategy(strategy, profile string, duration time.Durati
 }
 
 func (c *Metrics) observeRound(r *Report) {
-	c.loopDuration.Observe(r.Took.Seconds())
-	c.deprecatedLoopDuration.Observe(r.Took.Seconds())
+	c.loopDuration.Observe(r.Duration.Seconds())
+	c.deprecatedLoopDuration.Observe(r.Duration.Seconds())
 	if r.Mode != Planned {
 		return
 	}

@@ -12,10 +12,10 @@ import (
 
 // Report is the result of a round.
 type Report struct {
-	Time   time.Time     `json:"time"`
-	Took   time.Duration `json:"-"` // for the decision and, in compatible mode, the evictions
-	Mode   Mode          `json:"mode"`
-	DryRun bool          `json:"dryRun"`
+	Time     time.Time     `json:"time"`
+	Duration time.Duration `json:"-"` // for the decision and, in compatible mode, the evictions
+	Mode     Mode          `json:"mode"`
+	DryRun   bool          `json:"dryRun"`
 	// HoldSupport is set in planned mode.
 	HoldSupport *HoldSupport `json:"holdSupport,omitempty"`
 	// SkippedReason is why the round was skipped. FailedProfiles are the profiles that could not run.
@@ -172,5 +172,5 @@ func (r *Report) JSON() ([]byte, error) {
 	return json.MarshalIndent(struct {
 		*Report
 		Seconds float64 `json:"seconds"`
-	}{r, r.Took.Seconds()}, "", "  ")
+	}{r, r.Duration.Seconds()}, "", "  ")
 }

@@ -31,7 +31,7 @@ func (r *Runner) runRound(ctx context.Context) (*Report, error) {
 	} else {
 		r.runPlanned(ctx, snap, policy, report)
 	}
-	report.Took = r.clock.Since(start)
+	report.Duration = r.clock.Since(start)
 	r.metrics.observeRound(report)
 	if r.o.OnReport != nil {
 		r.o.OnReport(report)

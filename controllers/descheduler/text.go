@@ -50,7 +50,7 @@ func (r *Report) writeHeadline(b *strings.Builder) {
 	for _, n := range r.RefusalCounts {
 		refused += n
 	}
-	fmt.Fprintf(b, "%s: %d pods %s, %d candidates not moved; %.2f s\n", mode, len(r.Moves), verb, refused, r.Took.Seconds())
+	fmt.Fprintf(b, "%s: %d pods %s, %d candidates not moved; %.2f s\n", mode, len(r.Moves), verb, refused, r.Duration.Seconds())
 	if r.HoldSupport != nil {
 		fmt.Fprintf(b, "%s\n", r.HoldSupport)
 	}

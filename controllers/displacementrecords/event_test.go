@@ -74,7 +74,7 @@ func TestFromEventAcceptsDisplacerRecords(t *testing.T) {
 	p := w.randomPod()
 	p.Spec.NodeName = "n1"
 	d := executor.Displacer{Client: w.client, Now: func() time.Time { return w.now.Add(999 * time.Millisecond) }, Component: "test"}
-	if err := d.Displace(t.Context(), executor.Displacement{Pod: p, Cause: displacement.Taint, By: "test"}); err != nil {
+	if err := d.Displace(t.Context(), executor.Displacement{Pod: p, Cause: displacement.Taint, RequestedBy: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	events := w.recordsOf()[string(p.UID)]
@@ -150,7 +150,7 @@ func TestRecordsAreMatchedByUID(t *testing.T) {
 	w.replica()
 	p := w.randomPod()
 	if err := (&executor.Displacer{Client: w.client, Now: func() time.Time { return w.now }, Component: "test"}).Displace(t.Context(),
-		executor.Displacement{Pod: p, Cause: displacement.Taint, By: "test"}); err != nil {
+		executor.Displacement{Pod: p, Cause: displacement.Taint, RequestedBy: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	_ = c.events.Add(forged)

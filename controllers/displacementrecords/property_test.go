@@ -73,7 +73,7 @@ func (w *harness) displace(p *corev1.Pod) {
 		if w.rng.IntN(2) == 0 {
 			d.Journal = w.copies[0].o.Journal
 		}
-		if d.Displace(w.t.Context(), executor.Displacement{Pod: p, Cause: cause, By: "test"}) == nil {
+		if d.Displace(w.t.Context(), executor.Displacement{Pod: p, Cause: cause, RequestedBy: "test"}) == nil {
 			break
 		}
 		if w.rng.IntN(4) == 0 { // an instance runs in between

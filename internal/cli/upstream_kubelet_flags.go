@@ -21,7 +21,7 @@ var kubeletFlags = map[string]string{
 	"container-runtime": "the agent uses CRI, or the embedded runtime (--runtime)", "pod-infra-container-image": "the sandbox image is the container runtime's",
 	"runtime-request-timeout": noOption, "image-credential-provider-config": noOption, "image-credential-provider-bin-dir": noOption, "registry-qps": noPullLimit, "registry-burst": noPullLimit,
 	"serialize-image-pulls": kubeletField + "serializeImagePulls", "container-log-max-files": kubeletField + "containerLogMaxFiles", "container-log-max-size": kubeletField + "containerLogMaxSize",
-	"minimum-container-ttl-duration": noDeadContainers, "maximum-dead-containers": noDeadContainers, "maximum-dead-containers-per-container": noDeadContainers,
+	"minimum-container-ttl-duration": noTerminatedContainers, "maximum-dead-containers": noTerminatedContainers, "maximum-dead-containers-per-container": noTerminatedContainers,
 	"seccomp-default": kubeletField + "seccompDefault",
 
 	"hostname-override": "use --node-name", "register-node": kubeletField + "registerNode", "provider-id": noOption, "cloud-provider": noCloud, "cloud-config": noCloud,
@@ -46,7 +46,7 @@ const (
 	noAgentCert      = "the agent serves with the credential of --kubeconfig"
 	noManagers       = "CPU, memory and topology managers are not supported"
 	noPullLimit      = "pulls are limited by serializeImagePulls and maxParallelImagePulls of a KubeletConfiguration"
-	noDeadContainers = "dead containers are collected when the disk is short, according to evictionHard of a KubeletConfiguration"
+	noTerminatedContainers = "terminated containers are collected when the disk is short, according to evictionHard of a KubeletConfiguration"
 	noCloud          = "there is no cloud provider; label and taint nodes with --node-labels and --register-with-taints"
 	noStaticPods     = "pods come from the API server"
 	noWindows        = "nodes run Linux"

@@ -102,7 +102,7 @@ func (a *Adoption) handle(ctx context.Context, previous, current *corev1.Node) {
 // simulate runs the agent of one node until ctx is done.
 func (a *Adoption) simulate(ctx context.Context, manifest *corev1.Node) error {
 	s, err := newSimulated(a.Config, []*corev1.Node{manifest}, a.Settings, a.Serving,
-		agent.Options{StatusWriters: adoptedStatusWriters, PodCIDRTimeout: a.PodCIDRTimeout, RegisteredByOthers: true})
+		agent.Options{StatusWriters: adoptedStatusWriters, PodCIDRTimeout: a.PodCIDRTimeout, ExternallyRegistered: true})
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ func named(op model.Op, names ...string) model.NodeSelectorTerm {
 
 func TestNodeAffinity(t *testing.T) {
 	const refused = " NodeAffinity (UAU): node(s) didn't match Pod's node affinity/selector"
-	s := build.NewState(build.Node("a", build.Labelled("disk", "ssd"), build.Labelled("cores", "16")), build.Node("b", build.Labelled("disk", "hdd")))
+	s := build.NewState(build.Node("a", build.Labeled("disk", "ssd"), build.Labeled("cores", "16")), build.Node("b", build.Labeled("disk", "hdd")))
 	gt := func(v string) model.NodeSelectorTerm {
 		return model.NodeSelectorTerm{Labels: []model.Requirement{{Key: "cores", Op: model.Gt, Values: []string{v}}}}
 	}
@@ -91,7 +91,7 @@ func TestPreferredNodeAffinity(t *testing.T) {
 	prefers := func(terms ...model.PreferredSchedulingTerm) build.PodOption {
 		return build.Spec(func(s *model.PodSpec) { s.NodeSelector.Preferred = terms })
 	}
-	s := build.NewState(build.Node("a", build.Zone("z1"), build.Labelled("disk", "ssd")), build.Node("b", build.Zone("z1")), build.Node("c"))
+	s := build.NewState(build.Node("a", build.Zone("z1"), build.Labeled("disk", "ssd")), build.Node("b", build.Zone("z1")), build.Node("c"))
 	z1, ssd := model.PreferredSchedulingTerm{Weight: 2, Term: build.LabelIn("zone", "z1")}, model.PreferredSchedulingTerm{Weight: 1, Term: build.LabelIn("disk", "ssd")}
 	build.Expect(t, "weights add up", build.Points(decide(t, s, build.Pod("p", prefers(z1, ssd))), decision.NodeAffinity), "a=200 b=132 c=0")
 	build.Expect(t, "no preference: no score", build.Points(decide(t, s, build.Pod("p")), decision.NodeAffinity), "")

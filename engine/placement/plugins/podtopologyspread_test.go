@@ -65,7 +65,7 @@ func TestNodeInclusionPolicies(t *testing.T) {
 	ignoreAffinity := func(c *model.SpreadConstraint) { c.IgnoreAffinity = true }
 	honorTaints := func(c *model.SpreadConstraint) { c.HonorTaints = true }
 	inAB := build.Spec(func(s *model.PodSpec) { s.NodeSelector.Labels = model.Labels{{Key: "pool", Value: "x"}} })
-	pool := build.Labelled("pool", "x")
+	pool := build.Labeled("pool", "x")
 	web := []any{build.Pod("x", build.OnNode("a"), build.App("web")), build.Pod("y", build.OnNode("b"), build.App("web"))}
 	const outside = "c NodeAffinity (UAU): node(s) didn't match Pod's node affinity/selector"
 	const taint = "c TaintToleration (UAU): node(s) had untolerated taint(s)"
@@ -142,7 +142,7 @@ func TestDefaultConstraints(t *testing.T) {
 			// A node without a zone label takes part in kube-scheduler's default constraints and
 			// scores better: a is 1 * ln 4 + 2 = 3, b is 2 for its host and 4 for its zone.
 			want := map[bool]string{true: "a=200 b=100", false: ""}[tc.scored]
-			r := decide(t, build.NewState(build.Node("a"), build.Node("b", build.Labelled(framework.ZoneKey, "z")), tc.group, build.Pod("x", build.OnNode("a"), build.App("web"))), build.Pod("p", build.App("web"), tc.pod))
+			r := decide(t, build.NewState(build.Node("a"), build.Node("b", build.Labeled(framework.ZoneKey, "z")), tc.group, build.Pod("x", build.OnNode("a"), build.App("web"))), build.Pod("p", build.App("web"), tc.pod))
 			build.Expect(t, "points", build.Points(r, decision.PodTopologySpread), want)
 		})
 	}

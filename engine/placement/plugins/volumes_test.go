@@ -140,7 +140,7 @@ func TestVolumeRefusals(t *testing.T) {
 
 func TestVolumeZone(t *testing.T) {
 	pv := &model.PersistentVolume{Name: "v", Labels: model.Labels{{Key: plugins.BetaZoneKey, Value: "a__b"}}}
-	s := withObjects(build.NewState(build.Node("n1", build.Labelled(framework.ZoneKey, "a")), build.Node("n2", build.Labelled(plugins.BetaZoneKey, "b")), build.Node("n3", build.Labelled(framework.ZoneKey, "c")), build.Node("n4")), pv, boundTo("c", "v"))
+	s := withObjects(build.NewState(build.Node("n1", build.Labeled(framework.ZoneKey, "a")), build.Node("n2", build.Labeled(plugins.BetaZoneKey, "b")), build.Node("n3", build.Labeled(framework.ZoneKey, "c")), build.Node("n4")), pv, boundTo("c", "v"))
 	const want = "n3 VolumeZone (UAU): node(s) had no available volume zone"
 	if got := build.Verdicts(decide(t, s, build.Pod("p", uses("c")))); got != want {
 		t.Errorf("got %s\nwant %s", got, want)

@@ -22,15 +22,15 @@ type (
 // Node returns a node with 4 cores, 8 GiB and 110 pods.
 func Node(name string, options ...NodeOption) *model.Node {
 	n := &model.Node{Name: name, AllocatablePods: 110, Allocatable: model.Resources{MilliCPU: 4000, Memory: 8 << 30}}
-	Labelled(framework.HostnameKey, name)(n)
+	Labeled(framework.HostnameKey, name)(n)
 	for _, o := range options {
 		o(n)
 	}
 	return n
 }
 
-// Labelled adds a label to a node.
-func Labelled(key, value string) NodeOption {
+// Labeled adds a label to a node.
+func Labeled(key, value string) NodeOption {
 	return func(n *model.Node) {
 		m := map[string]string{key: value}
 		for _, l := range n.Labels {
@@ -41,7 +41,7 @@ func Labelled(key, value string) NodeOption {
 }
 
 // Zone sets the label "zone" of a node.
-func Zone(name string) NodeOption { return Labelled("zone", name) }
+func Zone(name string) NodeOption { return Labeled("zone", name) }
 
 // Tainted adds a taint to a node.
 func Tainted(key, value string, e model.Effect) NodeOption {
