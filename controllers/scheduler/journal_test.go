@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-func bound(i int) trace {
+func boundTrace(i int) trace {
 	p := &model.Pod{Namespace: "ns", Name: fmt.Sprint("p", i), UID: fmt.Sprint("u", i)}
 	return trace{decided: time.Unix(int64(i), 0), pod: p, effect: scheduling.Bind{Pod: p, Node: "n1", Attempt: 3}, executed: time.Unix(int64(i), 0), result: scheduling.Conflict, reason: "it is another node"}
 }
@@ -25,12 +25,12 @@ func TestJournalIsFlushedOnShutdown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newJournalWriter(decisions, clock.RealClock{}, slog.New(slog.DiscardHandler))
+	w := newJournalWriter(decisions, clock.RealClock{}, slog.New(slog.DiscardHandler))
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	go func() { defer close(done); h.run(ctx) }()
+	go func() { defer close(done); w.run(ctx) }()
 	for i := range 100 {
-		h.add(bound(i))
+		w.add(boundTrace(i))
 	}
 	stop()
 	<-done
@@ -47,12 +47,12 @@ func TestJournalIsFlushedOnShutdown(t *testing.T) {
 }
 
 func TestJournalDoesNotBlock(t *testing.T) {
-	h := &journalWriter{pending: make(chan trace, 2)}
+	w := &journalWriter{pending: make(chan trace, 2)}
 	for i := range 5 {
-		h.add(bound(i))
+		w.add(boundTrace(i))
 	}
-	if got := h.dropped.Load(); got != 3 {
+	if got := w.dropped.Load(); got != 3 {
 		t.Errorf("%d dropped, want 3", got)
 	}
-	(*journalWriter)(nil).add(bound(0)) // without a journal
+	(*journalWriter)(nil).add(boundTrace(0)) // without a journal
 }

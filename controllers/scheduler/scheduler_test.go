@@ -85,11 +85,11 @@ func start(t *testing.T, client *fake.Clientset, leases *fake.Clientset, e *Elec
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- s.run(ctx) }()
+	result := make(chan error, 1)
+	go func() { result <- s.run(ctx) }()
 	return s, func() error {
 		cancel()
-		return <-ended
+		return <-result
 	}
 }
 
@@ -103,14 +103,14 @@ func TestPodsAreBoundOrReportedUnschedulable(t *testing.T) {
 		time.Sleep(time.Minute)
 		for i := range 4 {
 			if p := get(t, client, fmt.Sprintf("p%d", i)); p.Spec.NodeName != "n1" {
-				t.Errorf("%s is on %q", p.Name, p.Spec.NodeName)
+				t.Errorf("%s is on %q, want n1", p.Name, p.Spec.NodeName)
 			}
 		}
 		create(t, client, "late", "500m")
 		time.Sleep(time.Minute)
 		late := get(t, client, "late")
 		if len(late.Status.Conditions) != 1 || late.Status.Conditions[0].Message != "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod." {
-			t.Fatalf("conditions are %+v", late.Status.Conditions)
+			t.Fatalf("conditions %+v, want Insufficient cpu", late.Status.Conditions)
 		}
 		if err := client.CoreV1().Pods("default").Delete(t.Context(), "p0", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
@@ -119,7 +119,7 @@ func TestPodsAreBoundOrReportedUnschedulable(t *testing.T) {
 		if late = get(t, client, "late"); late.Spec.NodeName != "n1" {
 			t.Error("the resources of a deleted pod were not used")
 		}
-		page := scrape(s, "good")
+		response := scrape(s, "good")
 		for _, want := range []string{
 			`scheduler_schedule_attempts_total{profile="default-scheduler",result="scheduled"} 5`,
 			`scheduler_schedule_attempts_total{profile="default-scheduler",result="unschedulable"} 1`,
@@ -127,7 +127,7 @@ func TestPodsAreBoundOrReportedUnschedulable(t *testing.T) {
 			`scheduler_queue_incoming_pods_total{event="PodAdd",queue="active"} 5`,
 			`scheduler_queue_incoming_pods_total{event="AssignedPodDelete",queue="active"} 1`,
 		} {
-			if !strings.Contains(page.Body.String(), want+"\n") {
+			if !strings.Contains(response.Body.String(), want+"\n") {
 				t.Errorf("missing metric %s", want)
 			}
 		}
@@ -162,17 +162,17 @@ func TestLeaderFailover(t *testing.T) {
 		}
 		broken.Store(true)
 		time.Sleep(e1.RenewDeadline + e1.RetryPeriod) // there is no leader
-		create(t, client, "held", "1", func(p *corev1.Pod) {
+		create(t, client, "with-claim", "1", func(p *corev1.Pod) {
 			p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: &p.Name}}
 		})
 		time.Sleep(time.Second)
-		if c := get(t, client, "held").Status.Conditions; len(c) != 0 {
+		if c := get(t, client, "with-claim").Status.Conditions; len(c) != 0 {
 			t.Errorf("write without the lease: %+v", c)
 		}
 		time.Sleep(e1.LeaseDuration + e1.RetryPeriod*3)
 		create(t, client, "b", "1")
 		time.Sleep(2 * heartbeat)
-		if c := get(t, client, "held").Status.Conditions; len(c) != 1 {
+		if c := get(t, client, "with-claim").Status.Conditions; len(c) != 1 {
 			t.Errorf("the second scheduler did not report a pod that was gated before it became leader: %+v", c)
 		}
 		if get(t, client, "b").Spec.NodeName == "" || first.leads() || !second.leads() {
@@ -232,18 +232,18 @@ func TestOptionsValidate(t *testing.T) {
 
 // scrape gets the metrics with a token.
 func scrape(s *scheduler, token string) *httptest.ResponseRecorder {
-	page, request := httptest.NewRecorder(), httptest.NewRequest("GET", "/metrics", nil)
+	response, request := httptest.NewRecorder(), httptest.NewRequest("GET", "/metrics", nil)
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	s.serve(page, request)
-	return page
+	s.serve(response, request)
+	return response
 }
 
 // serve handles a request as the server does, with authentication and authorization.
 func (s *scheduler) serve(w http.ResponseWriter, r *http.Request) {
 	server := s.server()
-	server.Client = reviewtest.Reviews{Tokens: []string{"good", "poor"},
+	server.Client = reviewtest.Reviews{Tokens: []string{"good", "forbidden"},
 		Allow: func(user, path string) bool { return user == "good" && path == "/metrics" }}.Client(s.client)
 	handler, err := server.Handler()
 	if err != nil {
@@ -256,7 +256,7 @@ func TestMetricsRequireAuthorization(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := cluster("2")
 		s, stop := start(t, client, client, nil)
-		for token, want := range map[string]int{"": 401, "forged": 401, "poor": 403, "good": 200} {
+		for token, want := range map[string]int{"": 401, "forged": 401, "forbidden": 403, "good": 200} {
 			if got := scrape(s, token); got.Code != want {
 				t.Errorf("token %q: %d %s, want %d", token, got.Code, got.Body, want)
 			}
