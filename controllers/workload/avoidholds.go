@@ -80,33 +80,33 @@ func (a *AvoidHolds) LiftedAt(owner types.UID, node string) time.Time {
 	return a.liftedAt[ownerNode{owner, node}]
 }
 
-// onHold handles an added, updated or deleted Hold. now is nil for a deleted one.
-func (a *AvoidHolds) onHold(old, now *v1alpha1.Hold, at time.Time) {
+// onHold handles an added, updated or deleted Hold. cur is nil for a deleted one.
+func (a *AvoidHolds) onHold(old, cur *v1alpha1.Hold, at time.Time) {
 	a.mu.Lock()
 	if old != nil && old.Spec.Type == v1alpha1.Avoid {
-		s := ownerNode{old.Spec.Owner.UID, old.Spec.Node}
-		if delete(a.held[s], old.Name); len(a.held[s]) == 0 {
-			delete(a.held, s)
+		key := ownerNode{old.Spec.Owner.UID, old.Spec.Node}
+		if delete(a.held[key], old.Name); len(a.held[key]) == 0 {
+			delete(a.held, key)
 		}
-		if now == nil && at.Before(old.Spec.Until.Time) && !a.stillHeld(s, at) {
-			a.liftedAt[s] = at
+		if cur == nil && at.Before(old.Spec.Until.Time) && !a.stillHeld(key, at) {
+			a.liftedAt[key] = at
 		}
 	}
-	if now != nil && now.Spec.Type == v1alpha1.Avoid {
-		s := ownerNode{now.Spec.Owner.UID, now.Spec.Node}
-		if a.held[s] == nil {
-			a.held[s] = map[string]*v1alpha1.Hold{}
+	if cur != nil && cur.Spec.Type == v1alpha1.Avoid {
+		key := ownerNode{cur.Spec.Owner.UID, cur.Spec.Node}
+		if a.held[key] == nil {
+			a.held[key] = map[string]*v1alpha1.Hold{}
 		}
-		a.held[s][now.Name] = now
+		a.held[key][cur.Name] = cur
 	}
-	for s, t := range a.liftedAt {
+	for key, t := range a.liftedAt {
 		if at.Sub(t) > liftedRetention {
-			delete(a.liftedAt, s)
+			delete(a.liftedAt, key)
 		}
 	}
 	listeners := a.listeners
 	a.mu.Unlock()
-	h := now
+	h := cur
 	if h == nil {
 		h = old
 	}
@@ -115,10 +115,10 @@ func (a *AvoidHolds) onHold(old, now *v1alpha1.Hold, at time.Time) {
 	}
 }
 
-// stillHeld reports whether an unexpired Hold keeps an owner off a node. Expired Holds may be kept as a record of
+// stillHeld reports whether an unexpired Hold of an owner exists on a node. Expired Holds may remain as a record of
 // futile moves. The caller must hold the lock.
-func (a *AvoidHolds) stillHeld(s ownerNode, at time.Time) bool {
-	for _, h := range a.held[s] {
+func (a *AvoidHolds) stillHeld(key ownerNode, at time.Time) bool {
+	for _, h := range a.held[key] {
 		if h.Spec.Until.After(at) {
 			return true
 		}
@@ -148,7 +148,7 @@ func (a *AvoidHolds) Run(ctx context.Context, holds *v1alpha1.Client, served dis
 		ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return all.List(ctx, o) },
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return all.Watch(ctx, o) },
 	}, &v1alpha1.Hold{}, 0, nil)
-	if err := workqueue.Watch(informer, func(old, now *v1alpha1.Hold) { a.onHold(old, now, env.Now()) }); err != nil {
+	if err := workqueue.Watch(informer, func(old, cur *v1alpha1.Hold) { a.onHold(old, cur, env.Now()) }); err != nil {
 		return err
 	}
 	informer.RunWithContext(ctx)

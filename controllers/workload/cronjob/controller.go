@@ -67,9 +67,9 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	if err := shared.IndexByController(jobs); err != nil {
 		return err
 	}
-	err = workqueue.Watch(crons.Informer(), func(old, now *batchv1.CronJob) {
-		if now != nil {
-			s.queue.Add(shared.KeyOf(now))
+	err = workqueue.Watch(crons.Informer(), func(old, cur *batchv1.CronJob) {
+		if cur != nil {
+			s.queue.Add(shared.KeyOf(cur))
 			return
 		}
 		s.mu.Lock()

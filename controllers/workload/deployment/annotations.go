@@ -34,8 +34,8 @@ func (s *rollout) setAnnotations(rs *appsv1.ReplicaSet) {
 		}
 	}
 	revision := strconv.FormatInt(s.plan.Revision, 10)
-	if was := rs.Annotations[conversion.RevisionAnnotation]; was != "" && was != revision {
-		rs.Annotations[conversion.RevisionHistoryAnnotation] = appendRevision(rs.Annotations[conversion.RevisionHistoryAnnotation], was)
+	if previous := rs.Annotations[conversion.RevisionAnnotation]; previous != "" && previous != revision {
+		rs.Annotations[conversion.RevisionHistoryAnnotation] = appendRevision(rs.Annotations[conversion.RevisionHistoryAnnotation], previous)
 	}
 	rs.Annotations[conversion.RevisionAnnotation] = revision
 	rs.Spec.MinReadySeconds = s.d.Spec.MinReadySeconds

@@ -78,8 +78,8 @@ func (s *controller) overlayWrites(ctx context.Context, d *appsv1.Deployment, se
 	}
 	for uid, x := range writes { // created, but not in the cache, or deleted meanwhile
 		if s.env.Since(x.at) > cacheLagTimeout {
-			now, err := s.client.AppsV1().ReplicaSets(d.Namespace).Get(ctx, x.set.Name, metav1.GetOptions{})
-			if apierrors.IsNotFound(err) || err == nil && now.UID != uid {
+			live, err := s.client.AppsV1().ReplicaSets(d.Namespace).Get(ctx, x.set.Name, metav1.GetOptions{})
+			if apierrors.IsNotFound(err) || err == nil && live.UID != uid {
 				s.writes.drop(d.UID, uid)
 				continue
 			}

@@ -71,14 +71,14 @@ func TestOneRevisionPerTemplate(t *testing.T) {
 		at("c")
 		r := at("a")
 		if got, want := images(t, r), []string{"2 b", "3 c", "4 a"}; !slices.Equal(got, want) || r.Latest().Name != first {
-			t.Errorf("the revisions are %v, want %v", got, want)
+			t.Errorf("revisions %v, want %v", got, want)
 		}
 		limit := int32(0)
 		if err := h.Truncate(t.Context(), r, func(rev *appsv1.ControllerRevision) bool { return rev.Revision == 2 }, &limit); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := images(t, at("a")), []string{"2 b", "4 a"}; !slices.Equal(got, want) {
-			t.Errorf("after truncation the revisions are %v, want %v: 2 is in use", got, want)
+			t.Errorf("revisions %v after truncation, want %v: 2 is in use", got, want)
 		}
 	})
 }
@@ -99,7 +99,7 @@ func TestHashCollision(t *testing.T) {
 		}
 		r := at("a")
 		if r.Latest().Name == existing.Name || r.Collisions == nil || *r.Collisions != 1 || !podtemplate.RevisionMatches(r.Latest(), &tpl) {
-			t.Errorf("the revision is %s after %v collisions", r.Latest().Name, r.Collisions)
+			t.Errorf("revision %s after %v collisions, want a new name after 1 collision", r.Latest().Name, r.Collisions)
 		}
 	})
 }
@@ -107,6 +107,6 @@ func TestHashCollision(t *testing.T) {
 func TestMalformedRevision(t *testing.T) {
 	_, err := podtemplate.TemplateOf(&appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "r"}, Data: runtime.RawExtension{Raw: []byte("{")}})
 	if err == nil || podtemplate.RevisionMatches(&appsv1.ControllerRevision{}, &corev1.PodTemplateSpec{}) {
-		t.Errorf("accepted: %v", err)
+		t.Errorf("malformed revision: error %v, or it matches a template", err)
 	}
 }
