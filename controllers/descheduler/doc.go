@@ -11,8 +11,8 @@
 //
 // Each report and a metric state whether nodes can be reserved (HoldSupport): Holds are served,
 // this user may create them, and the pod's scheduler declares in a Lease (v1alpha1.HoldSupportLease)
-// that it honors them. Pods of other schedulers move only if no node that their scheduler may
-// choose is the one they leave.
+// that it honors them. Pods of other schedulers move only if their scheduler
+// cannot choose their current node again.
 //
 // A round does not wait for the moves of the previous one. It applies them to its snapshot
 // (descheduling.Snapshot.ApplyInProgress) and plans on top of them.

@@ -56,7 +56,7 @@ func (r *Runner) Run(ctx context.Context) (*Report, error) {
 	informersDone := make(chan struct{})
 	go func() {
 		defer close(informersDone)
-		r.state.feed.Run(ctx)
+		r.state.source.Run(ctx)
 	}()
 	defer func() { stop(); <-informersDone }()
 	if err := r.state.waitForSync(ctx); err != nil {
@@ -152,7 +152,7 @@ func (r *Runner) wait(ctx context.Context, wake time.Time) {
 	}
 	timer := r.clock.NewTimer(delay)
 	defer timer.Stop()
-	changes := r.state.feed.Ready()
+	changes := r.state.source.Ready()
 	if r.allFinished() { // changes are processed by the next round
 		changes = nil
 	}

@@ -30,7 +30,7 @@ const syncTimeout = 2 * time.Minute
 // objects that only descheduling reads.
 type clusterState struct {
 	clock       clock.Clock
-	feed        *informers.Source
+	source      *informers.Source
 	view        *execution.View
 	events      []scheduling.Event
 	holds       *v1alpha1.Client // nil: none are read
@@ -51,7 +51,7 @@ type clusterState struct {
 
 // newClusterState returns an empty state.
 func newClusterState(client kubernetes.Interface, holds *v1alpha1.Client, schedulers []string, c clock.Clock) *clusterState {
-	w := &clusterState{clock: c, feed: informers.New(client), view: execution.NewView(cluster.New()), knownSchedulers: map[string]bool{},
+	w := &clusterState{clock: c, source: informers.New(client), view: execution.NewView(cluster.New()), knownSchedulers: map[string]bool{},
 		pods: map[string]*model.Pod{}, namespaces: map[string]model.Labels{}, priorities: map[string]int32{}, claimStorageClasses: map[string]string{},
 		podDetails: map[string]*descheduling.PodDetails{}, notReady: map[string]bool{}}
 	for _, s := range schedulers {
@@ -59,18 +59,18 @@ func newClusterState(client kubernetes.Interface, holds *v1alpha1.Client, schedu
 	}
 	if holds != nil {
 		w.holds = holds
-		w.feed.WatchHolds(holds)
-		w.feed.OnServed(w.observeHoldsServed)
+		w.source.WatchHolds(holds)
+		w.source.OnServed(w.observeHoldsServed)
 	}
-	w.feed.ObserveObjects(w.observePod, w.observeNode)
+	w.source.ObserveObjects(w.observePod, w.observeNode)
 	return w
 }
 
 func (w *clusterState) observePod(p *corev1.Pod) {
-	f := conversion.Facts(p)
+	details := conversion.Facts(p)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.podDetails[string(p.UID)] = f
+	w.podDetails[string(p.UID)] = details
 }
 
 func (w *clusterState) observeNode(n *corev1.Node) {
@@ -87,18 +87,18 @@ func (w *clusterState) waitForSync(ctx context.Context) error {
 	timer := w.clock.NewTimer(syncTimeout)
 	defer timer.Stop()
 	select {
-	case <-w.feed.Synced():
+	case <-w.source.Synced():
 		w.applyEvents()
 		return nil
 	case <-timer.C():
-		return fmt.Errorf("syncing the caches: %s not listed within %v: check that you may list and watch them", strings.Join(w.feed.Unsynced(), ", "), syncTimeout)
+		return fmt.Errorf("syncing the caches: %s not listed within %v: check that you may list and watch them", strings.Join(w.source.Unsynced(), ", "), syncTimeout)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
 func (w *clusterState) applyEvents() {
-	w.events = w.feed.Take(w.events)
+	w.events = w.source.Take(w.events)
 	for _, e := range w.events {
 		switch e := e.(type) {
 		case scheduling.Remove:
@@ -122,8 +122,8 @@ func (w *clusterState) snapshot(now time.Time) *descheduling.Snapshot {
 	}
 	pods := make([]*descheduling.Pod, 0, len(w.pods))
 	for _, p := range w.pods {
-		if f := w.podDetails[p.UID]; f != nil {
-			pods = append(pods, &descheduling.Pod{Pod: p, Details: f})
+		if details := w.podDetails[p.UID]; details != nil {
+			pods = append(pods, &descheduling.Pod{Pod: p, Details: details})
 		}
 	}
 	out.SetNodesAndPods(nodes, pods)

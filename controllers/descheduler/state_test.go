@@ -16,7 +16,7 @@ import (
 // one.
 func TestRecreatedNodeIsNotAssumedReady(t *testing.T) {
 	w := newClusterState(fake.NewClientset(), nil, nil, clock.RealClock{})
-	first, second := node("n1"), node("n1")
+	first, second := newNode("n1"), newNode("n1")
 	first.UID, second.UID = "1", "2"
 	second.Status.Conditions[0].Status = corev1.ConditionFalse
 	w.observeNode(first)

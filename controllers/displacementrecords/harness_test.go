@@ -34,7 +34,7 @@ type harness struct {
 	now         time.Time
 	faults      bool
 	created     int
-	copies      []*instance
+	instances   []*instance
 	causes      map[string]displacement.Cause // by UID, of displaced pods
 	byDisplacer map[string]bool               // displaced through executor.Displacer
 }
@@ -49,7 +49,7 @@ type instance struct {
 
 var errFault = apierrors.NewInternalError(errors.New("fault"))
 
-func newHarness(t *testing.T, seed uint64, copies int) *harness {
+func newHarness(t *testing.T, seed uint64, instances int) *harness {
 	w := &harness{t: t, rng: rand.New(rand.NewPCG(seed, 1)), client: fake.NewClientset(), now: time.Unix(1e6, 0),
 		causes: map[string]displacement.Cause{}, byDisplacer: map[string]bool{}}
 	w.client.PrependReactor("*", "*", func(a ktesting.Action) (bool, runtime.Object, error) {
@@ -62,8 +62,8 @@ func newHarness(t *testing.T, seed uint64, copies int) *harness {
 		a.(ktesting.CreateAction).GetObject().(*eventsv1.Event).CreationTimestamp = metav1.NewTime(w.now.Truncate(time.Second))
 		return false, nil, nil
 	})
-	for range copies {
-		w.copies = append(w.copies, w.start(t.TempDir()))
+	for range instances {
+		w.instances = append(w.instances, w.start(t.TempDir()))
 	}
 	return w
 }
@@ -108,7 +108,7 @@ func (w *harness) syncCaches(c *instance, pods bool) {
 }
 
 // diffStore updates an indexer and reports the differences.
-func diffStore[T any](indexer cache.Indexer, stored map[string]any, onChange func(old, now *T)) {
+func diffStore[T any](indexer cache.Indexer, stored map[string]any, onChange func(old, cur *T)) {
 	for _, key := range slices.Sorted(slices.Values(indexer.ListKeys())) {
 		if old, _, _ := indexer.GetByKey(key); stored[key] == nil {
 			_ = indexer.Delete(old)
@@ -131,16 +131,16 @@ func (w *harness) processQueues(c *instance) {
 	for _, uid := range slices.Sorted(maps.Keys(c.pending)) {
 		_, _ = c.writeMissingRecord(w.t.Context(), uid)
 	}
-	for _, of := range slices.SortedFunc(maps.Keys(c.openRecords), func(a, b owner) int { return len(a.uid) - len(b.uid) }) {
-		_, _ = c.completeRecords(w.t.Context(), of)
+	for _, key := range slices.SortedFunc(maps.Keys(c.openRecords), func(a, b owner) int { return len(a.uid) - len(b.uid) }) {
+		_, _ = c.completeRecords(w.t.Context(), key)
 	}
 	for _, key := range c.events.ListKeys() {
 		_, _ = c.journalRecord(w.t.Context(), key)
 	}
 }
 
-// replica creates a pod of the only owner.
-func (w *harness) replica() {
+// createReplica creates a pod of the only owner.
+func (w *harness) createReplica() {
 	w.created++
 	isController := true
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprint("p", w.created), UID: types.UID(fmt.Sprint("u", w.created)), CreationTimestamp: metav1.NewTime(w.now),

@@ -19,7 +19,7 @@ func TestOneRecordPerDisplacement(t *testing.T) {
 		w := newHarness(t, seed, 3)
 		w.faults = true
 		for range 20 {
-			w.replica()
+			w.createReplica()
 		}
 		for range 150 {
 			w.now = w.now.Add(time.Duration(w.rng.IntN(2000)) * time.Millisecond)
@@ -34,22 +34,22 @@ func TestOneRecordPerDisplacement(t *testing.T) {
 
 // randomEvent executes a random event.
 func (w *harness) randomEvent() {
-	c := w.copies[w.rng.IntN(len(w.copies))]
+	c := w.instances[w.rng.IntN(len(w.instances))]
 	switch n := w.rng.IntN(10); {
 	case n < 2:
 		w.displace(w.randomPod())
 	case n == 2:
 		w.displaceByUpstream(w.randomPod())
 	case n == 3:
-		w.replica()
+		w.createReplica()
 	case n < 6:
 		w.syncCaches(c, w.rng.IntN(2) == 0)
 	case n < 9:
 		w.processQueues(c)
 	default: // a crash; the next instance has the journal
-		i := w.rng.IntN(len(w.copies))
-		_ = w.copies[i].o.Journal.Close()
-		w.copies[i] = w.start(w.copies[i].dir)
+		i := w.rng.IntN(len(w.instances))
+		_ = w.instances[i].o.Journal.Close()
+		w.instances[i] = w.start(w.instances[i].dir)
 	}
 }
 
@@ -71,13 +71,13 @@ func (w *harness) displace(p *corev1.Pod) {
 	for range 100 {
 		d := executor.Displacer{Client: w.client, Now: func() time.Time { return w.now }, Component: "test"}
 		if w.rng.IntN(2) == 0 {
-			d.Journal = w.copies[0].o.Journal
+			d.Journal = w.instances[0].o.Journal
 		}
 		if d.Displace(w.t.Context(), executor.Displacement{Pod: p, Cause: cause, By: "test"}) == nil {
 			break
 		}
 		if w.rng.IntN(4) == 0 { // an instance runs in between
-			c := w.copies[w.rng.IntN(len(w.copies))]
+			c := w.instances[w.rng.IntN(len(w.instances))]
 			w.syncCaches(c, true)
 			w.processQueues(c)
 		}
@@ -106,7 +106,7 @@ func (w *harness) displaceByUpstream(p *corev1.Pod) {
 // finish processes everything in all instances and deletes all terminating pods.
 func (w *harness) finish() {
 	for range 3 {
-		for _, c := range w.copies {
+		for _, c := range w.instances {
 			w.syncCaches(c, true)
 			w.syncCaches(c, false)
 			w.processQueues(c)
@@ -118,9 +118,9 @@ func (w *harness) finish() {
 			_ = w.client.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), "ns", list.Items[i].Name)
 		}
 	}
-	w.replica()
+	w.createReplica()
 	for range 3 {
-		for _, c := range w.copies {
+		for _, c := range w.instances {
 			w.syncCaches(c, true)
 			w.syncCaches(c, false)
 			w.processQueues(c)
@@ -133,21 +133,21 @@ func (w *harness) check(seed uint64) {
 	records := w.recordsOf()
 	for uid, cause := range w.causes {
 		if len(records[uid]) != 1 {
-			w.t.Fatalf("seed %d: pod %s has %d records", seed, uid, len(records[uid]))
+			w.t.Fatalf("seed %d: pod %s has %d records, want 1", seed, uid, len(records[uid]))
 		}
 		rec, err := journal.ParseDisplacement(records[uid][0].Annotations[journal.Annotation])
 		if err != nil || rec.Cause != cause.String() || rec.Gone == nil {
-			w.t.Errorf("seed %d: pod %s was displaced by %v: %+v, %v", seed, uid, cause, rec, err)
+			w.t.Errorf("seed %d: record of pod %s: %+v, error %v, want cause %v and a deletion time", seed, uid, rec, err, cause)
 		}
 	}
 	if len(records) != len(w.causes) || len(w.causes) < 15 {
 		w.t.Errorf("seed %d: %d pods have records, %d were displaced", seed, len(records), len(w.causes))
 	}
 	replacements := map[string]string{}
-	for _, c := range w.copies {
-		list, faults, err := journal.Read(c.dir)
-		if err != nil || len(faults) > 0 || len(list) != len(w.causes) {
-			w.t.Errorf("seed %d: the journal has %d records of %d, %v, %v", seed, len(list), len(w.causes), faults, err)
+	for _, c := range w.instances {
+		list, badLines, err := journal.Read(c.dir)
+		if err != nil || len(badLines) > 0 || len(list) != len(w.causes) {
+			w.t.Errorf("seed %d: the journal has %d records of %d, %v, %v", seed, len(list), len(w.causes), badLines, err)
 		}
 		for _, d := range list {
 			if w.causes[d.Pod.UID] == displacement.None {
@@ -159,6 +159,6 @@ func (w *harness) check(seed uint64) {
 		}
 	}
 	if len(replacements) == 0 {
-		w.t.Errorf("seed %d: no replacement", seed)
+		w.t.Errorf("seed %d: no record has a replacement", seed)
 	}
 }

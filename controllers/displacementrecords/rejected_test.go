@@ -22,7 +22,7 @@ func newRejectingHarness(t *testing.T, verb string, response error) (*harness, *
 		calls++
 		return true, nil, response
 	})
-	w.replica()
+	w.createReplica()
 	o, err := w.client.Tracker().Get(corev1.SchemeGroupVersion.WithResource("pods"), "ns", "p1")
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func newRejectingHarness(t *testing.T, verb string, response error) (*harness, *
 	if err := w.client.Tracker().Update(corev1.SchemeGroupVersion.WithResource("pods"), p, "ns"); err != nil {
 		t.Fatal(err)
 	}
-	c := w.copies[0]
+	c := w.instances[0]
 	w.syncCaches(c, true)
 	return w, c, &calls
 }
@@ -49,7 +49,7 @@ func TestRejectedRecordIsNotRetriedForever(t *testing.T) {
 		_, c, calls := newRejectingHarness(t, "create", &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: x.code}})
 		_, err := c.writeMissingRecord(t.Context(), "u1")
 		if retried := err != nil; retried != x.retried || *calls != 1 || (len(c.pending) > 0) != x.retried {
-			t.Errorf("status %d: error %v, %d requests, %d pending", x.code, err, *calls, len(c.pending))
+			t.Errorf("status %d: error %v, %d requests, %d pending, want retried %v", x.code, err, *calls, len(c.pending), x.retried)
 		}
 		list, _, err := c.o.Journal.Read()
 		if err != nil || (len(list) == 1) == x.retried {
@@ -61,16 +61,16 @@ func TestRejectedRecordIsNotRetriedForever(t *testing.T) {
 func TestRecordRetriesStopAtMaxAge(t *testing.T) {
 	w, c, calls := newRejectingHarness(t, "create", errors.New("connection refused"))
 	if _, err := c.writeMissingRecord(t.Context(), "u1"); err == nil {
-		t.Error("gave up immediately")
+		t.Error("no retry before the maximum age")
 	}
 	w.now = w.now.Add(maxRecordAge + time.Second)
 	if _, err := c.writeMissingRecord(t.Context(), "u1"); err != nil || *calls != 2 || len(c.pending) > 0 {
-		t.Errorf("an hour later: %v, %d requests, %d pending", err, *calls, len(c.pending))
+		t.Errorf("after the maximum age: error %v, %d requests, want 2; %d pending, want 0", err, *calls, len(c.pending))
 	}
 }
 
 func TestRejectedCompletionIsNotRetriedForever(t *testing.T) {
-	w, c, calls := newRejectingHarness(t, "patch", apierrors.NewBadRequest("no"))
+	w, c, calls := newRejectingHarness(t, "patch", apierrors.NewBadRequest("rejected"))
 	if _, err := c.writeMissingRecord(t.Context(), "u1"); err != nil {
 		t.Fatal(err)
 	}
@@ -81,9 +81,9 @@ func TestRejectedCompletionIsNotRetriedForever(t *testing.T) {
 	w.syncCaches(c, true)
 	key := owner{"ns", "rs"}
 	if len(c.openRecords[key]) != 1 {
-		t.Fatalf("open records %v", c.openRecords)
+		t.Fatalf("open records %v, want one", c.openRecords)
 	}
 	if _, err := c.completeRecords(t.Context(), key); err != nil || *calls != 1 || len(c.openRecords[key]) != 0 {
-		t.Errorf("%v, %d requests, open records %v", err, *calls, c.openRecords)
+		t.Errorf("error %v, %d requests, want 1; open records %v, want none", err, *calls, c.openRecords)
 	}
 }

@@ -24,10 +24,10 @@ func TestFutileMoveHoldIsRetained(t *testing.T) {
 		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse, LastHeartbeatTime: metav1.NewTime(b.at.Add(time.Second))}}
 	})
 	if len(b.fakeHoldStore.holds) != 2 {
-		t.Errorf("holds %v", b.fakeHoldStore.holds)
+		t.Errorf("Holds %v, want two", b.fakeHoldStore.holds)
 	}
 	b.step()
-	if h := b.one(); h == nil || h.Spec.Count != 3 || h.Spec.Cause != planning.HoldCause {
-		t.Errorf("hold %+v", h)
+	if h := b.hold(); h == nil || h.Spec.Count != 3 || h.Spec.Cause != planning.HoldCause {
+		t.Errorf("Hold %+v, want the one that counts futile moves", h)
 	}
 }

@@ -24,16 +24,16 @@ func TestRecordOfNodeAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newHarness(t, 1, 0)
 		w.now = time.Now()
-		w.replica()
+		w.createReplica()
 		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error)
+		done := make(chan error)
 		counted := 0
 		k := newController(Options{Client: w.client, Factory: informers.NewSharedInformerFactory(w.client, 0), Env: runner.Production(), Log: klog.Background(),
 			OnDisplaced: func(*journal.Displacement) { counted++ }})
-		go func() { ended <- k.run(ctx, &fakeHoldStore{holds: map[string]*v1alpha1.Hold{}}) }()
+		go func() { done <- k.run(ctx, &fakeHoldStore{holds: map[string]*v1alpha1.Hold{}}) }()
 		synctest.Wait()
 		p := w.randomPod()
-		record := writeRecordEvent(t, "ns", w.now, func(d *journal.Displacement) {
+		record := newRecordEvent(t, "ns", w.now, func(d *journal.Displacement) {
 			d.Pod.Name, d.Pod.UID, d.Cause, d.Writer = p.Name, string(p.UID), displacement.Pressure.String(), executor.NodeAgent
 		})
 		if _, err := w.client.EventsV1().Events("ns").Create(ctx, record, metav1.CreateOptions{}); err != nil {
@@ -50,10 +50,10 @@ func TestRecordOfNodeAgent(t *testing.T) {
 			t.Errorf("counted %d displacements, want 1", counted)
 		}
 		if list, err := w.client.EventsV1().Events("ns").List(ctx, metav1.ListOptions{}); err != nil || len(list.Items) != 1 || list.Items[0].Name != record.Name {
-			t.Errorf("events %+v, %v", list, err)
+			t.Errorf("events %+v, error %v, want only %s", list, err, record.Name)
 		}
 		cancel()
-		if err := <-ended; err != nil {
+		if err := <-done; err != nil {
 			t.Error(err)
 		}
 		k.o.Factory.Shutdown()
@@ -66,15 +66,15 @@ func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newHarness(t, 1, 0)
 		w.now = time.Now()
-		w.replica()
+		w.createReplica()
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
 		_ = w.client.Tracker().Add(node)
 		store := &fakeHoldStore{holds: map[string]*v1alpha1.Hold{}}
 		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error)
+		done := make(chan error)
 		k := newController(Options{Client: w.client, Factory: informers.NewSharedInformerFactory(w.client, 0), Env: runner.Production(), Log: klog.Background(),
 			Backoff: displacement.Backoff{First: time.Hour, Max: time.Hour}})
-		go func() { ended <- k.run(ctx, store) }()
+		go func() { done <- k.run(ctx, store) }()
 		synctest.Wait()
 
 		p := w.randomPod()
@@ -85,19 +85,19 @@ func TestRun(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		w.now = time.Now()
-		w.replica()
+		w.createReplica()
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		records := w.recordsOf()[string(p.UID)]
 		if len(records) != 1 {
-			t.Fatalf("%d records", len(records))
+			t.Fatalf("%d records, want 1", len(records))
 		}
 		d, _ := journal.ParseDisplacement(records[0].Annotations[journal.Annotation])
 		if d.Cause != "Pressure" || d.Gone == nil || d.Replacement == nil || d.Replacement.Ready == nil {
-			t.Errorf("record %+v", d)
+			t.Errorf("record %+v, want a deletion time and a ready replacement", d)
 		}
-		if h := store.one(); h == nil || h.Spec.Node != "n1" {
-			t.Errorf("hold %+v", h)
+		if h := store.hold(); h == nil || h.Spec.Node != "n1" {
+			t.Errorf("Hold %+v, want one for n1", h)
 		}
 		node = node.DeepCopy()
 		node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse, LastHeartbeatTime: metav1.Now()}}
@@ -106,11 +106,11 @@ func TestRun(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if h := store.one(); h != nil {
+		if h := store.hold(); h != nil {
 			t.Errorf("the pressure has ended but the Hold remains: %+v", h)
 		}
 		cancel()
-		if err := <-ended; err != nil {
+		if err := <-done; err != nil {
 			t.Error(err)
 		}
 		k.o.Factory.Shutdown()

@@ -33,13 +33,13 @@ type harness struct {
 }
 
 // runController runs the controller over objects in virtual time.
-func runController(t *testing.T, others Scales, test func(w *harness), objects ...runtime.Object) {
+func runController(t *testing.T, customScales Scales, test func(w *harness), objects ...runtime.Object) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		w := &harness{t: t, ctx: ctx, api: fake.NewSimpleClientset(objects...)}
 		factory := informers.NewSharedInformerFactory(w.api, 0)
 		done := make(chan error, 1)
-		go func() { done <- Run(ctx, w.api, others, factory, runner.Production(), klog.Background()) }()
+		go func() { done <- Run(ctx, w.api, customScales, factory, runner.Production(), klog.Background()) }()
 		test(w)
 		cancel()
 		if err := <-done; err != nil {
@@ -49,14 +49,14 @@ func runController(t *testing.T, others Scales, test func(w *harness), objects .
 	})
 }
 
-// wait lets the controller finish and d pass.
+// wait waits for d and until the controller is idle.
 func (w *harness) wait(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// want compares a budget's status: allowed/healthy/desired/expected reason entries.
-func (w *harness) want(name, want string) {
+// checkStatus compares a budget's status: allowed/healthy/desired/expected reason entries.
+func (w *harness) checkStatus(name, want string) {
 	w.t.Helper()
 	w.wait(time.Second)
 	b, err := w.api.PolicyV1().PodDisruptionBudgets("ns").Get(w.ctx, name, metav1.GetOptions{})
@@ -79,8 +79,8 @@ func (w *harness) want(name, want string) {
 	}
 }
 
-// expectEvent compares the events of an object.
-func (w *harness) expectEvent(name, want string) {
+// checkEvent checks that an object has an event.
+func (w *harness) checkEvent(name, want string) {
 	w.t.Helper()
 	w.wait(time.Second)
 	list, err := w.api.CoreV1().Events("ns").List(w.ctx, metav1.ListOptions{})
@@ -96,10 +96,10 @@ func (w *harness) expectEvent(name, want string) {
 			}
 		}
 	}
-	w.t.Errorf("events of %s are %v, want %s", name, got, want)
+	w.t.Errorf("events of %s: %v, want %s", name, got, want)
 }
 
-func (w *harness) update(p *corev1.Pod, change func(*corev1.Pod)) {
+func (w *harness) updatePod(p *corev1.Pod, change func(*corev1.Pod)) {
 	w.t.Helper()
 	p, err := w.api.CoreV1().Pods("ns").Get(w.ctx, p.Name, metav1.GetOptions{})
 	if err != nil {
@@ -129,19 +129,19 @@ func maxUnavailable(v intstr.IntOrString) func(*policyv1.PodDisruptionBudgetSpec
 func newPod(name string, owner metav1.Object, kind string) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name), Labels: web}}
 	if owner != nil {
-		yes := true
-		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: owner.GetName(), UID: owner.GetUID(), Controller: &yes}}
+		isController := true
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: owner.GetName(), UID: owner.GetUID(), Controller: &isController}}
 	}
 	p.Status.Phase = corev1.PodRunning
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 	return p
 }
 
-func deployment(replicas int32) (*appsv1.Deployment, *appsv1.ReplicaSet) {
+func newDeployment(replicas int32) (*appsv1.Deployment, *appsv1.ReplicaSet) {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "d"}, Spec: appsv1.DeploymentSpec{Replicas: &replicas}}
-	yes, setReplicas := true, int32(1)
+	isController, setReplicas := true, int32(1)
 	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-1", UID: "rs",
-		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "d", Controller: &yes}}},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "d", Controller: &isController}}},
 		Spec: appsv1.ReplicaSetSpec{Replicas: &setReplicas}}
 	return d, rs
 }
@@ -149,30 +149,30 @@ func deployment(replicas int32) (*appsv1.Deployment, *appsv1.ReplicaSet) {
 func TestStatusFollowsPods(t *testing.T) {
 	a, b := newPod("a", nil, ""), newPod("b", nil, "")
 	runController(t, nil, func(w *harness) {
-		w.want("min", "1/2/1/2 DisruptionAllowed=True SufficientPods")
-		w.update(a, func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse })
-		w.want("min", "0/1/1/2 DisruptionAllowed=False InsufficientPods")
-		w.update(a, func(p *corev1.Pod) { p.Labels = nil })
-		w.want("min", "0/1/1/1 DisruptionAllowed=False InsufficientPods")
+		w.checkStatus("min", "1/2/1/2 DisruptionAllowed=True SufficientPods")
+		w.updatePod(a, func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse })
+		w.checkStatus("min", "0/1/1/2 DisruptionAllowed=False InsufficientPods")
+		w.updatePod(a, func(p *corev1.Pod) { p.Labels = nil })
+		w.checkStatus("min", "0/1/1/1 DisruptionAllowed=False InsufficientPods")
 		if err := w.api.CoreV1().Pods("ns").Delete(w.ctx, "b", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		w.want("min", "0/0/1/0 DisruptionAllowed=False InsufficientPods")
-		w.expectEvent("min", "NoPods")
+		w.checkStatus("min", "0/0/1/0 DisruptionAllowed=False InsufficientPods")
+		w.checkEvent("min", "NoPods")
 	}, a, b, newBudget("min", minAvailable(intstr.FromInt32(1))))
 }
 
 func TestExpectedPodsFromDeployment(t *testing.T) {
-	d, rs := deployment(4)
+	d, rs := newDeployment(4)
 	runController(t, nil, func(w *harness) {
-		w.want("max", "0/2/3/4 DisruptionAllowed=False InsufficientPods")
+		w.checkStatus("max", "0/2/3/4 DisruptionAllowed=False InsufficientPods")
 		two := int32(2)
 		d.Spec.Replicas = &two
 		if _, err := w.api.AppsV1().Deployments("ns").Update(w.ctx, d, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		w.want("max", "1/2/1/2 DisruptionAllowed=True SufficientPods")
-		w.want("half", "1/2/1/2 DisruptionAllowed=True SufficientPods")
+		w.checkStatus("max", "1/2/1/2 DisruptionAllowed=True SufficientPods")
+		w.checkStatus("half", "1/2/1/2 DisruptionAllowed=True SufficientPods")
 	}, d, rs, newPod("a", rs, "ReplicaSet"), newPod("b", rs, "ReplicaSet"),
 		newBudget("max", maxUnavailable(intstr.FromInt32(1))), newBudget("half", minAvailable(intstr.FromString("50%"))))
 }
@@ -180,14 +180,14 @@ func TestExpectedPodsFromDeployment(t *testing.T) {
 func TestPodsWithoutScale(t *testing.T) {
 	job := &metav1.ObjectMeta{Name: "job", UID: "job"}
 	runController(t, noScales{}, func(w *harness) {
-		w.want("max", "0/0/0/0 DisruptionAllowed=False SyncFailed")
-		w.expectEvent("max", "CalculateExpectedPodCountFailed")
-		if err := w.api.CoreV1().Pods("ns").Delete(w.ctx, "of-job", metav1.DeleteOptions{}); err != nil {
+		w.checkStatus("max", "0/0/0/0 DisruptionAllowed=False SyncFailed")
+		w.checkEvent("max", "CalculateExpectedPodCountFailed")
+		if err := w.api.CoreV1().Pods("ns").Delete(w.ctx, "job-pod", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		w.want("max", "0/1/0/0 DisruptionAllowed=False InsufficientPods")
-		w.expectEvent("max", "UnmanagedPods")
-	}, newPod("bare", nil, ""), newPod("of-job", job, "Job"), newBudget("max", maxUnavailable(intstr.FromInt32(1))))
+		w.checkStatus("max", "0/1/0/0 DisruptionAllowed=False InsufficientPods")
+		w.checkEvent("max", "UnmanagedPods")
+	}, newPod("bare", nil, ""), newPod("job-pod", job, "Job"), newBudget("max", maxUnavailable(intstr.FromInt32(1))))
 }
 
 type noScales struct{}
@@ -205,17 +205,17 @@ func TestDisruptedPodsExpire(t *testing.T) {
 		if _, err := w.api.PolicyV1().PodDisruptionBudgets("ns").Update(w.ctx, b, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		w.want("min", "1/2/1/3 DisruptionAllowed=True SufficientPods entries 2")
+		w.checkStatus("min", "1/2/1/3 DisruptionAllowed=True SufficientPods entries 2")
 		w.wait(2 * time.Minute)
-		w.want("min", "2/3/1/3 DisruptionAllowed=True SufficientPods")
-		w.expectEvent("a", "NotDeleted")
+		w.checkStatus("min", "2/3/1/3 DisruptionAllowed=True SufficientPods")
+		w.checkEvent("a", "NotDeleted")
 	}, newPod("a", nil, ""), newPod("b", nil, ""), newPod("c", nil, ""), b)
 }
 
 func TestStaleDisruptionTargetIsCleared(t *testing.T) {
 	p := newPod("a", nil, "")
 	runController(t, nil, func(w *harness) {
-		w.update(p, func(p *corev1.Pod) {
+		w.updatePod(p, func(p *corev1.Pod) {
 			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
 				Reason: corev1.PodReasonPreemptionByScheduler, LastTransitionTime: metav1.Now()})
 		})
@@ -230,7 +230,7 @@ func TestStaleDisruptionTargetIsCleared(t *testing.T) {
 			}
 			for _, condition := range got.Status.Conditions {
 				if condition.Type == corev1.DisruptionTarget && condition.Status != c.want {
-					t.Errorf("after another %s the condition is %+v", c.after, condition)
+					t.Errorf("after another %s: condition %+v, want %s", c.after, condition, c.want)
 				}
 			}
 		}

@@ -95,15 +95,15 @@ func (d *controller) recordEvents(b *policyv1.PodDisruptionBudget, events []budg
 		return
 	}
 	for _, e := range events {
-		kind := corev1.EventTypeNormal
+		eventType := corev1.EventTypeNormal
 		if e.Warning {
-			kind = corev1.EventTypeWarning
+			eventType = corev1.EventTypeWarning
 		}
 		if e.Pod != nil {
-			d.events.Event(podReference(e.Pod), kind, e.Reason, e.Note)
+			d.events.Event(podReference(e.Pod), eventType, e.Reason, e.Note)
 			continue
 		}
-		d.events.Event(b, kind, e.Reason, e.Note)
+		d.events.Event(b, eventType, e.Reason, e.Note)
 	}
 }
 
