@@ -25,16 +25,16 @@ type harness struct {
 	api *fake.Clientset
 }
 
-// runController runs a test; settle completes the controller's work.
+// runController runs a test. settle waits until the controller is idle.
 func runController(t *testing.T, objects []runtime.Object, test func(w *harness)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewSimpleClientset(objects...)
-		names := 0
+		created := 0
 		api.PrependReactor("create", "endpointslices", func(a kubetesting.Action) (bool, runtime.Object, error) {
 			s := a.(kubetesting.CreateAction).GetObject().(*discoveryv1.EndpointSlice)
-			names++ // as the API server does it
-			s.Name, s.UID, s.Generation = fmt.Sprint(s.GenerateName, names), types.UID(fmt.Sprint("slice-", names)), 1
+			created++ // as the API server does it
+			s.Name, s.UID, s.Generation = fmt.Sprint(s.GenerateName, created), types.UID(fmt.Sprint("slice-", created)), 1
 			return false, nil, nil
 		})
 		api.PrependReactor("update", "endpointslices", func(a kubetesting.Action) (bool, runtime.Object, error) {
@@ -51,7 +51,7 @@ func runController(t *testing.T, objects []runtime.Object, test func(w *harness)
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		time.Sleep(time.Minute) // informers stop
+		time.Sleep(time.Minute) // until the informers stop
 	})
 }
 
@@ -94,15 +94,17 @@ func (w *harness) addresses() (ready, notReady int) {
 	return ready, notReady
 }
 
-func web() *corev1.Service {
+func newService() *corev1.Service {
 	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", UID: "web", Labels: map[string]string{"team": "a"}},
 		Spec: corev1.ServiceSpec{ClusterIP: "10.96.0.9", ClusterIPs: []string{"10.96.0.9"}, IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol}, Selector: map[string]string{"app": "web"},
 			Ports: []corev1.ServicePort{{Name: "http", Protocol: corev1.ProtocolTCP, Port: 80, TargetPort: intstr.FromString("http")}}}}
 }
 
-func node(name string) *corev1.Node { return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}} }
+func newNode(name string) *corev1.Node {
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}
 
-func pod(name string, ready corev1.ConditionStatus) *corev1.Pod {
+func newPod(name string, ready corev1.ConditionStatus) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name), ResourceVersion: "1", Labels: map[string]string{"app": "web"}},
 		Spec: corev1.PodSpec{NodeName: "n1", Containers: []corev1.Container{{Name: "c",
@@ -112,8 +114,8 @@ func pod(name string, ready corev1.ConditionStatus) *corev1.Pod {
 	}
 }
 
-// update writes a changed pod with the next resource version, which the fake API does not set.
-func (w *harness) update(name, version string, change func(p *corev1.Pod)) {
+// updatePod writes a changed pod with the next resource version, which the fake API does not set.
+func (w *harness) updatePod(name, version string, change func(p *corev1.Pod)) {
 	w.t.Helper()
 	p, err := w.api.CoreV1().Pods("default").Get(w.t.Context(), name, metav1.GetOptions{})
 	if err == nil {

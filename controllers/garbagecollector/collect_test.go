@@ -65,8 +65,8 @@ func newHarness(t *testing.T, objects ...*metav1.PartialObjectMetadata) *harness
 	return b
 }
 
-// expectActions reconciles an object and checks the actions: each must contain the given words, in order.
-func (b *harness) expectActions(name string, want ...string) {
+// checkActions reconciles an object and checks the actions: each must contain the given words, in order.
+func (b *harness) checkActions(name string, want ...string) {
 	b.Helper()
 	b.actions = nil
 	if _, err := b.sync(b.Context(), types.UID(name)); err != nil {
@@ -83,7 +83,7 @@ func (b *harness) expectActions(name string, want ...string) {
 	}
 }
 
-func TestDependents(t *testing.T) {
+func TestSyncObject(t *testing.T) {
 	const foreground, orphan = metav1.FinalizerDeleteDependents, metav1.FinalizerOrphanDependents
 	old := deletingWith(newMetadata("owner"), orphan)
 	old.DeletionTimestamp = &metav1.Time{Time: time.Now().Add(-time.Minute)}
@@ -104,11 +104,11 @@ func TestDependents(t *testing.T) {
 		"an owner that is not blocked":                  {[]*metav1.PartialObjectMetadata{deletingWith(deletingWith(newMetadata("owner"), "x"), foreground), newMetadata("a", "owner")}, "owner", []string{`patch owner "finalizers":["x"]`}},
 		"an owner that orphans its dependents":          {[]*metav1.PartialObjectMetadata{old, newMetadata("a", "owner", "other")}, "owner", []string{`patch a "name":"other"`, `patch owner "finalizers":[]`}},
 		"finalizers select the propagation policy":      {[]*metav1.PartialObjectMetadata{withFinalizer(newMetadata("a", "owner"), orphan)}, "a", []string{"delete a Orphan"}},
-		"missing dependent":                             {nil, "a", nil},
+		"dependent does not exist":                      {nil, "a", nil},
 		"owner with another UID":                        {[]*metav1.PartialObjectMetadata{inOtherNamespace(newMetadata("owner")), newMetadata("a", "owner")}, "a", []string{"delete a Background"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			newHarness(t, tc.objects...).expectActions(tc.object, tc.want...)
+			newHarness(t, tc.objects...).checkActions(tc.object, tc.want...)
 		})
 	}
 }
@@ -125,9 +125,9 @@ func inOtherNamespace(m *metav1.PartialObjectMetadata) *metav1.PartialObjectMeta
 
 func TestOwnerInOtherNamespaceIsReported(t *testing.T) {
 	b := newHarness(t, inOtherNamespace(newMetadata("owner")), newMetadata("a", "owner"))
-	b.expectActions("a", "delete a")
+	b.checkActions("a", "delete a")
 	if e := <-b.events.Events; !strings.Contains(e, "OwnerRefInvalidNamespace") || !strings.Contains(e, `does not exist in namespace "ns"`) {
-		t.Errorf("the event is %s", e)
+		t.Errorf("event %q, want OwnerRefInvalidNamespace", e)
 	}
 }
 
@@ -140,9 +140,9 @@ func TestClusterScopedDependentOfNamespacedOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.graph.upsert(newObject(schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, schema.GroupKind{Kind: "Node"}, n))
-	b.expectActions("n1")
+	b.checkActions("n1")
 	if e := <-b.events.Events; !strings.Contains(e, "OwnerRefInvalidNamespace") {
-		t.Errorf("the event is %s", e)
+		t.Errorf("event %q, want OwnerRefInvalidNamespace", e)
 	}
 }
 
@@ -151,7 +151,7 @@ func TestUnknownOwnerKindDeletesNothing(t *testing.T) {
 	m.OwnerReferences[0].Kind = "Gadget"
 	b := newHarness(t, m)
 	if _, err := b.sync(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "Gadget") || len(b.actions) > 0 {
-		t.Errorf("actions %q, error %v", b.actions, err)
+		t.Errorf("actions %q, error %v, want no deletion and an error", b.actions, err)
 	}
 }
 
@@ -159,7 +159,7 @@ func TestUnknownOwnerKindDeletesNothing(t *testing.T) {
 func TestOwnerIsReadLive(t *testing.T) {
 	b := newHarness(t, newMetadata("owner"), newMetadata("a", "owner"))
 	b.graph.remove("owner")
-	b.expectActions("a")
+	b.checkActions("a")
 	b.client.PrependReactor("get", "configmaps", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		if a.(clienttesting.GetAction).GetName() == "owner" {
 			return true, nil, apierrors.NewInternalError(errors.New("etcd is busy"))
@@ -167,7 +167,7 @@ func TestOwnerIsReadLive(t *testing.T) {
 		return false, nil, nil
 	})
 	if _, err := b.sync(t.Context(), "a"); err == nil || slices.ContainsFunc(b.actions, func(s string) bool { return strings.HasPrefix(s, "delete") }) {
-		t.Errorf("actions %q, error %v", b.actions, err)
+		t.Errorf("actions %q, error %v, want no deletion and an error", b.actions, err)
 	}
 }
 
@@ -184,9 +184,9 @@ func TestAbsentOwnerIsCached(t *testing.T) {
 		return false, nil, nil
 	})
 	for i := range objects {
-		b.expectActions(fmt.Sprint("a", i), "delete")
+		b.checkActions(fmt.Sprint("a", i), "delete")
 	}
 	if calls != 1 {
-		t.Errorf("the owner was read %d times", calls)
+		t.Errorf("the owner was read %d times, want 1", calls)
 	}
 }

@@ -29,7 +29,7 @@ const (
 	// absentOwnerCacheSize is the size of the cache of owners that do not exist.
 	absentOwnerCacheSize = 500
 	// orphanGracePeriod is how long to wait after an owner's deletion for dependents that are
-	// not in the cache yet. Otherwise they would not be orphaned but found without owner, and deleted.
+	// not in the cache yet. Otherwise they would be deleted, since their owner does not exist.
 	orphanGracePeriod = time.Second
 )
 

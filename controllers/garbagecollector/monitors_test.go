@@ -57,10 +57,10 @@ func runMonitors(t *testing.T, test func(s *monitorHarness)) {
 		ctx, cancel := context.WithCancel(t.Context())
 		s := &monitorHarness{newHarness(t), &fakeDiscovery{FakeDiscovery: &fakediscovery.FakeDiscovery{Fake: &clienttesting.Fake{}}}}
 		s.discovery, s.monitors = s.api, map[schema.GroupKind]*monitor{}
-		go s.queue.Run(ctx, 0) // until ctx ends
-		s.versions("v1")
-		s.add("v1", "kept")
-		s.add("v1", "lost")
+		go s.queue.Run(ctx, 0) // until ctx is done
+		s.setVersions("v1")
+		s.createGadget("v1", "retained")
+		s.createGadget("v1", "removed")
 		if err := s.syncMonitors(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -71,8 +71,8 @@ func runMonitors(t *testing.T, test func(s *monitorHarness)) {
 	})
 }
 
-// versions sets the served versions of gadgets, the preferred one first.
-func (s *monitorHarness) versions(versions ...string) {
+// setVersions sets the served versions of gadgets, the preferred one first.
+func (s *monitorHarness) setVersions(versions ...string) {
 	lists := []*metav1.APIResourceList{{GroupVersion: "v1", APIResources: []metav1.APIResource{
 		{Name: "configmaps", Kind: "ConfigMap", Namespaced: true, Verbs: metav1.Verbs{"delete", "get", "list", "patch", "watch"}}}}}
 	for _, v := range versions {
@@ -84,8 +84,8 @@ func (s *monitorHarness) versions(versions ...string) {
 	s.api.Resources = lists
 }
 
-// add creates a gadget in a version.
-func (s *monitorHarness) add(version, name string) {
+// createGadget creates a gadget in a version.
+func (s *monitorHarness) createGadget(version, name string) {
 	s.Helper()
 	m := newMetadata(name)
 	m.TypeMeta = metav1.TypeMeta{APIVersion: "example.com/" + version, Kind: gadgets.Kind}
@@ -94,8 +94,8 @@ func (s *monitorHarness) add(version, name string) {
 	}
 }
 
-// expectObjects compares the gadgets in the graph, as version/name.
-func (s *monitorHarness) expectObjects(want ...string) {
+// checkObjects checks the gadgets in the graph, as version/name.
+func (s *monitorHarness) checkObjects(want ...string) {
 	s.Helper()
 	time.Sleep(discoveryInterval + time.Second)
 	synctest.Wait()
@@ -113,52 +113,52 @@ func (s *monitorHarness) expectObjects(want ...string) {
 
 func TestMonitorFollowsPreferredVersion(t *testing.T) {
 	runMonitors(t, func(s *monitorHarness) {
-		s.expectObjects("v1/kept", "v1/lost")
-		s.versions("v2")
-		s.add("v2", "kept")
-		s.add("v2", "new")
-		s.expectObjects("v2/kept", "v2/new")
-		s.add("v1", "ghost")
-		s.expectObjects("v2/kept", "v2/new")
+		s.checkObjects("v1/removed", "v1/retained")
+		s.setVersions("v2")
+		s.createGadget("v2", "retained")
+		s.createGadget("v2", "new")
+		s.checkObjects("v2/new", "v2/retained")
+		s.createGadget("v1", "old-version")
+		s.checkObjects("v2/new", "v2/retained")
 	})
 }
 
 func TestMonitorRestartsWhenServedAgain(t *testing.T) {
 	runMonitors(t, func(s *monitorHarness) {
-		s.versions()
-		s.expectObjects("v1/kept", "v1/lost")
+		s.setVersions()
+		s.checkObjects("v1/removed", "v1/retained")
 		if _, exists := s.resourceFor(gadgets); exists {
-			t.Error("the monitor of a kind that is not served still exists")
+			t.Error("a monitor exists for a kind that is not served")
 		}
 		v1 := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gadgets"}
-		if err := s.client.Tracker().Delete(v1, "ns", "lost"); err != nil {
+		if err := s.client.Tracker().Delete(v1, "ns", "removed"); err != nil {
 			t.Fatal(err)
 		}
-		s.add("v1", "new")
-		s.expectObjects("v1/kept", "v1/lost")
-		s.graph.upsert(toObject(newMetadata("dependent", "lost")))
-		s.versions("v1")
-		s.expectObjects("v1/kept", "v1/new")
+		s.createGadget("v1", "new")
+		s.checkObjects("v1/removed", "v1/retained")
+		s.graph.upsert(toObject(newMetadata("dependent", "removed")))
+		s.setVersions("v1")
+		s.checkObjects("v1/new", "v1/retained")
 		if o, _ := s.graph.get(types.UID("dependent")); o == nil {
 			t.Error("a ConfigMap was removed with the gadgets")
 		}
 	})
 }
 
-// A version that cannot be listed for some minutes is compared with the graph once it can.
-func TestMonitorListedLate(t *testing.T) {
+// The graph is compared with a version that can be listed only after some minutes.
+func TestMonitorRemovesStaleObjectsAfterLateList(t *testing.T) {
 	runMonitors(t, func(s *monitorHarness) {
-		var down atomic.Bool
+		var unavailable atomic.Bool
 		s.client.PrependReactor("list", "gadgets", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return down.Load(), nil, apierrors.NewResourceExpired("not yet") // after any other error client-go sleeps in real time
+			return unavailable.Load(), nil, apierrors.NewResourceExpired("not yet") // after any other error client-go sleeps in real time
 		})
-		down.Store(true)
-		s.versions("v2")
-		s.add("v2", "kept")
-		s.expectObjects("v1/kept", "v1/lost")
+		unavailable.Store(true)
+		s.setVersions("v2")
+		s.createGadget("v2", "retained")
+		s.checkObjects("v1/removed", "v1/retained")
 		time.Sleep(5 * time.Minute)
-		down.Store(false)
+		unavailable.Store(false)
 		time.Sleep(5 * time.Minute)
-		s.expectObjects("v2/kept")
+		s.checkObjects("v2/retained")
 	})
 }

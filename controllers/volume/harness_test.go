@@ -77,31 +77,31 @@ func (a *fakeAPI) update(action ktesting.Action) (bool, runtime.Object, error) {
 	defer a.mu.Unlock()
 	u := action.(ktesting.UpdateAction)
 	m, _ := meta.Accessor(u.GetObject())
-	now, err := a.Tracker().Get(u.GetResource(), u.GetNamespace(), m.GetName())
+	current, err := a.Tracker().Get(u.GetResource(), u.GetNamespace(), m.GetName())
 	if err != nil {
 		return true, nil, err
 	}
-	if stored, _ := meta.Accessor(now); stored.GetResourceVersion() != m.GetResourceVersion() {
+	if stored, _ := meta.Accessor(current); stored.GetResourceVersion() != m.GetResourceVersion() {
 		return true, nil, apierrors.NewConflict(u.GetResource().GroupResource(), m.GetName(), fmt.Errorf("version %s is %s", m.GetResourceVersion(), stored.GetResourceVersion()))
 	}
-	o := a.withNextVersion(mergeStatus(u.GetObject(), now, u.GetSubresource() == "status"))
+	o := a.withNextVersion(mergeStatus(u.GetObject(), current, u.GetSubresource() == "status"))
 	if m, _ := meta.Accessor(o); m.GetDeletionTimestamp() != nil && len(m.GetFinalizers()) == 0 {
 		return true, o, a.Tracker().Delete(u.GetResource(), u.GetNamespace(), m.GetName())
 	}
 	return true, o, a.Tracker().Update(u.GetResource(), o, u.GetNamespace())
 }
 
-// mergeStatus returns updated with the status of now or, for an update of the status, now with the status of updated.
-func mergeStatus(updated, now runtime.Object, status bool) runtime.Object {
+// mergeStatus returns updated with the status of current or, for a status update, current with the status of updated.
+func mergeStatus(updated, current runtime.Object, status bool) runtime.Object {
 	if status {
-		updated, now = now, updated
+		updated, current = current, updated
 	}
 	updated = updated.DeepCopyObject()
 	switch o := updated.(type) {
 	case *corev1.PersistentVolume:
-		o.Status = now.(*corev1.PersistentVolume).Status
+		o.Status = current.(*corev1.PersistentVolume).Status
 	case *corev1.PersistentVolumeClaim:
-		o.Status = now.(*corev1.PersistentVolumeClaim).Status
+		o.Status = current.(*corev1.PersistentVolumeClaim).Status
 	}
 	return updated
 }
@@ -194,11 +194,11 @@ func (w *harness) state() string {
 	return strings.Join(out, "; ")
 }
 
-func (w *harness) want(state string) {
+func (w *harness) checkState(want string) {
 	w.t.Helper()
 	w.waitIdle()
-	if got := w.state(); got != state {
-		w.t.Errorf("got  %s\nwant %s", got, state)
+	if got := w.state(); got != want {
+		w.t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 
@@ -216,14 +216,14 @@ func (w *harness) events(name string) []string {
 	return out
 }
 
-func (w *harness) expectEvent(name, begins string) {
+func (w *harness) checkEvent(name, prefix string) {
 	w.t.Helper()
-	if messages := w.events(name); !slices.ContainsFunc(messages, func(s string) bool { return strings.HasPrefix(s, begins) }) {
-		w.t.Errorf("events of %s are %q, none begins with %q", name, messages, begins)
+	if messages := w.events(name); !slices.ContainsFunc(messages, func(s string) bool { return strings.HasPrefix(s, prefix) }) {
+		w.t.Errorf("events of %s: %q, want one with prefix %q", name, messages, prefix)
 	}
 }
 
-func class(name, provisioner string, mode storagev1.VolumeBindingMode) *storagev1.StorageClass {
+func newClass(name, provisioner string, mode storagev1.VolumeBindingMode) *storagev1.StorageClass {
 	return &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: provisioner, VolumeBindingMode: &mode}
 }
 

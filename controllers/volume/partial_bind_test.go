@@ -25,13 +25,13 @@ func TestPartialBindingIsCompleted(t *testing.T) {
 			}[:done] {
 				write()
 			}
-			runController(t, func(w *harness) { w.want("c Bound v; v Bound c") }, v, c)
+			runController(t, func(w *harness) { w.checkState("c Bound v; v Bound c") }, v, c)
 		})
 	}
 }
 
 // The smaller volume is created after the larger one was reserved.
-func TestReservedVolumeIsKept(t *testing.T) {
-	runController(t, func(w *harness) { w.want("c Bound v; small Available; v Bound c") },
+func TestReservedVolumeIsPreferred(t *testing.T) {
+	runController(t, func(w *harness) { w.checkState("c Bound v; small Available; v Bound c") },
 		freeVolume("v", "", "5Gi", reserved("c", "uid-c")), freeVolume("small", "", "1Gi"), newClaim("c", "", "1Gi"))
 }

@@ -73,11 +73,11 @@ func (w *harness) waitIdle() {
 
 // directories returns the directories below the root: "n1/pvc-1".
 func (w *harness) directories() string {
-	found, _ := filepath.Glob(filepath.Join(w.root, "*", "*"))
-	for i, f := range found {
-		found[i], _ = filepath.Rel(w.root, f)
+	dirs, _ := filepath.Glob(filepath.Join(w.root, "*", "*"))
+	for i, f := range dirs {
+		dirs[i], _ = filepath.Rel(w.root, f)
 	}
-	return strings.Join(found, " ")
+	return strings.Join(dirs, " ")
 }
 
 func (w *harness) volume(name string) *corev1.PersistentVolume {
@@ -88,17 +88,17 @@ func (w *harness) volume(name string) *corev1.PersistentVolume {
 	return v
 }
 
-func (w *harness) expectEvent(name, begins string) {
+func (w *harness) checkEvent(name, prefix string) {
 	w.t.Helper()
 	w.events.Lock()
 	defer w.events.Unlock()
 	messages := w.events.byObject[name]
-	if !slices.ContainsFunc(messages, func(s string) bool { return strings.HasPrefix(s, begins) }) {
-		w.t.Errorf("events of %s are %q, none begins with %q", name, messages, begins)
+	if !slices.ContainsFunc(messages, func(s string) bool { return strings.HasPrefix(s, prefix) }) {
+		w.t.Errorf("events of %s: %q, want one with prefix %q", name, messages, prefix)
 	}
 }
 
-func node(name, host string) *corev1.Node {
+func newNode(name, host string) *corev1.Node {
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: host}}}
 }
 
@@ -122,12 +122,12 @@ func TestProvision(t *testing.T) {
 		}
 		if r := v.Spec.ClaimRef; r.UID != "1" || r.Name != "c" || r.Namespace != "ns" || v.Spec.Local.Path != filepath.Join(w.root, "n1", "pvc-1") ||
 			v.Annotations[volume.AnnDynamicallyProvisioned] != ProvisionerName || v.Spec.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimDelete {
-			t.Errorf("volume is %+v", v)
+			t.Errorf("volume %+v, want claim ns/c and its directory", v)
 		}
 		if volume.CheckNodeAffinity(v, map[string]string{corev1.LabelHostname: "host1"}) != nil || volume.CheckNodeAffinity(v, map[string]string{corev1.LabelHostname: "host2"}) == nil {
-			t.Error("the volume is not bound to its node")
+			t.Error("the node affinity does not match only host1")
 		}
-		w.expectEvent("c", "ProvisioningSucceeded: Successfully provisioned volume pvc-1")
+		w.checkEvent("c", "ProvisioningSucceeded: Successfully provisioned volume pvc-1")
 		if err := os.WriteFile(filepath.Join(v.Spec.Local.Path, "file"), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -139,14 +139,14 @@ func TestProvision(t *testing.T) {
 		if w.volume("pvc-1") != nil || w.directories() != "" {
 			t.Errorf("volume %v, directories %q", w.volume("pvc-1"), w.directories())
 		}
-	}, node("n1", "host1"), newClaim("n1"))
+	}, newNode("n1", "host1"), newClaim("n1"))
 }
 
 func TestUnsupportedClaims(t *testing.T) {
 	block := corev1.PersistentVolumeBlock
 	for reason, tc := range map[string]struct {
-		claim    *corev1.PersistentVolumeClaim
-		selected string // afterwards
+		claim        *corev1.PersistentVolumeClaim
+		wantSelected string
 	}{
 		"spec.volumeMode is Block":                   {newClaim("n1", func(c *corev1.PersistentVolumeClaim) { c.Spec.VolumeMode = &block }), "n1"},
 		"spec.accessModes are [ReadWriteMany]":       {newClaim("n1", func(c *corev1.PersistentVolumeClaim) { c.Spec.AccessModes[0] = corev1.ReadWriteMany }), "n1"},
@@ -155,17 +155,17 @@ func TestUnsupportedClaims(t *testing.T) {
 		`node "n2" has no label kubernetes.io/hostn`: {newClaim("n2"), ""},
 	} {
 		runProvisioner(t, func(w *harness) {
-			w.expectEvent("c", `ProvisioningFailed: failed to provision volume with StorageClass "berth-local": `+reason)
+			w.checkEvent("c", `ProvisioningFailed: failed to provision volume with StorageClass "berth-local": `+reason)
 			c, _ := w.api.CoreV1().PersistentVolumeClaims("ns").Get(w.ctx, "c", metav1.GetOptions{})
-			if w.directories() != "" || w.volume("pvc-1") != nil || c.Annotations[volume.AnnSelectedNode] != tc.selected {
-				t.Errorf("%s: directories %q, selected node %q", reason, w.directories(), c.Annotations[volume.AnnSelectedNode])
+			if w.directories() != "" || w.volume("pvc-1") != nil || c.Annotations[volume.AnnSelectedNode] != tc.wantSelected {
+				t.Errorf("%s: directories %q, selected node %q, want none and %q", reason, w.directories(), c.Annotations[volume.AnnSelectedNode], tc.wantSelected)
 			}
-		}, node("n1", "host1"), node("n2", ""), tc.claim)
+		}, newNode("n1", "host1"), newNode("n2", ""), tc.claim)
 	}
 }
 
 func TestReclaimIgnoresOtherVolumes(t *testing.T) {
-	v := func(name, provisioner, path string, phase corev1.PersistentVolumePhase, p corev1.PersistentVolumeReclaimPolicy) *corev1.PersistentVolume {
+	newVolume := func(name, provisioner, path string, phase corev1.PersistentVolumePhase, p corev1.PersistentVolumeReclaimPolicy) *corev1.PersistentVolume {
 		out := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{volume.AnnDynamicallyProvisioned: provisioner}},
 			Spec: corev1.PersistentVolumeSpec{PersistentVolumeReclaimPolicy: p}, Status: corev1.PersistentVolumeStatus{Phase: phase}}
 		out.Spec.Local = &corev1.LocalVolumeSource{Path: path}
@@ -173,19 +173,19 @@ func TestReclaimIgnoresOtherVolumes(t *testing.T) {
 	}
 	outside := t.TempDir()
 	runProvisioner(t, func(w *harness) {
-		for _, name := range []string{"foreign", "kept", "bound", "outside"} {
+		for _, name := range []string{"other-provisioner", "retained", "bound", "outside"} {
 			if w.volume(name) == nil {
-				t.Errorf("volume %s is deleted", name)
+				t.Errorf("volume %s was deleted", name)
 			}
 		}
-		w.expectEvent("outside", "VolumeFailedDelete: path ")
+		w.checkEvent("outside", "VolumeFailedDelete: path ")
 		if !exists(outside) {
 			t.Error("a file outside the root was removed")
 		}
-	}, v("foreign", "csi.example.com", outside, corev1.VolumeReleased, corev1.PersistentVolumeReclaimDelete),
-		v("kept", ProvisionerName, outside, corev1.VolumeReleased, corev1.PersistentVolumeReclaimRetain),
-		v("bound", ProvisionerName, outside, corev1.VolumeBound, corev1.PersistentVolumeReclaimDelete),
-		v("outside", ProvisionerName, outside, corev1.VolumeReleased, corev1.PersistentVolumeReclaimDelete))
+	}, newVolume("other-provisioner", "csi.example.com", outside, corev1.VolumeReleased, corev1.PersistentVolumeReclaimDelete),
+		newVolume("retained", ProvisionerName, outside, corev1.VolumeReleased, corev1.PersistentVolumeReclaimRetain),
+		newVolume("bound", ProvisionerName, outside, corev1.VolumeBound, corev1.PersistentVolumeReclaimDelete),
+		newVolume("outside", ProvisionerName, outside, corev1.VolumeReleased, corev1.PersistentVolumeReclaimDelete))
 }
 
 func TestDeletedClaimIsCleanedUp(t *testing.T) {
@@ -198,7 +198,7 @@ func TestDeletedClaimIsCleanedUp(t *testing.T) {
 		}
 		w.waitIdle()
 		if w.directories() != "" {
-			t.Errorf("directories %q", w.directories())
+			t.Errorf("directories %q, want none", w.directories())
 		}
 	}, newClaim("n9"))
 }
