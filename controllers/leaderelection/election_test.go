@@ -24,10 +24,10 @@ import (
 type recordingTransport struct {
 	gate *Gate
 	mu   sync.Mutex
-	// hanging makes requests wait forever; cancelledAt is when the last such request was cancelled.
-	hanging     bool
-	cancelledAt time.Time
-	times       []time.Time
+	// hanging makes requests block until they are canceled; canceledAt is when the last such request was canceled.
+	hanging    bool
+	canceledAt time.Time
+	times      []time.Time
 }
 
 func (w *recordingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -38,7 +38,7 @@ func (w *recordingTransport) RoundTrip(r *http.Request) (*http.Response, error) 
 	if hangs {
 		<-r.Context().Done()
 		w.mu.Lock()
-		w.cancelledAt = time.Now()
+		w.canceledAt = time.Now()
 		w.mu.Unlock()
 		return nil, r.Context().Err()
 	}
@@ -50,8 +50,8 @@ func (w *recordingTransport) send(ctx context.Context) error {
 	client := &http.Client{Transport: w.gate.Wrap(w)}
 	for ctx.Err() == nil {
 		r, _ := http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodGet, "http://api/", nil)
-		if a, err := client.Do(r); err == nil {
-			_ = a.Body.Close()
+		if response, err := client.Do(r); err == nil {
+			_ = response.Body.Close()
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
@@ -77,10 +77,10 @@ func (w *recordingTransport) hang(hangs bool) {
 	w.hanging = hangs
 }
 
-func (w *recordingTransport) lastCancelled() time.Time {
+func (w *recordingTransport) lastCanceled() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.cancelledAt
+	return w.canceledAt
 }
 
 // partition makes Lease writes fail after a delay once active is set.
@@ -90,15 +90,15 @@ type partition struct {
 	granted atomic.Pointer[time.Time] // when the last successful write was sent
 }
 
-func (c *partition) install(api *fake.Clientset) {
+func (p *partition) install(api *fake.Clientset) {
 	api.PrependReactor("*", "leases", func(a kubetesting.Action) (bool, runtime.Object, error) {
 		sent := time.Now()
-		time.Sleep(c.delay)
-		if c.active.Load() {
+		time.Sleep(p.delay)
+		if p.active.Load() {
 			return true, nil, errors.New("no route to host")
 		}
 		if a.GetVerb() != "get" {
-			c.granted.Store(&sent)
+			p.granted.Store(&sent)
 		}
 		return false, nil, nil
 	})
@@ -108,8 +108,8 @@ func TestPartitionedLeaderStopsBeforeLeaseExpires(t *testing.T) {
 	for name, hangs := range map[string]bool{"between requests": false, "with a request in flight": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				api, c, e := fake.NewSimpleClientset(), &partition{delay: 300 * time.Millisecond}, Default("berth-controller")
-				c.install(api)
+				api, p, e := fake.NewSimpleClientset(), &partition{delay: 300 * time.Millisecond}, Default("berth-controller")
+				p.install(api)
 				w := &recordingTransport{gate: NewGate(e.RenewDeadline)}
 				workDone := make(chan error)
 				go func() { workDone <- e.Run(t.Context(), api, w.gate, w.send) }()
@@ -117,16 +117,16 @@ func TestPartitionedLeaderStopsBeforeLeaseExpires(t *testing.T) {
 				if elapsed(w.last()) > time.Second {
 					t.Fatal("the leader sends no requests")
 				}
-				c.active.Store(true)
+				p.active.Store(true)
 				w.hang(hangs)
 				if err := <-workDone; !errors.Is(err, ErrLost) {
-					t.Fatalf("Run returned %v", err)
+					t.Fatalf("Run returned %v, want ErrLost", err)
 				}
-				granted := *c.granted.Load()
+				granted := *p.granted.Load()
 				if d := w.last().Sub(granted); d >= e.RenewDeadline {
-					t.Errorf("the last request was sent %v after the last renewal", d)
+					t.Errorf("the last request was sent %v after the last renewal, want less than %v", d, e.RenewDeadline)
 				}
-				if d := w.lastCancelled().Sub(granted); hangs && d > e.RenewDeadline {
+				if d := w.lastCanceled().Sub(granted); hangs && d > e.RenewDeadline {
 					t.Errorf("a request was in flight %v after the last renewal", d)
 				}
 				if time.Since(granted) > e.LeaseDuration {
@@ -144,7 +144,7 @@ func TestGateDoesNotRelyOnTimer(t *testing.T) {
 		if g.isOpen() {
 			t.Error("open before a renewal")
 		}
-		g.renewed(time.Now())
+		g.recordRenewal(time.Now())
 		if !g.isOpen() {
 			t.Error("not open after a renewal")
 		}
@@ -153,9 +153,9 @@ func TestGateDoesNotRelyOnTimer(t *testing.T) {
 		if g.isOpen() {
 			t.Error("open after the renew deadline")
 		}
-		g.renewed(time.Now())
+		g.recordRenewal(time.Now())
 		if g.isOpen() {
-			t.Error("the gate opened again")
+			t.Error("open after a renewal of a closed gate")
 		}
 	})
 }
@@ -166,14 +166,14 @@ func TestLateRenewalResponseDoesNotExtend(t *testing.T) {
 		g := NewGate(10 * time.Second)
 		sent := time.Now()
 		time.Sleep(9 * time.Second)
-		g.renewed(sent)
+		g.recordRenewal(sent)
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if g.lost.Err() == nil {
 			t.Error("open 10 s after the renewal was sent")
 		}
 		expired := NewGate(10 * time.Second)
-		expired.renewed(sent)
+		expired.recordRenewal(sent)
 		if expired.isOpen() {
 			t.Error("opened by a renewal sent 10 s ago")
 		}
@@ -182,15 +182,15 @@ func TestLateRenewalResponseDoesNotExtend(t *testing.T) {
 
 func TestTwoInstancesNeverSendConcurrently(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		leases, c := fake.NewSimpleClientset(), &partition{}
+		leases, p := fake.NewSimpleClientset(), &partition{}
 		first, second := Default("berth-controller"), Default("berth-controller")
 		first.Identity, second.Identity = "first", "second"
 		firstTransport, secondTransport := &recordingTransport{gate: NewGate(first.RenewDeadline)}, &recordingTransport{gate: NewGate(second.RenewDeadline)}
 		// The first instance uses a connection that can be partitioned. Both instances use the same Leases.
 		partitionedAPI := fake.NewSimpleClientset()
-		c.install(partitionedAPI)
+		p.install(partitionedAPI)
 		partitionedAPI.PrependReactor("*", "leases", func(a kubetesting.Action) (bool, runtime.Object, error) {
-			if c.active.Load() {
+			if p.active.Load() {
 				return true, nil, errors.New("no route to host")
 			}
 			obj, err := leases.Invokes(a, &coordinationv1.Lease{})
@@ -206,7 +206,7 @@ func TestTwoInstancesNeverSendConcurrently(t *testing.T) {
 		if len(secondTransport.sent()) > 0 {
 			t.Fatal("both instances are leaders")
 		}
-		c.active.Store(true)
+		p.active.Store(true)
 		_ = <-workDone
 		time.Sleep(time.Minute)
 		if len(secondTransport.sent()) == 0 || !secondTransport.sent()[0].After(firstTransport.last().Add(time.Second)) {
@@ -218,7 +218,7 @@ func TestTwoInstancesNeverSendConcurrently(t *testing.T) {
 		}
 		l, err := leases.CoordinationV1().Leases("kube-system").Get(t.Context(), "berth-controller", metav1.GetOptions{})
 		if err != nil || l.Spec.HolderIdentity != nil && *l.Spec.HolderIdentity != "" {
-			t.Errorf("after an orderly stop the Lease is %+v, %v", l.Spec, err)
+			t.Errorf("Lease %+v, error %v after an orderly stop, want no holder", l.Spec, err)
 		}
 	})
 }
@@ -233,7 +233,7 @@ func TestValidateDurations(t *testing.T) {
 		e := Default("berth-controller")
 		change(&e)
 		if e.Validate() == nil {
-			t.Errorf("%s: accepted: %+v", name, e)
+			t.Errorf("%s: Validate accepts %+v", name, e)
 		}
 	}
 }

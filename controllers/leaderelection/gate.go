@@ -34,8 +34,8 @@ func NewGate(validity time.Duration) *Gate {
 	return g
 }
 
-// renewed records that a renewal, sent at the given time, succeeded.
-func (g *Gate) renewed(sent time.Time) {
+// recordRenewal records that a renewal, sent at the given time, succeeded.
+func (g *Gate) recordRenewal(sent time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.lost.Err() != nil || g.lastRenewal.After(sent) {

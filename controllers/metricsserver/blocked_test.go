@@ -26,11 +26,11 @@ func TestBlockedRequestsDoNotDelayReviews(t *testing.T) {
 		t.Fatal(err)
 	}
 	get := func(token, block string) int {
-		page, request := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/metrics", nil)
+		response, request := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/metrics", nil)
 		request.Header.Set("Authorization", "Bearer "+token)
 		request.Header.Set("Block", block)
-		handler.ServeHTTP(page, request)
-		return page.Code
+		handler.ServeHTTP(response, request)
+		return response.Code
 	}
 	started.Add(blocked)
 	for range blocked {

@@ -91,8 +91,8 @@ func object(kind, name string, finalizers ...string) *metav1.PartialObjectMetada
 	}
 }
 
-// keep makes the objects of a resource survive deletion.
-func (r *harness) keep(resource string) {
+// blockDeletion makes deletions of a resource have no effect.
+func (r *harness) blockDeletion(resource string) {
 	r.objects.PrependReactor("delete-collection", resource, func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, nil })
 	r.objects.PrependReactor("delete", resource, func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, nil })
 }
@@ -112,7 +112,7 @@ func (r *harness) condition(t *testing.T, kind corev1.NamespaceConditionType) co
 	return corev1.NamespaceCondition{}
 }
 
-func (r *harness) has(t *testing.T, resource, name string) bool {
+func (r *harness) exists(t *testing.T, resource, name string) bool {
 	t.Helper()
 	_, err := r.objects.Resource(schema.GroupVersionResource{Version: "v1", Resource: resource}).Namespace("a").Get(t.Context(), name, metav1.GetOptions{})
 	return err == nil
@@ -124,7 +124,7 @@ func TestContentIsDeletedBeforeFinalizer(t *testing.T) {
 	if err != nil || requeueAfter != defaultFinalizeDelay || r.finalized != 0 {
 		t.Fatalf("first pass: requeue after %v, error %v, finalized %d; want to wait %v", requeueAfter, err, r.finalized, defaultFinalizeDelay)
 	}
-	if r.has(t, "pods", "p") || r.has(t, "configmaps", "c") {
+	if r.exists(t, "pods", "p") || r.exists(t, "configmaps", "c") {
 		t.Error("content remains")
 	}
 	r.now = deletionTime.Add(defaultFinalizeDelay)
@@ -132,25 +132,25 @@ func TestContentIsDeletedBeforeFinalizer(t *testing.T) {
 		t.Errorf("second pass: requeue after %v, error %v, finalized %d; want finalized once", requeueAfter, err, r.finalized)
 	}
 	if got := r.condition(t, corev1.NamespaceContentRemaining); got.Status != corev1.ConditionFalse {
-		t.Errorf("NamespaceContentRemaining is %v", got)
+		t.Errorf("condition %v, want False", got)
 	}
 }
 
 func TestPodsAreDeletedFirst(t *testing.T) {
-	r := newHarness(t, object("Pod", "p", "hold/it"), object("ConfigMap", "c"))
-	r.keep("pods")
+	r := newHarness(t, object("Pod", "p", "example.com/hold"), object("ConfigMap", "c"))
+	r.blockDeletion("pods")
 	r.now = deletionTime.Add(time.Hour)
 	requeueAfter, err := r.sync(t.Context(), "a")
 	if err != nil || requeueAfter != retryInterval || r.finalized != 0 {
 		t.Fatalf("requeue after %v, error %v, finalized %d; want a retry", requeueAfter, err, r.finalized)
 	}
-	if !r.has(t, "configmaps", "c") {
+	if !r.exists(t, "configmaps", "c") {
 		t.Error("the config map was deleted before the pod")
 	}
 	if got, want := r.condition(t, corev1.NamespaceContentRemaining).Message, "Some resources are remaining: pods. has 1 resource instances"; got != want {
 		t.Errorf("message %q, want %q", got, want)
 	}
-	if got, want := r.condition(t, corev1.NamespaceFinalizersRemaining).Message, "Some content in the namespace has finalizers remaining: hold/it in 1 resource instances"; got != want {
+	if got, want := r.condition(t, corev1.NamespaceFinalizersRemaining).Message, "Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances"; got != want {
 		t.Errorf("message %q, want %q", got, want)
 	}
 }
@@ -181,7 +181,7 @@ func TestFailuresAreReportedAndBlockFinalization(t *testing.T) {
 				t.Errorf("error %v, finalized %d; want an error and no finalization", err, r.finalized)
 			}
 			if got := r.condition(t, tc.kind); got.Status != corev1.ConditionTrue || !strings.Contains(got.Message, "is unavailable") {
-				t.Errorf("condition %v", got)
+				t.Errorf("condition %v, want True with the error", got)
 			}
 		})
 	}
@@ -191,21 +191,21 @@ func TestFailuresAreReportedAndBlockFinalization(t *testing.T) {
 func TestRunStopsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newHarness(t, object("Pod", "p"))
-		release, ended := make(chan bool), make(chan error, 1)
+		release, done := make(chan bool), make(chan error, 1)
 		r.objects.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
 			<-release
 			return false, nil, nil
 		})
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() { ended <- r.run(ctx, informers.NewSharedInformerFactory(r.client, 0), klog.Background()) }()
+		go func() { done <- r.run(ctx, informers.NewSharedInformerFactory(r.client, 0), klog.Background()) }()
 		time.Sleep(time.Second)
 		cancel()
 		time.Sleep(time.Second)
-		if len(ended) > 0 {
+		if len(done) > 0 {
 			t.Error("Run returned with a request in flight")
 		}
 		close(release)
-		if err := <-ended; err != nil {
+		if err := <-done; err != nil {
 			t.Error(err)
 		}
 	})
@@ -224,9 +224,9 @@ func TestActiveNamespacesAreIgnored(t *testing.T) {
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
 	if requeueAfter, err := r.sync(ctx, "a"); requeueAfter != 0 || err != nil {
-		t.Errorf("requeue after %v, error %v", requeueAfter, err)
+		t.Errorf("requeue after %v, error %v, want neither", requeueAfter, err)
 	}
-	if !r.has(t, "configmaps", "c") {
+	if !r.exists(t, "configmaps", "c") {
 		t.Error("content of an active namespace was deleted")
 	}
 }

@@ -42,7 +42,7 @@ type controller struct {
 	charge map[types.NamespacedName]charge
 }
 
-// charge is the last change of a quota by others.
+// charge is the last change of a quota by another writer.
 type charge struct {
 	version string // resourceVersion of the last seen state
 	at      time.Time
@@ -69,9 +69,9 @@ func Run(ctx context.Context, client kubernetes.Interface, objects metadata.Inte
 	return nil
 }
 
-func (c *controller) handleQuota(old, now *corev1.ResourceQuota) {
-	if now != nil {
-		c.queue.Add(types.NamespacedName{Namespace: now.Namespace, Name: now.Name})
+func (c *controller) handleQuota(old, cur *corev1.ResourceQuota) {
+	if cur != nil {
+		c.queue.Add(types.NamespacedName{Namespace: cur.Namespace, Name: cur.Name})
 		return
 	}
 	c.mu.Lock()
@@ -96,31 +96,31 @@ func (c *controller) sync(ctx context.Context, key types.NamespacedName) (time.D
 	if err != nil {
 		return 0, err
 	}
-	counted, countErr := c.usage.of(ctx, q)
+	counted, countErr := c.usage.compute(ctx, q)
 	wait := c.settle(key, q.ResourceVersion)
 	used := corev1.ResourceList{}
 	for name := range q.Spec.Hard {
-		before, had := q.Status.Used[name]
-		now, has := counted[name]
+		old, hasOld := q.Status.Used[name]
+		cur, hasCur := counted[name]
 		switch {
-		case !has && had, has && had && wait > 0 && before.Cmp(now) > 0:
-			used[name] = before
-		case has:
-			used[name] = now
+		case !hasCur && hasOld, hasCur && hasOld && wait > 0 && old.Cmp(cur) > 0:
+			used[name] = old
+		case hasCur:
+			used[name] = cur
 		}
 	}
-	after := resync
+	requeueAfter := resync
 	if wait > 0 {
-		after = wait
+		requeueAfter = wait
 	}
 	status := corev1.ResourceQuotaStatus{Hard: q.Spec.Hard.DeepCopy(), Used: used}
 	if equality.Semantic.DeepEqual(status, q.Status) {
-		return after, countErr
+		return requeueAfter, countErr
 	}
 	if err := c.write(ctx, key, q, status); err != nil {
 		return 0, err
 	}
-	return after, countErr
+	return requeueAfter, countErr
 }
 
 // write writes the status. It returns a conflict error if the quota was charged meanwhile.
@@ -141,7 +141,7 @@ func (c *controller) write(ctx context.Context, key types.NamespacedName, q *cor
 	return nil
 }
 
-// settle returns how long the usage must not be lowered: until settleTime after the last change by others.
+// settle returns how long the usage must not be lowered: until settleTime after the last change by another writer.
 func (c *controller) settle(key types.NamespacedName, version string) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
