@@ -34,8 +34,8 @@ func termLimits(obj, old runtime.Object) field.ErrorList {
 	if template == nil {
 		return nil
 	}
-	before, _ := podTemplate(old)
-	return podvalidation.TemplateTermLimits(template, before, path)
+	oldTemplate, _ := podTemplate(old)
+	return podvalidation.TemplateTermLimits(template, oldTemplate, path)
 }
 
 // podTemplate returns the pod template of an object and its path, or nil.

@@ -39,7 +39,7 @@ func TestTermLimitsOfTemplates(t *testing.T) {
 		},
 	} {
 		if _, errs := createObject(t, kind+" "+object(64)); errs != "" {
-			t.Errorf("%s with 64 gates: %s", kind, errs)
+			t.Errorf("%s with 64 gates: errors %q, want none", kind, errs)
 		}
 		large, errs := createObject(t, kind+" "+object(65))
 		if !strings.Contains(errs, "schedulingGates: ") || strings.Count(errs, "schedulingGates") != 1 {
@@ -50,7 +50,7 @@ func TestTermLimitsOfTemplates(t *testing.T) {
 		}
 		_, hooks := decode(t, kind+" "+object(65))
 		if errs := hooks.ValidateUpdate(t.Context(), large, large); strings.Contains(joinErrors(errs), "schedulingGates") {
-			t.Errorf("%s that already exceeds the limit: %v", kind, errs)
+			t.Errorf("%s that already exceeds the limit: errors %v, want none", kind, errs)
 		}
 	}
 }

@@ -24,8 +24,8 @@ var table = All()
 // decode parses an object such as `apps/v1 Deployment {"spec":...}` and sets defaults.
 func decode(t *testing.T, text string) (runtime.Object, Kind) {
 	t.Helper()
-	version, rest, _ := strings.Cut(text, " ")
-	kind, body, _ := strings.Cut(rest, " ")
+	version, remainder, _ := strings.Cut(text, " ")
+	kind, body, _ := strings.Cut(remainder, " ")
 	gv, err := schema.ParseGroupVersion(version)
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func updateObject(t *testing.T, before, after string, status bool) string {
 	t.Helper()
 	old, errs := createObject(t, before)
 	if errs != "" {
-		t.Fatalf("%s: %s", before, errs)
+		t.Fatalf("creating %s: %s", before, errs)
 	}
 	obj, hooks := decode(t, after)
 	for _, m := range []metav1.Object{old.(metav1.Object), obj.(metav1.Object)} {
@@ -98,7 +98,7 @@ func updateObject(t *testing.T, before, after string, status bool) string {
 	return joinErrors(hooks.ValidateUpdate(t.Context(), obj, old))
 }
 
-// TestDefaultsAreIdempotent: stored objects are defaulted on every read.
+// TestDefaultsAreIdempotent checks that defaulting twice changes nothing. Stored objects are defaulted on every read.
 func TestDefaultsAreIdempotent(t *testing.T) {
 	for _, text := range []string{
 		`apps/v1 Deployment {"spec":{` + workload + `}}`,

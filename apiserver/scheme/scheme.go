@@ -66,8 +66,8 @@ func New(table []kinds.Kind) (*Set, error) {
 	}
 	metav1.AddToGroupVersion(s, v1)
 	metav1.AddToGroupVersion(external, v1)
-	for group, prioritized := range versions {
-		if err := s.SetVersionPriority(prioritized...); err != nil {
+	for group, groupVersions := range versions {
+		if err := s.SetVersionPriority(groupVersions...); err != nil {
 			return nil, fmt.Errorf("registering the versions of group %q: %w", group, err)
 		}
 	}
@@ -111,10 +111,9 @@ func addKind(s, external *runtime.Scheme, k kinds.Kind, table []kinds.Kind) erro
 	if k.NewList != nil {
 		types = append(types, k.NewList())
 	}
-	switch k.Hub {
-	case nil:
+	if k.Hub == nil {
 		register(s, external, k.GroupVersion, types...)
-	default:
+	} else {
 		owner, found := kinds.Find(table, k.Hub.Of)
 		if !found {
 			return fmt.Errorf("%s shares the store of %s, which is not in the table", k.GroupResource(), k.Hub.Of)
@@ -127,8 +126,8 @@ func addKind(s, external *runtime.Scheme, k kinds.Kind, table []kinds.Kind) erro
 		}
 	}
 	if k.Default != nil {
-		rule := k.Default
-		s.AddTypeDefaultingFunc(k.New(), func(obj any) { rule(obj.(runtime.Object)) })
+		setDefaults := k.Default
+		s.AddTypeDefaultingFunc(k.New(), func(obj any) { setDefaults(obj.(runtime.Object)) })
 	}
 	return addFieldLabels(s, k)
 }
