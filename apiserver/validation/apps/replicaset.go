@@ -32,7 +32,7 @@ func PrepareReplicaSetForUpdate(rs, old *appsv1.ReplicaSet) {
 
 // ValidateReplicaSet validates a new ReplicaSet.
 func ValidateReplicaSet(rs *appsv1.ReplicaSet) field.ErrorList {
-	return append(checks.ObjectMeta(&rs.ObjectMeta, true, apivalidation.NameIsDNSSubdomain), replicaSetSpec(&rs.Spec, false)...)
+	return append(checks.ObjectMeta(&rs.ObjectMeta, true, apivalidation.NameIsDNSSubdomain), validateReplicaSetSpec(&rs.Spec, false)...)
 }
 
 // ValidateReplicaSetUpdate validates an update. The selector is immutable. As in kube-apiserver,
@@ -40,9 +40,9 @@ func ValidateReplicaSet(rs *appsv1.ReplicaSet) field.ErrorList {
 func ValidateReplicaSetUpdate(rs, old *appsv1.ReplicaSet) field.ErrorList {
 	badLabels := hasInvalidSelector(old.Spec.Selector)
 	errs := checks.ObjectMeta(&rs.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
-	errs = append(errs, replicaSetSpec(&rs.Spec, badLabels)...)
+	errs = append(errs, validateReplicaSetSpec(&rs.Spec, badLabels)...)
 	errs = append(errs, checks.ObjectMetaUpdate(&rs.ObjectMeta, &old.ObjectMeta)...)
-	errs = append(errs, replicaSetSpec(&rs.Spec, badLabels)...)
+	errs = append(errs, validateReplicaSetSpec(&rs.Spec, badLabels)...)
 	return append(errs, checks.Immutable(rs.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))...)
 }
 
@@ -50,7 +50,7 @@ func hasInvalidSelector(s *metav1.LabelSelector) bool {
 	return s != nil && metavalidation.LabelSelectorHasInvalidLabelValue(s)
 }
 
-func replicaSetSpec(spec *appsv1.ReplicaSetSpec, badLabels bool) field.ErrorList {
+func validateReplicaSetSpec(spec *appsv1.ReplicaSetSpec, badLabels bool) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := checks.NonNegativeIfSet(spec.Replicas, path.Child("replicas"))
 	errs = append(errs, checks.NonNegative(spec.MinReadySeconds, path.Child("minReadySeconds"))...)

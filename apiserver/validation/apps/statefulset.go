@@ -69,7 +69,7 @@ func dropMaxUnavailable(ss, old *appsv1.StatefulSet) {
 // hostnames. Service name and claim templates are not validated on update, because stored objects
 // may be invalid.
 func ValidateStatefulSet(ss *appsv1.StatefulSet) field.ErrorList {
-	errs := append(checks.ObjectMeta(&ss.ObjectMeta, true, apivalidation.NameIsDNSLabel), statefulSetSpec(&ss.Spec, false)...)
+	errs := append(checks.ObjectMeta(&ss.ObjectMeta, true, apivalidation.NameIsDNSLabel), validateStatefulSetSpec(&ss.Spec, false)...)
 	if name := ss.Spec.ServiceName; name != "" {
 		errs = append(errs, checks.DNSLabel(name, field.NewPath("spec", "serviceName"))...)
 	}
@@ -83,7 +83,7 @@ func ValidateStatefulSet(ss *appsv1.StatefulSet) field.ErrorList {
 // ValidateStatefulSetUpdate validates an update. Seven fields of the spec are mutable.
 func ValidateStatefulSetUpdate(ss, old *appsv1.StatefulSet) field.ErrorList {
 	errs := checks.ObjectMetaUpdate(&ss.ObjectMeta, &old.ObjectMeta)
-	errs = append(errs, statefulSetSpec(&ss.Spec, hasInvalidSelector(old.Spec.Selector))...)
+	errs = append(errs, validateStatefulSetSpec(&ss.Spec, hasInvalidSelector(old.Spec.Selector))...)
 	expected := ss.Spec.DeepCopy()
 	expected.Replicas = old.Spec.Replicas
 	expected.Template = old.Spec.Template
@@ -98,7 +98,7 @@ func ValidateStatefulSetUpdate(ss, old *appsv1.StatefulSet) field.ErrorList {
 	return errs
 }
 
-func statefulSetSpec(spec *appsv1.StatefulSetSpec, badLabels bool) field.ErrorList {
+func validateStatefulSetSpec(spec *appsv1.StatefulSetSpec, badLabels bool) field.ErrorList {
 	path := field.NewPath("spec")
 	var errs field.ErrorList
 	switch spec.PodManagementPolicy {
@@ -109,8 +109,8 @@ func statefulSetSpec(spec *appsv1.StatefulSetSpec, badLabels bool) field.ErrorLi
 		errs = append(errs, field.Invalid(path.Child("podManagementPolicy"), spec.PodManagementPolicy,
 			fmt.Sprintf("must be '%s' or '%s'", appsv1.OrderedReadyPodManagement, appsv1.ParallelPodManagement)))
 	}
-	errs = append(errs, statefulSetStrategy(&spec.UpdateStrategy, path.Child("updateStrategy"))...)
-	errs = append(errs, claimRetention(spec.PersistentVolumeClaimRetentionPolicy, path.Child("persistentVolumeClaimRetentionPolicy"))...)
+	errs = append(errs, validateStatefulSetStrategy(&spec.UpdateStrategy, path.Child("updateStrategy"))...)
+	errs = append(errs, validateClaimRetention(spec.PersistentVolumeClaimRetentionPolicy, path.Child("persistentVolumeClaimRetentionPolicy"))...)
 	errs = append(errs, checks.NonNegativeIfSet(spec.Replicas, path.Child("replicas"))...)
 	errs = append(errs, checks.NonNegative(spec.MinReadySeconds, path.Child("minReadySeconds"))...)
 	if spec.Ordinals != nil {
@@ -142,7 +142,7 @@ func templateWithClaimVolumes(spec *appsv1.StatefulSetSpec) *corev1.PodTemplateS
 	return &template
 }
 
-func statefulSetStrategy(strategy *appsv1.StatefulSetUpdateStrategy, path *field.Path) field.ErrorList {
+func validateStatefulSetStrategy(strategy *appsv1.StatefulSetUpdateStrategy, path *field.Path) field.ErrorList {
 	rolling := path.Child("rollingUpdate")
 	switch strategy.Type {
 	case "":
@@ -175,7 +175,7 @@ func statefulSetStrategy(strategy *appsv1.StatefulSetUpdateStrategy, path *field
 		fmt.Sprintf("must be '%s' or '%s'", appsv1.RollingUpdateStatefulSetStrategyType, appsv1.OnDeleteStatefulSetStrategyType))}
 }
 
-func claimRetention(policy *appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy, path *field.Path) field.ErrorList {
+func validateClaimRetention(policy *appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy, path *field.Path) field.ErrorList {
 	if policy == nil {
 		return nil
 	}

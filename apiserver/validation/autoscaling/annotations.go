@@ -69,9 +69,9 @@ func readAnnotations(annotations map[string]string, to *autoscalingv2.Horizontal
 
 // parse returns the zero value for a value that cannot be parsed.
 func parse[T any](encoded string) T {
-	var out, none T
+	var out, zero T
 	if encoded == "" || json.Unmarshal([]byte(encoded), &out) != nil {
-		return none
+		return zero
 	}
 	return out
 }

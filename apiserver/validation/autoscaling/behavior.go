@@ -29,12 +29,12 @@ func validateRules(rules *autoscalingv2.HPAScalingRules, path *field.Path) field
 		errs = append(errs, field.Required(policies, "must specify at least one Policy"))
 	}
 	for i, p := range rules.Policies {
-		at := policies.Index(i)
-		errs = append(errs, checks.OneOf(p.Type, at.Child("type"), autoscalingv2.PercentScalingPolicy, autoscalingv2.PodsScalingPolicy)...)
+		itemPath := policies.Index(i)
+		errs = append(errs, checks.OneOf(p.Type, itemPath.Child("type"), autoscalingv2.PercentScalingPolicy, autoscalingv2.PodsScalingPolicy)...)
 		if p.Value <= 0 {
-			errs = append(errs, field.Invalid(at.Child("value"), p.Value, "must be greater than zero"))
+			errs = append(errs, field.Invalid(itemPath.Child("value"), p.Value, "must be greater than zero"))
 		}
-		errs = append(errs, validateSeconds(p.PeriodSeconds, 1, "must be greater than zero", maxPeriod, "must be less than or equal to 1800", at.Child("periodSeconds"))...)
+		errs = append(errs, validateSeconds(p.PeriodSeconds, 1, "must be greater than zero", maxPeriod, "must be less than or equal to 1800", itemPath.Child("periodSeconds"))...)
 	}
 	if t := rules.Tolerance; t != nil && t.Sign() < 0 {
 		errs = append(errs, field.Invalid(path.Child("tolerance"), t.String(), "must be greater than or equal to 0"))

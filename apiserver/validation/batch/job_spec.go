@@ -23,10 +23,10 @@ const (
 	maxManagedByLength    = 63
 )
 
-// storedJobSpec validates the spec of a Job, which has a selector.
-func storedJobSpec(spec *batchv1.JobSpec) field.ErrorList {
+// validateStoredJobSpec validates the spec of a Job, which has a selector.
+func validateStoredJobSpec(spec *batchv1.JobSpec) field.ErrorList {
 	path := field.NewPath("spec")
-	errs := jobSpec(spec, path)
+	errs := validateJobSpec(spec, path)
 	if spec.Selector == nil {
 		errs = append(errs, field.Required(path.Child("selector"), ""))
 	} else {
@@ -39,7 +39,7 @@ func storedJobSpec(spec *batchv1.JobSpec) field.ErrorList {
 	return errs
 }
 
-func jobSpec(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
+func validateJobSpec(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	errs := checks.NonNegativeIfSet(spec.Parallelism, path.Child("parallelism"))
 	errs = append(errs, checks.NonNegativeIfSet(spec.Completions, path.Child("completions"))...)
 	errs = append(errs, checks.NonNegativeIfSet(spec.ActiveDeadlineSeconds, path.Child("activeDeadlineSeconds"))...)
@@ -58,23 +58,23 @@ func jobSpec(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 			errs = append(errs, field.TooLong(path.Child("managedBy"), "", maxManagedByLength))
 		}
 	}
-	errs = append(errs, completionMode(spec, path)...)
+	errs = append(errs, validateCompletionMode(spec, path)...)
 	if spec.PodFailurePolicy != nil {
-		errs = append(errs, podFailurePolicy(spec, path.Child("podFailurePolicy"))...)
+		errs = append(errs, validatePodFailurePolicy(spec, path.Child("podFailurePolicy"))...)
 	}
 	if spec.SuccessPolicy != nil {
 		if isIndexedJob(spec) {
-			errs = append(errs, successPolicy(spec, path.Child("successPolicy"))...)
+			errs = append(errs, validateSuccessPolicy(spec, path.Child("successPolicy"))...)
 		} else {
 			errs = append(errs, field.Invalid(path.Child("successPolicy"), *spec.SuccessPolicy, "requires indexed completion mode"))
 		}
 	}
-	errs = append(errs, podReplacementPolicy(spec, path.Child("podReplacementPolicy"))...)
+	errs = append(errs, validatePodReplacementPolicy(spec, path.Child("podReplacementPolicy"))...)
 	errs = append(errs, podvalidation.ValidatePodTemplateSpec(&spec.Template, path.Child("template"))...)
-	return append(errs, jobRestartPolicy(spec, path.Child("template", "spec", "restartPolicy"))...)
+	return append(errs, validateJobRestartPolicy(spec, path.Child("template", "spec", "restartPolicy"))...)
 }
 
-func jobRestartPolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
+func validateJobRestartPolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	switch policy := spec.Template.Spec.RestartPolicy; policy {
 	case corev1.RestartPolicyAlways:
@@ -89,7 +89,7 @@ func jobRestartPolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	return errs
 }
 
-func completionMode(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
+func validateCompletionMode(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if mode := spec.CompletionMode; mode != nil {
 		errs = append(errs, checks.OneOf(*mode, path.Child("completionMode"), batchv1.NonIndexedCompletion, batchv1.IndexedCompletion)...)
@@ -129,7 +129,7 @@ func completionMode(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	return errs
 }
 
-func podReplacementPolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
+func validatePodReplacementPolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	if spec.PodReplacementPolicy == nil {
 		return nil
 	}
@@ -139,19 +139,19 @@ func podReplacementPolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorLi
 	return checks.OneOf(*spec.PodReplacementPolicy, path, batchv1.Failed, batchv1.TerminatingOrFailed)
 }
 
-func podFailurePolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
+func validatePodFailurePolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	rules := path.Child("rules")
 	if n := len(spec.PodFailurePolicy.Rules); n > maxPolicyRules {
 		errs = append(errs, field.TooMany(rules, n, maxPolicyRules))
 	}
 	for i := range spec.PodFailurePolicy.Rules {
-		errs = append(errs, podFailureRule(spec, &spec.PodFailurePolicy.Rules[i], rules.Index(i))...)
+		errs = append(errs, validatePodFailureRule(spec, &spec.PodFailurePolicy.Rules[i], rules.Index(i))...)
 	}
 	return errs
 }
 
-func podFailureRule(spec *batchv1.JobSpec, rule *batchv1.PodFailurePolicyRule, path *field.Path) field.ErrorList {
+func validatePodFailureRule(spec *batchv1.JobSpec, rule *batchv1.PodFailurePolicyRule, path *field.Path) field.ErrorList {
 	actions := []batchv1.PodFailurePolicyAction{batchv1.PodFailurePolicyActionCount, batchv1.PodFailurePolicyActionFailIndex,
 		batchv1.PodFailurePolicyActionFailJob, batchv1.PodFailurePolicyActionIgnore}
 	var errs field.ErrorList
@@ -164,7 +164,7 @@ func podFailureRule(spec *batchv1.JobSpec, rule *batchv1.PodFailurePolicyRule, p
 		errs = append(errs, checks.OneOf(rule.Action, action, actions...)...)
 	}
 	if rule.OnExitCodes != nil {
-		errs = append(errs, onExitCodes(spec, rule.OnExitCodes, path.Child("onExitCodes"))...)
+		errs = append(errs, validateOnExitCodes(spec, rule.OnExitCodes, path.Child("onExitCodes"))...)
 	}
 	conditions := path.Child("onPodConditions")
 	if n := len(rule.OnPodConditions); n > maxPolicyRules {
@@ -188,7 +188,7 @@ func podFailureRule(spec *batchv1.JobSpec, rule *batchv1.PodFailurePolicyRule, p
 	return errs
 }
 
-func onExitCodes(spec *batchv1.JobSpec, r *batchv1.PodFailurePolicyOnExitCodesRequirement, path *field.Path) field.ErrorList {
+func validateOnExitCodes(spec *batchv1.JobSpec, r *batchv1.PodFailurePolicyOnExitCodesRequirement, path *field.Path) field.ErrorList {
 	operators := []batchv1.PodFailurePolicyOnExitCodesOperator{batchv1.PodFailurePolicyOnExitCodesOpIn, batchv1.PodFailurePolicyOnExitCodesOpNotIn}
 	var errs field.ErrorList
 	if r.Operator == "" {
@@ -196,8 +196,8 @@ func onExitCodes(spec *batchv1.JobSpec, r *batchv1.PodFailurePolicyOnExitCodesRe
 	} else {
 		errs = append(errs, checks.OneOf(r.Operator, path.Child("operator"), operators...)...)
 	}
-	named := func(c corev1.Container) bool { return c.Name == *r.ContainerName }
-	if r.ContainerName != nil && !slices.ContainsFunc(spec.Template.Spec.Containers, named) && !slices.ContainsFunc(spec.Template.Spec.InitContainers, named) {
+	hasName := func(c corev1.Container) bool { return c.Name == *r.ContainerName }
+	if r.ContainerName != nil && !slices.ContainsFunc(spec.Template.Spec.Containers, hasName) && !slices.ContainsFunc(spec.Template.Spec.InitContainers, hasName) {
 		errs = append(errs, field.Invalid(path.Child("containerName"), *r.ContainerName, "must be one of the container or initContainer names in the pod template"))
 	}
 	values := path.Child("values")
@@ -223,7 +223,7 @@ func onExitCodes(spec *batchv1.JobSpec, r *batchv1.PodFailurePolicyOnExitCodesRe
 	return errs
 }
 
-func successPolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
+func validateSuccessPolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	rules := path.Child("rules")
 	var errs field.ErrorList
 	switch n := len(spec.SuccessPolicy.Rules); {
@@ -242,7 +242,7 @@ func successPolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 			errs = append(errs, field.Invalid(path.Child("succeededCount"), *n, fmt.Sprintf("must be less than or equal to %d (the number of specified completions)", *spec.Completions)))
 		}
 		if rule.SucceededIndexes != nil {
-			errs = append(errs, succeededIndexes(rule, spec.Completions, path)...)
+			errs = append(errs, validateSucceededIndexes(rule, spec.Completions, path)...)
 		}
 	}
 	return errs

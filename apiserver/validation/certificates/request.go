@@ -69,11 +69,11 @@ func validateSpec(s *certificatesv1.CertificateSigningRequestSpec, path *field.P
 		errs = append(errs, field.Required(path.Child("usages"), "usages must be provided"))
 	}
 	for i, usage := range s.Usages {
-		idxPath := path.Child("usages").Index(i)
+		itemPath := path.Child("usages").Index(i)
 		if !slices.Contains(usages, usage) {
-			errs = append(errs, field.NotSupported(idxPath, usage, usages))
+			errs = append(errs, field.NotSupported(itemPath, usage, usages))
 		} else if slices.Index(s.Usages, usage) < i {
-			errs = append(errs, field.Duplicate(idxPath, usage))
+			errs = append(errs, field.Duplicate(itemPath, usage))
 		}
 	}
 	if s.SignerName == legacyUnknown {

@@ -48,7 +48,7 @@ func NonNegative[T ~int32 | ~int64](value T, path *field.Path) field.ErrorList {
 	return apivalidation.ValidateNonnegativeField(int64(value), path)
 }
 
-// NonNegativeIfSet is nonNegative for an optional value.
+// NonNegativeIfSet is NonNegative for an optional value.
 func NonNegativeIfSet[T ~int32 | ~int64](value *T, path *field.Path) field.ErrorList {
 	if value == nil {
 		return nil
@@ -176,18 +176,18 @@ func SortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
 	return slices.Sorted(maps.Keys(m))
 }
 
-// SetDefault sets *value to standard if it has the zero value.
-func SetDefault[T comparable](value *T, standard T) {
+// SetDefault sets *value to defaultValue if it has the zero value.
+func SetDefault[T comparable](value *T, defaultValue T) {
 	var zero T
 	if *value == zero {
-		*value = standard
+		*value = defaultValue
 	}
 }
 
-// SetDefaultPointer sets *value to a pointer to standard if it is nil.
-func SetDefaultPointer[T any](value **T, standard T) {
+// SetDefaultPointer sets *value to a pointer to defaultValue if it is nil.
+func SetDefaultPointer[T any](value **T, defaultValue T) {
 	if *value == nil {
-		*value = &standard
+		*value = &defaultValue
 	}
 }
 

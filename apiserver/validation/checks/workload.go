@@ -105,16 +105,16 @@ func NotGreaterThan(count, limit int32, path *field.Path, limitName string) fiel
 }
 
 // NotDecremented requires a collision count not to decrease.
-func NotDecremented(now, before *int32, path *field.Path) field.ErrorList {
-	var was, is int32
-	if before != nil {
-		was = *before
+func NotDecremented(count, old *int32, path *field.Path) field.ErrorList {
+	var oldValue, value int32
+	if old != nil {
+		oldValue = *old
 	}
-	if now != nil {
-		is = *now
+	if count != nil {
+		value = *count
 	}
-	if is < was {
-		return field.ErrorList{field.Invalid(path, is, "cannot be decremented")}
+	if value < oldValue {
+		return field.ErrorList{field.Invalid(path, value, "cannot be decremented")}
 	}
 	return nil
 }

@@ -58,12 +58,12 @@ func ValidatePriorityClass(pc *schedulingv1.PriorityClass) field.ErrorList {
 			fmt.Sprintf("maximum allowed value of a user defined priority is %d", HighestUserDefinablePriority)))
 	}
 	if pc.PreemptionPolicy != nil {
-		errs = append(errs, preemptionPolicy(*pc.PreemptionPolicy, field.NewPath("preemptionPolicy"))...)
+		errs = append(errs, validatePreemptionPolicy(*pc.PreemptionPolicy, field.NewPath("preemptionPolicy"))...)
 	}
 	return errs
 }
 
-func preemptionPolicy(policy corev1.PreemptionPolicy, path *field.Path) field.ErrorList {
+func validatePreemptionPolicy(policy corev1.PreemptionPolicy, path *field.Path) field.ErrorList {
 	if policy == "" {
 		return field.ErrorList{field.Required(path, "")}
 	}
