@@ -23,7 +23,7 @@ func TestUpdate(t *testing.T) {
 		"immutable config map": {`v1 ConfigMap {"immutable":true,"data":{"a":"b"}}`, `v1 ConfigMap {"immutable":true,"data":{"a":"c"}}`,
 			"data: field is immutable when `immutable` is set"},
 		"secret keeps its type":         {`v1 Secret {}`, `v1 Secret {"type":"x"}`, "type: field is immutable"},
-		"secret without type keeps it":  {`v1 Secret {"type":"a"}`, `v1 Secret {"type":"a","data":{"k":"dg=="}}`, ""},
+		"secret with the same type":     {`v1 Secret {"type":"a"}`, `v1 Secret {"type":"a","data":{"k":"dg=="}}`, ""},
 		"class keeps its value":         {`scheduling.k8s.io/v1 PriorityClass {}`, `scheduling.k8s.io/v1 PriorityClass {"value":1}`, "value: may not be changed in an update."},
 		"class keeps its provisioner":   {`storage.k8s.io/v1 StorageClass {"provisioner":"a"}`, `storage.k8s.io/v1 StorageClass {"provisioner":"b"}`, "provisioner: field is immutable"},
 		"deployment keeps its selector": {`apps/v1 Deployment {"spec":{` + workload + `}}`, `apps/v1 Deployment {"spec":{"selector":{"matchLabels":{"a":"c"}},"template":{"metadata":{"labels":{"a":"c"}},"spec":{"containers":[{"name":"c","image":"a"}]}}}}`, "spec.selector: field is immutable"},
@@ -87,6 +87,6 @@ func TestServiceTypeChange(t *testing.T) {
 	updated.Spec.Type, updated.Spec.ExternalName = corev1.ServiceTypeExternalName, "a.b"
 	network.PrepareServiceForUpdate(updated, old)
 	if updated.Spec.ClusterIP != "" || len(updated.Spec.ClusterIPs) != 0 || updated.Spec.Ports[0].NodePort != 0 || updated.Spec.ExternalTrafficPolicy != "" {
-		t.Errorf("ExternalName: spec %+v, want no cluster IP and node port", updated.Spec)
+		t.Errorf("ExternalName: spec %+v, want no cluster IP and no node port", updated.Spec)
 	}
 }

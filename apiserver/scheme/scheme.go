@@ -98,11 +98,11 @@ func versionsByGroup(table []kinds.Kind) map[string][]schema.GroupVersion {
 
 func register(s, external *runtime.Scheme, gv schema.GroupVersion, types ...runtime.Object) {
 	s.AddKnownTypes(gv, types...)
-	s.AddKnownTypes(internal(gv), types...)
+	s.AddKnownTypes(internalVersion(gv), types...)
 	external.AddKnownTypes(gv, types...)
 }
 
-func internal(gv schema.GroupVersion) schema.GroupVersion {
+func internalVersion(gv schema.GroupVersion) schema.GroupVersion {
 	return schema.GroupVersion{Group: gv.Group, Version: runtime.APIVersionInternal}
 }
 
@@ -120,7 +120,7 @@ func addKind(s, external *runtime.Scheme, k kinds.Kind, table []kinds.Kind) erro
 		}
 		s.AddKnownTypes(k.GroupVersion, types...)
 		external.AddKnownTypes(k.GroupVersion, types...)
-		s.AddKnownTypes(internal(k.GroupVersion), owner.New(), owner.NewList())
+		s.AddKnownTypes(internalVersion(k.GroupVersion), owner.New(), owner.NewList())
 		if err := k.Hub.AddConversions(s); err != nil {
 			return fmt.Errorf("registering conversions of %s: %w", k.GroupResource(), err)
 		}
@@ -156,8 +156,8 @@ func addFieldLabels(s *runtime.Scheme, k kinds.Kind) error {
 	})
 }
 
-// addV1beta1Eviction decodes evictions of policy/v1beta1, which old clients send. The version is
-// not served.
+// addV1beta1Eviction registers conversions of policy/v1beta1 evictions, which old clients send. The
+// version is not served.
 func addV1beta1Eviction(s *runtime.Scheme) error {
 	s.AddKnownTypes(policyv1beta1.SchemeGroupVersion, &policyv1beta1.Eviction{})
 	if err := s.AddConversionFunc((*policyv1beta1.Eviction)(nil), (*policyv1.Eviction)(nil), func(a, b any, _ conversion.Scope) error {

@@ -62,7 +62,7 @@ func TestFieldSelectors(t *testing.T) {
 	}
 }
 
-// Converting an event to the other version and back is lossless.
+// TestEventConversionRoundTrip checks that converting an event to the other version and back is lossless.
 func TestEventConversionRoundTrip(t *testing.T) {
 	s := newSet(t).Scheme
 	event := &eventsv1.Event{
@@ -81,6 +81,6 @@ func TestEventConversionRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !equality.Semantic.DeepEqual(event, &result) {
-		t.Errorf("sent\n%+v\nreceived\n%+v", event, result)
+		t.Errorf("got\n%+v\nwant\n%+v", result, event)
 	}
 }

@@ -158,7 +158,8 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-// A node whose name belongs to the API server or to a Service does not get a certificate for it.
+// TestReservedNodeNames checks that a node whose name belongs to the API server or to a Service does not get a
+// certificate for it.
 func TestReservedNodeNames(t *testing.T) {
 	for name, issued := range map[string]bool{"api.example.com": false, "192.0.2.10": false, "kubernetes": false, "kubernetes.default.svc.custom.domain": false,
 		"web.default.svc.custom.domain": false, "web.default.svc": false, "x.cluster.local": false, "svc.example.com": true, "n2": true} {
@@ -177,7 +178,7 @@ func TestReservedNodeNames(t *testing.T) {
 	}
 }
 
-// A request that a user approves is signed only if its signer accepts it.
+// TestSigningOfApprovedRequests checks that a request that a user approves is signed only if its signer accepts it.
 func TestSigningOfApprovedRequests(t *testing.T) {
 	approve := func(r *certificatesv1.CertificateSigningRequest) *certificatesv1.CertificateSigningRequest {
 		r.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, LastUpdateTime: metav1.Now()}}

@@ -14,7 +14,8 @@ import (
 	"github.com/berthproject/berth/controllers/workqueue"
 )
 
-// A node's pending request for a serving certificate is checked as soon as the node appears or changes its addresses.
+// TestNodeEventsEnqueuePendingRequests checks that the pending request of a node for a serving certificate is
+// checked as soon as the node appears or changes its addresses.
 func TestNodeEventsEnqueuePendingRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		requests := informers.NewSharedInformerFactory(fake.NewClientset(), 0).Certificates().V1().CertificateSigningRequests()

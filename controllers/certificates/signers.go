@@ -56,7 +56,7 @@ var signers = map[string]func(*certificatesv1.CertificateSigningRequest, *x509.C
 		case len(request.EmailAddresses)+len(request.URIs) > 0:
 			return errors.New("spec.request: a serving certificate of a node must not have e-mail addresses or URIs")
 		case len(request.DNSNames)+len(request.IPAddresses) == 0:
-			return errors.New("spec.request: a serving certificate of a node needs a DNS name or an IP address")
+			return errors.New("spec.request: a serving certificate of a node must have a DNS name or an IP address")
 		}
 		return errors.Join(checkNodeSubject(request), checkUsages(r, certificatesv1.UsageServerAuth))
 	},

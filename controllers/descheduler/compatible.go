@@ -61,23 +61,23 @@ type dryRunLedger struct {
 }
 
 func newDryRunLedger(s *cluster.State, now time.Time) *dryRunLedger {
-	b := &dryRunLedger{now: now, budgets: map[string][]*model.Budget{}}
+	l := &dryRunLedger{now: now, budgets: map[string][]*model.Budget{}}
 	for _, x := range s.AllBudgets() {
-		b.budgets[x.Namespace] = append(b.budgets[x.Namespace], x)
+		l.budgets[x.Namespace] = append(l.budgets[x.Namespace], x)
 	}
-	return b
+	return l
 }
 
-// evict decides as kube-apiserver would.
-func (b *dryRunLedger) evict(req *evictionRequest) (ok bool, message string) {
-	v := budget.Evictions{}.Check(req.pod, b.budgets[req.pod.Namespace], nil, b.now)
+// evict checks the budgets as kube-apiserver does, and debits them.
+func (l *dryRunLedger) evict(req *evictionRequest) (ok bool, message string) {
+	v := budget.Evictions{}.Check(req.pod, l.budgets[req.pod.Namespace], nil, l.now)
 	if v.Result != budget.Granted {
 		return false, v.Reason
 	}
 	for _, debited := range v.Debits {
 		reduced := *debited
 		reduced.DisruptionsAllowed--
-		b.budgets[req.pod.Namespace][slices.Index(b.budgets[req.pod.Namespace], debited)] = &reduced
+		l.budgets[req.pod.Namespace][slices.Index(l.budgets[req.pod.Namespace], debited)] = &reduced
 	}
 	return true, ""
 }

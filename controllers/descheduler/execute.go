@@ -30,7 +30,7 @@ func (r *Runner) execute(ctx context.Context) (wake time.Time) {
 	return time.Time{}
 }
 
-// runAction runs an action.
+// runAction runs an action and returns its result.
 func (r *Runner) runAction(ctx context.Context, a execution.Action) execution.Result {
 	switch a := a.(type) {
 	case execution.Reserve:
@@ -60,7 +60,7 @@ func newResult(final bool, err error) execution.Result {
 	return execution.Result{Done: true}
 }
 
-// reportProgress reports what changed about the moves.
+// reportProgress reports the moves whose progress changed.
 func (r *Runner) reportProgress() {
 	inProgress := r.machine.HasInProgress()
 	for _, x := range r.machine.Moves() {

@@ -19,8 +19,8 @@ const creatorLabel = executor.HoldCreatorLabel
 // holdTimeout bounds a request about a Hold.
 const holdTimeout = 15 * time.Second
 
-// createHold creates a Hold or updates the descheduler's own Hold of that name. final reports
-// that a retry cannot succeed.
+// createHold creates a Hold, or updates the Hold of that name if the descheduler created it or it has
+// expired. final reports that a retry cannot succeed.
 func (r *Runner) createHold(ctx context.Context, h *model.Hold) (final bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, holdTimeout)
 	defer cancel()

@@ -55,11 +55,11 @@ func (s HoldSupport) unsupportedSet() map[string]bool {
 }
 
 // detectHoldSupport determines the support. If a request fails, it assumes none.
-func detectHoldSupport(ctx context.Context, client kubernetes.Interface, w *clusterState, now time.Time) HoldSupport {
+func detectHoldSupport(ctx context.Context, client kubernetes.Interface, cs *clusterState, now time.Time) HoldSupport {
 	switch {
-	case w.holds == nil:
+	case cs.holds == nil:
 		return HoldSupport{Reason: "Holds are disabled"}
-	case !w.holdsServed.Load():
+	case !cs.holdsServed.Load():
 		return HoldSupport{Reason: "the API server does not serve Holds, or this user may not read them (see deploy/hold-crd.yaml for the kind, deploy/descheduler.yaml for the role)"}
 	case !canCreateHolds(ctx, client):
 		return HoldSupport{Reason: "this user may not create Holds (see deploy/descheduler.yaml for the role)"}
@@ -75,7 +75,7 @@ func detectHoldSupport(ctx context.Context, client kubernetes.Interface, w *clus
 	if reason != "" {
 		return HoldSupport{Reason: "no scheduler declares support for Holds: " + reason}
 	}
-	all := w.schedulers()
+	all := cs.schedulers()
 	unsupported := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return slices.Contains(honoring, s) })
 	if len(unsupported) > 0 && len(unsupported) == len(all) {
 		return HoldSupport{Reason: fmt.Sprintf("pods use the schedulers %s, but Holds are honored by %s only", strings.Join(unsupported, ", "), strings.Join(honoring, ", "))}
@@ -84,9 +84,9 @@ func detectHoldSupport(ctx context.Context, client kubernetes.Interface, w *clus
 }
 
 // schedulers returns the schedulers of the pods that could move.
-func (w *clusterState) schedulers() []string {
+func (cs *clusterState) schedulers() []string {
 	names := map[string]bool{}
-	for _, p := range w.pods {
+	for _, p := range cs.pods {
 		if p.NodeName != "" && !p.Finished() && p.Owner.UID != "" && p.Owner.Kind != "DaemonSet" && p.Owner.Kind != "Node" {
 			names[p.Spec.SchedulerName] = true
 		}

@@ -50,19 +50,19 @@ func TestDetectHoldSupport(t *testing.T) {
 		if tc.requestFails {
 			client.PrependReactor("get", "leases", func(ktesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("no route to host") })
 		}
-		w := newClusterState(client, &v1alpha1.Client{}, nil, clock.RealClock{})
-		w.holdsServed.Store(tc.served)
-		w.upsert(conversion.New().Pod(newReplica(1, "n1")))
-		support := detectHoldSupport(t.Context(), client, w, now)
+		cs := newClusterState(client, &v1alpha1.Client{}, nil, clock.RealClock{})
+		cs.holdsServed.Store(tc.served)
+		cs.upsert(conversion.New().Pod(newReplica(1, "n1")))
+		support := detectHoldSupport(t.Context(), client, cs, now)
 		if len(support.UnsupportedSchedulers) > 0 {
-			t.Errorf("%s: unsupported schedulers %v", name, support.UnsupportedSchedulers)
+			t.Errorf("%s: unsupported schedulers %v, want none", name, support.UnsupportedSchedulers)
 		}
 		other := newReplica(2, "n1")
 		other.Spec.SchedulerName = "other"
-		w.upsert(conversion.New().Pod(other))
-		mixed := detectHoldSupport(t.Context(), client, w, now)
+		cs.upsert(conversion.New().Pod(other))
+		mixed := detectHoldSupport(t.Context(), client, cs, now)
 		if support.Supported && (!mixed.Supported || !mixed.unsupportedSet()["other"] || len(mixed.UnsupportedSchedulers) > 1 || !strings.Contains(mixed.String(), "except for pods of other")) {
-			t.Errorf("%s: with another scheduler: %+v", name, mixed)
+			t.Errorf("%s: with another scheduler: %+v, want support except for its pods", name, mixed)
 		}
 		if support.Supported != (tc.reason == "") || !strings.Contains(support.Reason, tc.reason) || support.Supported != (support.Reason == "") {
 			t.Errorf("%s: %+v, want reason %q", name, support, tc.reason)

@@ -16,7 +16,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// A limit that is reached is counted as by the Kubernetes descheduler, and logged.
+// TestReachedLimitsAreCounted checks that a limit that is reached is logged, and counted as by the Kubernetes
+// descheduler.
 func TestReachedLimitsAreCounted(t *testing.T) {
 	for limit, set := range map[string]func(*descheduling.Limits){
 		"maximum number of evicted pods per a descheduling cycle reached": func(l *descheduling.Limits) { l.Total = new(1) },
@@ -42,7 +43,8 @@ func TestReachedLimitsAreCounted(t *testing.T) {
 	}
 }
 
-// A pod that no longer exists when its eviction is requested was not evicted.
+// TestDeletedPodIsNotCountedAsEvicted checks that a pod that no longer exists when its eviction is requested is not
+// counted as evicted.
 func TestDeletedPodIsNotCountedAsEvicted(t *testing.T) {
 	client := fake.NewClientset(crowdedNode()...)
 	client.PrependReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
@@ -57,7 +59,7 @@ func TestDeletedPodIsNotCountedAsEvicted(t *testing.T) {
 	}
 }
 
-// The size of a report is bounded.
+// TestReportIsBounded checks the bound of the size of a report.
 func TestReportIsBounded(t *testing.T) {
 	r := Report{Mode: Compatible, RefusalCounts: map[string]int{}}
 	for i := range 3000 {

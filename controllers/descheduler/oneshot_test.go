@@ -62,7 +62,7 @@ func TestSecondOneShotWaits(t *testing.T) {
 		}()
 		firstEnded := <-first
 		if started := <-second; started.Before(firstEnded) || started.Sub(firstEnded) > 20*time.Second {
-			t.Errorf("the first ended at %v, the second started at %v", firstEnded, started)
+			t.Errorf("the first ended at %v, the second started at %v, want it within 20 s after the end", firstEnded, started)
 		}
 	})
 }
@@ -74,8 +74,8 @@ func newLeaseAPI(holder string, duration int32) *fake.Clientset {
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &duration, RenewTime: &at, AcquireTime: &at}})
 }
 
-// A run waits for the Lease of a killed run and reports it. It does not wait for the Lease of a
-// continuously running descheduler, regardless of its duration.
+// TestOneShotDoesNotWaitForLongRunningHolder checks that a run waits for the Lease of a killed run and reports it,
+// but does not wait for the Lease of a continuously running descheduler, regardless of its duration.
 func TestOneShotDoesNotWaitForLongRunningHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tc := range []struct {
@@ -88,17 +88,17 @@ func TestOneShotDoesNotWaitForLongRunningHolder(t *testing.T) {
 			started, _, err := runOneShot(t, api, "self", 0, time.Second)
 			var running *upstreamguard.AlreadyRunningError
 			if errors.As(err, &running) == tc.waits || tc.waits && (err != nil || started.Sub(start) > 20*time.Second) || !tc.waits && time.Since(start) > time.Second {
-				t.Errorf("a Lease of %s of %d s: %v after %v, work started at %v", tc.holder, tc.duration, err, time.Since(start), started)
+				t.Errorf("a Lease of %s of %d s: error %v after %v, work started at %v, want to wait: %t", tc.holder, tc.duration, err, time.Since(start), started, tc.waits)
 			}
 			if line := lastProgress.Load(); tc.waits != (line == "waiting for Lease kube-system/descheduler held by once_other, which expires in 15 s unless renewed") {
-				t.Errorf("holder %s: progress %q", tc.holder, line)
+				t.Errorf("holder %s: progress %q, want to wait: %t", tc.holder, line, tc.waits)
 			}
 		}
 	})
 }
 
-// A continuously running component gets the Lease before the waiting run, which then stops
-// waiting.
+// TestWaitingOneShotEndsWhenLongRunningHolderAppears checks that a run stops waiting when a continuously running
+// component gets the Lease.
 func TestWaitingOneShotEndsWhenLongRunningHolderAppears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newLeaseAPI("once_other", 15)
@@ -124,8 +124,8 @@ func TestWaitingOneShotEndsWhenLongRunningHolderAppears(t *testing.T) {
 	})
 }
 
-// A daemon that does not use leader election skips a round if it cannot determine whether another
-// one runs, and stops if one does.
+// TestRoundIsSkippedWhenNotExclusive checks that a daemon without leader election skips a round if it cannot
+// determine whether another one runs, and stops if one does.
 func TestRoundIsSkippedWhenNotExclusive(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

@@ -168,8 +168,8 @@ func (r *Runner) wait(ctx context.Context, wake time.Time) {
 }
 
 // observeHoldsServed records whether Holds are served.
-func (w *clusterState) observeHoldsServed(kind string, served bool) {
+func (cs *clusterState) observeHoldsServed(kind string, served bool) {
 	if kind == v1alpha1.HoldsResource {
-		w.holdsServed.Store(served)
+		cs.holdsServed.Store(served)
 	}
 }

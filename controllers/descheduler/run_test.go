@@ -97,7 +97,7 @@ func TestDryRunWritesNothing(t *testing.T) {
 		}
 		for _, m := range report.Moves {
 			if m.From != "n1" || (m.To != "") != (mode == Planned) || m.Owner != "ReplicaSet/web" || m.Reason == "" {
-				t.Errorf("%s: unexpected move %+v", mode, m)
+				t.Errorf("%s: move %+v, want one of ReplicaSet/web from n1 with a reason", mode, m)
 			}
 		}
 	}
@@ -132,13 +132,13 @@ func TestCompatibleEvictsAndRecordsEvents(t *testing.T) {
 	o.Policy.Grace, o.Policy.EvictionFailureEvents = new(int64(7)), true
 	r, report := runOnce(t, o)
 	if len(report.Moves) != 1 || len(evictions) != 2 {
-		t.Fatalf("%d moves after %d evictions: %+v", len(report.Moves), len(evictions), report)
+		t.Fatalf("%d moves after %d evictions, want 1 after 2: %+v", len(report.Moves), len(evictions), report)
 	}
 	e := evictions[1]
 	if e.Annotations["requested-by"] != "sigs.k8s.io/descheduler" || !strings.HasPrefix(e.Annotations["reason"], "triggered by default/RemoveDuplicates: ") ||
 		e.Annotations["berth.dev/requested-by"] != Component || !strings.Contains(e.Annotations["berth.dev/reason"], "RemoveDuplicates: 3 copies of") ||
 		*e.DeleteOptions.GracePeriodSeconds != 7 || *e.DeleteOptions.Preconditions.UID != types.UID("uid-"+e.Name) {
-		t.Errorf("unexpected eviction %+v, options %+v", e.ObjectMeta, e.DeleteOptions)
+		t.Errorf("eviction %+v, options %+v, want the reason, a grace period of 7 s and the UID", e.ObjectMeta, e.DeleteOptions)
 	}
 	events, err := client.CoreV1().Events("ns").List(t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -162,7 +162,7 @@ func TestCompatibleEvictsAndRecordsEvents(t *testing.T) {
 	}
 }
 
-// A single run ends after its timeout and reports what is unfinished.
+// TestOneShotTimeout checks that a single run ends after its timeout and reports what is unfinished.
 func TestOneShotTimeout(t *testing.T) {
 	client := fake.NewClientset(crowdedNode()...)
 	client.PrependReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {

@@ -66,11 +66,11 @@ func TestReadUsage(t *testing.T) {
 	o.DryRun, o.Usage, o.Policy = true, newMetricsClient(&requests, false), newUtilizationPolicy(true)
 	r, report := runOnce(t, o)
 	if len(report.Moves) != 1 || report.Moves[0].From != "n1" || !strings.Contains(report.Moves[0].Reason, "90.0 %") || requests != 2 {
-		t.Errorf("moves %+v after %d requests", report.Moves, requests)
+		t.Errorf("moves %+v after %d requests, want 1 move from n1 after 2 requests", report.Moves, requests)
 	}
 	u, err := readUsage(t.Context(), o.Usage, r.state)
 	if err != nil || len(u.Nodes) != 3 || len(u.Pods) != len(r.state.pods) {
-		t.Fatalf("%+v, %v", u, err)
+		t.Fatalf("usage %+v, error %v, want 3 nodes and all pods", u, err)
 	}
 	for uid := range r.state.pods {
 		if got := u.Pods[uid]; got.MilliCPU != 900 || got.Memory != 128<<20 {
@@ -79,8 +79,8 @@ func TestReadUsage(t *testing.T) {
 	}
 }
 
-// Usage is read only if a strategy uses it. A round fails with the cause if the usage that a
-// strategy needs is not available.
+// TestUsageIsReadOnlyIfNeeded checks that usage is read only if a strategy uses it, and that a round fails with the
+// cause if that usage is not available.
 func TestUsageIsReadOnlyIfNeeded(t *testing.T) {
 	for useMetrics, want := range map[bool]string{true: "reading the usage of nodes from metrics.k8s.io", false: ""} {
 		requests := 0
@@ -92,7 +92,7 @@ func TestUsageIsReadOnlyIfNeeded(t *testing.T) {
 		}
 		_, err = r.Run(t.Context())
 		if (err != nil) != useMetrics || useMetrics && !strings.Contains(err.Error(), want) || (requests > 0) != useMetrics {
-			t.Errorf("useMetrics %t: %d requests, error %v", useMetrics, requests, err)
+			t.Errorf("useMetrics %t: %d requests, error %v, want requests and an error %q only with useMetrics", useMetrics, requests, err, want)
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// An event whose record was removed is not written to the journal.
+// TestDeletedRecordIsNotJournaled checks that an event whose record was removed is not written to the journal.
 func TestDeletedRecordIsNotJournaled(t *testing.T) {
 	c := newHarness(t, 1, 1).instances[0]
 	_ = c.events.Add(&entry{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "e"}})

@@ -39,7 +39,8 @@ func entryOf(t *testing.T, e *eventsv1.Event) *entry {
 	return out.(*entry)
 }
 
-// An event is trusted for the pod that it is named after, in its own namespace, and for times before its creation.
+// TestFromEventTrustsOnlyItsNamespace checks that an event is trusted for the pod that it is named after, in its own
+// namespace, and for times before its creation.
 func TestFromEventTrustsOnlyItsNamespace(t *testing.T) {
 	at := time.Unix(1e6, 700e6).UTC()
 	for name, x := range map[string]struct {
@@ -67,17 +68,17 @@ func TestFromEventTrustsOnlyItsNamespace(t *testing.T) {
 	}
 }
 
-// Records of Berth's displacers are trusted.
+// TestFromEventAcceptsDisplacerRecords checks that records of Berth's displacers are trusted.
 func TestFromEventAcceptsDisplacerRecords(t *testing.T) {
-	w := newHarness(t, 1, 0)
-	w.createReplica()
-	p := w.randomPod()
+	h := newHarness(t, 1, 0)
+	h.createReplica()
+	p := h.randomPod()
 	p.Spec.NodeName = "n1"
-	d := executor.Displacer{Client: w.client, Now: func() time.Time { return w.now.Add(999 * time.Millisecond) }, Component: "test"}
+	d := executor.Displacer{Client: h.client, Now: func() time.Time { return h.now.Add(999 * time.Millisecond) }, Component: "test"}
 	if err := d.Displace(t.Context(), executor.Displacement{Pod: p, Cause: displacement.Taint, By: "test"}); err != nil {
 		t.Fatal(err)
 	}
-	events := w.recordsOf()[string(p.UID)]
+	events := h.recordsOf()[string(p.UID)]
 	if len(events) != 1 {
 		t.Fatalf("%d events, want 1", len(events))
 	}
@@ -86,7 +87,7 @@ func TestFromEventAcceptsDisplacerRecords(t *testing.T) {
 	}
 }
 
-// A record with a time years ahead does not extend a Hold.
+// TestHoldDurationIsBounded checks that a record with a time years ahead does not extend a Hold.
 func TestHoldDurationIsBounded(t *testing.T) {
 	for _, c := range []displacement.Cause{displacement.Taint, displacement.Admission} {
 		b := newHoldHarness(t)
@@ -102,12 +103,13 @@ func TestHoldDurationIsBounded(t *testing.T) {
 		_ = b.controller.records.Delete(e)
 		b.sweepHolds(t.Context())
 		if requeueAfter := b.step(); b.hold() != nil || requeueAfter < 0 {
-			t.Errorf("%v: Hold %+v, requeued after %v", c, b.hold(), requeueAfter)
+			t.Errorf("%v: Hold %+v, requeued after %v, want no Hold", c, b.hold(), requeueAfter)
 		}
 	}
 }
 
-// A Hold requires an owner with pods in the namespace and names it as they do, regardless of the record.
+// TestHoldRequiresExistingOwner checks that a Hold requires an owner with pods in the namespace and names it as they
+// do, regardless of the record.
 func TestHoldRequiresExistingOwner(t *testing.T) {
 	b := newHoldHarness(t)
 	key := ownerNode{"ns", "new", "n1"}
@@ -122,11 +124,11 @@ func TestHoldRequiresExistingOwner(t *testing.T) {
 		return requeueAfter
 	}
 	if requeueAfter := reconcile(); b.hold() != nil || requeueAfter <= 0 {
-		t.Fatalf("Hold %+v without an owner, requeued after %v", b.hold(), requeueAfter)
+		t.Fatalf("Hold %+v without an owner, requeued after %v, want no Hold and a retry", b.hold(), requeueAfter)
 	}
 	b.createReplica("elsewhere", "new")
 	if reconcile(); b.hold() != nil {
-		t.Fatalf("Hold %+v of an owner in another namespace", b.hold())
+		t.Fatalf("Hold %+v of an owner in another namespace, want none", b.hold())
 	}
 	b.createReplica("ns", "new")
 	reconcile()
@@ -139,17 +141,18 @@ func TestHoldRequiresExistingOwner(t *testing.T) {
 	}
 }
 
-// A forged record with the UID of another pod does not affect that pod's record in the journal.
+// TestRecordsAreMatchedByUID checks that a forged record with the UID of another pod does not affect that pod's
+// record in the journal.
 func TestRecordsAreMatchedByUID(t *testing.T) {
-	w := newHarness(t, 1, 1)
-	c := w.instances[0]
-	now := w.now.UTC()
-	forged := entryOf(t, newRecordEvent(t, "a", w.now, func(d *journal.Displacement) {
+	h := newHarness(t, 1, 1)
+	c := h.instances[0]
+	now := h.now.UTC()
+	forged := entryOf(t, newRecordEvent(t, "a", h.now, func(d *journal.Displacement) {
 		d.Pod.UID, d.Gone, d.Replacement = "u1", &now, &journal.Replacement{Name: "q", Node: "n", Ready: &now, Scheduled: &now}
 	}))
-	w.createReplica()
-	p := w.randomPod()
-	if err := (&executor.Displacer{Client: w.client, Now: func() time.Time { return w.now }, Component: "test"}).Displace(t.Context(),
+	h.createReplica()
+	p := h.randomPod()
+	if err := (&executor.Displacer{Client: h.client, Now: func() time.Time { return h.now }, Component: "test"}).Displace(t.Context(),
 		executor.Displacement{Pod: p, Cause: displacement.Taint, By: "test"}); err != nil {
 		t.Fatal(err)
 	}
@@ -158,8 +161,8 @@ func TestRecordsAreMatchedByUID(t *testing.T) {
 	if _, err := c.journalRecord(t.Context(), forged.Namespace+"/"+forged.Name); err != nil {
 		t.Fatal(err)
 	}
-	w.syncCaches(c, true)
-	for _, e := range w.recordsOf()["u1"] {
+	h.syncCaches(c, true)
+	for _, e := range h.recordsOf()["u1"] {
 		cached := entryOf(t, e)
 		_ = c.events.Add(cached)
 		c.onRecord(nil, cached)
@@ -169,14 +172,14 @@ func TestRecordsAreMatchedByUID(t *testing.T) {
 	if len(c.deletedAt) != 1 {
 		t.Errorf("deletion times %v, want one", c.deletedAt)
 	}
-	w.processQueues(c)
+	h.processQueues(c)
 	list, _, err := c.o.Journal.Read()
 	if err != nil || len(list) != 2 {
 		t.Errorf("the journal has %d records, want 2; error %v", len(list), err)
 	}
 }
 
-// After a record changes, only the new content is tracked.
+// TestChangedRecordIsForgotten checks that only the new content of a changed record is tracked.
 func TestChangedRecordIsForgotten(t *testing.T) {
 	b := newHoldHarness(t)
 	first := entryOf(t, newRecordEvent(t, "ns", b.at, func(*journal.Displacement) {}))

@@ -133,7 +133,7 @@ func TestHoldBackoffGrowsAndExpires(t *testing.T) {
 	b.addEviction(displacement.Taint, "b", b.at.Add(-time.Hour))
 	h := b.hold()
 	if h == nil || h.Spec.Count != 1 || h.Spec.Cause != "Taint" || !h.Spec.Until.Time.Equal(b.at.Add(10*time.Second)) || h.Spec.Owner.Kind != "ReplicaSet" {
-		t.Fatalf("unexpected Hold %+v", h)
+		t.Fatalf("Hold %+v, want count 1 for 10 s", h)
 	}
 	b.at = b.at.Add(11 * time.Second)
 	b.step()
@@ -142,7 +142,7 @@ func TestHoldBackoffGrowsAndExpires(t *testing.T) {
 	}
 	b.addEviction(displacement.Taint, "c", b.at)
 	if h := b.hold(); h == nil || h.Spec.Count != 2 || h.Spec.Until.Sub(b.at) != 20*time.Second {
-		t.Fatalf("unexpected Hold %+v", h)
+		t.Fatalf("Hold %+v, want count 2 for 20 s", h)
 	}
 	b.updateNode(func(n *corev1.Node) { n.Spec.Taints = nil })
 	b.step()
@@ -193,7 +193,7 @@ func TestHoldsNotServedOrDisabled(t *testing.T) {
 	b.notServed = false
 	b.addEviction(displacement.API, "b", b.at)
 	if h := b.hold(); h == nil || h.Spec.Victim.Name != "a" {
-		t.Errorf("a requested eviction created Hold %+v", h)
+		t.Errorf("Hold %+v after a requested eviction, want none", h)
 	}
 	b.o.Backoff.First = 0
 	b.step()
@@ -221,7 +221,8 @@ func TestSweepDeletesExpiredHolds(t *testing.T) {
 	}
 }
 
-// A new instance without events leaves the Holds of another one until they expire or their cause ends.
+// TestHoldWithoutRecords checks that a new instance without events leaves the Holds of another one until they expire
+// or their cause ends.
 func TestHoldWithoutRecords(t *testing.T) {
 	b := newHoldHarness(t)
 	b.addEviction(displacement.Taint, "a", b.at)

@@ -173,12 +173,12 @@ func reconstruct(p *corev1.Pod) *journal.Displacement {
 
 // reconstructedNote returns the event note of a reconstructed record.
 func reconstructedNote(rec *journal.Displacement) string {
-	text := "Displaced"
+	note := "Displaced"
 	if rec.Node != "" {
-		text += " from node " + rec.Node
+		note += " from node " + rec.Node
 	}
 	if rec.Message != "" {
-		text += ": " + rec.Message
+		note += ": " + rec.Message
 	}
-	return text
+	return note
 }

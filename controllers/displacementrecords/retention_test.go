@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/engine/displacement"
 )
 
-// A Hold that counts futile moves outlasts an eviction by the node.
+// TestFutileMoveHoldIsRetained checks that a Hold that counts futile moves outlasts an eviction by the node.
 func TestFutileMoveHoldIsRetained(t *testing.T) {
 	b := newHoldHarness(t)
 	futile := &v1alpha1.Hold{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: planning.AvoidHoldName("rs", "n1")},

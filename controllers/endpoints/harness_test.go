@@ -26,7 +26,7 @@ type harness struct {
 }
 
 // runController runs a test. settle waits until the controller is idle.
-func runController(t *testing.T, objects []runtime.Object, test func(w *harness)) {
+func runController(t *testing.T, objects []runtime.Object, test func(h *harness)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewSimpleClientset(objects...)
@@ -44,9 +44,9 @@ func runController(t *testing.T, objects []runtime.Object, test func(w *harness)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- Run(ctx, api, informers.NewSharedInformerFactory(api, 0), klog.Background()) }()
-		w := &harness{t, api}
-		w.settle()
-		test(w)
+		h := &harness{t, api}
+		h.settle()
+		test(h)
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
@@ -55,17 +55,17 @@ func runController(t *testing.T, objects []runtime.Object, test func(w *harness)
 	})
 }
 
-func (w *harness) settle() {
+func (h *harness) settle() {
 	time.Sleep(time.Second)
 	synctest.Wait()
 }
 
 // conditions returns, for each pod in the slices of web, whether it is ready, serving, terminating.
-func (w *harness) conditions() map[string]string {
-	w.t.Helper()
-	list, err := w.api.DiscoveryV1().EndpointSlices("default").List(w.t.Context(), metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=web"})
+func (h *harness) conditions() map[string]string {
+	h.t.Helper()
+	list, err := h.api.DiscoveryV1().EndpointSlices("default").List(h.t.Context(), metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=web"})
 	if err != nil {
-		w.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	out := map[string]string{}
 	for _, s := range list.Items {
@@ -82,11 +82,11 @@ func (w *harness) conditions() map[string]string {
 }
 
 // addresses returns the number of ready and not-ready addresses in the Endpoints of web.
-func (w *harness) addresses() (ready, notReady int) {
-	w.t.Helper()
-	e, err := w.api.CoreV1().Endpoints("default").Get(w.t.Context(), "web", metav1.GetOptions{})
+func (h *harness) addresses() (ready, notReady int) {
+	h.t.Helper()
+	e, err := h.api.CoreV1().Endpoints("default").Get(h.t.Context(), "web", metav1.GetOptions{})
 	if err != nil {
-		w.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	for _, s := range e.Subsets {
 		ready, notReady = ready+len(s.Addresses), notReady+len(s.NotReadyAddresses)
@@ -115,16 +115,16 @@ func newPod(name string, ready corev1.ConditionStatus) *corev1.Pod {
 }
 
 // updatePod writes a changed pod with the next resource version, which the fake API does not set.
-func (w *harness) updatePod(name, version string, change func(p *corev1.Pod)) {
-	w.t.Helper()
-	p, err := w.api.CoreV1().Pods("default").Get(w.t.Context(), name, metav1.GetOptions{})
+func (h *harness) updatePod(name, version string, change func(p *corev1.Pod)) {
+	h.t.Helper()
+	p, err := h.api.CoreV1().Pods("default").Get(h.t.Context(), name, metav1.GetOptions{})
 	if err == nil {
 		p.ResourceVersion = version
 		change(p)
-		_, err = w.api.CoreV1().Pods("default").Update(w.t.Context(), p, metav1.UpdateOptions{})
+		_, err = h.api.CoreV1().Pods("default").Update(h.t.Context(), p, metav1.UpdateOptions{})
 	}
 	if err != nil {
-		w.t.Fatal(err)
+		h.t.Fatal(err)
 	}
-	w.settle()
+	h.settle()
 }

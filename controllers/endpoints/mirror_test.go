@@ -29,11 +29,11 @@ func newUserEndpoints(change func(*corev1.Endpoints)) []runtime.Object {
 }
 
 // mirroredSlices formats the mirrored slices of db.
-func (w *harness) mirroredSlices() string {
-	w.t.Helper()
-	list, err := w.api.DiscoveryV1().EndpointSlices("default").List(w.t.Context(), metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=db"})
+func (h *harness) mirroredSlices() string {
+	h.t.Helper()
+	list, err := h.api.DiscoveryV1().EndpointSlices("default").List(h.t.Context(), metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=db"})
 	if err != nil {
-		w.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	var out []string
 	for _, s := range list.Items {
@@ -57,44 +57,44 @@ func (w *harness) mirroredSlices() string {
 }
 
 func TestMirroring(t *testing.T) {
-	runController(t, newUserEndpoints(nil), func(w *harness) {
+	runController(t, newUserEndpoints(nil), func(h *harness) {
 		const before = "IPv4 sql:5432/TCP 192.0.2.5(not ready) 192.0.2.7; IPv6 sql:5432/TCP 2001:db8::1"
-		if got := w.mirroredSlices(); got != before {
+		if got := h.mirroredSlices(); got != before {
 			t.Errorf("mirrored slices %s, want %s", got, before)
 		}
-		list, _ := w.api.DiscoveryV1().EndpointSlices("default").List(t.Context(), metav1.ListOptions{})
+		list, _ := h.api.DiscoveryV1().EndpointSlices("default").List(t.Context(), metav1.ListOptions{})
 		for _, s := range list.Items {
 			if s.Labels["team"] != "b" || s.Labels[discoveryv1.LabelManagedBy] != mirrorManager || len(s.Annotations) != 1 || s.Annotations["note"] != "x" || s.OwnerReferences[0].UID != "db" || s.GenerateName != "db-" {
-				t.Errorf("unexpected metadata %+v", s.ObjectMeta)
+				t.Errorf("metadata %+v, want those of the Endpoints", s.ObjectMeta)
 			}
-			if err := w.api.DiscoveryV1().EndpointSlices("default").Delete(t.Context(), s.Name, metav1.DeleteOptions{}); err != nil {
+			if err := h.api.DiscoveryV1().EndpointSlices("default").Delete(t.Context(), s.Name, metav1.DeleteOptions{}); err != nil {
 				t.Error(err)
 			}
 		}
-		if w.settle(); w.mirroredSlices() != before {
-			t.Errorf("mirrored slices %s after their deletion, want %s", w.mirroredSlices(), before)
+		if h.settle(); h.mirroredSlices() != before {
+			t.Errorf("mirrored slices %s after their deletion, want %s", h.mirroredSlices(), before)
 		}
-		e, _ := w.api.CoreV1().Endpoints("default").Get(t.Context(), "db", metav1.GetOptions{})
+		e, _ := h.api.CoreV1().Endpoints("default").Get(t.Context(), "db", metav1.GetOptions{})
 		e.Subsets[0].NotReadyAddresses, e.Subsets[0].Addresses = nil, e.Subsets[0].Addresses[:1]
-		w.updateEndpoints(e)
-		if got := w.mirroredSlices(); got != "IPv4 sql:5432/TCP 192.0.2.7" {
-			t.Errorf("mirrored slices %s with one remaining address", got)
+		h.updateEndpoints(e)
+		if got := h.mirroredSlices(); got != "IPv4 sql:5432/TCP 192.0.2.7" {
+			t.Errorf("mirrored slices %s, want the one remaining address", got)
 		}
-		if err := w.api.CoreV1().Endpoints("default").Delete(t.Context(), "db", metav1.DeleteOptions{}); err != nil {
+		if err := h.api.CoreV1().Endpoints("default").Delete(t.Context(), "db", metav1.DeleteOptions{}); err != nil {
 			t.Error(err)
 		}
-		if w.settle(); w.mirroredSlices() != "" {
-			t.Errorf("mirrored slices %s without Endpoints, want none", w.mirroredSlices())
+		if h.settle(); h.mirroredSlices() != "" {
+			t.Errorf("mirrored slices %s without Endpoints, want none", h.mirroredSlices())
 		}
 	})
 }
 
-func (w *harness) updateEndpoints(e *corev1.Endpoints) {
-	w.t.Helper()
-	if _, err := w.api.CoreV1().Endpoints("default").Update(w.t.Context(), e, metav1.UpdateOptions{}); err != nil {
-		w.t.Error(err)
+func (h *harness) updateEndpoints(e *corev1.Endpoints) {
+	h.t.Helper()
+	if _, err := h.api.CoreV1().Endpoints("default").Update(h.t.Context(), e, metav1.UpdateOptions{}); err != nil {
+		h.t.Error(err)
 	}
-	w.settle()
+	h.settle()
 }
 
 func TestEndpointsNotMirrored(t *testing.T) {
@@ -104,22 +104,22 @@ func TestEndpointsNotMirrored(t *testing.T) {
 		"without Service":      func(e *corev1.Endpoints) { e.Name = "other" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			runController(t, newUserEndpoints(change), func(w *harness) {
-				list, _ := w.api.DiscoveryV1().EndpointSlices("default").List(t.Context(), metav1.ListOptions{})
+			runController(t, newUserEndpoints(change), func(h *harness) {
+				list, _ := h.api.DiscoveryV1().EndpointSlices("default").List(t.Context(), metav1.ListOptions{})
 				if len(list.Items) != 0 {
-					t.Errorf("mirrored slices %s, want none", w.mirroredSlices())
+					t.Errorf("mirrored slices %s, want none", h.mirroredSlices())
 				}
 			})
 		})
 	}
-	runController(t, newUserEndpoints(nil), func(w *harness) {
-		s, _ := w.api.CoreV1().Services("default").Get(t.Context(), "db", metav1.GetOptions{})
+	runController(t, newUserEndpoints(nil), func(h *harness) {
+		s, _ := h.api.CoreV1().Services("default").Get(t.Context(), "db", metav1.GetOptions{})
 		s.Spec.Selector = map[string]string{"app": "db"}
-		if _, err := w.api.CoreV1().Services("default").Update(t.Context(), s, metav1.UpdateOptions{}); err != nil {
+		if _, err := h.api.CoreV1().Services("default").Update(t.Context(), s, metav1.UpdateOptions{}); err != nil {
 			t.Error(err)
 		}
-		w.settle()
-		list, _ := w.api.DiscoveryV1().EndpointSlices("default").List(t.Context(), metav1.ListOptions{LabelSelector: discoveryv1.LabelManagedBy + "=" + mirrorManager})
+		h.settle()
+		list, _ := h.api.DiscoveryV1().EndpointSlices("default").List(t.Context(), metav1.ListOptions{LabelSelector: discoveryv1.LabelManagedBy + "=" + mirrorManager})
 		if len(list.Items) != 0 {
 			t.Errorf("%d mirrored slices with a selector, want none", len(list.Items))
 		}
@@ -160,8 +160,8 @@ func TestMirroredSlicesMatchUpstream(t *testing.T) {
 		"one address of two pods with the same name":     {[]corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: "1.0.0.1", TargetRef: &corev1.ObjectReference{Name: "p", UID: "1"}}, {IP: "1.0.0.1", TargetRef: &corev1.ObjectReference{Name: "p", UID: "2"}}}}}, "IPv4 1.0.0.1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			runController(t, newUserEndpoints(func(e *corev1.Endpoints) { e.Subsets = tc.subsets }), func(w *harness) {
-				if got := w.mirroredSlices(); got != tc.want {
+			runController(t, newUserEndpoints(func(e *corev1.Endpoints) { e.Subsets = tc.subsets }), func(h *harness) {
+				if got := h.mirroredSlices(); got != tc.want {
 					t.Errorf("mirrored as %q, want %q", got, tc.want)
 				}
 			})
@@ -173,8 +173,8 @@ func TestMirroredSlicesMatchUpstream(t *testing.T) {
 func TestMirroredSliceIsAdopted(t *testing.T) {
 	runController(t, newUserEndpoints(func(e *corev1.Endpoints) {
 		e.Subsets = []corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: "1.0.0.1"}, {IP: "1.0.0.2"}}, Ports: []corev1.EndpointPort{{Name: "a", Port: 1}, {Name: "b", Port: 2}}}}
-	}), func(w *harness) {
-		api := w.api.DiscoveryV1().EndpointSlices("default")
+	}), func(h *harness) {
+		api := h.api.DiscoveryV1().EndpointSlices("default")
 		list, err := api.List(t.Context(), metav1.ListOptions{})
 		if err != nil || len(list.Items) != 1 {
 			t.Fatalf("%d slices, error %v, want 1", len(list.Items), err)
@@ -182,12 +182,12 @@ func TestMirroredSliceIsAdopted(t *testing.T) {
 		adopted := &list.Items[0]
 		slices.Reverse(adopted.Ports)
 		slices.Reverse(adopted.Endpoints)
-		w.api.ClearActions()
+		h.api.ClearActions()
 		if _, err := api.Update(t.Context(), adopted, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		w.settle()
-		for _, a := range w.api.Actions()[1:] {
+		h.settle()
+		for _, a := range h.api.Actions()[1:] {
 			if a.Matches("create", "endpointslices") || a.Matches("update", "endpointslices") || a.Matches("delete", "endpointslices") {
 				t.Errorf("unexpected request: %s", a.GetVerb())
 			}
@@ -216,15 +216,15 @@ func TestMirroringLimit(t *testing.T) {
 			e.Subsets[0].Addresses = append(e.Subsets[0].Addresses, corev1.EndpointAddress{IP: fmt.Sprintf("192.0.%d.%d", i/200, i%200)})
 		}
 	}
-	runController(t, newUserEndpoints(many), func(w *harness) {
-		if got := w.mirroredSlices(); got != "IPv4 sql:5432/TCP 1000 addresses" {
+	runController(t, newUserEndpoints(many), func(h *harness) {
+		if got := h.mirroredSlices(); got != "IPv4 sql:5432/TCP 1000 addresses" {
 			t.Errorf("mirrored slices %s, want 1000 addresses", got)
 		}
-		w.api.ClearActions()
-		e, _ := w.api.CoreV1().Endpoints("default").Get(t.Context(), "db", metav1.GetOptions{})
+		h.api.ClearActions()
+		e, _ := h.api.CoreV1().Endpoints("default").Get(t.Context(), "db", metav1.GetOptions{})
 		e.Annotations[corev1.EndpointsLastChangeTriggerTime] = "later"
-		w.updateEndpoints(e)
-		for _, a := range w.api.Actions() {
+		h.updateEndpoints(e)
+		for _, a := range h.api.Actions() {
 			if a.GetResource().Resource == "endpointslices" && a.GetVerb() != "list" {
 				t.Errorf("written without a change: %s %s", a.GetVerb(), a.GetResource().Resource)
 			}

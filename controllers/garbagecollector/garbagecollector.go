@@ -82,8 +82,8 @@ func (gc *garbageCollector) sync(ctx context.Context, uid types.UID) (requeueAft
 	case o == nil:
 		return 0, nil
 	case o.orphans:
-		if early := o.since.Add(orphanGracePeriod).Sub(gc.env.Now()); early > 0 {
-			return early, nil
+		if remaining := o.since.Add(orphanGracePeriod).Sub(gc.env.Now()); remaining > 0 {
+			return remaining, nil
 		}
 		return 0, gc.orphanDependents(ctx, o, dependents)
 	case o.foreground:

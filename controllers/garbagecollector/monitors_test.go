@@ -145,7 +145,8 @@ func TestMonitorRestartsWhenServedAgain(t *testing.T) {
 	})
 }
 
-// The graph is compared with a version that can be listed only after some minutes.
+// TestMonitorRemovesStaleObjectsAfterLateList compares the graph with a version that can be listed only after some
+// minutes.
 func TestMonitorRemovesStaleObjectsAfterLateList(t *testing.T) {
 	runMonitors(t, func(s *monitorHarness) {
 		var unavailable atomic.Bool

@@ -275,7 +275,7 @@ func TestFailedUpdateIsRetried(t *testing.T) {
 	})
 }
 
-// Autoscalers that select the same pods do not scale.
+// TestAutoscalersOfSamePodsDoNothing checks that autoscalers that select the same pods do not scale.
 func TestAutoscalersOfSamePodsDoNothing(t *testing.T) {
 	run(t, func(s *env) {
 		s.createAutoscaler(func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Name = "other" })

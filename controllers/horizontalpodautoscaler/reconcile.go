@@ -93,18 +93,18 @@ func (r *reconciliation) readScale(ctx context.Context) (*autoscalingv1.Scale, s
 	if err != nil {
 		return nil, schema.GroupResource{}, fmt.Errorf("unable to determine resource for scale target reference: %w", err)
 	}
-	var first error
+	var firstErr error
 	for _, m := range mappings {
 		resource := m.Resource.GroupResource()
 		target, err := r.Scales.Scales(r.h.Namespace).Get(ctx, resource, ref.Name, metav1.GetOptions{})
 		if err == nil {
 			return target, resource, nil
 		}
-		if first == nil {
-			first = err
+		if firstErr == nil {
+			firstErr = err
 		}
 	}
-	return nil, schema.GroupResource{}, first
+	return nil, schema.GroupResource{}, firstErr
 }
 
 // measure returns the results of all metrics and writes them to the status. The error is why no metric gives a number, or why
@@ -117,8 +117,8 @@ func (r *reconciliation) measure(ctx context.Context, target *autoscalingv1.Scal
 	m := &measurement{reconciliation: r, target: target, selector: selector, pods: pods}
 	statuses := make([]autoscalingv2.MetricStatus, len(r.h.Spec.Metrics))
 	var out []autoscaling.Metric
-	var first error
-	var failed *failure
+	var firstErr error
+	var firstFailure *failure
 	invalid := 0
 	for i := range r.h.Spec.Metrics {
 		res, err := m.metric(ctx, &r.h.Spec.Metrics[i])
@@ -131,16 +131,16 @@ func (r *reconciliation) measure(ctx context.Context, target *autoscalingv1.Scal
 		var f *failure
 		errors.As(err, &f)
 		r.events.Event(r.old, corev1.EventTypeWarning, f.reason, f.err.Error())
-		if failed == nil {
-			first, failed = err, f
+		if firstFailure == nil {
+			firstErr, firstFailure = err, f
 		}
 	}
 	r.h.Status.CurrentMetrics = statuses
-	if failed == nil {
+	if firstFailure == nil {
 		return out, nil
 	}
-	r.setCondition(autoscalingv2.ScalingActive, false, failed.reason, fmt.Sprintf("the HPA was unable to compute the replica count: %v", failed.err))
-	return out, fmt.Errorf("invalid metrics (%v invalid out of %v), first error is: %w", invalid, len(out), first)
+	r.setCondition(autoscalingv2.ScalingActive, false, firstFailure.reason, fmt.Sprintf("the HPA was unable to compute the replica count: %v", firstFailure.err))
+	return out, fmt.Errorf("invalid metrics (%v invalid out of %v), first error is: %w", invalid, len(out), firstErr)
 }
 
 // selectPods returns the pods of the target. An error sets the condition ScalingActive.

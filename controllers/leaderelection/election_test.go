@@ -127,17 +127,18 @@ func TestPartitionedLeaderStopsBeforeLeaseExpires(t *testing.T) {
 					t.Errorf("the last request was sent %v after the last renewal, want less than %v", d, e.RenewDeadline)
 				}
 				if d := w.lastCanceled().Sub(granted); hangs && d > e.RenewDeadline {
-					t.Errorf("a request was in flight %v after the last renewal", d)
+					t.Errorf("a request was in flight %v after the last renewal, want at most %v", d, e.RenewDeadline)
 				}
 				if time.Since(granted) > e.LeaseDuration {
-					t.Errorf("Run returned %v after the last renewal", time.Since(granted))
+					t.Errorf("Run returned %v after the last renewal, want at most %v", time.Since(granted), e.LeaseDuration)
 				}
 			})
 		})
 	}
 }
 
-// A process that was suspended sends requests before its timers fire.
+// TestGateDoesNotRelyOnTimer checks that the gate closes without its timer: a process that was suspended sends
+// requests before its timers fire.
 func TestGateDoesNotRelyOnTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(10 * time.Second)
@@ -160,7 +161,8 @@ func TestGateDoesNotRelyOnTimer(t *testing.T) {
 	})
 }
 
-// The gate is open for a time that starts when the renewal was sent, not when its response arrived.
+// TestLateRenewalResponseDoesNotExtend checks that the gate is open for a time that starts when the renewal was
+// sent, not when its response arrived.
 func TestLateRenewalResponseDoesNotExtend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(10 * time.Second)
@@ -210,7 +212,7 @@ func TestTwoInstancesNeverSendConcurrently(t *testing.T) {
 		_ = <-workDone
 		time.Sleep(time.Minute)
 		if len(secondTransport.sent()) == 0 || !secondTransport.sent()[0].After(firstTransport.last().Add(time.Second)) {
-			t.Errorf("the first instance sent requests until %v, the second from %v", firstTransport.last(), secondTransport.sent())
+			t.Errorf("the first instance sent requests until %v, the second at %v, want the second to start a second later", firstTransport.last(), secondTransport.sent())
 		}
 		stop()
 		if err := <-done; err != nil {

@@ -9,7 +9,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// Requests whose handlers do not return do not block the reviews of other requests.
+// TestBlockedRequestsDoNotDelayReviews checks that requests whose handlers do not return do not block the reviews of
+// other requests.
 func TestBlockedRequestsDoNotDelayReviews(t *testing.T) {
 	const blocked = 50
 	var started, ended sync.WaitGroup

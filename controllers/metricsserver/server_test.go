@@ -90,7 +90,7 @@ func TestListenOrAnyPort(t *testing.T) {
 	}
 }
 
-// client-go counts requests if a counter is registered.
+// TestRestClientMetrics checks that client-go counts requests once a counter is registered.
 func TestRestClientMetrics(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()

@@ -48,13 +48,13 @@ func failureCondition(kind corev1.NamespaceConditionType, errs []error, okReason
 	if len(errs) == 0 {
 		return corev1.NamespaceCondition{Type: kind, Status: corev1.ConditionFalse, Reason: okReason, Message: okMessage}
 	}
-	texts := make([]string, len(errs))
+	msgs := make([]string, len(errs))
 	for i, err := range errs {
-		texts[i] = err.Error()
+		msgs[i] = err.Error()
 	}
 	return corev1.NamespaceCondition{
 		Type: kind, Status: corev1.ConditionTrue, Reason: failureReason,
-		Message: fmt.Sprintf(failureFormat, len(errs), strings.Join(texts, ", ")),
+		Message: fmt.Sprintf(failureFormat, len(errs), strings.Join(msgs, ", ")),
 	}
 }
 
@@ -65,11 +65,11 @@ func (c *remainingContent) contentRemaining() corev1.NamespaceCondition {
 			Reason: "ContentRemoved", Message: "All content successfully removed",
 		}
 	}
-	kinds := slices.SortedFunc(maps.Keys(c.remaining), func(a, b schema.GroupVersionResource) int {
+	resources := slices.SortedFunc(maps.Keys(c.remaining), func(a, b schema.GroupVersionResource) int {
 		return strings.Compare(a.String(), b.String())
 	})
 	var parts []string
-	for _, gvr := range kinds {
+	for _, gvr := range resources {
 		parts = append(parts, fmt.Sprintf("%s.%s has %d resource instances", gvr.Resource, gvr.Group, c.remaining[gvr]))
 	}
 	return corev1.NamespaceCondition{

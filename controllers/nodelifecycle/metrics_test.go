@@ -19,7 +19,7 @@ import (
 	"github.com/berthproject/berth/engine/nodelifecycle"
 )
 
-// One node of three becomes unresponsive and is tainted.
+// TestZoneMetrics checks the metrics after one node of three becomes unresponsive and is tainted.
 func TestZoneMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -62,7 +62,7 @@ node_collector_zone_size{zone=""} 3
 	})
 }
 
-// A NoExecute taint that replaces another one was counted before.
+// TestReplacedTaintIsNotCounted checks that a NoExecute taint that replaces another one is not counted again.
 func TestReplacedTaintIsNotCounted(t *testing.T) {
 	noExecute := model.Taint{Key: nodelifecycle.TaintUnreachable, Effect: model.NoExecute}
 	r := nodelifecycle.UpdateTaints{Add: []model.TimedTaint{{Taint: noExecute}}}

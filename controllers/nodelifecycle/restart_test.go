@@ -22,13 +22,13 @@ import (
 	"github.com/berthproject/berth/executor"
 )
 
-// countingDisplacer records the pods to displace and deletes none.
-type countingDisplacer struct {
+// recordingDisplacer records the pods to displace and deletes none.
+type recordingDisplacer struct {
 	mu   sync.Mutex
 	pods []string
 }
 
-func (c *countingDisplacer) Displace(_ context.Context, x executor.Displacement) error {
+func (c *recordingDisplacer) Displace(_ context.Context, x executor.Displacement) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pods = append(c.pods, x.Pod.Name)
@@ -84,7 +84,7 @@ func TestNoEvictionsAfterRestart(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		var displacer countingDisplacer
+		var displacer recordingDisplacer
 		wg.Go(func() {
 			if err := tainteviction.Run(ctx, api, factory, &displacer, enginetaints.Options{StartupGrace: time.Minute}, nil, runner.Production(), klog.Background()); err != nil {
 				t.Error(err)

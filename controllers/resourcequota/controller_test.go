@@ -103,7 +103,8 @@ func TestUsageOfEveryKind(t *testing.T) {
 	}, []runtime.Object{newQuota(hard), newPod("a", corev1.PodRunning), newPod("b", corev1.PodSucceeded), claim, service}, deployment)
 }
 
-// A charge may be for a pod that the caches do not have yet. The usage is not lowered for a second.
+// TestUsageIsLoweredOnlyOnceSettled checks that the usage is not lowered within a second of a charge, which may be
+// for a pod that the caches do not have yet.
 func TestUsageIsLoweredOnlyOnceSettled(t *testing.T) {
 	run(t, func(h *harness) {
 		h.checkUsed("start", 2*time.Second, newResourceList("pods", "2"))

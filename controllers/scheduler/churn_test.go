@@ -36,8 +36,8 @@ func largePod(n, terms, values int) *corev1.Pod {
 		Spec: corev1.PodSpec{SchedulerName: "default-scheduler", Affinity: &corev1.Affinity{PodAntiAffinity: anti}}}
 }
 
-// Pods with large specifications that are created and deleted one at a time leave a bounded amount of
-// memory.
+// TestChurnOfLargePodsUsesBoundedMemory checks that pods with large specifications that are created and deleted one
+// at a time leave a bounded amount of memory.
 func TestChurnOfLargePodsUsesBoundedMemory(t *testing.T) {
 	profile, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {

@@ -33,7 +33,7 @@ func TestDebugPod(t *testing.T) {
 		time.Sleep(time.Minute)
 		var got struct{ Decisions []decisionView }
 		if response := getPath(s, "/debug/pods/default/high?format=json"); json.Unmarshal(response.Body.Bytes(), &got) != nil || response.Code != 200 {
-			t.Fatalf("%d %s", response.Code, response.Body)
+			t.Fatalf("decisions as JSON: status %d, body %s", response.Code, response.Body)
 		}
 		var actions []string
 		for _, d := range got.Decisions {
@@ -49,10 +49,10 @@ func TestDebugPod(t *testing.T) {
 			}
 		}
 		if response := getPath(s, "/debug/pods/default/absent"); response.Code != 404 || !strings.Contains(response.Body.String(), "pod default/absent: no recent decisions") {
-			t.Errorf("%d %s", response.Code, response.Body)
+			t.Errorf("absent pod: status %d, body %s, want 404", response.Code, response.Body)
 		}
 		if response := getPath(s, "/debug/pods/default/high?format=xml"); response.Code != 400 {
-			t.Errorf("%d %s", response.Code, response.Body)
+			t.Errorf("unknown format: status %d, body %s, want 400", response.Code, response.Body)
 		}
 		if err := stop(); err != nil {
 			t.Error(err)
@@ -70,35 +70,35 @@ func TestDebugQueue(t *testing.T) {
 		var got queueView
 		response := getPath(s, "/debug/queue?format=json")
 		if err := json.Unmarshal(response.Body.Bytes(), &got); err != nil || len(got.Pods) != 2 || got.Counts["gated"] != 1 || got.Counts["unschedulable"] != 1 {
-			t.Fatalf("%v %s", err, response.Body)
+			t.Fatalf("queue: error %v, body %s, want one gated and one unschedulable pod", err, response.Body)
 		}
 		if p := got.Pods[0]; p.Pod != "default/big" || p.Pool != "unschedulable" || p.Priority != 7 || p.Attempts != 1 || p.EquivalentPods != 1 ||
 			!slices.Contains(p.Plugins, "NodeResourcesFit") || !slices.Contains(p.RequeueTriggers, "a node is added") || got.Time.Sub(p.FirstEnqueued) != time.Minute {
-			t.Errorf("%+v", p)
+			t.Errorf("pod %+v, want default/big, unschedulable for a minute", p)
 		}
 		if text := getPath(s, "/debug/queue?pool=gated").Body.String(); !strings.Contains(text, "1 unschedulable, 1 gated") || !strings.Contains(text, "default/gated") || strings.Contains(text, "default/big") {
-			t.Errorf("%s", text)
+			t.Errorf("gated pods: got\n%s\nwant default/gated only", text)
 		}
 		if response := getPath(s, "/debug/queue?pool=unknown"); response.Code != 400 {
-			t.Errorf("%d %s", response.Code, response.Body)
+			t.Errorf("unknown pool: status %d, body %s, want 400", response.Code, response.Body)
 		}
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
 		time.Sleep(time.Minute)
 		if response := getPath(s, "/debug/queue"); response.Code != 503 || !strings.Contains(response.Body.String(), "did not answer") {
-			t.Errorf("after shutdown: %d %s", response.Code, response.Body)
+			t.Errorf("after shutdown: status %d, body %s, want 503", response.Code, response.Body)
 		}
 	})
 }
 
-// slowWriter blocks until released.
-type slowWriter struct {
+// blockingWriter blocks until released.
+type blockingWriter struct {
 	*httptest.ResponseRecorder
 	release <-chan struct{}
 }
 
-func (s slowWriter) Write(b []byte) (int, error) {
+func (s blockingWriter) Write(b []byte) (int, error) {
 	<-s.release
 	return s.ResponseRecorder.Write(b)
 }
@@ -108,11 +108,11 @@ func TestSlowReaderDoesNotBlockLoop(t *testing.T) {
 		client := cluster("2")
 		s, stop := start(t, client, client, nil)
 		time.Sleep(time.Second)
-		release, read := make(chan struct{}), make(chan struct{})
+		release, served := make(chan struct{}), make(chan struct{})
 		go func() {
-			defer close(read)
+			defer close(served)
 			for _, path := range []string{"/debug/queue", "/metrics", "/configz"} {
-				s.protectedHandler().ServeHTTP(slowWriter{httptest.NewRecorder(), release}, httptest.NewRequest("GET", path, nil))
+				s.protectedHandler().ServeHTTP(blockingWriter{httptest.NewRecorder(), release}, httptest.NewRequest("GET", path, nil))
 			}
 		}()
 		time.Sleep(time.Second)
@@ -122,7 +122,7 @@ func TestSlowReaderDoesNotBlockLoop(t *testing.T) {
 			t.Error("the pod was not bound while a client was reading")
 		}
 		close(release)
-		<-read
+		<-served
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
@@ -143,11 +143,11 @@ func TestDecisionCacheIsBounded(t *testing.T) {
 	cache.onExecuted(time.Unix(1, 0), scheduling.Bind{ID: 2}, scheduling.Outcome{}) // evicted from the cache
 	got := cache.forPod("ns", "bound")
 	if len(got) != decisionCacheSize || got[0].effect.EffectID() != n+2-decisionCacheSize || got[decisionCacheSize-1].effect.EffectID() != n+1 {
-		t.Errorf("%d decisions, from %d to %d", len(got), got[0].effect.EffectID(), got[len(got)-1].effect.EffectID())
+		t.Errorf("%d decisions, from %d to %d, want the last %d", len(got), got[0].effect.EffectID(), got[len(got)-1].effect.EffectID(), decisionCacheSize)
 	}
 	for _, g := range got {
 		if g.result != scheduling.Refused || g.reason != "node is full" {
-			t.Fatalf("outcome of %d: %v %q", g.effect.EffectID(), g.result, g.reason)
+			t.Fatalf("decision %d: result %v, reason %q, want a refused bind", g.effect.EffectID(), g.result, g.reason)
 		}
 	}
 	if len(cache.forPod("ns", "pending")) != 1 {
@@ -164,7 +164,7 @@ func TestDebugEndpointsRequireAuthorization(t *testing.T) {
 				response, request := httptest.NewRecorder(), httptest.NewRequest("GET", path, nil)
 				request.Header.Set("Authorization", "Bearer "+token)
 				if s.serve(response, request); response.Code != want {
-					t.Errorf("%s with token %q: %d %s, want %d", path, token, response.Code, response.Body, want)
+					t.Errorf("%s with token %q: status %d, body %s, want %d", path, token, response.Code, response.Body, want)
 				}
 			}
 		}
@@ -184,6 +184,6 @@ func TestDebugEndpointsRequireAuthorization(t *testing.T) {
 func TestConfigz(t *testing.T) {
 	s := &scheduler{metrics: newMetrics(nil, clock.RealClock{}), o: Options{EffectiveConfig: map[string]any{"a": map[string]int{"b": 1}}}}
 	if response := getPath(s, "/configz"); response.Body.String() != "{\"a\":{\"b\":1}}\n" {
-		t.Errorf("%s", response.Body)
+		t.Errorf("configuration %s, want the effective one", response.Body)
 	}
 }

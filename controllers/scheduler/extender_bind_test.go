@@ -80,7 +80,7 @@ func TestExtenderBindAndPreemption(t *testing.T) {
 	})
 	b.mu.Lock()
 	if got := strings.Join(b.bound, " "); got != "low1 low2 high" {
-		t.Errorf("the extender bound %q", got)
+		t.Errorf("the extender bound %q, want low1 low2 high", got)
 	}
 	b.mu.Unlock()
 	eventually(t, "the binding is counted", func() bool {

@@ -60,14 +60,13 @@ func eventually(t *testing.T, condition string, done func() bool) {
 	}
 }
 
-func requesting(resources string) func(*corev1.Pod) {
+func requesting(name string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		p.Spec.Containers[0].Resources.Requests[corev1.ResourceName(resources)] = resource.MustParse("1")
+		p.Spec.Containers[0].Resources.Requests[corev1.ResourceName(name)] = resource.MustParse("1")
 	}
 }
 
-// TestExtendersAreCalledInOrder runs the scheduler with an extender over
-// HTTP, in real time.
+// TestExtendersAreCalledInOrder runs the scheduler with an extender over HTTP, in real time.
 func TestExtendersAreCalledInOrder(t *testing.T) {
 	d := &deviceExtender{calls: map[string]int{}}
 	server := httptest.NewServer(d)
@@ -91,7 +90,7 @@ func TestExtendersAreCalledInOrder(t *testing.T) {
 	eventually(t, "plain is bound", func() bool { return get(t, client, "plain").Spec.NodeName != "" })
 	d.mu.Lock()
 	if len(d.calls) != 0 {
-		t.Errorf("the extender was called for a pod that it is not interested in: %v", d.calls)
+		t.Errorf("calls %v for a pod without managed resources, want none", d.calls)
 	}
 	d.mu.Unlock()
 	create(t, client, "device-pod", "1", requesting("x.io/device"))

@@ -47,7 +47,7 @@ func TestAdvertiseHoldSupport(t *testing.T) {
 		}
 		s := newAdvertisingScheduler(client, tc.election)
 		if err := s.updateHoldSupport(t.Context()); (err != nil) != tc.wantErr {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: update: error %v, want an error: %t", name, err, tc.wantErr)
 		}
 		l, err := client.CoordinationV1().Leases(v1alpha1.HoldSupportNamespace).Get(t.Context(), v1alpha1.HoldSupportLease, metav1.GetOptions{})
 		if err != nil {
@@ -55,23 +55,23 @@ func TestAdvertiseHoldSupport(t *testing.T) {
 		}
 		got, reason := v1alpha1.HoldSupport(l, time.Now())
 		if tc.wantErr != (len(got) == 0) || !tc.wantErr && !slices.Equal(got, []string{"default-scheduler", "second"}) {
-			t.Errorf("%s: %v, %s", name, got, reason)
+			t.Errorf("%s: schedulers %v, reason %q, want support: %t", name, got, reason, !tc.wantErr)
 		}
 		if err := s.withdrawHoldSupport(); err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: withdrawal: %v", name, err)
 		}
 		l, _ = client.CoordinationV1().Leases(v1alpha1.HoldSupportNamespace).Get(t.Context(), v1alpha1.HoldSupportLease, metav1.GetOptions{})
 		if released := l.Spec.HolderIdentity == nil; released == (tc.wantErr || tc.election == electionLease) {
-			t.Errorf("%s: after withdrawal held by %v", name, l.Spec.HolderIdentity)
+			t.Errorf("%s: Lease holder %v after withdrawal, want it released: %t", name, l.Spec.HolderIdentity, !released)
 		}
 		if got, _ := v1alpha1.HoldSupport(l, time.Now()); len(got) > 0 {
-			t.Errorf("%s: after withdrawal %v", name, got)
+			t.Errorf("%s: schedulers %v after withdrawal, want none", name, got)
 		}
 	}
 }
 
-// Holds may become served after the start and stop being served later. Hold support is advertised while they are
-// served.
+// TestHoldSupportFollowsServedHolds checks that Hold support is advertised only while Holds are served. They may
+// become served after the start, and stop being served later.
 func TestHoldSupportFollowsServedHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := cluster("2")

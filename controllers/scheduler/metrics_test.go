@@ -15,7 +15,7 @@ import (
 	"github.com/berthproject/berth/engine/queue"
 )
 
-// values returns the lines of a metrics page, by name and labels.
+// values returns the values of a metrics page, by name and labels.
 func values(page string) map[string]string {
 	out := map[string]string{}
 	for line := range strings.Lines(page) {
@@ -53,8 +53,7 @@ func runScenario(t *testing.T) (page string) {
 
 func priority(p int32) func(*corev1.Pod) { return func(pod *corev1.Pod) { pod.Spec.Priority = &p } }
 
-// TestMetrics checks names, labels and values of a deterministic
-// run.
+// TestMetrics checks names, labels and values of a deterministic run.
 func TestMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		page := runScenario(t)
@@ -174,7 +173,7 @@ func TestIncomingPodsByEvent(t *testing.T) {
 	})
 }
 
-// A pod that waits for its binding is in flight and in no queue.
+// TestPodsInFlightAreNotPending checks that a pod whose binding is not finished is in flight and in no queue.
 func TestPodsInFlightAreNotPending(t *testing.T) {
 	m := newMetrics(nil, clock.RealClock{})
 	m.depths = queue.Depths{Active: 1, InFlight: 2}

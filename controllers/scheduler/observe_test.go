@@ -59,7 +59,8 @@ func TestBindWithLostResponseIsCounted(t *testing.T) {
 	})
 }
 
-// A conflict ends an attempt without a report. A report of a failed nomination ends no attempt.
+// TestFailedAttemptsAreCountedOnce checks that a conflict counts as an attempt without a report, and that the report
+// of a failed nomination does not count as one.
 func TestFailedAttemptsAreCountedOnce(t *testing.T) {
 	m := newMetrics(nil, clock.RealClock{})
 	pod := &model.Pod{Namespace: "default", Name: "web", UID: "web", Spec: &model.PodSpec{SchedulerName: "default-scheduler"}}

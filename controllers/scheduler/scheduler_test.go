@@ -158,7 +158,7 @@ func TestLeaderFailover(t *testing.T) {
 		create(t, client, "a", "1")
 		time.Sleep(time.Minute)
 		if get(t, client, "a").Spec.NodeName == "" || !first.leads() || second.leads() {
-			t.Fatalf("the first is not the leader: %v %v", first.leads(), second.leads())
+			t.Fatalf("first leads: %t, second leads: %t, want only the first to lead and bind", first.leads(), second.leads())
 		}
 		broken.Store(true)
 		time.Sleep(e1.RenewDeadline + e1.RetryPeriod) // there is no leader
@@ -167,22 +167,22 @@ func TestLeaderFailover(t *testing.T) {
 		})
 		time.Sleep(time.Second)
 		if c := get(t, client, "with-claim").Status.Conditions; len(c) != 0 {
-			t.Errorf("write without the lease: %+v", c)
+			t.Errorf("conditions %+v without a leader, want none", c)
 		}
 		time.Sleep(e1.LeaseDuration + e1.RetryPeriod*3)
 		create(t, client, "b", "1")
 		time.Sleep(2 * heartbeat)
 		if c := get(t, client, "with-claim").Status.Conditions; len(c) != 1 {
-			t.Errorf("the second scheduler did not report a pod that was gated before it became leader: %+v", c)
+			t.Errorf("conditions %+v of a pod that was gated before the second scheduler became leader, want one", c)
 		}
 		if get(t, client, "b").Spec.NodeName == "" || first.leads() || !second.leads() {
-			t.Errorf("the second did not take over: %v %v", first.leads(), second.leads())
+			t.Errorf("first leads: %t, second leads: %t, want only the second to lead and bind", first.leads(), second.leads())
 		}
 		if err := stopFirst(); !errors.Is(err, ErrLeaseLost) {
-			t.Errorf("the first ended with %v", err)
+			t.Errorf("the first ended with %v, want %v", err, ErrLeaseLost)
 		}
 		if err := stopSecond(); err != nil {
-			t.Errorf("the second ended with %v", err)
+			t.Errorf("the second ended with %v, want no error", err)
 		}
 	})
 }
@@ -201,10 +201,10 @@ func TestDelayCacheUntilActive(t *testing.T) {
 		create(t, client, "a", "1")
 		time.Sleep(time.Minute)
 		if get(t, client, "a").Spec.NodeName == "" || len(idle.Actions()) != 0 {
-			t.Errorf("the first instance is not the leader, or the second sent %v", idle.Actions())
+			t.Errorf("requests of the second instance %v, want none and a pod bound by the first", idle.Actions())
 		}
 		if err := second.readyz(); err != nil || first.readyz() != nil || second.metrics.livez() != nil {
-			t.Errorf("the second is not ready: %v", err)
+			t.Errorf("second: readiness error %v, want both instances ready and live", err)
 		}
 		if err := stopFirst(); err != nil {
 			t.Error(err)

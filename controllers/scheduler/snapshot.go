@@ -89,7 +89,7 @@ type rejectionKey struct {
 	profile    string
 }
 
-// countRejections counts in the loop, some thousand equivalence classes per query.
+// countRejections counts in the loop, maxClassesPerStep equivalence classes per query.
 func (s *scheduler) countRejections(ctx context.Context) (rejections, error) {
 	out := rejections{}
 	for from, first := 0, true; from > 0 || first; first = false {
@@ -105,7 +105,7 @@ func (s *scheduler) countRejections(ctx context.Context) (rejections, error) {
 	return out, nil
 }
 
-// byPlugin counts a pod for each plugin that rejected it.
+// byPlugin calls f with the number of pods that each plugin rejected.
 func (r rejections) byPlugin(f func(plugin decision.Plugin, profile string, n int)) {
 	type key struct {
 		plugin  decision.Plugin

@@ -26,7 +26,7 @@ import (
 	"github.com/berthproject/berth/internal/metrics"
 )
 
-// Two pods are evicted, one of them at the third attempt. Each counts once.
+// TestDeletionsAreCountedOnce evicts two pods, one of them at the third attempt. Each counts once.
 func TestDeletionsAreCountedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -71,7 +71,7 @@ taint_eviction_controller_pod_deletions_total 2
 			t.Errorf("%v displacements, want 2", n)
 		}
 		if families, err := registry.Gather(); err != nil || !strings.Contains(fmt.Sprint(families), "sample_count:2") {
-			t.Errorf("eviction delays are not recorded: %v, %v", families, err)
+			t.Errorf("metrics %v, error %v, want 2 eviction delays", families, err)
 		}
 	})
 }

@@ -88,7 +88,7 @@ func TestWatchDetectsLaterControllerManager(t *testing.T) {
 		go func() { done <- g.Watch(ctx) }()
 		time.Sleep(10 * time.Minute)
 		if len(done) > 0 {
-			t.Fatalf("Watch returned: %v", <-done)
+			t.Fatalf("Watch returned %v without a conflict", <-done)
 		}
 		if _, err := api.CoordinationV1().Leases(LeaseNamespace).Update(t.Context(), newLease("kcm_2", 0), metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)

@@ -34,12 +34,12 @@ func (ctrl *controller) assignDefault(ctx context.Context, c *corev1.PersistentV
 // defaultClass returns the most recently created default class, the first by name among equals, as
 // admission does. It returns nil if there is none.
 func (ctrl *controller) defaultClass() (*storagev1.StorageClass, error) {
-	all, err := ctrl.classes.List(labels.Everything())
+	list, err := ctrl.classes.List(labels.Everything())
 	if err != nil {
 		return nil, err
 	}
 	var best *storagev1.StorageClass
-	for _, c := range all {
+	for _, c := range list {
 		if !isDefault(c) {
 			continue
 		}

@@ -125,17 +125,17 @@ func (a *fakeAPI) remove(action ktesting.Action) (bool, runtime.Object, error) {
 }
 
 // runController calls f while the controller runs on an API server with the objects.
-func runController(t *testing.T, f func(w *harness), objects ...runtime.Object) {
+func runController(t *testing.T, f func(h *harness), objects ...runtime.Object) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &harness{t: t, api: newFakeAPI(objects...), ctx: t.Context()}
+		h := &harness{t: t, api: newFakeAPI(objects...), ctx: t.Context()}
 		done := make(chan error, 1)
 		ctx, stop := context.WithCancel(t.Context())
 		go func() {
-			done <- Run(ctx, w.api, informers.NewSharedInformerFactory(w.api, 0), runner.Production(), klog.Background())
+			done <- Run(ctx, h.api, informers.NewSharedInformerFactory(h.api, 0), runner.Production(), klog.Background())
 		}()
-		w.waitIdle()
-		f(w)
+		h.waitIdle()
+		f(h)
 		stop()
 		if err := <-done; err != nil {
 			t.Errorf("Run: %v", err)
@@ -151,34 +151,34 @@ type harness struct {
 }
 
 // waitIdle waits until the controller is idle.
-func (w *harness) waitIdle() {
+func (h *harness) waitIdle() {
 	time.Sleep(10 * time.Second)
 	synctest.Wait()
 }
 
-func (w *harness) claim(name string) *corev1.PersistentVolumeClaim {
-	w.t.Helper()
-	c, err := w.api.CoreV1().PersistentVolumeClaims("ns").Get(w.ctx, name, metav1.GetOptions{})
+func (h *harness) claim(name string) *corev1.PersistentVolumeClaim {
+	h.t.Helper()
+	c, err := h.api.CoreV1().PersistentVolumeClaims("ns").Get(h.ctx, name, metav1.GetOptions{})
 	if err != nil {
-		w.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	return c
 }
 
-func (w *harness) volume(name string) *corev1.PersistentVolume {
-	w.t.Helper()
-	v, err := w.api.CoreV1().PersistentVolumes().Get(w.ctx, name, metav1.GetOptions{})
+func (h *harness) volume(name string) *corev1.PersistentVolume {
+	h.t.Helper()
+	v, err := h.api.CoreV1().PersistentVolumes().Get(h.ctx, name, metav1.GetOptions{})
 	if err != nil {
-		w.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	return v
 }
 
 // state formats volumes and claims by name: "a Bound c; c Bound a".
-func (w *harness) state() string {
-	w.t.Helper()
+func (h *harness) state() string {
+	h.t.Helper()
 	var out []string
-	volumes, _ := w.api.CoreV1().PersistentVolumes().List(w.ctx, metav1.ListOptions{})
+	volumes, _ := h.api.CoreV1().PersistentVolumes().List(h.ctx, metav1.ListOptions{})
 	for _, v := range volumes.Items {
 		line := v.Name + " " + string(v.Status.Phase)
 		if r := v.Spec.ClaimRef; r != nil {
@@ -186,7 +186,7 @@ func (w *harness) state() string {
 		}
 		out = append(out, line)
 	}
-	claims, _ := w.api.CoreV1().PersistentVolumeClaims("ns").List(w.ctx, metav1.ListOptions{})
+	claims, _ := h.api.CoreV1().PersistentVolumeClaims("ns").List(h.ctx, metav1.ListOptions{})
 	for _, c := range claims.Items {
 		out = append(out, strings.TrimSpace(c.Name+" "+string(c.Status.Phase)+" "+c.Spec.VolumeName))
 	}
@@ -194,19 +194,19 @@ func (w *harness) state() string {
 	return strings.Join(out, "; ")
 }
 
-func (w *harness) checkState(want string) {
-	w.t.Helper()
-	w.waitIdle()
-	if got := w.state(); got != want {
-		w.t.Errorf("got  %s\nwant %s", got, want)
+func (h *harness) checkState(want string) {
+	h.t.Helper()
+	h.waitIdle()
+	if got := h.state(); got != want {
+		h.t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 
 // events returns the events of an object as "Reason: text".
-func (w *harness) events(name string) []string {
+func (h *harness) events(name string) []string {
 	var out []string
 	for _, namespace := range []string{"ns", "default"} {
-		events, _ := w.api.CoreV1().Events(namespace).List(w.ctx, metav1.ListOptions{})
+		events, _ := h.api.CoreV1().Events(namespace).List(h.ctx, metav1.ListOptions{})
 		for _, e := range events.Items {
 			if e.InvolvedObject.Name == name {
 				out = append(out, e.Reason+": "+e.Message)
@@ -216,10 +216,10 @@ func (w *harness) events(name string) []string {
 	return out
 }
 
-func (w *harness) checkEvent(name, prefix string) {
-	w.t.Helper()
-	if messages := w.events(name); !slices.ContainsFunc(messages, func(s string) bool { return strings.HasPrefix(s, prefix) }) {
-		w.t.Errorf("events of %s: %q, want one with prefix %q", name, messages, prefix)
+func (h *harness) checkEvent(name, prefix string) {
+	h.t.Helper()
+	if messages := h.events(name); !slices.ContainsFunc(messages, func(s string) bool { return strings.HasPrefix(s, prefix) }) {
+		h.t.Errorf("events of %s: %q, want one with prefix %q", name, messages, prefix)
 	}
 }
 

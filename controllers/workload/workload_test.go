@@ -185,7 +185,8 @@ func TestNotBefore(t *testing.T) {
 	})
 }
 
-// An expired Hold that counts futile moves does not prevent another Hold from being lifted.
+// TestHoldLiftedNextToExpiredHold checks that an expired Hold that counts futile moves does not prevent another Hold
+// from being lifted.
 func TestHoldLiftedNextToExpiredHold(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	hold := func(name string, until time.Duration) *v1alpha1.Hold {

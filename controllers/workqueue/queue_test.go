@@ -36,7 +36,8 @@ func TestErrorsRetryWithBackoff(t *testing.T) {
 	})
 }
 
-// A panic of one reconcile does not end the process: the key is retried, and other keys are processed.
+// TestPanicsRetryWithBackoff checks that a panic of one reconcile does not end the process: the key is retried, and
+// other keys are processed.
 func TestPanicsRetryWithBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls, otherCalls atomic.Int32

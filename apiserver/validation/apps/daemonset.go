@@ -75,18 +75,18 @@ func ValidateDaemonSet(ds *appsv1.DaemonSet) field.ErrorList {
 // ValidateDaemonSetUpdate validates an update. The selector is immutable. As in kube-apiserver,
 // errors of the spec are reported twice.
 func ValidateDaemonSetUpdate(ds, old *appsv1.DaemonSet) field.ErrorList {
-	badLabels := hasInvalidSelector(old.Spec.Selector)
+	allowInvalidLabels := hasInvalidSelector(old.Spec.Selector)
 	errs := checks.ObjectMeta(&ds.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
-	errs = append(errs, validateDaemonSetSpec(&ds.Spec, badLabels)...)
+	errs = append(errs, validateDaemonSetSpec(&ds.Spec, allowInvalidLabels)...)
 	errs = append(errs, checks.ObjectMetaUpdate(&ds.ObjectMeta, &old.ObjectMeta)...)
-	errs = append(errs, validateDaemonSetSpec(&ds.Spec, badLabels)...)
+	errs = append(errs, validateDaemonSetSpec(&ds.Spec, allowInvalidLabels)...)
 	return append(errs, checks.Immutable(ds.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))...)
 }
 
-func validateDaemonSetSpec(spec *appsv1.DaemonSetSpec, badLabels bool) field.ErrorList {
+func validateDaemonSetSpec(spec *appsv1.DaemonSetSpec, allowInvalidLabels bool) field.ErrorList {
 	path := field.NewPath("spec")
 	template := path.Child("template")
-	errs := checks.LabelSelector(spec.Selector, badLabels, path.Child("selector"))
+	errs := checks.LabelSelector(spec.Selector, allowInvalidLabels, path.Child("selector"))
 	selector, err := metav1.LabelSelectorAsSelector(spec.Selector)
 	if err == nil && !selector.Matches(labels.Set(spec.Template.Labels)) {
 		errs = append(errs, field.Invalid(template.Child("metadata", "labels"), spec.Template.Labels, checks.SelectorMismatchText))

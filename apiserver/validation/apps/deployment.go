@@ -56,10 +56,10 @@ func ValidateDeploymentUpdate(d, old *appsv1.Deployment) field.ErrorList {
 	return append(errs, checks.Immutable(d.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))...)
 }
 
-func validateDeploymentSpec(spec *appsv1.DeploymentSpec, badLabels bool) field.ErrorList {
+func validateDeploymentSpec(spec *appsv1.DeploymentSpec, allowInvalidLabels bool) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := checks.NonNegativeIfSet(spec.Replicas, path.Child("replicas"))
-	errs = append(errs, checks.RequiredSelector(spec.Selector, badLabels, "deployment", path.Child("selector"))...)
+	errs = append(errs, checks.RequiredSelector(spec.Selector, allowInvalidLabels, "deployment", path.Child("selector"))...)
 	selector, err := metav1.LabelSelectorAsSelector(spec.Selector)
 	if err != nil {
 		errs = append(errs, field.Invalid(path.Child("selector"), spec.Selector, "invalid label selector"))
@@ -79,15 +79,15 @@ func validateDeploymentSpec(spec *appsv1.DeploymentSpec, badLabels bool) field.E
 }
 
 func validateDeploymentStrategy(strategy *appsv1.DeploymentStrategy, path *field.Path) field.ErrorList {
-	rolling := path.Child("rollingUpdate")
+	rollingPath := path.Child("rollingUpdate")
 	switch strategy.Type {
 	case appsv1.RecreateDeploymentStrategyType:
 		if strategy.RollingUpdate != nil {
-			return field.ErrorList{field.Forbidden(rolling, "may not be specified when strategy `type` is 'Recreate'")}
+			return field.ErrorList{field.Forbidden(rollingPath, "may not be specified when strategy `type` is 'Recreate'")}
 		}
 		return nil
 	case appsv1.RollingUpdateDeploymentStrategyType:
-		return validateRollingDeployment(strategy.RollingUpdate, rolling)
+		return validateRollingDeployment(strategy.RollingUpdate, rollingPath)
 	}
 	printable := struct {
 		Type          appsv1.DeploymentStrategyType

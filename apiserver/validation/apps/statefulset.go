@@ -84,21 +84,21 @@ func ValidateStatefulSet(ss *appsv1.StatefulSet) field.ErrorList {
 func ValidateStatefulSetUpdate(ss, old *appsv1.StatefulSet) field.ErrorList {
 	errs := checks.ObjectMetaUpdate(&ss.ObjectMeta, &old.ObjectMeta)
 	errs = append(errs, validateStatefulSetSpec(&ss.Spec, hasInvalidSelector(old.Spec.Selector))...)
-	expected := ss.Spec.DeepCopy()
-	expected.Replicas = old.Spec.Replicas
-	expected.Template = old.Spec.Template
-	expected.UpdateStrategy = old.Spec.UpdateStrategy
-	expected.MinReadySeconds = old.Spec.MinReadySeconds
-	expected.Ordinals = old.Spec.Ordinals
-	expected.RevisionHistoryLimit = old.Spec.RevisionHistoryLimit
-	expected.PersistentVolumeClaimRetentionPolicy = old.Spec.PersistentVolumeClaimRetentionPolicy
-	if !checks.SemanticEqual(*expected, old.Spec) {
+	spec := ss.Spec.DeepCopy()
+	spec.Replicas = old.Spec.Replicas
+	spec.Template = old.Spec.Template
+	spec.UpdateStrategy = old.Spec.UpdateStrategy
+	spec.MinReadySeconds = old.Spec.MinReadySeconds
+	spec.Ordinals = old.Spec.Ordinals
+	spec.RevisionHistoryLimit = old.Spec.RevisionHistoryLimit
+	spec.PersistentVolumeClaimRetentionPolicy = old.Spec.PersistentVolumeClaimRetentionPolicy
+	if !checks.SemanticEqual(*spec, old.Spec) {
 		errs = append(errs, field.Forbidden(field.NewPath("spec"), "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"))
 	}
 	return errs
 }
 
-func validateStatefulSetSpec(spec *appsv1.StatefulSetSpec, badLabels bool) field.ErrorList {
+func validateStatefulSetSpec(spec *appsv1.StatefulSetSpec, allowInvalidLabels bool) field.ErrorList {
 	path := field.NewPath("spec")
 	var errs field.ErrorList
 	switch spec.PodManagementPolicy {
@@ -116,7 +116,7 @@ func validateStatefulSetSpec(spec *appsv1.StatefulSetSpec, badLabels bool) field
 	if spec.Ordinals != nil {
 		errs = append(errs, checks.NonNegative(spec.Ordinals.Start, path.Child("ordinals", "start"))...)
 	}
-	errs = append(errs, checks.RequiredSelector(spec.Selector, badLabels, "statefulset", path.Child("selector"))...)
+	errs = append(errs, checks.RequiredSelector(spec.Selector, allowInvalidLabels, "statefulset", path.Child("selector"))...)
 	selector, err := metav1.LabelSelectorAsSelector(spec.Selector)
 	if err != nil {
 		errs = append(errs, field.Invalid(path.Child("selector"), spec.Selector, ""))
@@ -133,8 +133,8 @@ func templateWithClaimVolumes(spec *appsv1.StatefulSetSpec) *corev1.PodTemplateS
 	template := spec.Template
 	template.Spec.Volumes = slices.Clone(template.Spec.Volumes)
 	for _, claim := range spec.VolumeClaimTemplates {
-		named := func(v corev1.Volume) bool { return v.Name == claim.Name }
-		if claim.Name != "" && !slices.ContainsFunc(template.Spec.Volumes, named) {
+		hasName := func(v corev1.Volume) bool { return v.Name == claim.Name }
+		if claim.Name != "" && !slices.ContainsFunc(template.Spec.Volumes, hasName) {
 			template.Spec.Volumes = append(template.Spec.Volumes, corev1.Volume{Name: claim.Name,
 				VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim.Name}}})
 		}
@@ -143,13 +143,13 @@ func templateWithClaimVolumes(spec *appsv1.StatefulSetSpec) *corev1.PodTemplateS
 }
 
 func validateStatefulSetStrategy(strategy *appsv1.StatefulSetUpdateStrategy, path *field.Path) field.ErrorList {
-	rolling := path.Child("rollingUpdate")
+	rollingPath := path.Child("rollingUpdate")
 	switch strategy.Type {
 	case "":
 		return field.ErrorList{field.Required(path, "")}
 	case appsv1.OnDeleteStatefulSetStrategyType:
 		if strategy.RollingUpdate != nil {
-			return field.ErrorList{field.Invalid(rolling, strategy.RollingUpdate,
+			return field.ErrorList{field.Invalid(rollingPath, strategy.RollingUpdate,
 				fmt.Sprintf("only allowed for updateStrategy '%s'", appsv1.RollingUpdateStatefulSetStrategyType))}
 		}
 		return nil
@@ -157,13 +157,13 @@ func validateStatefulSetStrategy(strategy *appsv1.StatefulSetUpdateStrategy, pat
 		if strategy.RollingUpdate == nil {
 			return nil
 		}
-		errs := checks.NonNegativeIfSet(strategy.RollingUpdate.Partition, rolling.Child("partition"))
+		errs := checks.NonNegativeIfSet(strategy.RollingUpdate.Partition, rollingPath.Child("partition"))
 		if n := strategy.RollingUpdate.MaxUnavailable; n != nil {
-			errs = append(errs, checks.CountOrPercent(*n, rolling.Child("maxUnavailable"))...)
+			errs = append(errs, checks.CountOrPercent(*n, rollingPath.Child("maxUnavailable"))...)
 			if checks.IsZeroCount(*n) {
-				errs = append(errs, field.Invalid(rolling.Child("maxUnavailable"), *n, "cannot be 0"))
+				errs = append(errs, field.Invalid(rollingPath.Child("maxUnavailable"), *n, "cannot be 0"))
 			}
-			errs = append(errs, checks.NotAbove100Percent(*n, rolling.Child("maxUnavailable"))...)
+			errs = append(errs, checks.NotAbove100Percent(*n, rollingPath.Child("maxUnavailable"))...)
 		}
 		return errs
 	}

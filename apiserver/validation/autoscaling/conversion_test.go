@@ -47,7 +47,7 @@ status:
   - {type: External, external: {metric: {name: e}, current: {value: "0", averageValue: "5"}}}
 `
 
-// Converting an autoscaler to version v1 and back is lossless.
+// TestConversionRoundTrip checks that converting an autoscaler to version v1 and back is lossless.
 func TestConversionRoundTrip(t *testing.T) {
 	from := decode(t, allMetrics)
 	var v1 autoscalingv1.HorizontalPodAutoscaler

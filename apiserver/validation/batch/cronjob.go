@@ -113,13 +113,13 @@ func validateTimeZone(zone *string, path *field.Path) field.ErrorList {
 
 // validateJobTemplate validates a Job template, which has no generated selector yet.
 func validateJobTemplate(template *batchv1.JobTemplateSpec, path *field.Path) field.ErrorList {
-	spec := path.Child("spec")
-	errs := validateJobSpec(&template.Spec, spec)
+	specPath := path.Child("spec")
+	errs := validateJobSpec(&template.Spec, specPath)
 	if template.Spec.ManualSelector != nil && *template.Spec.ManualSelector {
-		errs = append(errs, field.NotSupported(spec.Child("manualSelector"), template.Spec.ManualSelector, []string{"nil", "false"}))
+		errs = append(errs, field.NotSupported(specPath.Child("manualSelector"), template.Spec.ManualSelector, []string{"nil", "false"}))
 	}
 	if template.Spec.Selector != nil {
-		errs = append(errs, field.Invalid(spec.Child("selector"), template.Spec.Selector, "`selector` will be auto-generated"))
+		errs = append(errs, field.Invalid(specPath.Child("selector"), template.Spec.Selector, "`selector` will be auto-generated"))
 	}
 	return errs
 }

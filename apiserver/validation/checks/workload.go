@@ -19,11 +19,11 @@ const SelectorMismatchText = "`selector` does not match template `labels`"
 
 // RequiredSelector validates the selector of a workload that requires one. owner is e.g.
 // "deployment".
-func RequiredSelector(s *metav1.LabelSelector, badLabels bool, owner string, path *field.Path) field.ErrorList {
+func RequiredSelector(s *metav1.LabelSelector, allowInvalidLabels bool, owner string, path *field.Path) field.ErrorList {
 	if s == nil {
 		return field.ErrorList{field.Required(path, "")}
 	}
-	errs := LabelSelector(s, badLabels, path)
+	errs := LabelSelector(s, allowInvalidLabels, path)
 	if EmptySelector(s) {
 		errs = append(errs, field.Invalid(path, s, "empty selector is invalid for "+owner))
 	}

@@ -80,17 +80,17 @@ func ValidateEventUpdate(e, old *corev1.Event, version schema.GroupVersion) fiel
 // event.
 func validateLegacyEventFields(e *corev1.Event, version schema.GroupVersion) field.ErrorList {
 	var errs field.ErrorList
-	involved := e.InvolvedObject.Namespace
-	wrongNamespace := field.Invalid(field.NewPath("involvedObject", "namespace"), involved, "does not match event.namespace")
+	involvedNamespace := e.InvolvedObject.Namespace
+	namespaceErr := field.Invalid(field.NewPath("involvedObject", "namespace"), involvedNamespace, "does not match event.namespace")
 	if e.EventTime.IsZero() {
 		switch {
-		case involved == "" && (e.Namespace == "" || e.Namespace == corev1.NamespaceDefault):
-		case involved != e.Namespace:
-			errs = append(errs, wrongNamespace)
+		case involvedNamespace == "" && (e.Namespace == "" || e.Namespace == corev1.NamespaceDefault):
+		case involvedNamespace != e.Namespace:
+			errs = append(errs, namespaceErr)
 		}
 	} else {
-		if involved == "" && e.Namespace != corev1.NamespaceDefault && e.Namespace != "kube-system" {
-			errs = append(errs, wrongNamespace)
+		if involvedNamespace == "" && e.Namespace != corev1.NamespaceDefault && e.Namespace != "kube-system" {
+			errs = append(errs, namespaceErr)
 		}
 		errs = append(errs, validateNewEventFields(e, version)...)
 	}
@@ -98,15 +98,15 @@ func validateLegacyEventFields(e *corev1.Event, version schema.GroupVersion) fie
 }
 
 func validateNewEventFields(e *corev1.Event, version schema.GroupVersion) field.ErrorList {
-	controller := field.NewPath("reportingController")
+	controllerPath := field.NewPath("reportingController")
 	if version == corev1.SchemeGroupVersion {
-		controller = field.NewPath("reportingComponent")
+		controllerPath = field.NewPath("reportingComponent")
 	}
 	var errs field.ErrorList
 	if e.ReportingController == "" {
-		errs = append(errs, field.Required(controller, ""))
+		errs = append(errs, field.Required(controllerPath, ""))
 	}
-	errs = append(errs, checks.QualifiedName(e.ReportingController, controller)...)
+	errs = append(errs, checks.QualifiedName(e.ReportingController, controllerPath)...)
 	requireName := func(value, name string) {
 		if value == "" {
 			errs = append(errs, field.Required(field.NewPath(name), ""))

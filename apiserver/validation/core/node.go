@@ -86,26 +86,26 @@ func validateNodeChange(node, old *corev1.Node) field.ErrorList {
 		}
 		seen[address] = true
 	}
-	spec := field.NewPath("spec")
-	const cidrText = `node updates may not change podCIDR except from "" to valid`
+	specPath := field.NewPath("spec")
+	const podCIDRMsg = `node updates may not change podCIDR except from "" to valid`
 	switch oldCIDRs, cidrs := old.Spec.PodCIDRs, node.Spec.PodCIDRs; {
 	case len(oldCIDRs) == 0:
 	case len(oldCIDRs) != len(cidrs):
-		errs = append(errs, field.Forbidden(spec.Child("podCIDRs"), cidrText))
+		errs = append(errs, field.Forbidden(specPath.Child("podCIDRs"), podCIDRMsg))
 	default:
 		for i := range oldCIDRs {
 			if oldCIDRs[i] != cidrs[i] {
-				errs = append(errs, field.Forbidden(spec.Child("podCIDRs"), cidrText))
+				errs = append(errs, field.Forbidden(specPath.Child("podCIDRs"), podCIDRMsg))
 			}
 		}
 	}
 	if old.Spec.ProviderID != "" && old.Spec.ProviderID != node.Spec.ProviderID {
-		errs = append(errs, field.Forbidden(spec.Child("providerID"), `node updates may not change providerID except from "" to valid`))
+		errs = append(errs, field.Forbidden(specPath.Child("providerID"), `node updates may not change providerID except from "" to valid`))
 	}
-	errs = append(errs, validateConfigSource(node.Spec.ConfigSource, spec.Child("configSource"))...) //nolint:staticcheck // the deprecated API is still served
+	errs = append(errs, validateConfigSource(node.Spec.ConfigSource, specPath.Child("configSource"))...) //nolint:staticcheck // the deprecated API is still served
 	errs = append(errs, validateNodeTaints(node.Spec.Taints)...)
 	if node.Spec.DoNotUseExternalID != old.Spec.DoNotUseExternalID {
-		errs = append(errs, field.Forbidden(spec.Child("externalID"), "may not be updated"))
+		errs = append(errs, field.Forbidden(specPath.Child("externalID"), "may not be updated"))
 	}
 	return errs
 }
@@ -154,11 +154,11 @@ func validatePodCIDRs(cidrs []string) field.ErrorList {
 	if len(cidrs) < 2 {
 		return errs
 	}
-	dual, err := utilsnet.IsDualStackCIDRStrings(cidrs)
+	isDual, err := utilsnet.IsDualStackCIDRStrings(cidrs)
 	if err != nil {
 		errs = append(errs, field.InternalError(path, fmt.Errorf("invalid PodCIDRs. failed to check with dual stack with error:%w", err)))
 	}
-	if !dual || len(cidrs) > 2 {
+	if !isDual || len(cidrs) > 2 {
 		errs = append(errs, field.Invalid(path, cidrs, "may specify no more than one CIDR for each IP family"))
 	}
 	return errs

@@ -65,7 +65,8 @@ func TestUpstreamEvents(t *testing.T) {
 	}
 }
 
-// A record is found by the events of a deleted pod; a record of a pod in another namespace is not.
+// TestRecordFromEvent checks that a record is found by the events of a deleted pod, but not that of a pod in another
+// namespace.
 func TestRecordFromEvent(t *testing.T) {
 	recordEvent := func(namespace, podNamespace string) *corev1.Event {
 		d := &journal.Displacement{Time: baseTime, Cause: "Taint", Pod: journal.Pod{Namespace: podNamespace, Name: "p", UID: "u"}}
@@ -82,7 +83,7 @@ func TestRecordFromEvent(t *testing.T) {
 	for _, s.Pod = range []string{"", "p"} {
 		list, _, err := s.Read(t.Context())
 		if err != nil || len(list) != 1 || list[0].Pod.Namespace != "ns" || list[0].Cause != "Taint" || list[0].Reconstructed {
-			t.Errorf("pod %q: %d records, %v: %+v", s.Pod, len(list), err, list)
+			t.Errorf("pod %q: records %+v, error %v, want the one of ns/p", s.Pod, list, err)
 		}
 	}
 }
@@ -122,7 +123,8 @@ func TestReadMergesRecordsPerPod(t *testing.T) {
 	}
 }
 
-// The API authenticates the user, so a refused request does not read the journal.
+// TestAPIIsReadBeforeJournal checks that a refused request does not read the journal, since the API authenticates
+// the user.
 func TestAPIIsReadBeforeJournal(t *testing.T) {
 	client := fake.NewClientset()
 	client.PrependReactor("list", "events", func(clienttesting.Action) (bool, runtime.Object, error) {

@@ -38,11 +38,11 @@ func TestStorageCreateAndRemove(t *testing.T) {
 	s, _ := openTestStorage(t)
 	path, err := s.create("n1", "pvc-1")
 	if err != nil || path != filepath.Join(s.path, "n1", "pvc-1") {
-		t.Fatalf("create: path %q, error %v", path, err)
+		t.Fatalf("create: path %q, error %v, want the directory of n1/pvc-1", path, err)
 	}
 	data := writeFile(t, path, "deep", "file")
 	if second, err := s.create("n1", "pvc-1"); err != nil || second != path || !exists(data) {
-		t.Errorf("second create: %q, %v, data exists: %v", second, err, exists(data))
+		t.Errorf("second create: path %q, error %v, data exists: %t, want the same directory with its data", second, err, exists(data))
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o777 {
 		t.Errorf("mode %v, error %v, want 0777", info.Mode(), err)
@@ -52,11 +52,11 @@ func TestStorageCreateAndRemove(t *testing.T) {
 	}
 	for range 2 {
 		if err := s.remove("n1", "pvc-1"); err != nil || exists(path) {
-			t.Errorf("remove: error %v, directory exists: %v", err, exists(path))
+			t.Errorf("remove: error %v, directory exists: %t, want neither", err, exists(path))
 		}
 	}
 	if err := s.remove("n9", "pvc-1"); err != nil {
-		t.Errorf("a node without directories: %v", err)
+		t.Errorf("remove on a node without directories: error %v, want none", err)
 	}
 }
 
@@ -80,9 +80,9 @@ func TestStorageStaysInsideRoot(t *testing.T) {
 	}
 	_, err := s.create("n1", "pvc-1")
 	if removeErr := s.remove("n1", "pvc-1"); err == nil || removeErr == nil {
-		t.Errorf("through a link: create %v, remove %v", err, removeErr)
+		t.Errorf("through a link: create error %v, remove error %v, want both", err, removeErr)
 	}
-	// A link in a volume is removed, its target stays.
+	// A link in a volume is removed, but not its target.
 	path, err := s.create("n2", "pvc-1")
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestStorageStaysInsideRoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.remove("n2", "pvc-1"); err != nil || exists(path) {
-		t.Errorf("remove: error %v, or the directory exists", err)
+		t.Errorf("remove: error %v, directory exists: %t, want neither", err, exists(path))
 	}
 	if !exists(outsideFile) {
 		t.Error("a file outside the root was removed")

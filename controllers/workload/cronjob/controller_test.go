@@ -130,7 +130,7 @@ func TestDaylightSavingTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := func(text string) time.Time {
+	parseTime := func(text string) time.Time {
 		out, err := time.Parse(time.RFC3339, text)
 		if err != nil {
 			t.Fatal(err)
@@ -141,20 +141,20 @@ func TestDaylightSavingTime(t *testing.T) {
 		"2026-01-10T00:00:00Z": "2026-01-10T02:30:00+01:00",
 		"2026-07-10T00:00:00Z": "2026-07-10T02:30:00+02:00",
 	} {
-		if got := workload.LastDue(s, at(since), at(since).Add(20*time.Hour)); !got.Equal(at(want)) {
+		if got := workload.LastDue(s, parseTime(since), parseTime(since).Add(20*time.Hour)); !got.Equal(parseTime(want)) {
 			t.Errorf("after %s the next Job is due at %v, want %s", since, got, want)
 		}
 	}
 	// 2026-03-29: the clock jumps from 2:00 to 3:00.
-	if got := workload.LastDue(s, at("2026-03-28T12:00:00Z"), at("2026-03-30T12:00:00Z")); !got.Equal(at("2026-03-30T02:30:00+02:00")) {
+	if got := workload.LastDue(s, parseTime("2026-03-28T12:00:00Z"), parseTime("2026-03-30T12:00:00Z")); !got.Equal(parseTime("2026-03-30T02:30:00+02:00")) {
 		t.Errorf("after the clock jump the next Job is due at %v, want 2026-03-30 02:30", got)
 	}
 	every := &batchv1.CronJob{Spec: batchv1.CronJobSpec{Schedule: "@every 90m"}}
-	every.CreationTimestamp.Time = at("2026-01-01T00:10:00Z")
+	every.CreationTimestamp.Time = parseTime("2026-01-01T00:10:00Z")
 	if s, _, err = scheduleOf(every); err != nil {
 		t.Fatal(err)
 	}
-	if got := workload.LastDue(s, every.CreationTimestamp.Time, at("2026-01-01T05:00:00Z")); !got.Equal(at("2026-01-01T04:40:00Z")) {
+	if got := workload.LastDue(s, every.CreationTimestamp.Time, parseTime("2026-01-01T05:00:00Z")); !got.Equal(parseTime("2026-01-01T04:40:00Z")) {
 		t.Errorf("every 90 minutes from 0:10: due at %v, want 4:40", got)
 	}
 }

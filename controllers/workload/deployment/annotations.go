@@ -84,8 +84,8 @@ func (s *rollout) updateStatus(ctx context.Context) error {
 			LastUpdateTime: metav1.NewTime(c.Updated), LastTransitionTime: metav1.NewTime(c.Changed),
 		})
 	}
-	revised := s.d.DeletionTimestamp == nil && (s.plan.Current >= 0 || s.plan.Create)
-	if revision := strconv.FormatInt(s.plan.Revision, 10); revised && d.Annotations[conversion.RevisionAnnotation] != revision {
+	hasRevision := s.d.DeletionTimestamp == nil && (s.plan.Current >= 0 || s.plan.Create)
+	if revision := strconv.FormatInt(s.plan.Revision, 10); hasRevision && d.Annotations[conversion.RevisionAnnotation] != revision {
 		if d.Annotations == nil {
 			d.Annotations = map[string]string{}
 		}

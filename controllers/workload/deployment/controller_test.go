@@ -175,7 +175,7 @@ func TestRolloutScaleAndRollback(t *testing.T) {
 		h.settle(10 * time.Second)
 		h.checkReplicaSets("web:1 1 4")
 		if d := h.deployment(); d.Status.AvailableReplicas != 4 || d.Annotations[conversion.RevisionAnnotation] != "1" || h.conditionReason(appsv1.DeploymentProgressing) != "NewReplicaSetAvailable" {
-			t.Errorf("after the first rollout: %+v", d)
+			t.Errorf("Deployment after the first rollout: %+v, want revision 1 with 4 available pods", d)
 		}
 		h.updateDeployment(withImage("web:2"))
 		h.checkReplicaSets("web:1 1 0", "web:2 2 4")

@@ -81,7 +81,7 @@ func TestCompletionAndTTL(t *testing.T) {
 		for i := range pods {
 			p := &pods[i]
 			if isTracked(p) || p.Spec.Hostname != "sum-"+p.Annotations[batchv1.JobCompletionIndexAnnotation] || p.Spec.Containers[0].Env[0].Name != "JOB_COMPLETION_INDEX" {
-				t.Errorf("pod %s: %+v %+v", p.Name, p.ObjectMeta, p.Spec)
+				t.Errorf("pod %s: metadata %+v, spec %+v, want no finalizer, and hostname and environment of the index", p.Name, p.ObjectMeta, p.Spec)
 			}
 		}
 		if len(pods) != 5 || s.EventCount("Completed") != 1 || s.EventCount("SuccessfulCreate") == 0 {
@@ -89,7 +89,7 @@ func TestCompletionAndTTL(t *testing.T) {
 		}
 		s.Settle(2 * time.Minute)
 		if _, err := s.BatchV1().Jobs(workloadtest.Namespace).Get(t.Context(), "sum", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-			t.Errorf("the Job still exists after its TTL: %v", err)
+			t.Errorf("reading the Job after its TTL: error %v, want NotFound", err)
 		}
 	})
 }
@@ -124,11 +124,11 @@ func TestSuspend(t *testing.T) {
 		}
 		suspend(true)
 		if job := getJob(s); len(s.Pods()) != 0 || conditionReason(job, batchv1.JobSuspended) == "" || job.Status.Failed != 0 {
-			t.Errorf("suspended: %d pods, status %+v", len(s.Pods()), job.Status)
+			t.Errorf("suspended: %d pods, status %+v, want none and the condition Suspended", len(s.Pods()), job.Status)
 		}
 		suspend(false)
 		if job := getJob(s); len(s.Pods()) != 2 || conditionReason(job, batchv1.JobSuspended) != "" || job.Status.Active != 2 {
-			t.Errorf("resumed: %d pods, status %+v", len(s.Pods()), job.Status)
+			t.Errorf("resumed: %d pods, status %+v, want 2 and no condition Suspended", len(s.Pods()), job.Status)
 		}
 	})
 }
@@ -167,7 +167,7 @@ func TestLostResponseIsCountedOnce(t *testing.T) {
 		createJob(s, 6, 3)
 		s.Settle(5 * time.Minute)
 		if job := getJob(s); conditionReason(job, batchv1.JobComplete) == "" || job.Status.Succeeded != 6 || len(s.Pods()) != 6 {
-			t.Errorf("%d pods, status %+v", len(s.Pods()), job.Status)
+			t.Errorf("%d pods, status %+v, want 6 succeeded pods and a complete Job", len(s.Pods()), job.Status)
 		}
 	})
 }

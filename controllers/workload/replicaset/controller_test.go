@@ -138,7 +138,7 @@ func TestPodsAreCreatedReplacedAndDeleted(t *testing.T) {
 		rs := h.createReplicaSet(3)
 		pods, _ := h.settle(time.Second)
 		if len(pods) != 3 || !metav1.IsControlledBy(&pods[0], rs) || pods[0].Labels["app"] != "web" || !strings.HasPrefix(pods[0].Name, "web-") || pods[0].GenerateName != "web-" {
-			t.Fatalf("pods %+v", pods)
+			t.Fatalf("pods %+v, want 3 of the ReplicaSet", pods)
 		}
 		h.setRunning(pods)
 		if _, rs = h.settle(time.Second); rs.Status.Replicas != 3 || rs.Status.AvailableReplicas != 3 || rs.Status.FullyLabeledReplicas != 3 {
@@ -172,7 +172,7 @@ func TestPodsAreAdoptedAndReleased(t *testing.T) {
 		rs := h.createReplicaSet(1)
 		pods, _ := h.settle(time.Second)
 		if len(pods) != 1 || !metav1.IsControlledBy(&pods[0], rs) {
-			t.Fatalf("not adopted: %+v", pods)
+			t.Fatalf("pods %+v, want the one adopted pod", pods)
 		}
 		pods[0].Labels = map[string]string{"app": "debug"}
 		if _, err := h.CoreV1().Pods("ns").Update(t.Context(), &pods[0], metav1.UpdateOptions{}); err != nil {
@@ -180,7 +180,7 @@ func TestPodsAreAdoptedAndReleased(t *testing.T) {
 		}
 		pods, _ = h.settle(time.Second)
 		if len(pods) != 2 || metav1.GetControllerOf(&pods[0]) != nil || !metav1.IsControlledBy(&pods[1], rs) {
-			t.Errorf("not released and replaced: %+v", pods)
+			t.Errorf("pods %+v, want the released pod and its replacement", pods)
 		}
 	})
 }
@@ -195,7 +195,7 @@ func TestCreateFailureIsReportedAndRetried(t *testing.T) {
 		h.createReplicaSet(8)
 		_, rs := h.settle(200 * time.Millisecond) // the caches sync within 100 ms
 		if c := rs.Status.Conditions; len(c) != 1 || c[0].Reason != "FailedCreate" || !strings.HasPrefix(c[0].Message, `pods is forbidden`) && !strings.Contains(c[0].Message, "exceeded quota") {
-			t.Errorf("conditions %+v", c)
+			t.Errorf("conditions %+v, want FailedCreate with the error", c)
 		}
 		if calls > 6 {
 			t.Errorf("%d create attempts, want one at a time", calls)
@@ -287,7 +287,7 @@ func TestReplicationController(t *testing.T) {
 		h.createReplicaSet(1)
 		pods, _ := h.settle(time.Second)
 		if len(pods) != 3 || !metav1.IsControlledBy(&pods[0], rc) || pods[0].OwnerReferences[0].APIVersion != "v1" {
-			t.Fatalf("pods %+v", pods)
+			t.Fatalf("pods %+v, want 3, the first of the ReplicationController", pods)
 		}
 		h.setRunning(pods)
 		h.settle(time.Second)

@@ -103,7 +103,7 @@ func TestOrderedPodsAndClaims(t *testing.T) {
 		for i, p := range pods {
 			if n := fmt.Sprint("store-", i); p.Name != n || p.Spec.Hostname != n || p.Spec.Subdomain != "stores" || p.Labels[appsv1.PodIndexLabel] != fmt.Sprint(i) ||
 				p.Spec.Volumes[0].PersistentVolumeClaim.ClaimName != "data-"+n {
-				t.Errorf("pod %d is %s: %+v %+v", i, p.Name, p.Labels, p.Spec)
+				t.Errorf("pod %d: name %s, labels %v, spec %+v, want those of %s", i, p.Name, p.Labels, p.Spec, n)
 			}
 		}
 		updateStatefulSet(s, func(set *appsv1.StatefulSet) { set.Spec.Template.Spec.Containers[0].Image = "store:2" })
