@@ -203,7 +203,7 @@ func TestSigningOfApprovedRequests(t *testing.T) {
 
 func TestRemoval(t *testing.T) {
 	start := time.Now()
-	at := func(d time.Duration) func() time.Time { return func() time.Time { return start.Add(d) } }
+	clockAfter := func(d time.Duration) func() time.Time { return func() time.Time { return start.Add(d) } }
 	pending := newRequest(t, "example.com/signer", certificatesv1.UsageServerAuth, nil)
 	denied := pending.DeepCopy()
 	denied.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{Type: certificatesv1.CertificateDenied, Status: corev1.ConditionTrue, LastUpdateTime: metav1.NewTime(start)}}
@@ -213,10 +213,10 @@ func TestRemoval(t *testing.T) {
 		r         *certificatesv1.CertificateSigningRequest
 		retention time.Duration
 	}{"pending": {pending, 24 * time.Hour}, "denied": {denied, time.Hour}, "issued": {issued, time.Hour}} {
-		if reconcile(t, &controller{now: at(tc.retention - time.Minute)}, tc.r) == nil {
+		if reconcile(t, &controller{now: clockAfter(tc.retention - time.Minute)}, tc.r) == nil {
 			t.Errorf("%s: removed before %v", name, tc.retention)
 		}
-		if reconcile(t, &controller{now: at(tc.retention + time.Minute)}, tc.r) != nil {
+		if reconcile(t, &controller{now: clockAfter(tc.retention + time.Minute)}, tc.r) != nil {
 			t.Errorf("%s: not removed after %v", name, tc.retention)
 		}
 	}

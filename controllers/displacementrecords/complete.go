@@ -27,13 +27,13 @@ func (k *controller) completeRecords(ctx context.Context, key owner) (time.Durat
 	if err != nil || len(entries) == 0 {
 		return 0, err
 	}
-	all, err := k.pods.Pods(key.namespace).List(labels.Everything())
+	pods, err := k.pods.Pods(key.namespace).List(labels.Everything())
 	if err != nil {
 		return 0, err
 	}
 	existing, owned := map[string]*corev1.Pod{}, map[string]*corev1.Pod{}
 	var candidates []displacement.OwnerPod
-	for _, p := range all {
+	for _, p := range pods {
 		existing[string(p.UID)] = p
 		if c := metav1.GetControllerOfNoCopy(p); c != nil && string(c.UID) == key.uid {
 			owned[string(p.UID)] = p

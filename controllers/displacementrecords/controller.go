@@ -164,12 +164,12 @@ func (k *controller) watch(events informers.SharedInformerFactory) ([]cache.Info
 
 // loadJournal reads which records the journal contains.
 func (k *controller) loadJournal() error {
-	list, badLines, err := k.o.Journal.Read()
+	list, malformed, err := k.o.Journal.Read()
 	if err != nil {
 		return fmt.Errorf("reading the journal: %w", err)
 	}
-	for _, f := range badLines {
-		k.o.Log.Error(f, "Skipping a malformed journal line")
+	for _, lineErr := range malformed {
+		k.o.Log.Error(lineErr, "Skipping a malformed journal line")
 	}
 	for _, d := range list {
 		if k.now().Sub(d.Time) < 2*maxRecordAge {

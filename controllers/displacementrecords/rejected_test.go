@@ -41,19 +41,19 @@ func newRejectingHarness(t *testing.T, verb string, response error) (*harness, *
 }
 
 func TestRejectedRecordIsNotRetriedForever(t *testing.T) {
-	for _, x := range []struct {
+	for _, tc := range []struct {
 		code    int32
 		retried bool
 	}{{http.StatusUnprocessableEntity, false}, {http.StatusBadRequest, false}, {http.StatusRequestEntityTooLarge, false}, {http.StatusForbidden, false},
 		{http.StatusUnauthorized, true}, {http.StatusTooManyRequests, true}, {http.StatusInternalServerError, true}} {
-		_, c, calls := newRejectingHarness(t, "create", &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: x.code}})
+		_, c, calls := newRejectingHarness(t, "create", &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: tc.code}})
 		_, err := c.writeMissingRecord(t.Context(), "u1")
-		if retried := err != nil; retried != x.retried || *calls != 1 || (len(c.pending) > 0) != x.retried {
-			t.Errorf("status %d: error %v, %d requests, %d pending, want retried %v", x.code, err, *calls, len(c.pending), x.retried)
+		if retried := err != nil; retried != tc.retried || *calls != 1 || (len(c.pending) > 0) != tc.retried {
+			t.Errorf("status %d: error %v, %d requests, %d pending, want retried %v", tc.code, err, *calls, len(c.pending), tc.retried)
 		}
 		list, _, err := c.o.Journal.Read()
-		if err != nil || (len(list) == 1) == x.retried {
-			t.Errorf("status %d: the journal has %d records, error %v, want one unless the write is retried", x.code, len(list), err)
+		if err != nil || (len(list) == 1) == tc.retried {
+			t.Errorf("status %d: the journal has %d records, error %v, want one unless the write is retried", tc.code, len(list), err)
 		}
 	}
 }

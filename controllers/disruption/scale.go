@@ -69,14 +69,14 @@ func (s *scaleLister) watch(onChange func(namespace string)) error {
 func watchReplicas[T interface {
 	comparable
 	metav1.Object
-}](informer cache.SharedInformer, replicas func(T) *int32, changed func(string)) error {
+}](informer cache.SharedInformer, replicas func(T) *int32, onChange func(string)) error {
 	var zero T
 	return workqueue.Watch(informer, func(old, cur T) {
 		switch {
 		case cur == zero:
-			changed(old.GetNamespace())
+			onChange(old.GetNamespace())
 		case old == zero || old.GetUID() != cur.GetUID() || replicasOrDefault(replicas(old)) != replicasOrDefault(replicas(cur)):
-			changed(cur.GetNamespace())
+			onChange(cur.GetNamespace())
 		}
 	})
 }

@@ -56,7 +56,8 @@ func (e *controller) syncEndpoints(ctx context.Context, s *corev1.Service, pods 
 	return err
 }
 
-// endpointsLabels returns the labels of the Service, headless and managed-by.
+// endpointsLabels returns the labels of Endpoints: those of the Service, and whether it is headless and managed by
+// this controller.
 func endpointsLabels(s *corev1.Service) map[string]string {
 	out := map[string]string{}
 	maps.Copy(out, s.Labels)

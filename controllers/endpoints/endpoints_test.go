@@ -79,7 +79,7 @@ func TestDeletedService(t *testing.T) {
 			t.Errorf("Endpoints of web: error %v, want NotFound", err)
 		}
 		if _, err := h.api.CoreV1().Endpoints("default").Get(t.Context(), "db", metav1.GetOptions{}); err != nil {
-			t.Errorf("Endpoints of a user: error %v", err)
+			t.Errorf("Endpoints of a user: error %v, want none", err)
 		}
 	})
 }

@@ -81,8 +81,8 @@ func targetsByPort(subsets []corev1.EndpointSubset) (map[string]*portTargets, ma
 				if _, exists := addresses[t]; !exists {
 					addresses[t] = a
 				}
-				before, exists := ready[t]
-				ready[t] = isReady && (before || !exists)
+				wasReady, exists := ready[t]
+				ready[t] = isReady && (wasReady || !exists)
 			}
 			for _, a := range subsets[i].Addresses {
 				add(a, true)

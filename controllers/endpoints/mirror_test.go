@@ -58,9 +58,9 @@ func (h *harness) mirroredSlices() string {
 
 func TestMirroring(t *testing.T) {
 	runController(t, newUserEndpoints(nil), func(h *harness) {
-		const before = "IPv4 sql:5432/TCP 192.0.2.5(not ready) 192.0.2.7; IPv6 sql:5432/TCP 2001:db8::1"
-		if got := h.mirroredSlices(); got != before {
-			t.Errorf("mirrored slices %s, want %s", got, before)
+		const initial = "IPv4 sql:5432/TCP 192.0.2.5(not ready) 192.0.2.7; IPv6 sql:5432/TCP 2001:db8::1"
+		if got := h.mirroredSlices(); got != initial {
+			t.Errorf("mirrored slices %s, want %s", got, initial)
 		}
 		list, _ := h.api.DiscoveryV1().EndpointSlices("default").List(t.Context(), metav1.ListOptions{})
 		for _, s := range list.Items {
@@ -71,8 +71,8 @@ func TestMirroring(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if h.settle(); h.mirroredSlices() != before {
-			t.Errorf("mirrored slices %s after their deletion, want %s", h.mirroredSlices(), before)
+		if h.settle(); h.mirroredSlices() != initial {
+			t.Errorf("mirrored slices %s after their deletion, want %s", h.mirroredSlices(), initial)
 		}
 		e, _ := h.api.CoreV1().Endpoints("default").Get(t.Context(), "db", metav1.GetOptions{})
 		e.Subsets[0].NotReadyAddresses, e.Subsets[0].Addresses = nil, e.Subsets[0].Addresses[:1]
@@ -141,15 +141,15 @@ func TestMirroredSlicesMatchUpstream(t *testing.T) {
 		}
 		return out
 	}
-	var many []string
+	var ips []string
 	for i := range 150 {
-		many = append(many, fmt.Sprintf("192.0.2.%d", i))
+		ips = append(ips, fmt.Sprintf("192.0.2.%d", i))
 	}
 	for name, tc := range map[string]struct {
 		subsets []corev1.EndpointSubset
 		want    string
 	}{
-		"many addresses in one slice":                    {[]corev1.EndpointSubset{{Addresses: addresses(many...), Ports: ports("a")}}, "IPv4 a:97/TCP 150 addresses"},
+		"many addresses in one slice":                    {[]corev1.EndpointSubset{{Addresses: addresses(ips...), Ports: ports("a")}}, "IPv4 a:97/TCP 150 addresses"},
 		"equal ports are together":                       {[]corev1.EndpointSubset{{Addresses: addresses("1.0.0.2"), Ports: ports("a", "b")}, {Addresses: addresses("1.0.0.1"), Ports: ports("b", "a")}}, "IPv4 a:97/TCP b:98/TCP 1.0.0.1 1.0.0.2"},
 		"equal addresses are together":                   {[]corev1.EndpointSubset{{Addresses: addresses("1.0.0.1"), Ports: ports("b")}, {Addresses: addresses("1.0.0.1"), Ports: ports("a")}}, "IPv4 a:97/TCP b:98/TCP 1.0.0.1"},
 		"ports of some addresses form their own subset":  {[]corev1.EndpointSubset{{Addresses: addresses("1.0.0.1"), Ports: ports("a", "b")}, {Addresses: addresses("1.0.0.2"), Ports: ports("a")}}, "IPv4 a:97/TCP 1.0.0.1 1.0.0.2; IPv4 b:98/TCP 1.0.0.1"},
@@ -189,7 +189,7 @@ func TestMirroredSliceIsAdopted(t *testing.T) {
 		h.settle()
 		for _, a := range h.api.Actions()[1:] {
 			if a.Matches("create", "endpointslices") || a.Matches("update", "endpointslices") || a.Matches("delete", "endpointslices") {
-				t.Errorf("unexpected request: %s", a.GetVerb())
+				t.Errorf("request %s of a slice, want no writes", a.GetVerb())
 			}
 		}
 	})
@@ -210,13 +210,13 @@ func TestManagersAreGuarded(t *testing.T) {
 }
 
 func TestMirroringLimit(t *testing.T) {
-	many := func(e *corev1.Endpoints) {
+	setAddresses := func(e *corev1.Endpoints) {
 		e.Subsets[0].Addresses, e.Subsets[0].NotReadyAddresses = nil, nil
 		for i := range 1234 {
 			e.Subsets[0].Addresses = append(e.Subsets[0].Addresses, corev1.EndpointAddress{IP: fmt.Sprintf("192.0.%d.%d", i/200, i%200)})
 		}
 	}
-	runController(t, newUserEndpoints(many), func(h *harness) {
+	runController(t, newUserEndpoints(setAddresses), func(h *harness) {
 		if got := h.mirroredSlices(); got != "IPv4 sql:5432/TCP 1000 addresses" {
 			t.Errorf("mirrored slices %s, want 1000 addresses", got)
 		}
@@ -226,7 +226,7 @@ func TestMirroringLimit(t *testing.T) {
 		h.updateEndpoints(e)
 		for _, a := range h.api.Actions() {
 			if a.GetResource().Resource == "endpointslices" && a.GetVerb() != "list" {
-				t.Errorf("written without a change: %s %s", a.GetVerb(), a.GetResource().Resource)
+				t.Errorf("request %s of %s without a change, want none", a.GetVerb(), a.GetResource().Resource)
 			}
 		}
 	})

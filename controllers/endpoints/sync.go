@@ -77,13 +77,13 @@ func (e *controller) podsOf(s *corev1.Service) ([]*corev1.Pod, error) {
 
 // slicesOf returns the managed slices of a Service.
 func (e *controller) slicesOf(k serviceKey) ([]*discoveryv1.EndpointSlice, error) {
-	all, err := e.slices.EndpointSlices(k.namespace).List(labels.SelectorFromSet(labels.Set{
+	list, err := e.slices.EndpointSlices(k.namespace).List(labels.SelectorFromSet(labels.Set{
 		discoveryv1.LabelServiceName: k.name, discoveryv1.LabelManagedBy: sliceManager}))
 	if err != nil {
 		return nil, err
 	}
-	out := all[:0:0]
-	for _, s := range all {
+	out := list[:0:0]
+	for _, s := range list {
 		if s.DeletionTimestamp == nil {
 			out = append(out, s)
 		}

@@ -42,44 +42,44 @@ func newHarness(t *testing.T, objects ...*metav1.PartialObjectMetadata) *harness
 	for _, m := range objects {
 		stored = append(stored, m)
 	}
-	b := &harness{T: t, client: fake.NewSimpleMetadataClient(scheme, stored...), events: record.NewFakeRecorder(10)}
-	b.garbageCollector = &garbageCollector{env: runner.Production(), metadata: b.client, events: b.events, graph: newGraph(), absentOwners: lru.New(9), reported: lru.New(9), log: klog.Background(),
+	h := &harness{T: t, client: fake.NewSimpleMetadataClient(scheme, stored...), events: record.NewFakeRecorder(10)}
+	h.garbageCollector = &garbageCollector{env: runner.Production(), metadata: h.client, events: h.events, graph: newGraph(), absentOwners: lru.New(9), reported: lru.New(9), log: klog.Background(),
 		monitors: map[schema.GroupKind]*monitor{configMaps.kind: {resource: configMaps},
 			{Kind: "Node"}: {resource: monitoredResource{schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, schema.GroupKind{Kind: "Node"}, false}}}}
-	b.queue = workqueue.New("testing", "Testing", klog.Background(), b.sync)
-	b.client.PrependReactor("*", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
+	h.queue = workqueue.New("testing", "Testing", klog.Background(), h.sync)
+	h.client.PrependReactor("*", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		switch a := a.(type) {
 		case clienttesting.DeleteActionImpl:
 			if p := a.DeleteOptions.Preconditions; p == nil || p.UID == nil || p.ResourceVersion == nil {
 				t.Errorf("%s is deleted without preconditions", a.Name)
 			}
-			b.actions = append(b.actions, "delete "+a.Name+" "+string(*a.DeleteOptions.PropagationPolicy))
+			h.actions = append(h.actions, "delete "+a.Name+" "+string(*a.DeleteOptions.PropagationPolicy))
 		case clienttesting.PatchActionImpl:
-			b.actions = append(b.actions, "patch "+a.Name+" "+string(a.Patch))
+			h.actions = append(h.actions, "patch "+a.Name+" "+string(a.Patch))
 		}
 		return false, nil, nil
 	})
 	for _, m := range objects {
-		b.graph.upsert(toObject(m))
+		h.graph.upsert(toObject(m))
 	}
-	return b
+	return h
 }
 
 // checkActions reconciles an object and checks the actions: each must contain the given words, in order.
-func (b *harness) checkActions(name string, want ...string) {
-	b.Helper()
-	b.actions = nil
-	if _, err := b.sync(b.Context(), types.UID(name)); err != nil {
-		b.Fatal(err)
+func (h *harness) checkActions(name string, want ...string) {
+	h.Helper()
+	h.actions = nil
+	if _, err := h.sync(h.Context(), types.UID(name)); err != nil {
+		h.Fatal(err)
 	}
-	ok := len(b.actions) == len(want)
+	ok := len(h.actions) == len(want)
 	for i := 0; ok && i < len(want); i++ {
 		for w := range strings.FieldsSeq(want[i]) {
-			ok = ok && strings.Contains(b.actions[i], w)
+			ok = ok && strings.Contains(h.actions[i], w)
 		}
 	}
 	if !ok {
-		b.Errorf("reconciling %s: actions %q, want %q", name, b.actions, want)
+		h.Errorf("reconciling %s: actions %q, want %q", name, h.actions, want)
 	}
 }
 
@@ -124,24 +124,24 @@ func inOtherNamespace(m *metav1.PartialObjectMetadata) *metav1.PartialObjectMeta
 }
 
 func TestOwnerInOtherNamespaceIsReported(t *testing.T) {
-	b := newHarness(t, inOtherNamespace(newMetadata("owner")), newMetadata("a", "owner"))
-	b.checkActions("a", "delete a")
-	if e := <-b.events.Events; !strings.Contains(e, "OwnerRefInvalidNamespace") || !strings.Contains(e, `does not exist in namespace "ns"`) {
+	h := newHarness(t, inOtherNamespace(newMetadata("owner")), newMetadata("a", "owner"))
+	h.checkActions("a", "delete a")
+	if e := <-h.events.Events; !strings.Contains(e, "OwnerRefInvalidNamespace") || !strings.Contains(e, `does not exist in namespace "ns"`) {
 		t.Errorf("event %q, want OwnerRefInvalidNamespace", e)
 	}
 }
 
 // TestClusterScopedDependentOfNamespacedOwner covers an owner whose namespace is unknown.
 func TestClusterScopedDependentOfNamespacedOwner(t *testing.T) {
-	b := newHarness(t)
+	h := newHarness(t)
 	n := newMetadata("n1", "owner")
 	n.Namespace, n.TypeMeta = "", metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}
-	if err := b.client.Tracker().Add(n); err != nil {
+	if err := h.client.Tracker().Add(n); err != nil {
 		t.Fatal(err)
 	}
-	b.graph.upsert(newObject(schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, schema.GroupKind{Kind: "Node"}, n))
-	b.checkActions("n1")
-	if e := <-b.events.Events; !strings.Contains(e, "OwnerRefInvalidNamespace") {
+	h.graph.upsert(newObject(schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, schema.GroupKind{Kind: "Node"}, n))
+	h.checkActions("n1")
+	if e := <-h.events.Events; !strings.Contains(e, "OwnerRefInvalidNamespace") {
 		t.Errorf("event %q, want OwnerRefInvalidNamespace", e)
 	}
 }
@@ -149,25 +149,25 @@ func TestClusterScopedDependentOfNamespacedOwner(t *testing.T) {
 func TestUnknownOwnerKindDeletesNothing(t *testing.T) {
 	m := newMetadata("a", "owner")
 	m.OwnerReferences[0].Kind = "Gadget"
-	b := newHarness(t, m)
-	if _, err := b.sync(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "Gadget") || len(b.actions) > 0 {
-		t.Errorf("actions %q, error %v, want no deletion and an error", b.actions, err)
+	h := newHarness(t, m)
+	if _, err := h.sync(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "Gadget") || len(h.actions) > 0 {
+		t.Errorf("actions %q, error %v, want no deletion and an error", h.actions, err)
 	}
 }
 
 // TestOwnerIsReadLive covers an owner that exists but is not in the cache.
 func TestOwnerIsReadLive(t *testing.T) {
-	b := newHarness(t, newMetadata("owner"), newMetadata("a", "owner"))
-	b.graph.remove("owner")
-	b.checkActions("a")
-	b.client.PrependReactor("get", "configmaps", func(a clienttesting.Action) (bool, runtime.Object, error) {
+	h := newHarness(t, newMetadata("owner"), newMetadata("a", "owner"))
+	h.graph.remove("owner")
+	h.checkActions("a")
+	h.client.PrependReactor("get", "configmaps", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		if a.(clienttesting.GetAction).GetName() == "owner" {
 			return true, nil, apierrors.NewInternalError(errors.New("etcd is busy"))
 		}
 		return false, nil, nil
 	})
-	if _, err := b.sync(t.Context(), "a"); err == nil || slices.ContainsFunc(b.actions, func(s string) bool { return strings.HasPrefix(s, "delete") }) {
-		t.Errorf("actions %q, error %v, want no deletion and an error", b.actions, err)
+	if _, err := h.sync(t.Context(), "a"); err == nil || slices.ContainsFunc(h.actions, func(s string) bool { return strings.HasPrefix(s, "delete") }) {
+		t.Errorf("actions %q, error %v, want no deletion and an error", h.actions, err)
 	}
 }
 
@@ -176,15 +176,15 @@ func TestAbsentOwnerIsCached(t *testing.T) {
 	for i := range 5 {
 		objects = append(objects, newMetadata(fmt.Sprint("a", i), "owner"))
 	}
-	b, calls := newHarness(t, objects...), 0
-	b.client.PrependReactor("get", "configmaps", func(a clienttesting.Action) (bool, runtime.Object, error) {
+	h, calls := newHarness(t, objects...), 0
+	h.client.PrependReactor("get", "configmaps", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		if a.(clienttesting.GetAction).GetName() == "owner" {
 			calls++
 		}
 		return false, nil, nil
 	})
 	for i := range objects {
-		b.checkActions(fmt.Sprint("a", i), "delete")
+		h.checkActions(fmt.Sprint("a", i), "delete")
 	}
 	if calls != 1 {
 		t.Errorf("the owner was read %d times, want 1", calls)

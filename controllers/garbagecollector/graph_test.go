@@ -43,8 +43,8 @@ func TestGraphEnqueues(t *testing.T) {
 		t.Helper()
 		slices.Sort(got)
 		got = slices.Compact(got)
-		if g := strings.Trim(fmt.Sprint(got), "[]"); g != want {
-			t.Errorf("%s: enqueued %q, want %q", change, g, want)
+		if uids := strings.Trim(fmt.Sprint(got), "[]"); uids != want {
+			t.Errorf("%s: enqueued %q, want %q", change, uids, want)
 		}
 	}
 	checkEnqueued("a dependent before its owner", g.upsert(toObject(newMetadata("a", "!owner", "other"))), "a")

@@ -176,12 +176,12 @@ func TestScaleUpAndDown(t *testing.T) {
 		s.Settle(time.Second)
 		h := s.check(2, readyForNewScale, scalingActive, withinRange)
 		if m := h.Status.CurrentMetrics[0].Resource.Current; *m.AverageUtilization != 50 || m.AverageValue.String() != "50m" || *h.Status.ObservedGeneration != 3 || h.Status.DesiredReplicas != 2 {
-			s.Errorf("status: %+v", h.Status)
+			s.Errorf("status %+v, want a utilization of 50 %% and generation 3", h.Status)
 		}
 		s.milli.Store(90)
 		s.Settle(syncPeriod)
 		if h := s.check(4, succeededRescale, scalingActive, withinRange); h.Status.LastScaleTime == nil || s.EventCount("SuccessfulRescale") != 1 {
-			s.Errorf("%d events, status %+v", s.EventCount("SuccessfulRescale"), h.Status)
+			s.Errorf("%d events, want 1; status %+v, want a scale time", s.EventCount("SuccessfulRescale"), h.Status)
 		}
 		s.milli.Store(50)
 		s.addPod("p2")
@@ -208,7 +208,7 @@ func TestLimitsWithoutMetrics(t *testing.T) {
 		h := s.check(3, succeededGetScale, "ScalingActive=False/FailedGetResourceMetric")
 		const want = "the HPA was unable to compute the replica count: failed to get cpu utilization: unable to get metrics for resource cpu: no metrics returned from resource metrics API"
 		if got := h.Status.Conditions[1].Message; got != want || s.EventCount("FailedGetResourceMetric") == 0 {
-			s.Errorf("message %q, %d events", got, s.EventCount("FailedGetResourceMetric"))
+			s.Errorf("message %q, %d events, want %q and an event", got, s.EventCount("FailedGetResourceMetric"), want)
 		}
 		s.replicas.Store(0)
 		s.Settle(syncPeriod)
@@ -253,7 +253,7 @@ func TestFailuresAreReported(t *testing.T) {
 			}
 			last := h.Status.Conditions[len(h.Status.Conditions)-1]
 			if last.Status != "False" || last.Reason != reason || !strings.Contains(last.Message, c.message) || s.EventCount(reason) != 1 || s.replicas.Load() != 2 {
-				s.Errorf("%s: %d events, last condition %+v", reason, s.EventCount(reason), last)
+				s.Errorf("%s: %d events, last condition %+v, want one event and the message %q", reason, s.EventCount(reason), last, c.message)
 			}
 		})
 	}
@@ -267,7 +267,7 @@ func TestFailedUpdateIsRetried(t *testing.T) {
 		s.createAutoscaler(nil)
 		s.Settle(time.Second)
 		if h := s.check(2, "AbleToScale=False/FailedUpdateScale", scalingActive, withinRange); h.Status.DesiredReplicas != 2 || s.EventCount("FailedRescale") != 1 {
-			s.Errorf("status: %+v", h.Status)
+			s.Errorf("status %+v, %d events, want 2 desired replicas and one event", h.Status, s.EventCount("FailedRescale"))
 		}
 		s.failUpdate.Store(false)
 		s.Settle(syncPeriod)

@@ -35,7 +35,7 @@ func checkMetric(t *testing.T, s *env, spec autoscalingv2.MetricSpec, replicas i
 		s.Settle(time.Second)
 		h := s.check(replicas, succeededRescale, scalingActive, withinRange)
 		if m := h.Status.CurrentMetrics; len(m) != 1 || !check(m[0]) {
-			s.Errorf("metrics in the status: %+v", m)
+			s.Errorf("metrics in the status %+v, want the values of the custom metrics", m)
 		}
 	})
 }
@@ -44,10 +44,10 @@ func TestPodsMetric(t *testing.T) {
 	value := resource.MustParse("1")
 	spec := autoscalingv2.MetricSpec{Type: autoscalingv2.PodsMetricSourceType, Pods: &autoscalingv2.PodsMetricSource{
 		Metric: autoscalingv2.MetricIdentifier{Name: "requests"}, Target: autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType, AverageValue: &value}}}
-	all := &env{custom: customMetric("Pod", map[string]string{"p0": "1", "p1": "3"})}
-	checkMetric(t, all, spec, 4, func(m autoscalingv2.MetricStatus) bool { return m.Pods.Current.AverageValue.String() == "2" })
-	s := &env{custom: customMetric("Pod", map[string]string{"p1": "3"})} // a pod without a value counts as 0 when pods are added
-	checkMetric(t, s, spec, 3, func(m autoscalingv2.MetricStatus) bool { return m.Pods.Current.AverageValue.String() == "3" })
+	complete := &env{custom: customMetric("Pod", map[string]string{"p0": "1", "p1": "3"})}
+	checkMetric(t, complete, spec, 4, func(m autoscalingv2.MetricStatus) bool { return m.Pods.Current.AverageValue.String() == "2" })
+	partial := &env{custom: customMetric("Pod", map[string]string{"p1": "3"})} // a pod without a value counts as 0 when pods are added
+	checkMetric(t, partial, spec, 3, func(m autoscalingv2.MetricStatus) bool { return m.Pods.Current.AverageValue.String() == "3" })
 }
 
 func TestObjectMetric(t *testing.T) {

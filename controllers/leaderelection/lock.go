@@ -31,7 +31,7 @@ func (l *lock) recordResult(sent time.Time, r resourcelock.LeaderElectionRecord,
 	case r.HolderIdentity == l.Identity():
 		l.gate.recordRenewal(sent)
 	default: // released
-		l.gate.shut()
+		l.gate.closePermanently()
 	}
 	return err
 }

@@ -53,7 +53,7 @@ func TestAuthorization(t *testing.T) {
 			request.Header.Set("Authorization", "Bearer "+tc.token)
 		}
 		if handler.ServeHTTP(response, request); response.Code != tc.code || !strings.Contains(response.Body.String(), tc.body) {
-			t.Errorf("%s with token %q: %d %s, want %d %q", tc.path, tc.token, response.Code, response.Body, tc.code, tc.body)
+			t.Errorf("%s with token %q: status %d, body %s, want %d and %q", tc.path, tc.token, response.Code, response.Body, tc.code, tc.body)
 		}
 	}
 }

@@ -30,8 +30,7 @@ const (
 	retryInterval = time.Second
 )
 
-// Discover returns the served namespaced resources. With an error
-// the result is partial.
+// Discover returns the served namespaced resources. With an error the result is partial.
 type Discover func() ([]*metav1.APIResourceList, error)
 
 // controller deletes the content of namespaces. The queue key is the name of a namespace.

@@ -106,11 +106,11 @@ func watch(informer cache.SharedIndexInformer, added, updated, deleted func(meta
 
 // enqueueAll enqueues every namespace.
 func (c *controller) enqueueAll() {
-	all, err := c.namespaces.List(labels.Everything())
+	list, err := c.namespaces.List(labels.Everything())
 	if err != nil {
 		c.log.Error(err, "Listing namespaces failed")
 	}
-	for _, ns := range all {
+	for _, ns := range list {
 		c.queue.Add(ns.Name)
 	}
 }

@@ -82,7 +82,7 @@ func (a *fakeAPI) update(action ktesting.Action) (bool, runtime.Object, error) {
 		return true, nil, err
 	}
 	if stored, _ := meta.Accessor(current); stored.GetResourceVersion() != m.GetResourceVersion() {
-		return true, nil, apierrors.NewConflict(u.GetResource().GroupResource(), m.GetName(), fmt.Errorf("version %s is %s", m.GetResourceVersion(), stored.GetResourceVersion()))
+		return true, nil, apierrors.NewConflict(u.GetResource().GroupResource(), m.GetName(), fmt.Errorf("resource version is %s: must be %s", m.GetResourceVersion(), stored.GetResourceVersion()))
 	}
 	o := a.withNextVersion(mergeStatus(u.GetObject(), current, u.GetSubresource() == "status"))
 	if m, _ := meta.Accessor(o); m.GetDeletionTimestamp() != nil && len(m.GetFinalizers()) == 0 {

@@ -24,7 +24,7 @@ import (
 // It matters only for pods that no scheduler places, since the scheduler honors Holds for all others.
 type AvoidHolds struct {
 	mu        sync.Mutex
-	held      map[ownerNode]map[string]*v1alpha1.Hold // by the name of the Hold
+	holds     map[ownerNode]map[string]*v1alpha1.Hold // by the name of the Hold
 	liftedAt  map[ownerNode]time.Time
 	listeners []func(kind string, owner types.NamespacedName)
 }
@@ -40,7 +40,7 @@ const liftedRetention = 15 * time.Minute
 
 // NewAvoidHolds returns an empty AvoidHolds. Call Run to fill it.
 func NewAvoidHolds() *AvoidHolds {
-	return &AvoidHolds{held: map[ownerNode]map[string]*v1alpha1.Hold{}, liftedAt: map[ownerNode]time.Time{}}
+	return &AvoidHolds{holds: map[ownerNode]map[string]*v1alpha1.Hold{}, liftedAt: map[ownerNode]time.Time{}}
 }
 
 // OnChange registers a function that is called with the kind and the key of an owner whose Holds change. It must be
@@ -61,7 +61,7 @@ func (a *AvoidHolds) HeldUntil(owner types.UID, node string, now time.Time) (unt
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, h := range a.held[ownerNode{owner, node}] {
+	for _, h := range a.holds[ownerNode{owner, node}] {
 		if t := h.Spec.Until.Time; t.After(now) && (t.After(until) || t.Equal(until) && h.Spec.Cause < cause) {
 			until, cause = t, h.Spec.Cause
 		}
@@ -85,19 +85,19 @@ func (a *AvoidHolds) onHold(old, cur *v1alpha1.Hold, at time.Time) {
 	a.mu.Lock()
 	if old != nil && old.Spec.Type == v1alpha1.Avoid {
 		key := ownerNode{old.Spec.Owner.UID, old.Spec.Node}
-		if delete(a.held[key], old.Name); len(a.held[key]) == 0 {
-			delete(a.held, key)
+		if delete(a.holds[key], old.Name); len(a.holds[key]) == 0 {
+			delete(a.holds, key)
 		}
-		if cur == nil && at.Before(old.Spec.Until.Time) && !a.stillHeld(key, at) {
+		if cur == nil && at.Before(old.Spec.Until.Time) && !a.hasActiveHold(key, at) {
 			a.liftedAt[key] = at
 		}
 	}
 	if cur != nil && cur.Spec.Type == v1alpha1.Avoid {
 		key := ownerNode{cur.Spec.Owner.UID, cur.Spec.Node}
-		if a.held[key] == nil {
-			a.held[key] = map[string]*v1alpha1.Hold{}
+		if a.holds[key] == nil {
+			a.holds[key] = map[string]*v1alpha1.Hold{}
 		}
-		a.held[key][cur.Name] = cur
+		a.holds[key][cur.Name] = cur
 	}
 	for key, t := range a.liftedAt {
 		if at.Sub(t) > liftedRetention {
@@ -115,10 +115,10 @@ func (a *AvoidHolds) onHold(old, cur *v1alpha1.Hold, at time.Time) {
 	}
 }
 
-// stillHeld reports whether an unexpired Hold of an owner exists on a node. Expired Holds may remain as a record of
+// hasActiveHold reports whether an unexpired Hold of an owner exists on a node. Expired Holds may remain as a record of
 // futile moves. The caller must hold the lock.
-func (a *AvoidHolds) stillHeld(key ownerNode, at time.Time) bool {
-	for _, h := range a.held[key] {
+func (a *AvoidHolds) hasActiveHold(key ownerNode, at time.Time) bool {
+	for _, h := range a.holds[key] {
 		if h.Spec.Until.After(at) {
 			return true
 		}
@@ -143,10 +143,10 @@ func (a *AvoidHolds) Run(ctx context.Context, holds *v1alpha1.Client, served dis
 			return nil
 		}
 	}
-	all := holds.Holds("")
+	client := holds.Holds("")
 	informer := cache.NewSharedIndexInformer(&cache.ListWatch{
-		ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return all.List(ctx, o) },
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return all.Watch(ctx, o) },
+		ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return client.List(ctx, o) },
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return client.Watch(ctx, o) },
 	}, &v1alpha1.Hold{}, 0, nil)
 	if err := workqueue.Watch(informer, func(old, cur *v1alpha1.Hold) { a.onHold(old, cur, env.Now()) }); err != nil {
 		return err

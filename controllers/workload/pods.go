@@ -86,8 +86,8 @@ func Controlled[T metav1.Object](informer cache.SharedIndexInformer, owner metav
 func (p *Pods) HasSynced() bool { return p.informer.HasSynced() }
 
 // Watch calls enqueue with the owners of the given kind that have or had a changed pod, and orphan with
-// pods without controller, which an owner may adopt. It must be called exactly
-// once: it also tracks which writes the cache shows.
+// pods without controller, which an owner may adopt. It must be called exactly once: it also tracks which writes the
+// cache shows.
 func (p *Pods) Watch(kind schema.GroupVersionKind, enqueue func(owner types.NamespacedName), orphan func(*corev1.Pod)) error {
 	return workqueue.Watch(p.informer, func(old, cur *corev1.Pod) {
 		if cur == nil {
@@ -105,14 +105,14 @@ func WatchControlled[T metav1.Object](informer cache.SharedInformer, kind schema
 }
 
 func notify[T metav1.Object](kind schema.GroupVersionKind, old, cur T, enqueue func(owner types.NamespacedName), orphan func(T)) {
-	before, existed := ownerOf(old, kind)
-	if existed {
-		enqueue(before)
+	oldOwner, hadOwner := ownerOf(old, kind)
+	if hadOwner {
+		enqueue(oldOwner)
 	}
 	if isNil(cur) {
 		return
 	}
-	if owner, ok := ownerOf(cur, kind); ok && (!existed || owner != before) {
+	if owner, ok := ownerOf(cur, kind); ok && (!hadOwner || owner != oldOwner) {
 		enqueue(owner)
 	} else if !ok && orphan != nil && metav1.GetControllerOfNoCopy(cur) == nil && cur.GetDeletionTimestamp() == nil {
 		orphan(cur)

@@ -85,18 +85,18 @@ func ValidateDaemonSetUpdate(ds, old *appsv1.DaemonSet) field.ErrorList {
 
 func validateDaemonSetSpec(spec *appsv1.DaemonSetSpec, allowInvalidLabels bool) field.ErrorList {
 	path := field.NewPath("spec")
-	template := path.Child("template")
+	templatePath := path.Child("template")
 	errs := checks.LabelSelector(spec.Selector, allowInvalidLabels, path.Child("selector"))
 	selector, err := metav1.LabelSelectorAsSelector(spec.Selector)
 	if err == nil && !selector.Matches(labels.Set(spec.Template.Labels)) {
-		errs = append(errs, field.Invalid(template.Child("metadata", "labels"), spec.Template.Labels, checks.SelectorMismatchText))
+		errs = append(errs, field.Invalid(templatePath.Child("metadata", "labels"), spec.Template.Labels, checks.SelectorMismatchText))
 	}
 	if spec.Selector != nil && checks.EmptySelector(spec.Selector) {
 		errs = append(errs, field.Invalid(path.Child("selector"), spec.Selector, "empty selector is invalid for daemonset"))
 	}
-	errs = append(errs, podvalidation.ValidatePodTemplateSpec(&spec.Template, template)...)
-	errs = append(errs, checks.NoSharedWritableDisks(spec.Template.Spec.Volumes, template.Child("spec", "volumes"))...)
-	errs = append(errs, checks.AlwaysRestartTemplate(&spec.Template, "DaemonSet", template)...)
+	errs = append(errs, podvalidation.ValidatePodTemplateSpec(&spec.Template, templatePath)...)
+	errs = append(errs, checks.NoSharedWritableDisks(spec.Template.Spec.Volumes, templatePath.Child("spec", "volumes"))...)
+	errs = append(errs, checks.AlwaysRestartTemplate(&spec.Template, "DaemonSet", templatePath)...)
 	errs = append(errs, checks.NonNegative(spec.MinReadySeconds, path.Child("minReadySeconds"))...)
 	errs = append(errs, validateDaemonSetStrategy(&spec.UpdateStrategy, path.Child("updateStrategy"))...)
 	return append(errs, checks.NonNegativeIfSet(spec.RevisionHistoryLimit, path.Child("revisionHistoryLimit"))...)

@@ -68,13 +68,13 @@ func validateReplicationControllerSpec(spec *corev1.ReplicationControllerSpec) f
 	if spec.Template == nil {
 		return append(errs, field.Required(path.Child("template"), ""))
 	}
-	template := path.Child("template")
-	errs = append(errs, checks.MatchingTemplate(labels.SelectorFromSet(spec.Selector), spec.Template, template)...)
-	errs = append(errs, podvalidation.ValidatePodTemplateSpec(spec.Template, template)...)
+	templatePath := path.Child("template")
+	errs = append(errs, checks.MatchingTemplate(labels.SelectorFromSet(spec.Selector), spec.Template, templatePath)...)
+	errs = append(errs, podvalidation.ValidatePodTemplateSpec(spec.Template, templatePath)...)
 	if *spec.Replicas > 1 {
-		errs = append(errs, checks.NoSharedWritableDisks(spec.Template.Spec.Volumes, template.Child("spec", "volumes"))...)
+		errs = append(errs, checks.NoSharedWritableDisks(spec.Template.Spec.Volumes, templatePath.Child("spec", "volumes"))...)
 	}
-	return append(errs, checks.AlwaysRestartTemplate(spec.Template, "ReplicationController", template)...)
+	return append(errs, checks.AlwaysRestartTemplate(spec.Template, "ReplicationController", templatePath)...)
 }
 
 // ValidateReplicationControllerStatusUpdate validates the counts.

@@ -106,24 +106,24 @@ func validateCompletionMode(spec *batchv1.JobSpec, path *field.Path) field.Error
 	if spec.Completions == nil {
 		errs = append(errs, field.Required(path.Child("completions"), "when completion mode is Indexed"))
 	}
-	atMost := func(value *int32, limit int32, name, text string) {
+	checkAtMost := func(value *int32, limit int32, name, msg string) {
 		if value != nil && *value > limit {
-			errs = append(errs, field.Invalid(path.Child(name), *value, text))
+			errs = append(errs, field.Invalid(path.Child(name), *value, msg))
 		}
 	}
-	atMost(spec.Parallelism, maxIndexedParallelism, "parallelism",
+	checkAtMost(spec.Parallelism, maxIndexedParallelism, "parallelism",
 		fmt.Sprintf("must be less than or equal to %d when completion mode is Indexed", maxIndexedParallelism))
 	if spec.Completions != nil {
-		atMost(spec.MaxFailedIndexes, *spec.Completions, "maxFailedIndexes", "must be less than or equal to completions")
+		checkAtMost(spec.MaxFailedIndexes, *spec.Completions, "maxFailedIndexes", "must be less than or equal to completions")
 	}
-	atMost(spec.MaxFailedIndexes, maxFailedIndexes, "maxFailedIndexes", fmt.Sprintf("must be less than or equal to %d", maxFailedIndexes))
+	checkAtMost(spec.MaxFailedIndexes, maxFailedIndexes, "maxFailedIndexes", fmt.Sprintf("must be less than or equal to %d", maxFailedIndexes))
 	if spec.Completions != nil && *spec.Completions > maxIndexedParallelism && spec.BackoffLimitPerIndex != nil {
 		if spec.MaxFailedIndexes == nil {
 			errs = append(errs, field.Required(path.Child("maxFailedIndexes"), fmt.Sprintf("must be specified when completions is above %d", maxIndexedParallelism)))
 		}
-		atMost(spec.Parallelism, 10_000, "parallelism",
+		checkAtMost(spec.Parallelism, 10_000, "parallelism",
 			fmt.Sprintf("must be less than or equal to %d when completions are above %d and used with backoff limit per index", 10_000, maxIndexedParallelism))
-		atMost(spec.MaxFailedIndexes, 10_000, "maxFailedIndexes",
+		checkAtMost(spec.MaxFailedIndexes, 10_000, "maxFailedIndexes",
 			fmt.Sprintf("must be less than or equal to %d when completions are above %d and used with backoff limit per index", 10_000, maxIndexedParallelism))
 	}
 	return errs
@@ -141,12 +141,12 @@ func validatePodReplacementPolicy(spec *batchv1.JobSpec, path *field.Path) field
 
 func validatePodFailurePolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	rules := path.Child("rules")
+	rulesPath := path.Child("rules")
 	if n := len(spec.PodFailurePolicy.Rules); n > maxPolicyRules {
-		errs = append(errs, field.TooMany(rules, n, maxPolicyRules))
+		errs = append(errs, field.TooMany(rulesPath, n, maxPolicyRules))
 	}
 	for i := range spec.PodFailurePolicy.Rules {
-		errs = append(errs, validatePodFailureRule(spec, &spec.PodFailurePolicy.Rules[i], rules.Index(i))...)
+		errs = append(errs, validatePodFailureRule(spec, &spec.PodFailurePolicy.Rules[i], rulesPath.Index(i))...)
 	}
 	return errs
 }
@@ -155,28 +155,28 @@ func validatePodFailureRule(spec *batchv1.JobSpec, rule *batchv1.PodFailurePolic
 	actions := []batchv1.PodFailurePolicyAction{batchv1.PodFailurePolicyActionCount, batchv1.PodFailurePolicyActionFailIndex,
 		batchv1.PodFailurePolicyActionFailJob, batchv1.PodFailurePolicyActionIgnore}
 	var errs field.ErrorList
-	switch action := path.Child("action"); {
+	switch actionPath := path.Child("action"); {
 	case rule.Action == "":
-		errs = append(errs, field.Required(action, fmt.Sprintf("valid values: %q", actions)))
+		errs = append(errs, field.Required(actionPath, fmt.Sprintf("valid values: %q", actions)))
 	case rule.Action == batchv1.PodFailurePolicyActionFailIndex && spec.BackoffLimitPerIndex == nil:
-		errs = append(errs, field.Invalid(action, rule.Action, "requires the backoffLimitPerIndex to be set"))
+		errs = append(errs, field.Invalid(actionPath, rule.Action, "requires the backoffLimitPerIndex to be set"))
 	default:
-		errs = append(errs, checks.OneOf(rule.Action, action, actions...)...)
+		errs = append(errs, checks.OneOf(rule.Action, actionPath, actions...)...)
 	}
 	if rule.OnExitCodes != nil {
 		errs = append(errs, validateOnExitCodes(spec, rule.OnExitCodes, path.Child("onExitCodes"))...)
 	}
-	conditions := path.Child("onPodConditions")
+	conditionsPath := path.Child("onPodConditions")
 	if n := len(rule.OnPodConditions); n > maxPolicyRules {
-		errs = append(errs, field.TooMany(conditions, n, maxPolicyRules))
+		errs = append(errs, field.TooMany(conditionsPath, n, maxPolicyRules))
 	}
 	for i, c := range rule.OnPodConditions {
-		errs = append(errs, checks.QualifiedName(string(c.Type), conditions.Index(i).Child("type"))...)
+		errs = append(errs, checks.QualifiedName(string(c.Type), conditionsPath.Index(i).Child("type"))...)
 		statuses := []corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionTrue, corev1.ConditionUnknown}
 		if c.Status == "" {
-			errs = append(errs, field.Required(conditions.Index(i).Child("status"), fmt.Sprintf("valid values: %q", statuses)))
+			errs = append(errs, field.Required(conditionsPath.Index(i).Child("status"), fmt.Sprintf("valid values: %q", statuses)))
 		} else {
-			errs = append(errs, checks.OneOf(c.Status, conditions.Index(i).Child("status"), statuses...)...)
+			errs = append(errs, checks.OneOf(c.Status, conditionsPath.Index(i).Child("status"), statuses...)...)
 		}
 	}
 	switch codes, pods := rule.OnExitCodes != nil, len(rule.OnPodConditions) > 0; {
@@ -200,40 +200,40 @@ func validateOnExitCodes(spec *batchv1.JobSpec, r *batchv1.PodFailurePolicyOnExi
 	if r.ContainerName != nil && !slices.ContainsFunc(spec.Template.Spec.Containers, hasName) && !slices.ContainsFunc(spec.Template.Spec.InitContainers, hasName) {
 		errs = append(errs, field.Invalid(path.Child("containerName"), *r.ContainerName, "must be one of the container or initContainer names in the pod template"))
 	}
-	values := path.Child("values")
+	valuesPath := path.Child("values")
 	switch n := len(r.Values); {
 	case n == 0:
-		errs = append(errs, field.Invalid(values, r.Values, "at least one value is required"))
+		errs = append(errs, field.Invalid(valuesPath, r.Values, "at least one value is required"))
 	case n > maxExitCodes:
-		errs = append(errs, field.TooMany(values, n, maxExitCodes))
+		errs = append(errs, field.TooMany(valuesPath, n, maxExitCodes))
 	}
 	seen := map[int32]bool{}
 	for i, code := range r.Values {
 		if r.Operator == batchv1.PodFailurePolicyOnExitCodesOpIn && code == 0 {
-			errs = append(errs, field.Invalid(values.Index(i), code, "must not be 0 for the In operator"))
+			errs = append(errs, field.Invalid(valuesPath.Index(i), code, "must not be 0 for the In operator"))
 		}
 		if seen[code] {
-			errs = append(errs, field.Duplicate(values.Index(i), code))
+			errs = append(errs, field.Duplicate(valuesPath.Index(i), code))
 		}
 		seen[code] = true
 	}
 	if !slices.IsSorted(r.Values) {
-		errs = append(errs, field.Invalid(values, r.Values, "must be ordered"))
+		errs = append(errs, field.Invalid(valuesPath, r.Values, "must be ordered"))
 	}
 	return errs
 }
 
 func validateSuccessPolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
-	rules := path.Child("rules")
+	rulesPath := path.Child("rules")
 	var errs field.ErrorList
 	switch n := len(spec.SuccessPolicy.Rules); {
 	case n == 0:
-		errs = append(errs, field.Required(rules, "at least one rules must be specified when the successPolicy is specified"))
+		errs = append(errs, field.Required(rulesPath, "at least one rules must be specified when the successPolicy is specified"))
 	case n > maxPolicyRules:
-		errs = append(errs, field.TooMany(rules, n, maxPolicyRules))
+		errs = append(errs, field.TooMany(rulesPath, n, maxPolicyRules))
 	}
 	for i, rule := range spec.SuccessPolicy.Rules {
-		path := rules.Index(i)
+		path := rulesPath.Index(i)
 		if rule.SucceededCount == nil && rule.SucceededIndexes == nil {
 			errs = append(errs, field.Required(path, "at least one of succeededCount or succeededIndexes must be specified"))
 		}

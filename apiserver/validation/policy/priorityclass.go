@@ -18,6 +18,8 @@ const (
 	HighestUserDefinablePriority = 1_000_000_000
 	// SystemPriorityClassPrefix is the reserved prefix of system classes.
 	SystemPriorityClassPrefix = "system-"
+	// nodeCriticalPriority is the priority of the system class with the highest value.
+	nodeCriticalPriority = 2*HighestUserDefinablePriority + 1000
 )
 
 // SystemPriorityClasses returns the two system classes of every cluster.
@@ -26,7 +28,7 @@ func SystemPriorityClasses() []*schedulingv1.PriorityClass {
 	return []*schedulingv1.PriorityClass{
 		{
 			ObjectMeta:       metav1.ObjectMeta{Name: "system-node-critical"},
-			Value:            2*HighestUserDefinablePriority + 1000,
+			Value:            nodeCriticalPriority,
 			Description:      "Used for system critical pods that must not be moved from their current node.",
 			PreemptionPolicy: &policy,
 		},

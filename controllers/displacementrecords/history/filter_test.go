@@ -37,7 +37,7 @@ func TestFilter(t *testing.T) {
 			got = append(got, d.Pod.Name)
 		}
 		if !slices.Equal(got, tc.want) {
-			t.Errorf("%s: %v, want %v", name, got, tc.want)
+			t.Errorf("%s: got %v, want %v", name, got, tc.want)
 		}
 	}
 	if _, err := ParseCauses([]string{"taint", "wind"}); err == nil {

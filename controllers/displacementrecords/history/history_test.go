@@ -107,9 +107,9 @@ func TestReadMergesRecordsPerPod(t *testing.T) {
 	_ = j.Close()
 	s := Source{Client: fake.NewClientset(evicted, marked, newEvent("d", "Evicted", "p", "The node was low on resource: memory.", func(e *corev1.Event) { e.Source.Component = "kubelet" })),
 		Journal: dir, Namespace: "ns"}
-	list, badLines, err := s.Read(t.Context())
-	if err != nil || len(badLines) > 0 || len(list) != 2 {
-		t.Fatalf("%d records, want 2; bad lines %v, error %v", len(list), badLines, err)
+	list, malformed, err := s.Read(t.Context())
+	if err != nil || len(malformed) > 0 || len(list) != 2 {
+		t.Fatalf("%d records, want 2; malformed lines %v, error %v", len(list), malformed, err)
 	}
 	if p := list[0]; p.Pod.Name != "p" || p.Node != "n1" || p.By != "kubelet" || p.Cause != "Pressure" {
 		t.Errorf("newest record %+v, want pod p on n1 evicted by the kubelet", p)
