@@ -75,9 +75,9 @@ func detectHoldSupport(ctx context.Context, client kubernetes.Interface, cs *clu
 	if reason != "" {
 		return HoldSupport{Reason: "no scheduler declares support for Holds: " + reason}
 	}
-	all := cs.schedulers()
-	unsupported := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return slices.Contains(honoring, s) })
-	if len(unsupported) > 0 && len(unsupported) == len(all) {
+	schedulers := cs.schedulers()
+	unsupported := slices.DeleteFunc(slices.Clone(schedulers), func(s string) bool { return slices.Contains(honoring, s) })
+	if len(unsupported) > 0 && len(unsupported) == len(schedulers) {
 		return HoldSupport{Reason: fmt.Sprintf("pods use the schedulers %s, but Holds are honored by %s only", strings.Join(unsupported, ", "), strings.Join(honoring, ", "))}
 	}
 	return HoldSupport{Supported: true, UnsupportedSchedulers: unsupported}

@@ -86,12 +86,12 @@ func Status(old *policyv1.PodDisruptionBudgetStatus, c *budget.StatusResult, now
 
 // recordEvents records the events of a computation unless they equal those of the last one.
 func (d *controller) recordEvents(b *policyv1.PodDisruptionBudget, events []budget.Event) {
-	text := fmt.Sprint(events)
+	formatted := fmt.Sprint(events)
 	d.mu.Lock()
-	before := d.lastEvents[b.UID]
-	d.lastEvents[b.UID] = text
+	previous := d.lastEvents[b.UID]
+	d.lastEvents[b.UID] = formatted
 	d.mu.Unlock()
-	if text == before {
+	if formatted == previous {
 		return
 	}
 	for _, e := range events {

@@ -51,8 +51,8 @@ type autoscalerState struct {
 	selector labels.Selector // of the target's pods; guarded by controller.mu
 }
 
-// Run scales targets until ctx is done. It starts factory, which supplies autoscalers and pods. Run returns an error only if it
-// cannot start.
+// Run scales targets until ctx is done. It starts factory, which supplies autoscalers and pods.
+// Run returns an error only if it cannot start.
 func Run(ctx context.Context, client kubernetes.Interface, clients Clients, factory informers.SharedInformerFactory, env runner.Environment, log klog.Logger) error {
 	events, stop := shared.NewEventRecorder(ctx, client, component)
 	defer stop()
@@ -121,8 +121,8 @@ func (c *controller) forget(key types.NamespacedName) {
 	delete(c.states, key)
 }
 
-// recordSelector records the selector of an autoscaler's target. It returns the autoscalers in the namespace that select one of its pods,
-// sorted, if there are others.
+// recordSelector records the selector of an autoscaler's target. It returns the autoscalers
+// in the namespace that select one of its pods, sorted, if there are others.
 func (c *controller) recordSelector(key types.NamespacedName, s *autoscalerState, selector labels.Selector, pods []labels.Set) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -128,7 +128,7 @@ func TestPodsAreBoundOrReportedUnschedulable(t *testing.T) {
 			`scheduler_queue_incoming_pods_total{event="AssignedPodDelete",queue="active"} 1`,
 		} {
 			if !strings.Contains(response.Body.String(), want+"\n") {
-				t.Errorf("missing metric %s", want)
+				t.Errorf("the metrics lack %s", want)
 			}
 		}
 		if err := stop(); err != nil {
@@ -225,7 +225,7 @@ func TestOptionsValidate(t *testing.T) {
 	err := Run(t.Context(), o)
 	for _, want := range []string{"bind workers: 0", "initial backoff 1s, maximum backoff 0s"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v does not contain %q", err, want)
+			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}
 }
@@ -258,7 +258,7 @@ func TestMetricsRequireAuthorization(t *testing.T) {
 		s, stop := start(t, client, client, nil)
 		for token, want := range map[string]int{"": 401, "forged": 401, "forbidden": 403, "good": 200} {
 			if got := scrape(s, token); got.Code != want {
-				t.Errorf("token %q: %d %s, want %d", token, got.Code, got.Body, want)
+				t.Errorf("token %q: status %d, body %s, want status %d", token, got.Code, got.Body, want)
 			}
 		}
 		if err := stop(); err != nil {

@@ -130,13 +130,13 @@ func (ctrl *controller) syncBound(ctx context.Context, c *corev1.PersistentVolum
 	return ctrl.markLost(ctx, c, "ClaimMisbound", "Two claims are bound to the same volume, this one is bound incorrectly")
 }
 
-func (ctrl *controller) markLost(ctx context.Context, c *corev1.PersistentVolumeClaim, reason, text string) error {
+func (ctrl *controller) markLost(ctx context.Context, c *corev1.PersistentVolumeClaim, reason, message string) error {
 	if c.Status.Phase == corev1.ClaimLost {
 		return nil
 	}
 	if err := ctrl.setClaimPhase(ctx, c, corev1.ClaimLost, nil); err != nil {
 		return err
 	}
-	ctrl.events.Event(c, corev1.EventTypeWarning, reason, text)
+	ctrl.events.Event(c, corev1.EventTypeWarning, reason, message)
 	return nil
 }

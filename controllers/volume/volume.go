@@ -79,10 +79,10 @@ func (ctrl *controller) release(ctx context.Context, v *corev1.PersistentVolume)
 	return v, nil // retained, or deleted by its provisioner
 }
 
-func (ctrl *controller) markFailed(ctx context.Context, v *corev1.PersistentVolume, reason, text string) (*corev1.PersistentVolume, error) {
-	v, err := ctrl.setVolumePhase(ctx, v, corev1.VolumeFailed, text)
+func (ctrl *controller) markFailed(ctx context.Context, v *corev1.PersistentVolume, reason, message string) (*corev1.PersistentVolume, error) {
+	v, err := ctrl.setVolumePhase(ctx, v, corev1.VolumeFailed, message)
 	if err == nil {
-		ctrl.events.Event(v, corev1.EventTypeWarning, reason, text)
+		ctrl.events.Event(v, corev1.EventTypeWarning, reason, message)
 	}
 	return v, err
 }

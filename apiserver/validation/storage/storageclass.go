@@ -83,10 +83,10 @@ func validateAllowedTopologies(terms []corev1.TopologySelectorTerm, path *field.
 	var errs field.ErrorList
 	var earlier []map[string]sets.Set[string]
 	for i, term := range terms {
-		path := path.Index(i)
+		termPath := path.Index(i)
 		values := map[string]sets.Set[string]{}
 		for j, e := range term.MatchLabelExpressions {
-			itemPath := path.Child("matchLabelExpressions").Index(j)
+			itemPath := termPath.Child("matchLabelExpressions").Index(j)
 			errs = append(errs, checks.QualifiedName(e.Key, itemPath.Child("key"))...)
 			set := sets.New[string]()
 			if len(e.Values) == 0 {
@@ -105,7 +105,7 @@ func validateAllowedTopologies(terms []corev1.TopologySelectorTerm, path *field.
 		}
 		for _, other := range earlier {
 			if checks.SemanticEqual(other, values) {
-				errs = append(errs, field.Duplicate(path.Child("matchLabelExpressions"), ""))
+				errs = append(errs, field.Duplicate(termPath.Child("matchLabelExpressions"), ""))
 			}
 		}
 		earlier = append(earlier, values)
