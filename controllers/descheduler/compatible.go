@@ -62,8 +62,8 @@ type dryRunLedger struct {
 
 func newDryRunLedger(s *cluster.State, now time.Time) *dryRunLedger {
 	l := &dryRunLedger{now: now, budgets: map[string][]*model.Budget{}}
-	for _, x := range s.AllBudgets() {
-		l.budgets[x.Namespace] = append(l.budgets[x.Namespace], x)
+	for _, b := range s.AllBudgets() {
+		l.budgets[b.Namespace] = append(l.budgets[b.Namespace], b)
 	}
 	return l
 }

@@ -94,18 +94,18 @@ func TestSyncObject(t *testing.T) {
 	}{
 		"the owner exists":                              {[]*metav1.PartialObjectMetadata{newMetadata("owner"), newMetadata("a", "owner")}, "a", nil},
 		"the owner is deleted":                          {[]*metav1.PartialObjectMetadata{newMetadata("a", "owner")}, "a", []string{"delete a Background"}},
-		"one of two owners deleted":                     {[]*metav1.PartialObjectMetadata{newMetadata("other"), newMetadata("a", "owner", "other")}, "a", []string{`patch a "name":"other" "resourceVersion":"1"`}},
+		"one of two owners is deleted":                  {[]*metav1.PartialObjectMetadata{newMetadata("other"), newMetadata("a", "owner", "other")}, "a", []string{`patch a "name":"other" "resourceVersion":"1"`}},
 		"the owner waits for dependents":                {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("owner"), foreground), newMetadata("a", "!owner")}, "a", []string{"delete a Background"}},
 		"the owner waits, the dependent has dependents": {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("owner"), foreground), newMetadata("a", "!owner"), newMetadata("b", "!a")}, "a", []string{"delete a Foreground"}},
 		"one owner waits, another one remains":          {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("owner"), foreground), newMetadata("other"), newMetadata("a", "!owner", "other")}, "a", []string{`patch a "name":"other"`}},
 		"an ownership cycle":                            {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("owner", "!a"), foreground), newMetadata("a", "!owner")}, "a", []string{`patch a "blockOwnerDeletion":false`, "delete a Foreground"}},
-		"dependent is terminating":                      {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("a", "owner"), "x")}, "a", nil},
+		"the dependent is terminating":                  {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("a", "owner"), "x")}, "a", nil},
 		"a blocked owner":                               {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("owner"), foreground), newMetadata("a", "!owner")}, "owner", nil},
 		"an owner that is not blocked":                  {[]*metav1.PartialObjectMetadata{deletingWith(deletingWith(newMetadata("owner"), "x"), foreground), newMetadata("a", "owner")}, "owner", []string{`patch owner "finalizers":["x"]`}},
 		"an owner that orphans its dependents":          {[]*metav1.PartialObjectMetadata{old, newMetadata("a", "owner", "other")}, "owner", []string{`patch a "name":"other"`, `patch owner "finalizers":[]`}},
 		"finalizers select the propagation policy":      {[]*metav1.PartialObjectMetadata{withFinalizer(newMetadata("a", "owner"), orphan)}, "a", []string{"delete a Orphan"}},
-		"dependent does not exist":                      {nil, "a", nil},
-		"owner with another UID":                        {[]*metav1.PartialObjectMetadata{inOtherNamespace(newMetadata("owner")), newMetadata("a", "owner")}, "a", []string{"delete a Background"}},
+		"the dependent does not exist":                  {nil, "a", nil},
+		"the owner is in another namespace":             {[]*metav1.PartialObjectMetadata{inOtherNamespace(newMetadata("owner")), newMetadata("a", "owner")}, "a", []string{"delete a Background"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			newHarness(t, tc.objects...).checkActions(tc.object, tc.want...)

@@ -117,7 +117,7 @@ func TestPodsAreBoundOrReportedUnschedulable(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if late = get(t, client, "late"); late.Spec.NodeName != "n1" {
-			t.Error("the resources of a deleted pod were not used")
+			t.Errorf("late is on %q after the deletion of a pod, want n1", late.Spec.NodeName)
 		}
 		response := scrape(s, "good")
 		for _, want := range []string{
@@ -132,7 +132,7 @@ func TestPodsAreBoundOrReportedUnschedulable(t *testing.T) {
 			}
 		}
 		if err := stop(); err != nil {
-			t.Errorf("orderly shutdown: %v", err)
+			t.Errorf("the scheduler ended with %v, want no error", err)
 		}
 	})
 }
@@ -140,11 +140,11 @@ func TestPodsAreBoundOrReportedUnschedulable(t *testing.T) {
 func TestLeaderFailover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := cluster("64")
-		var broken atomic.Bool
+		var disconnected atomic.Bool
 		leases := fake.NewClientset()
 		firstLeases := fake.NewClientset() // the first instance's connection to the same Leases, which can fail
 		firstLeases.PrependReactor("*", "leases", func(a ktesting.Action) (bool, runtime.Object, error) {
-			if broken.Load() {
+			if disconnected.Load() {
 				return true, nil, errors.New("connection refused")
 			}
 			obj, err := leases.Invokes(a, nil)
@@ -160,7 +160,7 @@ func TestLeaderFailover(t *testing.T) {
 		if get(t, client, "a").Spec.NodeName == "" || !first.leads() || second.leads() {
 			t.Fatalf("first leads: %t, second leads: %t, want only the first to lead and bind", first.leads(), second.leads())
 		}
-		broken.Store(true)
+		disconnected.Store(true)
 		time.Sleep(e1.RenewDeadline + e1.RetryPeriod) // there is no leader
 		create(t, client, "with-claim", "1", func(p *corev1.Pod) {
 			p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: &p.Name}}
@@ -187,8 +187,7 @@ func TestLeaderFailover(t *testing.T) {
 	})
 }
 
-// TestDelayCacheUntilActive checks that a candidate with delayCacheUntilActive
-// is ready and sends no API requests.
+// TestDelayCacheUntilActive checks that a candidate with delayCacheUntilActive is ready and sends no API requests.
 func TestDelayCacheUntilActive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, idle, leases := cluster("64"), cluster("64"), fake.NewClientset()
@@ -211,7 +210,7 @@ func TestDelayCacheUntilActive(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if len(idle.Actions()) == 0 || second.readyz() != nil || !second.leads() {
-			t.Error("the second did not start when it became the leader")
+			t.Errorf("second: %d requests, readiness error %v, leads %t, want a leader that is ready", len(idle.Actions()), second.readyz(), second.leads())
 		}
 		if err := stopSecond(); err != nil {
 			t.Error(err)

@@ -24,7 +24,7 @@ import (
 	"github.com/berthproject/berth/executor"
 )
 
-// fakeDisplacer deletes pods and records when.
+// fakeDisplacer deletes pods and records the times.
 type fakeDisplacer struct {
 	client   kubernetes.Interface
 	start    time.Time

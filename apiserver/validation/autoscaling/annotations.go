@@ -33,13 +33,13 @@ func annotationsOf(h *autoscalingv2.HorizontalPodAutoscaler) (map[string]string,
 		out[name] = string(encoded)
 		return nil
 	}
-	var other []autoscalingv1.MetricSpec
+	var otherMetrics []autoscalingv1.MetricSpec
 	for i := range h.Spec.Metrics {
 		if targetOfCPU(&h.Spec.Metrics[i]) == nil {
-			other = append(other, specToV1(&h.Spec.Metrics[i]))
+			otherMetrics = append(otherMetrics, specToV1(&h.Spec.Metrics[i]))
 		}
 	}
-	if err := add(metricsAnnotation, len(other) > 0, other); err != nil {
+	if err := add(metricsAnnotation, len(otherMetrics) > 0, otherMetrics); err != nil {
 		return nil, err
 	}
 	if err := add(currentMetricsAnnotation, len(h.Status.CurrentMetrics) > 0, convertEach(h.Status.CurrentMetrics, statusToV1)); err != nil {
