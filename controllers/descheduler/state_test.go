@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// TestRecreatedNodeIsNotAssumedReady creates a node again under its name before the cluster observes the deletion of
+// TestRecreatedNodeIsNotAssumedReady creates a node again under its name before the state observes the deletion of
 // the first one.
 func TestRecreatedNodeIsNotAssumedReady(t *testing.T) {
 	cs := newClusterState(fake.NewClientset(), nil, nil, clock.RealClock{})

@@ -30,24 +30,24 @@ type recordingTransport struct {
 	times      []time.Time
 }
 
-func (w *recordingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	w.mu.Lock()
-	w.times = append(w.times, time.Now())
-	hangs := w.hanging
-	w.mu.Unlock()
+func (tr *recordingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	tr.mu.Lock()
+	tr.times = append(tr.times, time.Now())
+	hangs := tr.hanging
+	tr.mu.Unlock()
 	if hangs {
 		<-r.Context().Done()
-		w.mu.Lock()
-		w.canceledAt = time.Now()
-		w.mu.Unlock()
+		tr.mu.Lock()
+		tr.canceledAt = time.Now()
+		tr.mu.Unlock()
 		return nil, r.Context().Err()
 	}
 	return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(""))}, nil
 }
 
 // send sends a request every 100 ms until ctx is done.
-func (w *recordingTransport) send(ctx context.Context) error {
-	client := &http.Client{Transport: w.gate.Wrap(w)}
+func (tr *recordingTransport) send(ctx context.Context) error {
+	client := &http.Client{Transport: tr.gate.Wrap(tr)}
 	for ctx.Err() == nil {
 		r, _ := http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodGet, "http://api/", nil)
 		if response, err := client.Do(r); err == nil {
@@ -59,28 +59,28 @@ func (w *recordingTransport) send(ctx context.Context) error {
 }
 
 // sent returns the times of requests.
-func (w *recordingTransport) sent() []time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Clone(w.times)
+func (tr *recordingTransport) sent() []time.Time {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return slices.Clone(tr.times)
 }
 
 // last returns the time of the last request.
-func (w *recordingTransport) last() time.Time {
-	sent := w.sent()
+func (tr *recordingTransport) last() time.Time {
+	sent := tr.sent()
 	return sent[len(sent)-1]
 }
 
-func (w *recordingTransport) hang(hangs bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.hanging = hangs
+func (tr *recordingTransport) hang(hangs bool) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	tr.hanging = hangs
 }
 
-func (w *recordingTransport) lastCanceled() time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.canceledAt
+func (tr *recordingTransport) lastCanceled() time.Time {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return tr.canceledAt
 }
 
 // partition makes Lease writes fail after a delay once active is set.
@@ -110,23 +110,23 @@ func TestPartitionedLeaderStopsBeforeLeaseExpires(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				api, p, e := fake.NewSimpleClientset(), &partition{delay: 300 * time.Millisecond}, Default("berth-controller")
 				p.install(api)
-				w := &recordingTransport{gate: NewGate(e.RenewDeadline)}
+				tr := &recordingTransport{gate: NewGate(e.RenewDeadline)}
 				workDone := make(chan error)
-				go func() { workDone <- e.Run(t.Context(), api, w.gate, w.send) }()
+				go func() { workDone <- e.Run(t.Context(), api, tr.gate, tr.send) }()
 				time.Sleep(time.Minute)
-				if elapsed(w.last()) > time.Second {
+				if elapsed(tr.last()) > time.Second {
 					t.Fatal("the leader sends no requests")
 				}
 				p.active.Store(true)
-				w.hang(hangs)
+				tr.hang(hangs)
 				if err := <-workDone; !errors.Is(err, ErrLost) {
 					t.Fatalf("Run returned %v, want ErrLost", err)
 				}
 				granted := *p.granted.Load()
-				if d := w.last().Sub(granted); d >= e.RenewDeadline {
+				if d := tr.last().Sub(granted); d >= e.RenewDeadline {
 					t.Errorf("the last request was sent %v after the last renewal, want less than %v", d, e.RenewDeadline)
 				}
-				if d := w.lastCanceled().Sub(granted); hangs && d > e.RenewDeadline {
+				if d := tr.lastCanceled().Sub(granted); hangs && d > e.RenewDeadline {
 					t.Errorf("a request was in flight %v after the last renewal, want at most %v", d, e.RenewDeadline)
 				}
 				if time.Since(granted) > e.LeaseDuration {
@@ -198,24 +198,24 @@ func TestTwoInstancesNeverSendConcurrently(t *testing.T) {
 			obj, err := leases.Invokes(a, &coordinationv1.Lease{})
 			return true, obj, err
 		})
-		workDone := make(chan error)
-		go func() { workDone <- first.Run(t.Context(), partitionedAPI, firstTransport.gate, firstTransport.send) }()
+		firstDone := make(chan error)
+		go func() { firstDone <- first.Run(t.Context(), partitionedAPI, firstTransport.gate, firstTransport.send) }()
 		time.Sleep(time.Second)
 		ctx, stop := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- second.Run(ctx, leases, secondTransport.gate, secondTransport.send) }()
+		secondDone := make(chan error)
+		go func() { secondDone <- second.Run(ctx, leases, secondTransport.gate, secondTransport.send) }()
 		time.Sleep(time.Minute)
 		if len(secondTransport.sent()) > 0 {
 			t.Fatal("both instances are leaders")
 		}
 		p.active.Store(true)
-		_ = <-workDone
+		_ = <-firstDone
 		time.Sleep(time.Minute)
 		if len(secondTransport.sent()) == 0 || !secondTransport.sent()[0].After(firstTransport.last().Add(time.Second)) {
 			t.Errorf("the first instance sent requests until %v, the second at %v, want the second to start a second later", firstTransport.last(), secondTransport.sent())
 		}
 		stop()
-		if err := <-done; err != nil {
+		if err := <-secondDone; err != nil {
 			t.Error(err)
 		}
 		l, err := leases.CoordinationV1().Leases("kube-system").Get(t.Context(), "berth-controller", metav1.GetOptions{})

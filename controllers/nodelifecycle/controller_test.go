@@ -2,7 +2,6 @@ package nodelifecycle
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -91,7 +90,7 @@ func nodeState(ctx context.Context, t *testing.T, api kubernetes.Interface, name
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := []string{fmt.Sprint(n.Status.Conditions[0].Status)}
+	out := []string{""}
 	for _, c := range n.Status.Conditions {
 		if c.Type == corev1.NodeReady {
 			out[0] = string(c.Status)

@@ -21,19 +21,19 @@ import (
 
 // largePod returns a pod whose affinity terms differ from those of all other pods.
 func largePod(n, terms, values int) *corev1.Pod {
-	anti := &corev1.PodAntiAffinity{}
+	antiAffinity := &corev1.PodAntiAffinity{}
 	for t := range terms {
 		r := metav1.LabelSelectorRequirement{Key: fmt.Sprintf("key-%d-%d", n, t), Operator: metav1.LabelSelectorOpIn}
 		for v := range values {
 			r.Values = append(r.Values, fmt.Sprintf("%s-%d-%d-%d", strings.Repeat("v", 40), n, t, v))
 		}
-		anti.PreferredDuringSchedulingIgnoredDuringExecution = append(anti.PreferredDuringSchedulingIgnoredDuringExecution,
+		antiAffinity.PreferredDuringSchedulingIgnoredDuringExecution = append(antiAffinity.PreferredDuringSchedulingIgnoredDuringExecution,
 			corev1.WeightedPodAffinityTerm{Weight: 1, PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: "zone",
 				LabelSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{r}}}})
 	}
 	name := fmt.Sprint("pod-", n)
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: name, UID: types.UID(name), Labels: map[string]string{"n": name}},
-		Spec: corev1.PodSpec{SchedulerName: "default-scheduler", Affinity: &corev1.Affinity{PodAntiAffinity: anti}}}
+		Spec: corev1.PodSpec{SchedulerName: "default-scheduler", Affinity: &corev1.Affinity{PodAntiAffinity: antiAffinity}}}
 }
 
 // TestChurnOfLargePodsUsesBoundedMemory checks that pods with large specifications that are created and deleted one

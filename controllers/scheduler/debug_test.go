@@ -98,9 +98,9 @@ type blockingWriter struct {
 	release <-chan struct{}
 }
 
-func (s blockingWriter) Write(b []byte) (int, error) {
-	<-s.release
-	return s.ResponseRecorder.Write(b)
+func (w blockingWriter) Write(b []byte) (int, error) {
+	<-w.release
+	return w.ResponseRecorder.Write(b)
 }
 
 func TestSlowReaderDoesNotBlockLoop(t *testing.T) {
@@ -129,8 +129,8 @@ func TestSlowReaderDoesNotBlockLoop(t *testing.T) {
 	})
 }
 
-// TestDecisionCacheIsBounded fills the cache repeatedly: the latest decisions stay, and a burst of
-// placements does not evict rejections.
+// TestDecisionCacheIsBounded checks that a full cache has the latest decisions, and that a burst of placements does not
+// evict rejections.
 func TestDecisionCacheIsBounded(t *testing.T) {
 	cache := newDecisionCache()
 	pod := func(name string) *model.Pod { return &model.Pod{Namespace: "ns", Name: name, UID: name} }

@@ -15,9 +15,9 @@ import (
 
 func TestCheckNotRunning(t *testing.T) {
 	lease := func(holder string, age time.Duration) *coordinationv1.Lease {
-		at := metav1.NewMicroTime(time.Now().Add(-age))
+		renewed := metav1.NewMicroTime(time.Now().Add(-age))
 		return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "descheduler"},
-			Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: new(int32(137)), RenewTime: &at}}
+			Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: new(int32(137)), RenewTime: &renewed}}
 	}
 	for name, tc := range map[string]struct {
 		lease   *coordinationv1.Lease

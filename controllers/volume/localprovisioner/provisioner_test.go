@@ -37,12 +37,12 @@ type recordedEvents struct {
 	byObject map[string][]string
 }
 
-func (s *recordedEvents) record(action ktesting.Action) (bool, runtime.Object, error) {
-	s.Lock()
-	defer s.Unlock()
+func (r *recordedEvents) record(action ktesting.Action) (bool, runtime.Object, error) {
+	r.Lock()
+	defer r.Unlock()
 	e, ok := action.(ktesting.CreateAction).GetObject().(*corev1.Event)
 	if ok {
-		s.byObject[e.InvolvedObject.Name] = append(s.byObject[e.InvolvedObject.Name], e.Reason+": "+e.Message)
+		r.byObject[e.InvolvedObject.Name] = append(r.byObject[e.InvolvedObject.Name], e.Reason+": "+e.Message)
 	}
 	return true, e, nil
 }
@@ -180,7 +180,7 @@ func TestReclaimIgnoresOtherVolumes(t *testing.T) {
 		}
 		h.checkEvent("outside", "VolumeFailedDelete: path ")
 		if !exists(outside) {
-			t.Error("a file outside the root was removed")
+			t.Error("the directory outside the root was removed")
 		}
 	}, newVolume("other-provisioner", "csi.example.com", outside, corev1.VolumeReleased, corev1.PersistentVolumeReclaimDelete),
 		newVolume("retained", ProvisionerName, outside, corev1.VolumeReleased, corev1.PersistentVolumeReclaimRetain),
