@@ -29,7 +29,7 @@ type Options struct {
 	Domain string
 	// ResolvConf names the file with the name servers for other names.
 	ResolvConf string
-	// Own are other addresses of the server, such as the cluster IP of its Service. Queries are not forwarded to them.
+	// OwnAddresses are other addresses of the server, such as the cluster IP of its Service. Queries are not forwarded to them.
 	OwnAddresses []netip.Addr
 	Log          klog.Logger
 }

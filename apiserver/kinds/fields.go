@@ -67,19 +67,19 @@ func sliceFields(obj runtime.Object) fields.Set {
 
 func eventFields(obj runtime.Object) fields.Set {
 	event := obj.(*corev1.Event)
-	about := event.InvolvedObject
+	ref := event.InvolvedObject
 	source := event.Source.Component
 	if source == "" {
 		source = event.ReportingController
 	}
 	return fields.Set{
-		"involvedObject.kind":            about.Kind,
-		"involvedObject.namespace":       about.Namespace,
-		"involvedObject.name":            about.Name,
-		"involvedObject.uid":             string(about.UID),
-		"involvedObject.apiVersion":      about.APIVersion,
-		"involvedObject.resourceVersion": about.ResourceVersion,
-		"involvedObject.fieldPath":       about.FieldPath,
+		"involvedObject.kind":            ref.Kind,
+		"involvedObject.namespace":       ref.Namespace,
+		"involvedObject.name":            ref.Name,
+		"involvedObject.uid":             string(ref.UID),
+		"involvedObject.apiVersion":      ref.APIVersion,
+		"involvedObject.resourceVersion": ref.ResourceVersion,
+		"involvedObject.fieldPath":       ref.FieldPath,
 		"reason":                         event.Reason,
 		"reportingComponent":             source,
 		"source":                         source,

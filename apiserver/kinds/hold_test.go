@@ -42,7 +42,7 @@ type schema struct {
 	IntOrString          bool `json:"x-kubernetes-int-or-string"`
 }
 
-// TestHoldCRDMatchesKind: the CRD for Kubernetes clusters matches the kind that Berth's
+// TestHoldCRDMatchesKind checks that the CRD for Kubernetes clusters matches the kind that Berth's
 // API server serves.
 func TestHoldCRDMatchesKind(t *testing.T) {
 	data, err := os.ReadFile("../../deploy/hold-crd.yaml")
@@ -55,20 +55,20 @@ func TestHoldCRDMatchesKind(t *testing.T) {
 	}
 	row, found := kinds.Find(kinds.All(), v1alpha1.GroupVersion.WithResource(v1alpha1.HoldsResource).GroupResource())
 	if !found {
-		t.Fatal("the table has no holds")
+		t.Fatal("no kind serves holds")
 	}
 	n, v := c.Spec.Names, c.Spec.Versions[0]
 	if c.Metadata.Name != row.GroupResource().String() || c.Spec.Group != row.GroupVersion.Group || v.Name != row.GroupVersion.Version ||
 		n.Kind != row.Kind || n.ListKind != row.Kind+"List" || n.Plural != row.Resource || n.Singular != strings.ToLower(row.Kind) ||
 		(c.Spec.Scope == "Namespaced") != row.Namespaced {
-		t.Errorf("names differ: %+v, the row has %+v", c.Spec, row.GroupVersionKind())
+		t.Errorf("CRD %+v, want the names of %+v", c.Spec, row.GroupVersionKind())
 	}
 	var fields []string
 	for _, f := range v.SelectableFields {
 		fields = append(fields, strings.TrimPrefix(f.JSONPath, "."))
 	}
 	if want := slices.Sorted(maps.Keys(row.Fields(row.New()))); !slices.Equal(fields, want) {
-		t.Errorf("selectable fields are %v, the row's %v", fields, want)
+		t.Errorf("selectable fields %v, want %v", fields, want)
 	}
 	var columns []string
 	for _, f := range v.AdditionalPrinterColumns {
@@ -79,45 +79,45 @@ func TestHoldCRDMatchesKind(t *testing.T) {
 		want = append(want, f.Name)
 	}
 	if !slices.Equal(columns, want) {
-		t.Errorf("columns are %v, the row's %v", columns, want)
+		t.Errorf("columns %v, want %v", columns, want)
 	}
 	definitions := openapi.GetOpenAPIDefinitions(func(path string) spec.Ref { return spec.MustCreateRef("#/" + path) })
 	checkSchema(t, "", v.Schema.OpenAPIV3Schema, definitions[v1alpha1.Hold{}.OpenAPIModelName()].Schema, definitions)
 }
 
 // checkSchema compares the types, required fields and properties.
-func checkSchema(t *testing.T, path string, got schema, want spec.Schema, all map[string]common.OpenAPIDefinition) {
+func checkSchema(t *testing.T, path string, got schema, want spec.Schema, definitions map[string]common.OpenAPIDefinition) {
 	if ref := want.Ref.String(); ref != "" {
 		name := strings.TrimPrefix(ref, "#/")
-		want = all[name].Schema
+		want = definitions[name].Schema
 		if strings.HasSuffix(name, "ObjectMeta") {
 			return // both use the library's type
 		}
 	}
 	if len(want.AllOf) == 1 {
-		checkSchema(t, path, got, want.AllOf[0], all)
+		checkSchema(t, path, got, want.AllOf[0], definitions)
 		return
 	}
 	if got.IntOrString {
 		return // a quantity
 	}
 	if len(want.Type) > 0 && got.Type != want.Type[0] || got.Format != want.Format {
-		t.Errorf("%s: %s %s, the type has %v %s", path, got.Type, got.Format, want.Type, want.Format)
+		t.Errorf("%s: got type %s %s, want %v %s", path, got.Type, got.Format, want.Type, want.Format)
 	}
 	if a, b := slices.Sorted(slices.Values(got.Required)), slices.Sorted(slices.Values(want.Required)); !slices.Equal(a, b) {
-		t.Errorf("%s: requires %v, the type %v", path, a, b)
+		t.Errorf("%s: got required fields %v, want %v", path, a, b)
 	}
 	if a, b := slices.Sorted(maps.Keys(got.Properties)), slices.Sorted(maps.Keys(want.Properties)); !slices.Equal(a, b) {
-		t.Errorf("%s: has %v, the type %v", path, a, b)
+		t.Errorf("%s: got properties %v, want %v", path, a, b)
 		return
 	}
 	for name, p := range got.Properties {
-		checkSchema(t, path+"."+name, p, want.Properties[name], all)
+		checkSchema(t, path+"."+name, p, want.Properties[name], definitions)
 	}
 	if got.Items != nil && want.Items != nil {
-		checkSchema(t, path+"[]", *got.Items, *want.Items.Schema, all)
+		checkSchema(t, path+"[]", *got.Items, *want.Items.Schema, definitions)
 	}
 	if got.AdditionalProperties != nil && want.AdditionalProperties != nil {
-		checkSchema(t, path+"{}", *got.AdditionalProperties, *want.AdditionalProperties.Schema, all)
+		checkSchema(t, path+"{}", *got.AdditionalProperties, *want.AdditionalProperties.Schema, definitions)
 	}
 }

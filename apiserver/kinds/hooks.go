@@ -57,8 +57,8 @@ func (t typedHooks[T]) hooks() Hooks {
 	}
 	if t.Warnings != nil {
 		h.Warnings = func(ctx context.Context, obj, old runtime.Object) []string {
-			before, _ := old.(T) // nil on creation
-			return t.Warnings(ctx, obj.(T), before)
+			oldObj, _ := old.(T) // nil on creation
+			return t.Warnings(ctx, obj.(T), oldObj)
 		}
 	}
 	return withTermLimits(h)

@@ -103,7 +103,7 @@ type Kind struct {
 type Generation int
 
 const (
-	// NoGeneration does not set it (ConfigMap, Node). Hooks may.
+	// NoGeneration leaves metadata.generation to the hooks (ConfigMap, Node).
 	NoGeneration Generation = iota
 	// FixedGeneration sets 1 on creation (PriorityClass).
 	FixedGeneration

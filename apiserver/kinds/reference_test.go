@@ -17,7 +17,7 @@ func TestKindsReference(t *testing.T) {
 		return cmp.Or(cmp.Compare(a.GroupVersion.Group, b.GroupVersion.Group), cmp.Compare(a.GroupVersion.Version, b.GroupVersion.Version),
 			cmp.Compare(a.Resource, b.Resource))
 	})
-	yes := map[bool]string{true: "yes"}
+	yesOrEmpty := map[bool]string{true: "yes"}
 	var rows [][]string
 	for i := range table {
 		k := &table[i]
@@ -34,7 +34,7 @@ func TestKindsReference(t *testing.T) {
 		case k.Virtual:
 			note = "not stored"
 		}
-		rows = append(rows, []string{k.GroupVersion.String(), k.Kind, name, yes[k.Namespaced], strings.Join(subresources, ", "), note})
+		rows = append(rows, []string{k.GroupVersion.String(), k.Kind, name, yesOrEmpty[k.Namespaced], strings.Join(subresources, ", "), note})
 	}
 	reference.Check(t, "api-kinds.md", `# API kinds
 

@@ -17,25 +17,25 @@ import (
 func withTermLimits(h Hooks) Hooks {
 	if create := h.Validate; create != nil {
 		h.Validate = func(ctx context.Context, obj runtime.Object) field.ErrorList {
-			return append(create(ctx, obj), termLimits(obj, nil)...)
+			return append(create(ctx, obj), validateTermLimits(obj, nil)...)
 		}
 	}
 	if update := h.ValidateUpdate; update != nil {
 		h.ValidateUpdate = func(ctx context.Context, obj, old runtime.Object) field.ErrorList {
-			return append(update(ctx, obj, old), termLimits(obj, old)...)
+			return append(update(ctx, obj, old), validateTermLimits(obj, old)...)
 		}
 	}
 	return h
 }
 
-// termLimits returns the errors of the pod template of obj. old is nil on creation.
-func termLimits(obj, old runtime.Object) field.ErrorList {
+// validateTermLimits validates the pod template of obj. old is nil on creation.
+func validateTermLimits(obj, old runtime.Object) field.ErrorList {
 	template, path := podTemplate(obj)
 	if template == nil {
 		return nil
 	}
-	before, _ := podTemplate(old)
-	return podvalidation.ValidateTemplateTermLimits(template, before, path)
+	oldTemplate, _ := podTemplate(old)
+	return podvalidation.ValidateTemplateTermLimits(template, oldTemplate, path)
 }
 
 // podTemplate returns the pod template of an object and its path, or nil.

@@ -6,14 +6,15 @@ import (
 	"testing"
 )
 
-// A workload whose template exceeds a limit of pods is rejected, unless the stored object already exceeds it.
+// TestTermLimitsOfTemplates checks that a workload whose template exceeds a limit of pods is rejected, unless the
+// stored object already exceeds it.
 func TestTermLimitsOfTemplates(t *testing.T) {
 	spec := func(restart string, gates int) string {
-		var all []string
+		var list []string
 		for i := range gates {
-			all = append(all, fmt.Sprintf(`{"name":"g%d"}`, i))
+			list = append(list, fmt.Sprintf(`{"name":"g%d"}`, i))
 		}
-		return `"spec":{"restartPolicy":"` + restart + `","containers":[{"name":"c","image":"app:1"}],"schedulingGates":[` + strings.Join(all, ",") + `]}`
+		return `"spec":{"restartPolicy":"` + restart + `","containers":[{"name":"c","image":"app:1"}],"schedulingGates":[` + strings.Join(list, ",") + `]}`
 	}
 	const labels, selector = `"metadata":{"labels":{"a":"b"}},`, `"selector":{"matchLabels":{"a":"b"}},`
 	for kind, object := range map[string]func(gates int) string{
@@ -39,7 +40,7 @@ func TestTermLimitsOfTemplates(t *testing.T) {
 		},
 	} {
 		if _, errs := createObject(t, kind+" "+object(64)); errs != "" {
-			t.Errorf("%s with 64 gates: %s", kind, errs)
+			t.Errorf("%s with 64 gates: errors %q, want none", kind, errs)
 		}
 		large, errs := createObject(t, kind+" "+object(65))
 		if !strings.Contains(errs, "schedulingGates: ") || strings.Count(errs, "schedulingGates") != 1 {
@@ -48,9 +49,9 @@ func TestTermLimitsOfTemplates(t *testing.T) {
 		if large == nil {
 			continue
 		}
-		_, hooks := decode(t, kind+" "+object(65))
-		if errs := hooks.ValidateUpdate(t.Context(), large, large); strings.Contains(joinErrors(errs), "schedulingGates") {
-			t.Errorf("%s that already exceeds the limit: %v", kind, errs)
+		_, k := decode(t, kind+" "+object(65))
+		if errs := k.ValidateUpdate(t.Context(), large, large); strings.Contains(joinErrors(errs), "schedulingGates") {
+			t.Errorf("%s that already exceeds the limit: errors %v, want none", kind, errs)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func TestAdmissionCreate(t *testing.T) {
 	} {
 		_, got := createObject(t, "admissionregistration.k8s.io/v1 "+text)
 		if (want == "") != (got == "") || !strings.HasPrefix(got, want) {
-			t.Errorf("%s\n have %q\n want %q", text, got, want)
+			t.Errorf("%s\n got %q\n want %q", text, got, want)
 		}
 	}
 }

@@ -38,14 +38,14 @@ func TestAutoscalerValidation(t *testing.T) {
 		up(`"tolerance":"-1"`):                                         "spec.behavior.scaleUp.tolerance: must be greater than or equal to 0",
 	} {
 		if _, got := createObject(t, text); got != want {
-			t.Errorf("%s\n have %q\n want %q", text, got, want)
+			t.Errorf("%s\n got %q\n want %q", text, got, want)
 		}
 	}
 	valid := spec(``)
 	if got := updateObject(t, valid, strings.Replace(valid, `"maxReplicas":3`, `"maxReplicas":0`, 1), false); !strings.Contains(got, "must be greater than 0") {
-		t.Errorf("update: %q", got)
+		t.Errorf("update: got %q, want an error about maxReplicas", got)
 	}
 	if got := updateObject(t, valid, strings.TrimSuffix(valid, "}")+`,"status":{"currentReplicas":-1}}`, true); !strings.Contains(got, "status.currentReplicas") {
-		t.Errorf("status: %q", got)
+		t.Errorf("status update: got %q, want an error about currentReplicas", got)
 	}
 }

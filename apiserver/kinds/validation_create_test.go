@@ -60,7 +60,7 @@ func TestCreate(t *testing.T) {
 		`batch/v1 CronJob {"spec":{"schedule":"60 * * * *","jobTemplate":{"spec":{` + jobPod + `}}}}`:                            "spec.schedule: end of range (60) above maximum (59): 60",
 	} {
 		if _, got := createObject(t, text); got != want {
-			t.Errorf("%s\n have %q\n want %q", text, got, want)
+			t.Errorf("%s\n got %q\n want %q", text, got, want)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func TestNetworkingCreate(t *testing.T) {
 		`storage.k8s.io/v1 VolumeAttributesClass {"driverName":"d"}`:                                              "parameters: must contain at least one key/value pair",
 	} {
 		if _, got := createObject(t, text); got != want {
-			t.Errorf("%s\n have %q\n want %q", text, got, want)
+			t.Errorf("%s\n got %q\n want %q", text, got, want)
 		}
 	}
 }

@@ -24,8 +24,8 @@ var table = All()
 // decode parses an object such as `apps/v1 Deployment {"spec":...}` and sets defaults.
 func decode(t *testing.T, text string) (runtime.Object, Kind) {
 	t.Helper()
-	version, rest, _ := strings.Cut(text, " ")
-	kind, body, _ := strings.Cut(rest, " ")
+	version, remainder, _ := strings.Cut(text, " ")
+	kind, body, _ := strings.Cut(remainder, " ")
 	gv, err := schema.ParseGroupVersion(version)
 	if err != nil {
 		t.Fatal(err)
@@ -68,11 +68,11 @@ func joinErrors(errs field.ErrorList) string {
 // createObject returns a created object and its validation errors.
 func createObject(t *testing.T, text string) (runtime.Object, string) {
 	t.Helper()
-	obj, hooks := decode(t, text)
-	if hooks.PrepareCreate != nil {
-		hooks.PrepareCreate(t.Context(), obj)
+	obj, k := decode(t, text)
+	if k.PrepareCreate != nil {
+		k.PrepareCreate(t.Context(), obj)
 	}
-	return obj, joinErrors(hooks.Validate(t.Context(), obj))
+	return obj, joinErrors(k.Validate(t.Context(), obj))
 }
 
 // updateObject returns the validation errors of an update.
@@ -80,25 +80,25 @@ func updateObject(t *testing.T, before, after string, status bool) string {
 	t.Helper()
 	old, errs := createObject(t, before)
 	if errs != "" {
-		t.Fatalf("%s: %s", before, errs)
+		t.Fatalf("creating %s: %s", before, errs)
 	}
-	obj, hooks := decode(t, after)
+	obj, k := decode(t, after)
 	for _, m := range []metav1.Object{old.(metav1.Object), obj.(metav1.Object)} {
 		m.SetResourceVersion("1")
 	}
 	if status {
-		if hooks.PrepareStatus != nil {
-			hooks.PrepareStatus(t.Context(), obj, old)
+		if k.PrepareStatus != nil {
+			k.PrepareStatus(t.Context(), obj, old)
 		}
-		return joinErrors(hooks.ValidateStatus(t.Context(), obj, old))
+		return joinErrors(k.ValidateStatus(t.Context(), obj, old))
 	}
-	if hooks.PrepareUpdate != nil {
-		hooks.PrepareUpdate(t.Context(), obj, old)
+	if k.PrepareUpdate != nil {
+		k.PrepareUpdate(t.Context(), obj, old)
 	}
-	return joinErrors(hooks.ValidateUpdate(t.Context(), obj, old))
+	return joinErrors(k.ValidateUpdate(t.Context(), obj, old))
 }
 
-// TestDefaultsAreIdempotent: stored objects are defaulted on every read.
+// TestDefaultsAreIdempotent checks that defaulting twice changes nothing. Stored objects are defaulted on every read.
 func TestDefaultsAreIdempotent(t *testing.T) {
 	for _, text := range []string{
 		`apps/v1 Deployment {"spec":{` + workload + `}}`,
@@ -113,9 +113,9 @@ func TestDefaultsAreIdempotent(t *testing.T) {
 		`v1 LimitRange {"spec":{"limits":[{"type":"Container","max":{"cpu":"2"}}]}}`,
 		`storage.k8s.io/v1 CSIDriver {}`,
 	} {
-		obj, hooks := decode(t, text)
+		obj, k := decode(t, text)
 		before, _ := json.Marshal(obj)
-		hooks.Default(obj)
+		k.Default(obj)
 		if after, _ := json.Marshal(obj); string(after) != string(before) {
 			t.Errorf("%s:\n first %s\nsecond %s", text, before, after)
 		}

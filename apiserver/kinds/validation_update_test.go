@@ -12,22 +12,22 @@ import (
 
 // TestUpdate validates updates. As in kube-apiserver, some errors are reported twice.
 func TestUpdate(t *testing.T) {
-	const frozenSpec = "spec: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
-	const noDefault = `"kubernetes.io/metadata.name":"x"`
+	const immutableSpec = "spec: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
+	const nameLabel = `"kubernetes.io/metadata.name":"x"`
 	for name, tc := range map[string]struct{ before, after, want string }{
 		"node keeps podCIDR": {`v1 Node {"spec":{"podCIDR":"10.0.0.0/24"}}`, `v1 Node {"spec":{"podCIDR":"10.1.0.0/24"}}`,
 			`spec.podCIDRs: node updates may not change podCIDR except from "" to valid`},
 		"taint errors are reported twice": {`v1 Node {}`, `v1 Node {"spec":{"taints":[{"key":"k","effect":"NoSchedule"},{"key":"k","effect":"NoSchedule"}]}}`,
 			"metadata.taints[1]: taints must be unique by key and effect pair; metadata.taints[1]: taints must be unique by key and effect pair"},
-		"namespace label is restored": {`v1 Namespace {}`, `v1 Namespace {"metadata":{"labels":{` + noDefault + `}}}`, ""},
+		"namespace label is restored": {`v1 Namespace {}`, `v1 Namespace {"metadata":{"labels":{` + nameLabel + `}}}`, ""},
 		"immutable config map": {`v1 ConfigMap {"immutable":true,"data":{"a":"b"}}`, `v1 ConfigMap {"immutable":true,"data":{"a":"c"}}`,
 			"data: field is immutable when `immutable` is set"},
 		"secret keeps its type":         {`v1 Secret {}`, `v1 Secret {"type":"x"}`, "type: field is immutable"},
-		"secret without type keeps it":  {`v1 Secret {"type":"a"}`, `v1 Secret {"type":"a","data":{"k":"dg=="}}`, ""},
+		"secret with the same type":     {`v1 Secret {"type":"a"}`, `v1 Secret {"type":"a","data":{"k":"dg=="}}`, ""},
 		"class keeps its value":         {`scheduling.k8s.io/v1 PriorityClass {}`, `scheduling.k8s.io/v1 PriorityClass {"value":1}`, "value: may not be changed in an update."},
 		"class keeps its provisioner":   {`storage.k8s.io/v1 StorageClass {"provisioner":"a"}`, `storage.k8s.io/v1 StorageClass {"provisioner":"b"}`, "provisioner: field is immutable"},
 		"deployment keeps its selector": {`apps/v1 Deployment {"spec":{` + workload + `}}`, `apps/v1 Deployment {"spec":{"selector":{"matchLabels":{"a":"c"}},"template":{"metadata":{"labels":{"a":"c"}},"spec":{"containers":[{"name":"c","image":"a"}]}}}}`, "spec.selector: field is immutable"},
-		"serviceName is immutable":      {`apps/v1 StatefulSet {"spec":{` + workload + `}}`, `apps/v1 StatefulSet {"spec":{"serviceName":"s",` + workload + `}}`, frozenSpec},
+		"serviceName is immutable":      {`apps/v1 StatefulSet {"spec":{` + workload + `}}`, `apps/v1 StatefulSet {"spec":{"serviceName":"s",` + workload + `}}`, immutableSpec},
 		"stateful set may be scaled":    {`apps/v1 StatefulSet {"spec":{` + workload + `}}`, `apps/v1 StatefulSet {"spec":{"replicas":3,` + workload + `}}`, ""},
 		"slice keeps its type":          {`discovery.k8s.io/v1 EndpointSlice {"addressType":"IPv4"}`, `discovery.k8s.io/v1 EndpointSlice {"addressType":"IPv6"}`, "addressType: field is immutable"},
 		"runtime class keeps handler":   {`node.k8s.io/v1 RuntimeClass {"handler":"a"}`, `node.k8s.io/v1 RuntimeClass {"handler":"b"}`, "handler: field is immutable"},
@@ -38,7 +38,7 @@ func TestUpdate(t *testing.T) {
 		"claim can be bound":             {`v1 PersistentVolumeClaim {"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1"}}}}`, `v1 PersistentVolumeClaim {"spec":{"volumeName":"v","accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1"}}}}`, ""},
 	} {
 		if got := updateObject(t, tc.before, tc.after, false); got != tc.want {
-			t.Errorf("%s: %q, want %q", name, got, tc.want)
+			t.Errorf("%s: got %q, want %q", name, got, tc.want)
 		}
 	}
 }
@@ -54,7 +54,7 @@ func TestStatusUpdate(t *testing.T) {
 			"status.loadBalancer.ingress: may only be used when `spec.type` is \"LoadBalancer\""},
 	} {
 		if got := updateObject(t, tc.before, tc.after, true); got != tc.want {
-			t.Errorf("%s: %q, want %q", name, got, tc.want)
+			t.Errorf("%s: got %q, want %q", name, got, tc.want)
 		}
 	}
 }
@@ -62,15 +62,15 @@ func TestStatusUpdate(t *testing.T) {
 func TestDaemonSetTemplateGeneration(t *testing.T) {
 	obj, _ := createObject(t, `apps/v1 DaemonSet {"spec":{`+workload+`}}`)
 	old := obj.(*appsv1.DaemonSet)
-	now := old.DeepCopy()
-	now.Annotations = nil
-	apps.PrepareDaemonSetForUpdate(now, old)
-	if got := now.Annotations[appsv1.DeprecatedTemplateGeneration]; got != "1" {
+	updated := old.DeepCopy()
+	updated.Annotations = nil
+	apps.PrepareDaemonSetForUpdate(updated, old)
+	if got := updated.Annotations[appsv1.DeprecatedTemplateGeneration]; got != "1" {
 		t.Errorf("same template: generation %q, want 1", got)
 	}
-	now.Spec.Template.Spec.Containers[0].Image = "app:2"
-	apps.PrepareDaemonSetForUpdate(now, old)
-	if got := now.Annotations[appsv1.DeprecatedTemplateGeneration]; got != "2" {
+	updated.Spec.Template.Spec.Containers[0].Image = "app:2"
+	apps.PrepareDaemonSetForUpdate(updated, old)
+	if got := updated.Annotations[appsv1.DeprecatedTemplateGeneration]; got != "2" {
 		t.Errorf("new template: generation %q, want 2", got)
 	}
 }
@@ -78,15 +78,15 @@ func TestDaemonSetTemplateGeneration(t *testing.T) {
 func TestServiceTypeChange(t *testing.T) {
 	obj, _ := createObject(t, `v1 Service {"spec":{"type":"NodePort","clusterIP":"10.0.0.1","ports":[{"port":80,"nodePort":30001}]}}`)
 	old := obj.(*corev1.Service)
-	now := old.DeepCopy()
-	now.Spec.Ports[0].NodePort = 0
-	network.PrepareServiceForUpdate(now, old)
-	if got := now.Spec.Ports[0].NodePort; got != 30001 {
-		t.Errorf("omitted: node port %d, want the previous one", got)
+	updated := old.DeepCopy()
+	updated.Spec.Ports[0].NodePort = 0
+	network.PrepareServiceForUpdate(updated, old)
+	if got := updated.Spec.Ports[0].NodePort; got != 30001 {
+		t.Errorf("omitted node port: got %d, want 30001", got)
 	}
-	now.Spec.Type, now.Spec.ExternalName = corev1.ServiceTypeExternalName, "a.b"
-	network.PrepareServiceForUpdate(now, old)
-	if now.Spec.ClusterIP != "" || len(now.Spec.ClusterIPs) != 0 || now.Spec.Ports[0].NodePort != 0 || now.Spec.ExternalTrafficPolicy != "" {
-		t.Errorf("ExternalName keeps %+v", now.Spec)
+	updated.Spec.Type, updated.Spec.ExternalName = corev1.ServiceTypeExternalName, "a.b"
+	network.PrepareServiceForUpdate(updated, old)
+	if updated.Spec.ClusterIP != "" || len(updated.Spec.ClusterIPs) != 0 || updated.Spec.Ports[0].NodePort != 0 || updated.Spec.ExternalTrafficPolicy != "" {
+		t.Errorf("ExternalName: spec %+v, want no cluster IP and no node port", updated.Spec)
 	}
 }

@@ -20,7 +20,7 @@ var parameterTypes = []runtime.Object{
 // addParameters registers conversions from queries to the types above.
 func addParameters(s *runtime.Scheme) error {
 	for _, add := range []func() error{
-		parameters(s, func(q *query, o *corev1.PodLogOptions) {
+		parameterConversion(s, func(q *query, o *corev1.PodLogOptions) {
 			o.Container, o.Follow, o.Previous, o.Timestamps = q.Get("container"), q.boolean("follow"), q.boolean("previous"), q.boolean("timestamps")
 			o.SinceSeconds, o.TailLines, o.LimitBytes = q.number("sinceSeconds"), q.number("tailLines"), q.number("limitBytes")
 			o.SinceTime, o.InsecureSkipTLSVerifyBackend = q.time("sinceTime"), q.boolean("insecureSkipTLSVerifyBackend")
@@ -29,18 +29,18 @@ func addParameters(s *runtime.Scheme) error {
 				o.Stream = &stream
 			}
 		}),
-		parameters(s, func(q *query, o *corev1.PodExecOptions) {
+		parameterConversion(s, func(q *query, o *corev1.PodExecOptions) {
 			o.Container, o.Command = q.Get("container"), q.Values["command"]
 			o.Stdin, o.Stdout, o.Stderr, o.TTY = q.boolean("stdin"), q.boolean("stdout"), q.boolean("stderr"), q.boolean("tty")
 		}),
-		parameters(s, func(q *query, o *corev1.PodAttachOptions) {
+		parameterConversion(s, func(q *query, o *corev1.PodAttachOptions) {
 			o.Container = q.Get("container")
 			o.Stdin, o.Stdout, o.Stderr, o.TTY = q.boolean("stdin"), q.boolean("stdout"), q.boolean("stderr"), q.boolean("tty")
 		}),
-		parameters(s, func(q *query, o *corev1.PodPortForwardOptions) { o.Ports = q.ports("ports") }),
-		parameters(s, func(q *query, o *corev1.PodProxyOptions) { o.Path = q.Get("path") }),
-		parameters(s, func(q *query, o *corev1.NodeProxyOptions) { o.Path = q.Get("path") }),
-		parameters(s, func(q *query, o *corev1.ServiceProxyOptions) { o.Path = q.Get("path") }),
+		parameterConversion(s, func(q *query, o *corev1.PodPortForwardOptions) { o.Ports = q.ports("ports") }),
+		parameterConversion(s, func(q *query, o *corev1.PodProxyOptions) { o.Path = q.Get("path") }),
+		parameterConversion(s, func(q *query, o *corev1.NodeProxyOptions) { o.Path = q.Get("path") }),
+		parameterConversion(s, func(q *query, o *corev1.ServiceProxyOptions) { o.Path = q.Get("path") }),
 	} {
 		if err := add(); err != nil {
 			return err
@@ -49,8 +49,8 @@ func addParameters(s *runtime.Scheme) error {
 	return nil
 }
 
-// parameters returns a function that registers the conversion to T.
-func parameters[T any](s *runtime.Scheme, read func(*query, *T)) func() error {
+// parameterConversion returns a function that registers the conversion of a query to T.
+func parameterConversion[T any](s *runtime.Scheme, read func(*query, *T)) func() error {
 	return func() error {
 		return s.AddConversionFunc((*url.Values)(nil), (*T)(nil), func(a, b any, _ conversion.Scope) error {
 			q := &query{Values: *a.(*url.Values)}

@@ -66,8 +66,8 @@ func New(table []kinds.Kind) (*Set, error) {
 	}
 	metav1.AddToGroupVersion(s, v1)
 	metav1.AddToGroupVersion(external, v1)
-	for group, prioritized := range versions {
-		if err := s.SetVersionPriority(prioritized...); err != nil {
+	for group, groupVersions := range versions {
+		if err := s.SetVersionPriority(groupVersions...); err != nil {
 			return nil, fmt.Errorf("registering the versions of group %q: %w", group, err)
 		}
 	}
@@ -98,11 +98,11 @@ func versionsByGroup(table []kinds.Kind) map[string][]schema.GroupVersion {
 
 func register(s, external *runtime.Scheme, gv schema.GroupVersion, types ...runtime.Object) {
 	s.AddKnownTypes(gv, types...)
-	s.AddKnownTypes(internal(gv), types...)
+	s.AddKnownTypes(internalVersion(gv), types...)
 	external.AddKnownTypes(gv, types...)
 }
 
-func internal(gv schema.GroupVersion) schema.GroupVersion {
+func internalVersion(gv schema.GroupVersion) schema.GroupVersion {
 	return schema.GroupVersion{Group: gv.Group, Version: runtime.APIVersionInternal}
 }
 
@@ -111,24 +111,23 @@ func addKind(s, external *runtime.Scheme, k kinds.Kind, table []kinds.Kind) erro
 	if k.NewList != nil {
 		types = append(types, k.NewList())
 	}
-	switch k.Hub {
-	case nil:
+	if k.Hub == nil {
 		register(s, external, k.GroupVersion, types...)
-	default:
+	} else {
 		owner, found := kinds.Find(table, k.Hub.Of)
 		if !found {
 			return fmt.Errorf("%s shares the store of %s, which is not in the table", k.GroupResource(), k.Hub.Of)
 		}
 		s.AddKnownTypes(k.GroupVersion, types...)
 		external.AddKnownTypes(k.GroupVersion, types...)
-		s.AddKnownTypes(internal(k.GroupVersion), owner.New(), owner.NewList())
+		s.AddKnownTypes(internalVersion(k.GroupVersion), owner.New(), owner.NewList())
 		if err := k.Hub.AddConversions(s); err != nil {
 			return fmt.Errorf("registering conversions of %s: %w", k.GroupResource(), err)
 		}
 	}
 	if k.Default != nil {
-		rule := k.Default
-		s.AddTypeDefaultingFunc(k.New(), func(obj any) { rule(obj.(runtime.Object)) })
+		setDefaults := k.Default
+		s.AddTypeDefaultingFunc(k.New(), func(obj any) { setDefaults(obj.(runtime.Object)) })
 	}
 	return addFieldLabels(s, k)
 }
@@ -157,8 +156,8 @@ func addFieldLabels(s *runtime.Scheme, k kinds.Kind) error {
 	})
 }
 
-// addV1beta1Eviction decodes evictions of policy/v1beta1, which old clients send. The version is
-// not served.
+// addV1beta1Eviction registers conversions of policy/v1beta1 evictions, which old clients send. The
+// version is not served.
 func addV1beta1Eviction(s *runtime.Scheme) error {
 	s.AddKnownTypes(policyv1beta1.SchemeGroupVersion, &policyv1beta1.Eviction{})
 	if err := s.AddConversionFunc((*policyv1beta1.Eviction)(nil), (*policyv1.Eviction)(nil), func(a, b any, _ conversion.Scope) error {

@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/apiserver/scheme"
 )
 
-func set(t *testing.T) *scheme.Set {
+func newSet(t *testing.T) *scheme.Set {
 	t.Helper()
 	s, err := scheme.New(kinds.All())
 	if err != nil {
@@ -24,7 +24,7 @@ func set(t *testing.T) *scheme.Set {
 }
 
 func TestKindsAreRegisteredOnce(t *testing.T) {
-	s, seen := set(t), map[schema.GroupVersionResource]bool{}
+	s, seen := newSet(t), map[schema.GroupVersionResource]bool{}
 	for _, k := range kinds.All() {
 		name := k.GroupVersion.WithResource(k.Resource)
 		if seen[name] {
@@ -42,7 +42,7 @@ func TestKindsAreRegisteredOnce(t *testing.T) {
 }
 
 func TestFieldSelectors(t *testing.T) {
-	s := set(t).Scheme
+	s := newSet(t).Scheme
 	for _, c := range []struct {
 		kind        schema.GroupVersionKind
 		label, want string
@@ -57,14 +57,14 @@ func TestFieldSelectors(t *testing.T) {
 	} {
 		got, _, err := s.ConvertFieldLabel(c.kind, c.label, "x")
 		if got != c.want || (err == nil) != (c.want != "") {
-			t.Errorf("%s of %s: %q, %v; want %q", c.label, c.kind.Kind, got, err, c.want)
+			t.Errorf("%s of %s: got %q, error %v, want %q", c.label, c.kind.Kind, got, err, c.want)
 		}
 	}
 }
 
-// Converting an event to the other version and back is lossless.
+// TestEventConversionRoundTrip checks that converting an event to the other version and back is lossless.
 func TestEventConversionRoundTrip(t *testing.T) {
-	s := set(t).Scheme
+	s := newSet(t).Scheme
 	event := &eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{Name: "e", Namespace: "n"}, EventTime: metav1.NowMicro(),
 		Series:              &eventsv1.EventSeries{Count: 2, LastObservedTime: metav1.NowMicro()},
@@ -73,14 +73,14 @@ func TestEventConversionRoundTrip(t *testing.T) {
 		DeprecatedSource: corev1.EventSource{Component: "c"}, DeprecatedFirstTimestamp: metav1.Now(), DeprecatedLastTimestamp: metav1.Now(), DeprecatedCount: 3,
 	}
 	var core corev1.Event
-	var back eventsv1.Event
+	var result eventsv1.Event
 	if err := s.Convert(event, &core, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Convert(&core, &back, nil); err != nil {
+	if err := s.Convert(&core, &result, nil); err != nil {
 		t.Fatal(err)
 	}
-	if !equality.Semantic.DeepEqual(event, &back) {
-		t.Errorf("sent\n%+v\nreceived\n%+v", event, back)
+	if !equality.Semantic.DeepEqual(event, &result) {
+		t.Errorf("got\n%+v\nwant\n%+v", result, event)
 	}
 }

@@ -36,20 +36,20 @@ func jobRow(job *batchv1.Job) []any {
 	default:
 		completions = fmt.Sprintf("%d/1", job.Status.Succeeded)
 	}
-	took := ""
+	elapsed := ""
 	if start := job.Status.StartTime; start != nil {
 		end := time.Now()
 		if job.Status.CompletionTime != nil {
 			end = job.Status.CompletionTime.Time
 		}
-		took = duration.HumanDuration(end.Sub(start.Time))
+		elapsed = duration.HumanDuration(end.Sub(start.Time))
 	}
 	names, images := containerCells(job.Spec.Template.Spec.Containers)
-	return []any{job.Name, jobStatus(job), completions, took, age(&job.ObjectMeta), names, images, metav1.FormatLabelSelector(job.Spec.Selector)}
+	return []any{job.Name, jobStatus(job), completions, elapsed, age(&job.ObjectMeta), names, images, metav1.FormatLabelSelector(job.Spec.Selector)}
 }
 
 func jobStatus(job *batchv1.Job) string {
-	is := func(kind batchv1.JobConditionType) bool {
+	isTrue := func(kind batchv1.JobConditionType) bool {
 		for _, c := range job.Status.Conditions {
 			if c.Type == kind {
 				return c.Status == corev1.ConditionTrue
@@ -58,17 +58,17 @@ func jobStatus(job *batchv1.Job) string {
 		return false
 	}
 	switch {
-	case is(batchv1.JobComplete):
+	case isTrue(batchv1.JobComplete):
 		return "Complete"
-	case is(batchv1.JobFailed):
+	case isTrue(batchv1.JobFailed):
 		return "Failed"
 	case job.DeletionTimestamp != nil:
 		return "Terminating"
-	case is(batchv1.JobSuspended):
+	case isTrue(batchv1.JobSuspended):
 		return "Suspended"
-	case is(batchv1.JobFailureTarget):
+	case isTrue(batchv1.JobFailureTarget):
 		return "FailureTarget"
-	case is(batchv1.JobSuccessCriteriaMet):
+	case isTrue(batchv1.JobSuccessCriteriaMet):
 		return "SuccessCriteriaMet"
 	}
 	return "Running"

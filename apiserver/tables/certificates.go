@@ -24,21 +24,21 @@ func certificatesTable(resource schema.GroupResource) (Table, bool) {
 		stringColumn("RequestedDuration", "Requested lifetime of the certificate."), stringColumn("Condition", "Decision about the request, and whether the certificate is issued."))
 }
 
-// requestState returns the decision, then what the signer did.
+// requestState returns the decision and the result of the signer.
 func requestState(r *certificatesv1.CertificateSigningRequest) string {
-	has := func(t certificatesv1.RequestConditionType) bool {
+	hasCondition := func(t certificatesv1.RequestConditionType) bool {
 		return slices.ContainsFunc(r.Status.Conditions, func(c certificatesv1.CertificateSigningRequestCondition) bool { return c.Type == t })
 	}
 	var state []string
 	switch {
-	case has(certificatesv1.CertificateDenied):
+	case hasCondition(certificatesv1.CertificateDenied):
 		state = append(state, "Denied")
-	case has(certificatesv1.CertificateApproved):
+	case hasCondition(certificatesv1.CertificateApproved):
 		state = append(state, "Approved")
 	default:
 		state = append(state, "Pending")
 	}
-	if has(certificatesv1.CertificateFailed) {
+	if hasCondition(certificatesv1.CertificateFailed) {
 		state = append(state, "Failed")
 	}
 	if len(r.Status.Certificate) > 0 {

@@ -47,8 +47,8 @@ func coreTable(resource schema.GroupResource) (Table, bool) {
 	case "serviceaccounts":
 		return newTable(func(sa *corev1.ServiceAccount) []any { return []any{sa.Name, age(&sa.ObjectMeta)} }, nameColumn(), ageColumn())
 	case "resourcequotas":
-		return newTable(quotaRow, nameColumn(), stringColumn("Request", "Used and hard limits of requests."),
-			stringColumn("Limit", "Used and hard limits of limits."), ageColumn())
+		return newTable(quotaRow, nameColumn(), stringColumn("Request", "Used and hard amounts of requests and object counts."),
+			stringColumn("Limit", "Used and hard amounts of limits."), ageColumn())
 	}
 	return Table{}, false
 }

@@ -32,9 +32,9 @@ func networkTable(resource schema.GroupResource) (Table, bool) {
 }
 
 func serviceRow(s *corev1.Service) []any {
-	internal := "<none>"
+	clusterIP := "<none>"
 	if len(s.Spec.ClusterIPs) > 0 {
-		internal = s.Spec.ClusterIPs[0]
+		clusterIP = s.Spec.ClusterIPs[0]
 	}
 	var ports []string
 	for _, p := range s.Spec.Ports {
@@ -44,7 +44,7 @@ func serviceRow(s *corev1.Service) []any {
 		}
 		ports = append(ports, cell)
 	}
-	return []any{s.Name, string(s.Spec.Type), internal, externalIP(s), orNone(strings.Join(ports, ",")), age(&s.ObjectMeta), labels.FormatLabels(s.Spec.Selector)}
+	return []any{s.Name, string(s.Spec.Type), clusterIP, externalIP(s), orNone(strings.Join(ports, ",")), age(&s.ObjectMeta), labels.FormatLabels(s.Spec.Selector)}
 }
 
 func externalIP(s *corev1.Service) string {

@@ -82,9 +82,9 @@ func summarize(pod *corev1.Pod) podSummary {
 			s.total++
 		}
 	}
-	ofSidecars, initializing := s.initContainers(pod, sidecars)
+	sidecarSummary, initializing := s.initContainers(pod, sidecars)
 	if !initializing || podConditionTrue(pod, corev1.PodInitialized) {
-		s.restarts, s.lastRestart = ofSidecars.restarts, ofSidecars.lastRestart
+		s.restarts, s.lastRestart = sidecarSummary.restarts, sidecarSummary.lastRestart
 		s.containers(pod)
 	}
 	switch phase := pod.Status.Phase; {
@@ -105,31 +105,31 @@ func (s *podSummary) count(c *corev1.ContainerStatus) {
 }
 
 // initContainers evaluates the init containers up to the first one that has not completed.
-func (s *podSummary) initContainers(pod *corev1.Pod, sidecars map[string]bool) (ofSidecars podSummary, initializing bool) {
+func (s *podSummary) initContainers(pod *corev1.Pod, sidecars map[string]bool) (sidecarSummary podSummary, initializing bool) {
 	for i := range pod.Status.InitContainerStatuses {
 		c := &pod.Status.InitContainerStatuses[i]
 		s.count(c)
 		if sidecars[c.Name] {
-			ofSidecars.count(c)
+			sidecarSummary.count(c)
 		}
-		switch ended, waiting := c.State.Terminated, c.State.Waiting; {
-		case ended != nil && ended.ExitCode == 0:
+		switch terminated, waiting := c.State.Terminated, c.State.Waiting; {
+		case terminated != nil && terminated.ExitCode == 0:
 			continue
 		case sidecars[c.Name] && c.Started != nil && *c.Started:
 			if c.Ready {
 				s.ready++
 			}
 			continue
-		case ended != nil:
-			s.reason = "Init:" + exitReason(ended)
+		case terminated != nil:
+			s.reason = "Init:" + exitReason(terminated)
 		case waiting != nil && waiting.Reason != "" && waiting.Reason != "PodInitializing":
 			s.reason = "Init:" + waiting.Reason
 		default:
 			s.reason = fmt.Sprintf("Init:%d/%d", i, len(pod.Spec.InitContainers))
 		}
-		return ofSidecars, true
+		return sidecarSummary, true
 	}
-	return ofSidecars, false
+	return sidecarSummary, false
 }
 
 // containers evaluates the containers in reverse order, so that the first container with a reason

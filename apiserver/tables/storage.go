@@ -36,11 +36,11 @@ func storageTable(resource schema.GroupResource) (Table, bool) {
 			booleanColumn("RequiresRepublish", "Whether mounts are republished."), stringColumn("Modes", "Volume lifecycle modes."), ageColumn())
 	case storagev1.Resource("csistoragecapacities"):
 		return newTable(func(c *storagev1.CSIStorageCapacity) []any {
-			free := "<unset>"
+			available := "<unset>"
 			if c.Capacity != nil {
-				free = c.Capacity.String()
+				available = c.Capacity.String()
 			}
-			return []any{c.Name, c.StorageClassName, free}
+			return []any{c.Name, c.StorageClassName, available}
 		}, nameColumn(), stringColumn("StorageClassName", "Storage class."), stringColumn("Capacity", "Available capacity."))
 	case storagev1.Resource("volumeattachments"):
 		return newTable(func(a *storagev1.VolumeAttachment) []any {
@@ -80,8 +80,8 @@ func claimRow(c *corev1.PersistentVolumeClaim) []any {
 
 // storageClass returns the beta annotation if it is set, otherwise the field.
 func storageClass(annotations map[string]string, name *string) string {
-	if old, found := annotations[corev1.BetaStorageClassAnnotation]; found {
-		return old
+	if class, found := annotations[corev1.BetaStorageClassAnnotation]; found {
+		return class
 	}
 	return deref(name, "")
 }

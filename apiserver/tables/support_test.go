@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// quantities returns a resource list from pairs of name and quantity.
-func quantities(pairs ...string) corev1.ResourceList {
+// newResourceList returns a resource list from pairs of name and quantity.
+func newResourceList(pairs ...string) corev1.ResourceList {
 	list := corev1.ResourceList{}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		list[corev1.ResourceName(pairs[i])] = resource.MustParse(pairs[i+1])

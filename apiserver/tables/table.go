@@ -101,9 +101,9 @@ func orUnknown(value string) string {
 	return value
 }
 
-func deref[T any](value *T, absent T) T {
+func deref[T any](value *T, defaultValue T) T {
 	if value == nil {
-		return absent
+		return defaultValue
 	}
 	return *value
 }

@@ -43,7 +43,7 @@ func ptr[T any](v T) *T { return &v }
 func TestPodRow(t *testing.T) {
 	restarted := metav1.NewTime(time.Now().Add(-2 * time.Hour))
 	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
-	done := func(reason string, code int32) corev1.ContainerState {
+	terminated := func(reason string, code int32) corev1.ContainerState {
 		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: reason, ExitCode: code, FinishedAt: restarted}}
 	}
 	always := corev1.ContainerRestartPolicyAlways
@@ -57,18 +57,18 @@ func TestPodRow(t *testing.T) {
 		"pending": {spec: two, status: corev1.PodStatus{Phase: corev1.PodPending}, want: "0/2|Pending|0"},
 		"gated": {spec: two, status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
 			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated}}}, want: "0/2|SchedulingGated|0"},
-		"one container crashed before": {spec: two, status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{
-			{Name: "a", Ready: true, State: running, RestartCount: 2, LastTerminationState: done("Error", 1)}, {Name: "b", Ready: true, State: running}}},
+		"container with restarts": {spec: two, status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{
+			{Name: "a", Ready: true, State: running, RestartCount: 2, LastTerminationState: terminated("Error", 1)}, {Name: "b", Ready: true, State: running}}},
 			want: "2/2|Running|2 (120m ago)"},
 		"one container completed": {spec: two, status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{
-			{Name: "a", State: done("Completed", 0)}, {Name: "b", Ready: true, State: running}}}, want: "1/2|NotReady|0"},
-		"exit code":   {spec: two, status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "a", State: done("", 3)}}}, want: "0/2|ExitCode:3|0"},
+			{Name: "a", State: terminated("Completed", 0)}, {Name: "b", Ready: true, State: running}}}, want: "1/2|NotReady|0"},
+		"exit code":   {spec: two, status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "a", State: terminated("", 3)}}}, want: "0/2|ExitCode:3|0"},
 		"evicted":     {spec: two, status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted"}, deleted: true, want: "0/2|Evicted|0"},
 		"terminating": {spec: two, status: corev1.PodStatus{Phase: corev1.PodRunning}, deleted: true, want: "0/2|Terminating|0"},
 		"node lost":   {spec: two, status: corev1.PodStatus{Phase: corev1.PodRunning, Reason: "NodeLost"}, deleted: true, want: "0/2|Unknown|0"},
 		"init failed": {spec: corev1.PodSpec{InitContainers: []corev1.Container{{Name: "i"}}, Containers: []corev1.Container{{Name: "a"}}},
-			status: corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{{Name: "i", State: done("Error", 1), RestartCount: 1}}}, want: "0/1|Init:Error|1"},
-		"sidecar counts": {spec: corev1.PodSpec{InitContainers: []corev1.Container{{Name: "s", RestartPolicy: &always}}, Containers: []corev1.Container{{Name: "a"}}},
+			status: corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{{Name: "i", State: terminated("Error", 1), RestartCount: 1}}}, want: "0/1|Init:Error|1"},
+		"sidecar": {spec: corev1.PodSpec{InitContainers: []corev1.Container{{Name: "s", RestartPolicy: &always}}, Containers: []corev1.Container{{Name: "a"}}},
 			status: corev1.PodStatus{Phase: corev1.PodRunning,
 				InitContainerStatuses: []corev1.ContainerStatus{{Name: "s", Ready: true, Started: ptr(true), State: running}},
 				ContainerStatuses:     []corev1.ContainerStatus{{Name: "a", Ready: true, State: running}}}, want: "2/2|Running|0"},
@@ -78,7 +78,7 @@ func TestPodRow(t *testing.T) {
 			pod.DeletionTimestamp = &restarted
 		}
 		if got := row(t, corev1.Resource("pods"), pod); got != "p|"+tc.want+"|<unknown>|<none>|<none>|<none>|<none>" {
-			t.Errorf("%s: %s, want %s", name, got, tc.want)
+			t.Errorf("%s: got %s, want %s", name, got, tc.want)
 		}
 	}
 }
@@ -111,25 +111,25 @@ func TestRows(t *testing.T) {
 		"x|Bound|v|1Gi|RWO,RWX|s|<unset>|<unknown>|<unset>": {corev1.Resource("persistentvolumeclaims"), &corev1.PersistentVolumeClaim{ObjectMeta: meta,
 			Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "v", StorageClassName: ptr("s")},
 			Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany, corev1.ReadWriteOnce},
-				Capacity: quantities("storage", "1Gi")}}},
+				Capacity: newResourceList("storage", "1Gi")}}},
 		"x|pods: 1/2|limits.cpu: 1/2|<unknown>": {corev1.Resource("resourcequotas"), &corev1.ResourceQuota{ObjectMeta: meta, Status: corev1.ResourceQuotaStatus{
-			Hard: quantities("pods", "2", "limits.cpu", "2"), Used: quantities("pods", "1", "limits.cpu", "1")}}},
+			Hard: newResourceList("pods", "2", "limits.cpu", "2"), Used: newResourceList("pods", "1", "limits.cpu", "1")}}},
 		"x|Role/r|<unknown>|u|g|ns/a": {rbacv1.Resource("rolebindings"), &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "r"},
 			Subjects: []rbacv1.Subject{{Kind: "User", Name: "u"}, {Kind: "Group", Name: "g"}, {Kind: "ServiceAccount", Namespace: "ns", Name: "a"}}}},
 	} {
 		if got := row(t, tc.resource, tc.obj); got != want {
-			t.Errorf("%s:\n have %s\n want %s", tc.resource, got, want)
+			t.Errorf("%s:\n got  %s\n want %s", tc.resource, got, want)
 		}
 	}
 }
 
-// TestTableOfUnknownResource: a resource without a table shows name and creation time, and an object of another
-// type is an error.
+// TestTableOfUnknownResource checks that a resource without a table has the columns name and creation time, and that
+// an object of another type is an error.
 func TestTableOfUnknownResource(t *testing.T) {
 	table, found := For(corev1.Resource("limitranges"))
 	cells, err := table.Row(&corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Name: "x", CreationTimestamp: metav1.Unix(0, 0)}})
 	if found || err != nil || fmt.Sprint(cells) != "[x 1970-01-01T00:00:00Z]" {
-		t.Errorf("limit range: %v %v %v", found, cells, err)
+		t.Errorf("limit range: found %v, cells %v, error %v, want only name and creation time", found, cells, err)
 	}
 	pods, _ := For(corev1.Resource("pods"))
 	if _, err := pods.Row(&corev1.Node{}); err == nil {

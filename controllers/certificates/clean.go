@@ -10,24 +10,24 @@ import (
 
 // Retention times of requests, as in kube-controller-manager.
 const (
-	keepDecided = time.Hour
-	keepPending = 24 * time.Hour
+	decidedRetention = time.Hour
+	pendingRetention = 24 * time.Hour
 )
 
 // expiresIn returns the time until a request is due for removal. It is zero or negative once the request is due.
 func (c *controller) expiresIn(r *certificatesv1.CertificateSigningRequest) time.Duration {
 	now := c.now()
-	until := r.CreationTimestamp.Add(keepPending)
+	until := r.CreationTimestamp.Add(pendingRetention)
 	for i := range r.Status.Conditions {
 		s := &r.Status.Conditions[i]
 		switch s.Type {
 		case certificatesv1.CertificateDenied, certificatesv1.CertificateFailed:
-			until = s.LastUpdateTime.Add(keepDecided)
+			until = s.LastUpdateTime.Add(decidedRetention)
 		case certificatesv1.CertificateApproved:
 			if len(r.Status.Certificate) > 0 {
-				until = s.LastUpdateTime.Add(keepDecided)
+				until = s.LastUpdateTime.Add(decidedRetention)
 			} else {
-				until = s.LastUpdateTime.Add(keepPending)
+				until = s.LastUpdateTime.Add(pendingRetention)
 			}
 		}
 	}

@@ -45,8 +45,8 @@ type controller struct {
 // addresses, which are those of the API server. Run returns an error only if it cannot start.
 func Run(ctx context.Context, client kubernetes.Interface, signer Signer, reserved []string, env runner.Environment, log klog.Logger) error {
 	factory := informers.NewSharedInformerFactory(client, 10*time.Minute)
-	inDefault := informers.NewSharedInformerFactoryWithOptions(client, 10*time.Minute, informers.WithNamespace(metav1.NamespaceDefault))
-	slices := inDefault.Discovery().V1().EndpointSlices()
+	defaultFactory := informers.NewSharedInformerFactoryWithOptions(client, 10*time.Minute, informers.WithNamespace(metav1.NamespaceDefault))
+	slices := defaultFactory.Discovery().V1().EndpointSlices()
 	requests, nodes, services := factory.Certificates().V1().CertificateSigningRequests(), factory.Core().V1().Nodes(), factory.Core().V1().Services()
 	c := &controller{client: client, signer: signer, now: env.Now, requests: requests.Lister(), nodes: nodes.Lister(), services: services.Lister(), slices: slices.Lister(), reserved: normalizedSet(reserved)}
 	c.queue = workqueue.New("certificates", "Deciding about the request", log, c.reconcile)
@@ -61,7 +61,7 @@ func Run(ctx context.Context, client kubernetes.Interface, signer Signer, reserv
 		return err
 	}
 	synced := []cache.InformerSynced{requests.Informer().HasSynced, nodes.Informer().HasSynced, services.Informer().HasSynced, slices.Informer().HasSynced}
-	for _, f := range []informers.SharedInformerFactory{factory, inDefault} {
+	for _, f := range []informers.SharedInformerFactory{factory, defaultFactory} {
 		f.Start(ctx.Done())
 		defer f.Shutdown()
 	}
@@ -111,11 +111,11 @@ func (c *controller) reconcile(ctx context.Context, name string) (time.Duration,
 	return wait, err
 }
 
-// sign issues the certificate of an approved request, or reports why the signer rejects it.
-func (c *controller) sign(ctx context.Context, r *certificatesv1.CertificateSigningRequest, request *x509.CertificateRequest, rejected error) error {
+// sign issues the certificate of an approved request, or records the rejection of the signer.
+func (c *controller) sign(ctx context.Context, r *certificatesv1.CertificateSigningRequest, request *x509.CertificateRequest, rejection error) error {
 	signed := r.DeepCopy()
-	if rejected != nil {
-		signed = c.withFailure(r, rejected)
+	if rejection != nil {
+		signed = c.withFailure(r, rejection)
 	} else {
 		ttl := lifetime
 		if s := r.Spec.ExpirationSeconds; s != nil {

@@ -28,8 +28,8 @@ func (s *fakeSigner) SignRequest(_ *x509.CertificateRequest, _ []x509.ExtKeyUsag
 	return []byte("certificate"), nil
 }
 
-// request returns a request of a node for itself.
-func request(t *testing.T, signer string, usage certificatesv1.KeyUsage, change func(*x509.CertificateRequest)) *certificatesv1.CertificateSigningRequest {
+// newRequest returns a request of a node for itself.
+func newRequest(t *testing.T, signer string, usage certificatesv1.KeyUsage, change func(*x509.CertificateRequest)) *certificatesv1.CertificateSigningRequest {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -49,7 +49,7 @@ func request(t *testing.T, signer string, usage certificatesv1.KeyUsage, change 
 	}}
 }
 
-func node(name string, addresses ...string) *corev1.Node {
+func newNode(name string, addresses ...string) *corev1.Node {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	for _, a := range addresses {
 		n.Status.Addresses = append(n.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: a})
@@ -57,7 +57,7 @@ func node(name string, addresses ...string) *corev1.Node {
 	return n
 }
 
-// reconcile takes steps for the request r until it does not change, and returns it.
+// reconcile reconciles the request r repeatedly. It returns the result, or nil if the request was removed.
 func reconcile(t *testing.T, c *controller, objects ...runtime.Object) *certificatesv1.CertificateSigningRequest {
 	t.Helper()
 	client := fake.NewClientset(objects...)
@@ -84,22 +84,22 @@ func reconcile(t *testing.T, c *controller, objects ...runtime.Object) *certific
 		if _, err := c.reconcile(t.Context(), "r"); err != nil {
 			t.Fatal(err)
 		}
-		now, err := client.CertificatesV1().CertificateSigningRequests().Get(t.Context(), "r", metav1.GetOptions{})
+		r, err := client.CertificatesV1().CertificateSigningRequests().Get(t.Context(), "r", metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = requests.Informer().GetIndexer().Update(now)
+		_ = requests.Informer().GetIndexer().Update(r)
 	}
-	now, _ := requests.Lister().Get("r")
-	return now
+	r, _ := requests.Lister().Get("r")
+	return r
 }
 
 func TestApproval(t *testing.T) {
 	const client, serving = certificatesv1.KubeAPIServerClientKubeletSignerName, certificatesv1.KubeletServingSignerName
-	names := func(dns []string, ips ...string) func(*x509.CertificateRequest) {
+	withNames := func(dns []string, ips ...string) func(*x509.CertificateRequest) {
 		return func(r *x509.CertificateRequest) {
 			r.DNSNames = dns
 			for _, ip := range ips {
@@ -110,10 +110,10 @@ func TestApproval(t *testing.T) {
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "kubernetes"}, Spec: corev1.ServiceSpec{ClusterIPs: []string{"10.96.0.1"}}}
 	slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "kubernetes", Labels: map[string]string{discoveryv1.LabelServiceName: "kubernetes"}},
 		Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"192.0.2.12"}}}}
-	// n1 reports names and addresses that belong to others.
-	n1 := node("n1", "192.0.2.1", "192.0.2.9", "10.96.0.1", "192.0.2.10", "192.0.2.12", "127.0.0.1", "127.0.0.2", "0.0.0.0",
+	// n1 reports names and addresses of other nodes, Services and API servers.
+	n1 := newNode("n1", "192.0.2.1", "192.0.2.9", "10.96.0.1", "192.0.2.10", "192.0.2.12", "127.0.0.1", "127.0.0.2", "0.0.0.0",
 		"localhost", "api.example.com", "N2", "n1.example.com", "KUBERNETES.DEFAULT.SVC", "web.default.svc.custom.domain")
-	cluster := []runtime.Object{n1, node("n2", "192.0.2.2", "192.0.2.9", "n1"), service, slice}
+	cluster := []runtime.Object{n1, newNode("n2", "192.0.2.2", "192.0.2.9", "n1"), service, slice}
 	for _, tc := range []struct {
 		name   string
 		signer string
@@ -127,29 +127,29 @@ func TestApproval(t *testing.T) {
 		{"a user", client, certificatesv1.UsageClientAuth, nil, "jane", false},
 		{"another organization", client, certificatesv1.UsageClientAuth, func(r *x509.CertificateRequest) { r.Subject.Organization = []string{"system:masters"} }, "system:node:n1", false},
 		{"a client certificate for a server", client, certificatesv1.UsageServerAuth, nil, "system:node:n1", false},
-		{"a client certificate with names", client, certificatesv1.UsageClientAuth, names([]string{"n1"}), "system:node:n1", false},
+		{"a client certificate with names", client, certificatesv1.UsageClientAuth, withNames([]string{"n1"}), "system:node:n1", false},
 		{"another signer", certificatesv1.KubeAPIServerClientSignerName, certificatesv1.UsageClientAuth, nil, "system:node:n1", false},
-		{"own names", serving, certificatesv1.UsageServerAuth, names([]string{"n1"}, "192.0.2.1"), "system:node:n1", true},
+		{"the names of the node", serving, certificatesv1.UsageServerAuth, withNames([]string{"n1"}, "192.0.2.1"), "system:node:n1", true},
 		{"no names", serving, certificatesv1.UsageServerAuth, nil, "system:node:n1", false},
-		{"the name of another node", serving, certificatesv1.UsageServerAuth, names([]string{"n2"}), "system:node:n1", false},
-		{"the address of another node", serving, certificatesv1.UsageServerAuth, names(nil, "192.0.2.2"), "system:node:n1", false},
-		{"an address that two nodes claim", serving, certificatesv1.UsageServerAuth, names(nil, "192.0.2.9"), "system:node:n1", false},
-		{"the address of the API server", serving, certificatesv1.UsageServerAuth, names(nil, "10.96.0.1"), "system:node:n1", false},
-		{"the name of the API server", serving, certificatesv1.UsageServerAuth, names([]string{"kubernetes.default.svc"}), "system:node:n1", false},
-		{"the name of the API server in upper case", serving, certificatesv1.UsageServerAuth, names([]string{"KUBERNETES.DEFAULT.SVC"}), "system:node:n1", false},
-		{"a host name of the API server", serving, certificatesv1.UsageServerAuth, names([]string{"api.example.com"}), "system:node:n1", false},
-		{"the advertised address of the API server", serving, certificatesv1.UsageServerAuth, names(nil, "192.0.2.10"), "system:node:n1", false},
-		{"the address of another API server", serving, certificatesv1.UsageServerAuth, names(nil, "192.0.2.12"), "system:node:n1", false},
-		{"localhost", serving, certificatesv1.UsageServerAuth, names([]string{"localhost"}), "system:node:n1", false},
-		{"a loopback address of the API server", serving, certificatesv1.UsageServerAuth, names(nil, "127.0.0.1"), "system:node:n1", false},
-		{"another loopback address", serving, certificatesv1.UsageServerAuth, names(nil, "127.0.0.2"), "system:node:n1", false},
-		{"the unspecified address", serving, certificatesv1.UsageServerAuth, names(nil, "0.0.0.0"), "system:node:n1", false},
-		{"the name of another node in upper case", serving, certificatesv1.UsageServerAuth, names([]string{"N2"}), "system:node:n1", false},
-		{"another host name", serving, certificatesv1.UsageServerAuth, names([]string{"n1.example.com"}), "system:node:n1", false},
-		{"the name of a Service in a custom domain", serving, certificatesv1.UsageServerAuth, names([]string{"web.default.svc.custom.domain"}), "system:node:n1", false},
+		{"the name of another node", serving, certificatesv1.UsageServerAuth, withNames([]string{"n2"}), "system:node:n1", false},
+		{"the address of another node", serving, certificatesv1.UsageServerAuth, withNames(nil, "192.0.2.2"), "system:node:n1", false},
+		{"an address that two nodes claim", serving, certificatesv1.UsageServerAuth, withNames(nil, "192.0.2.9"), "system:node:n1", false},
+		{"the address of the API server", serving, certificatesv1.UsageServerAuth, withNames(nil, "10.96.0.1"), "system:node:n1", false},
+		{"the name of the API server", serving, certificatesv1.UsageServerAuth, withNames([]string{"kubernetes.default.svc"}), "system:node:n1", false},
+		{"the name of the API server in upper case", serving, certificatesv1.UsageServerAuth, withNames([]string{"KUBERNETES.DEFAULT.SVC"}), "system:node:n1", false},
+		{"a host name of the API server", serving, certificatesv1.UsageServerAuth, withNames([]string{"api.example.com"}), "system:node:n1", false},
+		{"the advertised address of the API server", serving, certificatesv1.UsageServerAuth, withNames(nil, "192.0.2.10"), "system:node:n1", false},
+		{"the address of another API server", serving, certificatesv1.UsageServerAuth, withNames(nil, "192.0.2.12"), "system:node:n1", false},
+		{"localhost", serving, certificatesv1.UsageServerAuth, withNames([]string{"localhost"}), "system:node:n1", false},
+		{"a loopback address of the API server", serving, certificatesv1.UsageServerAuth, withNames(nil, "127.0.0.1"), "system:node:n1", false},
+		{"another loopback address", serving, certificatesv1.UsageServerAuth, withNames(nil, "127.0.0.2"), "system:node:n1", false},
+		{"the unspecified address", serving, certificatesv1.UsageServerAuth, withNames(nil, "0.0.0.0"), "system:node:n1", false},
+		{"the name of another node in upper case", serving, certificatesv1.UsageServerAuth, withNames([]string{"N2"}), "system:node:n1", false},
+		{"another host name", serving, certificatesv1.UsageServerAuth, withNames([]string{"n1.example.com"}), "system:node:n1", false},
+		{"the name of a Service in a custom domain", serving, certificatesv1.UsageServerAuth, withNames([]string{"web.default.svc.custom.domain"}), "system:node:n1", false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := request(t, tc.signer, tc.usage, tc.change)
+			r := newRequest(t, tc.signer, tc.usage, tc.change)
 			r.Spec.Username = tc.user
 			if got := reconcile(t, &controller{signer: &fakeSigner{}, reserved: normalizedSet([]string{"API.example.com", "localhost", "192.0.2.10", "127.0.0.1"})}, append(cluster, r)...); (len(got.Status.Certificate) > 0) != tc.issued {
 				t.Errorf("issued is %v, want %v; conditions %v", len(got.Status.Certificate) > 0, tc.issued, got.Status.Conditions)
@@ -158,65 +158,66 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-// A node whose name belongs to the API server or to a Service does not get a certificate for it.
+// TestReservedNodeNames checks that a node whose name belongs to the API server or to a Service does not get a
+// certificate for it.
 func TestReservedNodeNames(t *testing.T) {
 	for name, issued := range map[string]bool{"api.example.com": false, "192.0.2.10": false, "kubernetes": false, "kubernetes.default.svc.custom.domain": false,
 		"web.default.svc.custom.domain": false, "web.default.svc": false, "x.cluster.local": false, "svc.example.com": true, "n2": true} {
-		r := request(t, certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, func(r *x509.CertificateRequest) {
+		r := newRequest(t, certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, func(r *x509.CertificateRequest) {
 			r.Subject.CommonName, r.DNSNames = "system:node:"+name, []string{name}
 		})
 		r.Spec.Username = "system:node:" + name
 		c := &controller{signer: &fakeSigner{}, reserved: normalizedSet([]string{"API.example.com", "192.0.2.10"})}
-		if got := reconcile(t, c, node(name), r); (len(got.Status.Certificate) > 0) != issued {
+		if got := reconcile(t, c, newNode(name), r); (len(got.Status.Certificate) > 0) != issued {
 			t.Errorf("node %s: issued is %v, want %v", name, !issued, issued)
 		}
 	}
-	missing := request(t, certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, func(r *x509.CertificateRequest) { r.DNSNames = []string{"n1"} })
+	missing := newRequest(t, certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, func(r *x509.CertificateRequest) { r.DNSNames = []string{"n1"} })
 	if got := reconcile(t, &controller{signer: &fakeSigner{}}, missing); len(got.Status.Certificate) > 0 {
 		t.Error("issued to a node that does not exist")
 	}
 }
 
-// A request that a user approves is signed only if its signer accepts it.
+// TestSigningOfApprovedRequests checks that a request that a user approves is signed only if its signer accepts it.
 func TestSigningOfApprovedRequests(t *testing.T) {
 	approve := func(r *certificatesv1.CertificateSigningRequest) *certificatesv1.CertificateSigningRequest {
 		r.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, LastUpdateTime: metav1.Now()}}
 		return r
 	}
 	seconds := int32(3600)
-	user := approve(request(t, certificatesv1.KubeAPIServerClientSignerName, certificatesv1.UsageClientAuth, func(r *x509.CertificateRequest) { r.Subject = pkix.Name{CommonName: "jane"} }))
+	user := approve(newRequest(t, certificatesv1.KubeAPIServerClientSignerName, certificatesv1.UsageClientAuth, func(r *x509.CertificateRequest) { r.Subject = pkix.Name{CommonName: "jane"} }))
 	user.Spec.ExpirationSeconds = &seconds
 	signer := &fakeSigner{}
 	if got := reconcile(t, &controller{signer: signer}, user); len(got.Status.Certificate) == 0 || signer.ttl != time.Hour {
 		t.Errorf("certificate %q for %v, want one for an hour", got.Status.Certificate, signer.ttl)
 	}
-	withOtherUsage := approve(request(t, certificatesv1.KubeAPIServerClientSignerName, certificatesv1.UsageServerAuth, nil))
+	withOtherUsage := approve(newRequest(t, certificatesv1.KubeAPIServerClientSignerName, certificatesv1.UsageServerAuth, nil))
 	if got := reconcile(t, &controller{signer: signer}, withOtherUsage); condition(got, certificatesv1.CertificateFailed) == nil || len(got.Status.Certificate) > 0 {
 		t.Errorf("a request with other usages: %+v, want Failed", got.Status)
 	}
-	withOtherSigner := approve(request(t, "example.com/signer", certificatesv1.UsageServerAuth, nil))
+	withOtherSigner := approve(newRequest(t, "example.com/signer", certificatesv1.UsageServerAuth, nil))
 	if got := reconcile(t, &controller{signer: signer}, withOtherSigner); len(got.Status.Certificate) > 0 || len(got.Status.Conditions) != 1 {
-		t.Errorf("a request of another signer: %+v", got.Status)
+		t.Errorf("a request of another signer: %+v, want no certificate and one condition", got.Status)
 	}
 }
 
 func TestRemoval(t *testing.T) {
 	start := time.Now()
-	at := func(d time.Duration) func() time.Time { return func() time.Time { return start.Add(d) } }
-	pending := request(t, "example.com/signer", certificatesv1.UsageServerAuth, nil)
+	clockAfter := func(d time.Duration) func() time.Time { return func() time.Time { return start.Add(d) } }
+	pending := newRequest(t, "example.com/signer", certificatesv1.UsageServerAuth, nil)
 	denied := pending.DeepCopy()
 	denied.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{Type: certificatesv1.CertificateDenied, Status: corev1.ConditionTrue, LastUpdateTime: metav1.NewTime(start)}}
 	issued := denied.DeepCopy()
 	issued.Status.Conditions[0].Type, issued.Status.Certificate = certificatesv1.CertificateApproved, []byte("c")
 	for name, tc := range map[string]struct {
-		r    *certificatesv1.CertificateSigningRequest
-		keep time.Duration
+		r         *certificatesv1.CertificateSigningRequest
+		retention time.Duration
 	}{"pending": {pending, 24 * time.Hour}, "denied": {denied, time.Hour}, "issued": {issued, time.Hour}} {
-		if reconcile(t, &controller{now: at(tc.keep - time.Minute)}, tc.r) == nil {
-			t.Errorf("%s: removed before %v", name, tc.keep)
+		if reconcile(t, &controller{now: clockAfter(tc.retention - time.Minute)}, tc.r) == nil {
+			t.Errorf("%s: removed before %v", name, tc.retention)
 		}
-		if reconcile(t, &controller{now: at(tc.keep + time.Minute)}, tc.r) != nil {
-			t.Errorf("%s: kept after %v", name, tc.keep)
+		if reconcile(t, &controller{now: clockAfter(tc.retention + time.Minute)}, tc.r) != nil {
+			t.Errorf("%s: not removed after %v", name, tc.retention)
 		}
 	}
 }

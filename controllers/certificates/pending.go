@@ -10,11 +10,11 @@ import (
 
 // handleNode enqueues the pending requests of a node that is created or whose addresses change: the request may arrive
 // before the node does.
-func (c *controller) handleNode(old, now *corev1.Node) {
-	if now == nil || old != nil && slices.Equal(old.Status.Addresses, now.Status.Addresses) {
+func (c *controller) handleNode(old, cur *corev1.Node) {
+	if cur == nil || old != nil && slices.Equal(old.Status.Addresses, cur.Status.Addresses) {
 		return
 	}
-	for _, name := range c.pendingServing(now.Name) {
+	for _, name := range c.pendingServing(cur.Name) {
 		c.queue.Add(name)
 	}
 }

@@ -14,19 +14,20 @@ import (
 	"github.com/berthproject/berth/controllers/workqueue"
 )
 
-// A node's pending request for a serving certificate is checked as soon as the node appears or changes its addresses.
+// TestNodeEventsEnqueuePendingRequests checks that the pending request of a node for a serving certificate is
+// checked as soon as the node appears or changes its addresses.
 func TestNodeEventsEnqueuePendingRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		requests := informers.NewSharedInformerFactory(fake.NewClientset(), 0).Certificates().V1().CertificateSigningRequests()
-		add := func(name, signer, user string, conditions ...certificatesv1.CertificateSigningRequestCondition) {
+		addRequest := func(name, signer, user string, conditions ...certificatesv1.CertificateSigningRequestCondition) {
 			r := &certificatesv1.CertificateSigningRequest{}
 			r.Name, r.Spec.SignerName, r.Spec.Username, r.Status.Conditions = name, signer, user, conditions
 			_ = requests.Informer().GetIndexer().Add(r)
 		}
-		add("pending", certificatesv1.KubeletServingSignerName, "system:node:n1")
-		add("denied", certificatesv1.KubeletServingSignerName, "system:node:n1", certificatesv1.CertificateSigningRequestCondition{Type: certificatesv1.CertificateDenied})
-		add("client", certificatesv1.KubeAPIServerClientKubeletSignerName, "system:node:n1")
-		add("other", certificatesv1.KubeletServingSignerName, "system:node:n2")
+		addRequest("pending", certificatesv1.KubeletServingSignerName, "system:node:n1")
+		addRequest("denied", certificatesv1.KubeletServingSignerName, "system:node:n1", certificatesv1.CertificateSigningRequestCondition{Type: certificatesv1.CertificateDenied})
+		addRequest("client", certificatesv1.KubeAPIServerClientKubeletSignerName, "system:node:n1")
+		addRequest("other", certificatesv1.KubeletServingSignerName, "system:node:n2")
 		var got []string
 		c := &controller{requests: requests.Lister()}
 		c.queue = workqueue.New("certificates", "Deciding", klog.Background(), func(_ context.Context, name string) (time.Duration, error) {
@@ -36,19 +37,19 @@ func TestNodeEventsEnqueuePendingRequests(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go c.queue.Run(ctx, 1)
-		expect := func(change string, n int) {
+		checkEnqueued := func(change string, n int) {
 			t.Helper()
 			if synctest.Wait(); len(got) != n || n > 0 && got[n-1] != "pending" {
 				t.Errorf("%s: enqueued %v, want %d of the pending request", change, got, n)
 			}
 		}
-		c.handleNode(nil, node("n1"))
-		expect("created", 1)
-		c.handleNode(node("n1"), node("n1"))
-		expect("unchanged", 1)
-		c.handleNode(node("n1"), node("n1", "192.0.2.1"))
-		expect("new address", 2)
-		c.handleNode(node("n1"), nil)
-		expect("deleted", 2)
+		c.handleNode(nil, newNode("n1"))
+		checkEnqueued("created", 1)
+		c.handleNode(newNode("n1"), newNode("n1"))
+		checkEnqueued("unchanged", 1)
+		c.handleNode(newNode("n1"), newNode("n1", "192.0.2.1"))
+		checkEnqueued("new address", 2)
+		c.handleNode(newNode("n1"), nil)
+		checkEnqueued("deleted", 2)
 	})
 }

@@ -22,7 +22,7 @@ const (
 func parse(r *certificatesv1.CertificateSigningRequest) (*x509.CertificateRequest, error) {
 	block, _ := pem.Decode(r.Spec.Request)
 	if block == nil {
-		return nil, errors.New("spec.request: want a PEM block")
+		return nil, errors.New("spec.request: must be a PEM block")
 	}
 	request, err := x509.ParseCertificateRequest(block.Bytes)
 	if err != nil {
@@ -56,7 +56,7 @@ var signers = map[string]func(*certificatesv1.CertificateSigningRequest, *x509.C
 		case len(request.EmailAddresses)+len(request.URIs) > 0:
 			return errors.New("spec.request: a serving certificate of a node must not have e-mail addresses or URIs")
 		case len(request.DNSNames)+len(request.IPAddresses) == 0:
-			return errors.New("spec.request: a serving certificate of a node needs a DNS name or an IP address")
+			return errors.New("spec.request: a serving certificate of a node must have a DNS name or an IP address")
 		}
 		return errors.Join(checkNodeSubject(request), checkUsages(r, certificatesv1.UsageServerAuth))
 	},
@@ -64,7 +64,7 @@ var signers = map[string]func(*certificatesv1.CertificateSigningRequest, *x509.C
 
 func checkNodeSubject(request *x509.CertificateRequest) error {
 	if s := request.Subject; !slices.Equal(s.Organization, []string{nodesGroup}) || !strings.HasPrefix(s.CommonName, nodePrefix) {
-		return fmt.Errorf("spec.request: the subject is CN=%s, O=%s: want CN=%sNAME, O=%s", s.CommonName, strings.Join(s.Organization, ","), nodePrefix, nodesGroup)
+		return fmt.Errorf("spec.request: the subject is CN=%s, O=%s: must be CN=%sNAME, O=%s", s.CommonName, strings.Join(s.Organization, ","), nodePrefix, nodesGroup)
 	}
 	return nil
 }
@@ -72,7 +72,7 @@ func checkNodeSubject(request *x509.CertificateRequest) error {
 // checkUsages requires a usage, and accepts optionalUsages.
 func checkUsages(r *certificatesv1.CertificateSigningRequest, required certificatesv1.KeyUsage) error {
 	if !slices.Contains(r.Spec.Usages, required) {
-		return fmt.Errorf("spec.usages: want %q", required)
+		return fmt.Errorf("spec.usages: must contain %q", required)
 	}
 	for _, usage := range r.Spec.Usages {
 		if usage != required && !slices.Contains(optionalUsages, usage) {

@@ -16,9 +16,9 @@ import (
 type evictingMover struct {
 	ctx    context.Context
 	report *Report
-	evict  func(*evictionRequest) (ok bool, words string)
+	evict  func(*evictionRequest) (ok bool, message string)
 	// onLimit records a candidate skipped because of a limit.
-	onLimit func(limit string, l *evictionRequest)
+	onLimit func(limit string, req *evictionRequest)
 }
 
 // ChoosesNodes implements descheduling.Mover.
@@ -32,15 +32,15 @@ func (e *evictingMover) Move(strategy, profile string, c *descheduling.Candidate
 	if e.ctx.Err() != nil {
 		return nil, false
 	}
-	l := &evictionRequest{pod: c.Pod.Pod, strategy: strategy, profile: profile}
+	req := &evictionRequest{pod: c.Pod.Pod, strategy: strategy, profile: profile}
 	if c.Reason != nil {
-		l.reason = c.Reason()
+		req.reason = c.Reason()
 	}
-	ok, message := e.evict(l)
+	ok, message := e.evict(req)
 	if ok {
-		e.report.Moves = append(e.report.Moves, evictedMove(l))
+		e.report.Moves = append(e.report.Moves, evictedMove(req))
 	} else {
-		e.report.addRefusal(l.pod, l.strategy, l.profile, notEvicted, message)
+		e.report.addRefusal(req.pod, req.strategy, req.profile, notEvicted, message)
 	}
 	return nil, ok
 }
@@ -61,23 +61,23 @@ type dryRunLedger struct {
 }
 
 func newDryRunLedger(s *cluster.State, now time.Time) *dryRunLedger {
-	b := &dryRunLedger{now: now, budgets: map[string][]*model.Budget{}}
-	for _, x := range s.AllBudgets() {
-		b.budgets[x.Namespace] = append(b.budgets[x.Namespace], x)
+	l := &dryRunLedger{now: now, budgets: map[string][]*model.Budget{}}
+	for _, b := range s.AllBudgets() {
+		l.budgets[b.Namespace] = append(l.budgets[b.Namespace], b)
 	}
-	return b
+	return l
 }
 
-// evict decides as kube-apiserver would.
-func (b *dryRunLedger) evict(l *evictionRequest) (ok bool, message string) {
-	v := budget.Evictions{}.Check(l.pod, b.budgets[l.pod.Namespace], nil, b.now)
+// evict checks the budgets as kube-apiserver does, and debits them.
+func (l *dryRunLedger) evict(req *evictionRequest) (ok bool, message string) {
+	v := budget.Evictions{}.Check(req.pod, l.budgets[req.pod.Namespace], nil, l.now)
 	if v.Result != budget.Granted {
 		return false, v.Reason
 	}
 	for _, debited := range v.Debits {
 		reduced := *debited
 		reduced.DisruptionsAllowed--
-		b.budgets[l.pod.Namespace][slices.Index(b.budgets[l.pod.Namespace], debited)] = &reduced
+		l.budgets[req.pod.Namespace][slices.Index(l.budgets[req.pod.Namespace], debited)] = &reduced
 	}
 	return true, ""
 }

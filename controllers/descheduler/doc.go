@@ -11,8 +11,8 @@
 //
 // Each report and a metric state whether nodes can be reserved (HoldSupport): Holds are served,
 // this user may create them, and the pod's scheduler declares in a Lease (v1alpha1.HoldSupportLease)
-// that it honors them. Pods of other schedulers move only if no node that their scheduler may
-// choose is the one they leave.
+// that it honors them. Pods of other schedulers move only if their scheduler cannot choose their
+// current node again.
 //
 // A round does not wait for the moves of the previous one. It applies them to its snapshot
 // (descheduling.Snapshot.ApplyInProgress) and plans on top of them.
@@ -26,6 +26,6 @@
 //
 // Invariants, each with a test:
 //
-//   - DryRunsWriteNothing: a dry run only reads.
-//   - OnlyOwnHolds: Holds of other creators are neither changed nor deleted.
+//   - DryRunWritesNothing: a dry run only reads.
+//   - HoldsOfOtherComponentsAreNotChanged: Holds of other creators are neither changed nor deleted.
 package descheduler

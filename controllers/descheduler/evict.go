@@ -28,18 +28,18 @@ type evictionRequest struct {
 }
 
 // recordRule returns the rule of the displacement record.
-func (l *evictionRequest) recordRule() string {
-	if l.reason == "" {
-		return l.strategy
+func (req *evictionRequest) recordRule() string {
+	if req.reason == "" {
+		return req.strategy
 	}
-	return l.strategy + ": " + l.reason
+	return req.strategy + ": " + req.reason
 }
 
 // evict requests an eviction and records the metric and the event.
-func (r *Runner) evict(ctx context.Context, l *evictionRequest) executor.EvictionResult {
-	a := executor.Evict(ctx, r.o.Client, executor.Eviction{Pod: l.pod, Grace: r.o.Policy.Grace, Annotations: map[string]string{
-		"requested-by": upstreamRequester, "reason": fmt.Sprintf("triggered by %s/%s: %s", l.profile, l.strategy, l.reason),
-		"berth.dev/requested-by": Component, "berth.dev/reason": l.recordRule()}})
+func (r *Runner) evict(ctx context.Context, req *evictionRequest) executor.EvictionResult {
+	a := executor.Evict(ctx, r.o.Client, executor.Eviction{Pod: req.pod, Grace: r.o.Policy.Grace, Annotations: map[string]string{
+		"requested-by": upstreamRequester, "reason": fmt.Sprintf("triggered by %s/%s: %s", req.profile, req.strategy, req.reason),
+		"berth.dev/requested-by": Component, "berth.dev/reason": req.recordRule()}})
 	result := "success"
 	switch {
 	case a.AlreadyDeleted:
@@ -47,12 +47,12 @@ func (r *Runner) evict(ctx context.Context, l *evictionRequest) executor.Evictio
 	case !a.Granted:
 		result = "error"
 		if r.o.Policy.EvictionFailureEvents {
-			r.recordEvent(ctx, l, corev1.EventTypeWarning, "EvictionFailed", fmt.Sprintf("pod eviction from %s node by %s failed: %s", l.pod.NodeName, upstreamRequester, a.Message))
+			r.recordEvent(ctx, req, corev1.EventTypeWarning, "EvictionFailed", fmt.Sprintf("pod eviction from %s node by %s failed: %s", req.pod.NodeName, upstreamRequester, a.Message))
 		}
 	default:
-		r.recordEvent(ctx, l, corev1.EventTypeNormal, "Descheduled", fmt.Sprintf("pod eviction from %s node by %s: %s", l.pod.NodeName, upstreamRequester, l.recordRule()))
+		r.recordEvent(ctx, req, corev1.EventTypeNormal, "Descheduled", fmt.Sprintf("pod eviction from %s node by %s: %s", req.pod.NodeName, upstreamRequester, req.recordRule()))
 	}
-	r.metrics.observeEviction(result, l)
+	r.metrics.observeEviction(result, req)
 	return a
 }
 
@@ -60,13 +60,13 @@ func (r *Runner) evict(ctx context.Context, l *evictionRequest) executor.Evictio
 const eventTimeout = 5 * time.Second
 
 // recordEvent records an event about a pod.
-func (r *Runner) recordEvent(ctx context.Context, l *evictionRequest, kind, reason, note string) {
+func (r *Runner) recordEvent(ctx context.Context, req *evictionRequest, eventType, reason, note string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), eventTimeout)
 	defer cancel()
-	p, now := l.pod, r.clock.Now()
+	p, now := req.pod, r.clock.Now()
 	e := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: fmt.Sprintf("%s.%x", p.Name[:min(len(p.Name), 230)], now.UnixNano())},
 		InvolvedObject: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: types.UID(p.UID), ResourceVersion: p.ResourceVersion},
-		Type:           kind, Reason: reason, Message: executor.TruncateNote(note), Source: corev1.EventSource{Component: Component},
+		Type:           eventType, Reason: reason, Message: executor.TruncateNote(note), Source: corev1.EventSource{Component: Component},
 		FirstTimestamp: metav1.NewTime(now), LastTimestamp: metav1.NewTime(now), Count: 1}
 	if _, err := r.o.Client.CoreV1().Events(p.Namespace).Create(ctx, e, metav1.CreateOptions{}); err != nil {
 		r.o.Log.Error(err, "Failed to record an event", "pod", p.Key(), "reason", reason)

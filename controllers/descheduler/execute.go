@@ -9,8 +9,8 @@ import (
 	"github.com/berthproject/berth/engine/descheduling/execution"
 )
 
-// execute runs the machine's actions until there are none, and returns when to call it again
-// at the latest; zero means after a change only.
+// execute runs the actions of the machine until none remain. It returns when it must be called
+// again; zero means only after a change.
 func (r *Runner) execute(ctx context.Context) (wake time.Time) {
 	for ctx.Err() == nil {
 		r.state.applyEvents()
@@ -30,7 +30,7 @@ func (r *Runner) execute(ctx context.Context) (wake time.Time) {
 	return time.Time{}
 }
 
-// runAction runs an action.
+// runAction runs an action and returns its result.
 func (r *Runner) runAction(ctx context.Context, a execution.Action) execution.Result {
 	switch a := a.(type) {
 	case execution.Reserve:
@@ -39,12 +39,12 @@ func (r *Runner) runAction(ctx context.Context, a execution.Action) execution.Re
 		r.printProgress(fmt.Sprintf("pods of %s %s/%s avoid %s until %s: %s", a.Hold.Owner.Kind, a.Hold.Namespace, a.Hold.Owner.Name, a.Hold.Node, a.Hold.Until.UTC().Format(time.RFC3339), a.Move.Reason))
 		return newResult(r.createHold(ctx, a.Hold))
 	case execution.Release:
-		err, final := r.deleteHold(ctx, a.Hold)
+		final, err := r.deleteHold(ctx, a.Hold)
 		if err != nil && ctx.Err() == nil && !r.loggedHolds[a.Hold.Key()] {
 			r.loggedHolds[a.Hold.Key()] = true
 			r.o.Log.Info("Failed to delete a Hold", "hold", a.Hold.Key(), "err", err.Error(), "until", a.Hold.Until)
 		}
-		return newResult(err, final)
+		return newResult(final, err)
 	case execution.Evict:
 		m := a.Move.Move
 		out := r.evict(ctx, &evictionRequest{pod: m.Pod, strategy: m.Strategy, profile: m.Profile, reason: m.Reason})
@@ -53,19 +53,19 @@ func (r *Runner) runAction(ctx context.Context, a execution.Action) execution.Re
 	return execution.Result{Message: fmt.Sprintf("unsupported action type %T", a), Permanent: true}
 }
 
-func newResult(err error, final bool) execution.Result {
+func newResult(final bool, err error) execution.Result {
 	if err != nil {
 		return execution.Result{Message: err.Error(), Permanent: final}
 	}
 	return execution.Result{Done: true}
 }
 
-// reportProgress reports what changed about the moves.
+// reportProgress reports the moves whose progress changed.
 func (r *Runner) reportProgress() {
 	inProgress := r.machine.HasInProgress()
 	for _, x := range r.machine.Moves() {
 		s := describeProgress(x)
-		if s == "" || r.lastMessage[x] == s || x.Stage == execution.Waiting && inProgress { // most of them wait for a move in progress
+		if s == "" || r.lastMessage[x] == s || x.Stage == execution.Waiting && inProgress { // most moves wait for a move in progress
 			continue
 		}
 		r.lastMessage[x] = s

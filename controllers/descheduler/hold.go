@@ -19,49 +19,49 @@ const creatorLabel = executor.HoldCreatorLabel
 // holdTimeout bounds a request about a Hold.
 const holdTimeout = 15 * time.Second
 
-// createHold creates a Hold or updates the descheduler's own Hold of that name. final reports
-// that a retry is useless.
-func (r *Runner) createHold(ctx context.Context, h *model.Hold) (err error, final bool) {
+// createHold creates a Hold, or updates the Hold of that name if the descheduler created it or it has
+// expired. final reports that a retry cannot succeed.
+func (r *Runner) createHold(ctx context.Context, h *model.Hold) (final bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, holdTimeout)
 	defer cancel()
 	holds, want := r.o.Holds.Holds(h.Namespace), executor.NewHoldObject(h, Component)
 	_, err = holds.Create(ctx, want, metav1.CreateOptions{})
 	if !apierrors.IsAlreadyExists(err) {
-		return err, apierrors.IsForbidden(err) || apierrors.IsInvalid(err)
+		return apierrors.IsForbidden(err) || apierrors.IsInvalid(err), err
 	}
 	existing, err := holds.Get(ctx, h.Name, metav1.GetOptions{})
 	if err != nil {
-		return err, false
+		return false, err
 	}
 	if creator := existing.Labels[creatorLabel]; creator != Component && existing.Spec.Until.After(r.clock.Now()) {
-		return otherCreatorError(existing), true
+		return true, otherCreatorError(existing)
 	}
 	next := existing.DeepCopy()
 	next.Labels, next.Spec = want.Labels, want.Spec
 	_, err = holds.Update(ctx, next, metav1.UpdateOptions{})
-	return err, apierrors.IsForbidden(err) || apierrors.IsInvalid(err)
+	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err), err
 }
 
-// deleteHold deletes a Hold that the descheduler created. final reports that a retry is useless.
-func (r *Runner) deleteHold(ctx context.Context, h *model.Hold) (err error, final bool) {
+// deleteHold deletes a Hold that the descheduler created. final reports that a retry cannot succeed.
+func (r *Runner) deleteHold(ctx context.Context, h *model.Hold) (final bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, holdTimeout)
 	defer cancel()
 	holds := r.o.Holds.Holds(h.Namespace)
 	existing, err := holds.Get(ctx, h.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil, false
+		return false, nil
 	}
 	if err != nil {
-		return err, apierrors.IsForbidden(err)
+		return apierrors.IsForbidden(err), err
 	}
 	if existing.Labels[creatorLabel] != Component {
-		return otherCreatorError(existing), true
+		return true, otherCreatorError(existing)
 	}
 	err = holds.Delete(ctx, h.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &existing.UID, ResourceVersion: &existing.ResourceVersion}})
 	if apierrors.IsNotFound(err) {
-		return nil, false
+		return false, nil
 	}
-	return err, apierrors.IsForbidden(err)
+	return apierrors.IsForbidden(err), err
 }
 
 func otherCreatorError(h *v1alpha1.Hold) error {

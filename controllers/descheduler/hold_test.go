@@ -69,7 +69,7 @@ func newHoldRunner(t *testing.T, s fakeHoldAPI) *Runner {
 	return &Runner{clock: clock.RealClock{}, o: Options{Holds: c}}
 }
 
-func TestOnlyOwnHoldsAreChanged(t *testing.T) {
+func TestHoldsOfOtherComponentsAreNotChanged(t *testing.T) {
 	want := &model.Hold{Namespace: "ns", Name: "reserve-1", Node: "n2", Cause: "Rebalance", Count: 1, Until: time.Now().Add(time.Minute).Truncate(time.Second), Victim: "uid-1", VictimName: "web-1",
 		Owner: model.Owner{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: "rs"},
 		Placeholder: &model.Pod{Labels: model.LabelsOf(map[string]string{"app": "web"}), Spec: &model.PodSpec{Priority: 5, Ports: []model.HostPort{{IP: "0.0.0.0", Protocol: "TCP", Port: 80}},
@@ -80,32 +80,32 @@ func TestOnlyOwnHoldsAreChanged(t *testing.T) {
 	}
 	s := fakeHoldAPI{}
 	r := newHoldRunner(t, s)
-	if err, _ := r.createHold(t.Context(), want); err != nil {
+	if _, err := r.createHold(t.Context(), want); err != nil {
 		t.Fatal(err)
 	}
 	v := s["reserve-1"].Spec.Victim
 	if got := slices.Sorted(maps.Keys(v.Requests)); s["reserve-1"].Labels[creatorLabel] != Component || v.Name != "web-1" || v.Priority != 5 || v.Labels["app"] != "web" || len(v.HostPorts) != 1 ||
 		len(got) != 3 || v.Requests.Cpu().MilliValue() != 250 || !s["reserve-1"].Spec.Until.Time.Equal(want.Until) {
-		t.Errorf("created %+v from %+v", s["reserve-1"].Spec, v)
+		t.Errorf("created Hold %+v with victim %+v, want the spec and victim of the model", s["reserve-1"].Spec, v)
 	}
 	want.Victim = "uid-2"
-	if err, _ := r.createHold(t.Context(), want); err != nil || s["reserve-1"].Spec.Victim.UID != "uid-2" {
-		t.Errorf("own Hold is not replaced: %v", err)
+	if _, err := r.createHold(t.Context(), want); err != nil || s["reserve-1"].Spec.Victim.UID != "uid-2" {
+		t.Errorf("replacing a Hold of the descheduler: %v", err)
 	}
-	if err, _ := r.deleteHold(t.Context(), want); err != nil || len(s) != 0 {
-		t.Errorf("own Hold is not deleted: %v", err)
+	if _, err := r.deleteHold(t.Context(), want); err != nil || len(s) != 0 {
+		t.Errorf("deleting a Hold of the descheduler: %v", err)
 	}
-	if err, _ := r.deleteHold(t.Context(), want); err != nil {
-		t.Errorf("Hold that does not exist: %v", err)
+	if _, err := r.deleteHold(t.Context(), want); err != nil {
+		t.Errorf("deleting a Hold that does not exist: %v", err)
 	}
 	s["reserve-1"] = otherHold(time.Hour)
-	for action, do := range map[string]func() (error, bool){"create": func() (error, bool) { return r.createHold(t.Context(), want) }, "delete": func() (error, bool) { return r.deleteHold(t.Context(), want) }} {
-		if err, final := do(); err == nil || !final || !strings.Contains(err.Error(), "was created by other-component") || s["reserve-1"].Labels[creatorLabel] != "other-component" {
-			t.Errorf("%s a Hold of another component: %v, final %v", action, err, final)
+	for action, call := range map[string]func() (bool, error){"create": func() (bool, error) { return r.createHold(t.Context(), want) }, "delete": func() (bool, error) { return r.deleteHold(t.Context(), want) }} {
+		if final, err := call(); err == nil || !final || !strings.Contains(err.Error(), "was created by other-component") || s["reserve-1"].Labels[creatorLabel] != "other-component" {
+			t.Errorf("%s a Hold of another component: error %v, final %v, want a final error", action, err, final)
 		}
 	}
 	s["reserve-1"] = otherHold(-time.Hour)
-	if err, _ := r.createHold(t.Context(), want); err != nil || s["reserve-1"].Labels[creatorLabel] != Component {
-		t.Errorf("an expired Hold causes a conflict: %v", err)
+	if _, err := r.createHold(t.Context(), want); err != nil || s["reserve-1"].Labels[creatorLabel] != Component {
+		t.Errorf("replacing an expired Hold: %v", err)
 	}
 }

@@ -27,39 +27,39 @@ type HoldSupport struct {
 }
 
 // String returns the support in a line.
-func (p HoldSupport) String() string {
-	const b = "a pod moves only if its scheduler cannot choose its current node again"
-	if p.Supported && len(p.UnsupportedSchedulers) > 0 {
-		return "nodes are reserved with Holds, except for pods of " + strings.Join(p.UnsupportedSchedulers, ", ") + ": " + b
+func (s HoldSupport) String() string {
+	const currentNode = "a pod moves only if its scheduler cannot choose its current node again"
+	if s.Supported && len(s.UnsupportedSchedulers) > 0 {
+		return "nodes are reserved with Holds, except for pods of " + strings.Join(s.UnsupportedSchedulers, ", ") + ": " + currentNode
 	}
-	if p.Supported {
+	if s.Supported {
 		return "nodes are reserved with Holds, which the scheduler honors"
 	}
-	return "nodes are not reserved: " + p.Reason + "; " + b
+	return "nodes are not reserved: " + s.Reason + "; " + currentNode
 }
 
-func (p HoldSupport) mode() planning.Mode {
-	if p.Supported {
+func (s HoldSupport) mode() planning.Mode {
+	if s.Supported {
 		return planning.WithHolds
 	}
 	return planning.WithoutHolds
 }
 
 // unsupportedSet returns UnsupportedSchedulers as a set.
-func (p HoldSupport) unsupportedSet() map[string]bool {
+func (s HoldSupport) unsupportedSet() map[string]bool {
 	out := map[string]bool{}
-	for _, s := range p.UnsupportedSchedulers {
-		out[s] = true
+	for _, name := range s.UnsupportedSchedulers {
+		out[name] = true
 	}
 	return out
 }
 
 // detectHoldSupport determines the support. If a request fails, it assumes none.
-func detectHoldSupport(ctx context.Context, client kubernetes.Interface, w *clusterState, now time.Time) HoldSupport {
+func detectHoldSupport(ctx context.Context, client kubernetes.Interface, cs *clusterState, now time.Time) HoldSupport {
 	switch {
-	case w.holds == nil:
+	case cs.holds == nil:
 		return HoldSupport{Reason: "Holds are disabled"}
-	case !w.holdsServed.Load():
+	case !cs.holdsServed.Load():
 		return HoldSupport{Reason: "the API server does not serve Holds, or this user may not read them (see deploy/hold-crd.yaml for the kind, deploy/descheduler.yaml for the role)"}
 	case !canCreateHolds(ctx, client):
 		return HoldSupport{Reason: "this user may not create Holds (see deploy/descheduler.yaml for the role)"}
@@ -75,23 +75,23 @@ func detectHoldSupport(ctx context.Context, client kubernetes.Interface, w *clus
 	if reason != "" {
 		return HoldSupport{Reason: "no scheduler declares support for Holds: " + reason}
 	}
-	all := w.schedulers()
-	others := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return slices.Contains(honoring, s) })
-	if len(others) > 0 && len(others) == len(all) {
-		return HoldSupport{Reason: fmt.Sprintf("pods use the schedulers %s, but Holds are honored by %s only", strings.Join(others, ", "), strings.Join(honoring, ", "))}
+	schedulers := cs.schedulers()
+	unsupported := slices.DeleteFunc(slices.Clone(schedulers), func(s string) bool { return slices.Contains(honoring, s) })
+	if len(unsupported) > 0 && len(unsupported) == len(schedulers) {
+		return HoldSupport{Reason: fmt.Sprintf("pods use the schedulers %s, but Holds are honored by %s only", strings.Join(unsupported, ", "), strings.Join(honoring, ", "))}
 	}
-	return HoldSupport{Supported: true, UnsupportedSchedulers: others}
+	return HoldSupport{Supported: true, UnsupportedSchedulers: unsupported}
 }
 
 // schedulers returns the schedulers of the pods that could move.
-func (w *clusterState) schedulers() []string {
-	found := map[string]bool{}
-	for _, p := range w.pods {
+func (cs *clusterState) schedulers() []string {
+	names := map[string]bool{}
+	for _, p := range cs.pods {
 		if p.NodeName != "" && !p.Finished() && p.Owner.UID != "" && p.Owner.Kind != "DaemonSet" && p.Owner.Kind != "Node" {
-			found[p.Spec.SchedulerName] = true
+			names[p.Spec.SchedulerName] = true
 		}
 	}
-	return slices.Sorted(maps.Keys(found))
+	return slices.Sorted(maps.Keys(names))
 }
 
 // canCreateHolds reports whether this user may create Holds. It returns true if the server does

@@ -27,11 +27,11 @@ func TestDetectHoldSupport(t *testing.T) {
 		return l
 	}
 	for name, tc := range map[string]struct {
-		served  bool
-		lease   *coordinationv1.Lease
-		allowed bool
-		fails   bool
-		reason  string
+		served       bool
+		lease        *coordinationv1.Lease
+		allowed      bool
+		requestFails bool
+		reason       string
 	}{
 		"Berth's scheduler":         {true, lease("default-scheduler"), true, false, ""},
 		"Holds not served":          {false, lease("default-scheduler"), true, false, "does not serve Holds"},
@@ -47,25 +47,25 @@ func TestDetectHoldSupport(t *testing.T) {
 		client.PrependReactor("create", "selfsubjectaccessreviews", func(ktesting.Action) (bool, runtime.Object, error) {
 			return true, &authorizationv1.SelfSubjectAccessReview{Status: authorizationv1.SubjectAccessReviewStatus{Allowed: tc.allowed}}, nil
 		})
-		if tc.fails {
+		if tc.requestFails {
 			client.PrependReactor("get", "leases", func(ktesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("no route to host") })
 		}
-		w := newClusterState(client, &v1alpha1.Client{}, nil, clock.RealClock{})
-		w.holdsServed.Store(tc.served)
-		w.upsert(conversion.New().Pod(replica(1, "n1")))
-		p := detectHoldSupport(t.Context(), client, w, now)
-		if len(p.UnsupportedSchedulers) > 0 {
-			t.Errorf("%s: unsupported schedulers %v", name, p.UnsupportedSchedulers)
+		cs := newClusterState(client, &v1alpha1.Client{}, nil, clock.RealClock{})
+		cs.holdsServed.Store(tc.served)
+		cs.upsert(conversion.New().Pod(newReplica(1, "n1")))
+		support := detectHoldSupport(t.Context(), client, cs, now)
+		if len(support.UnsupportedSchedulers) > 0 {
+			t.Errorf("%s: unsupported schedulers %v, want none", name, support.UnsupportedSchedulers)
 		}
-		other := replica(2, "n1")
+		other := newReplica(2, "n1")
 		other.Spec.SchedulerName = "other"
-		w.upsert(conversion.New().Pod(other))
-		mixed := detectHoldSupport(t.Context(), client, w, now)
-		if p.Supported && (!mixed.Supported || !mixed.unsupportedSet()["other"] || len(mixed.UnsupportedSchedulers) > 1 || !strings.Contains(mixed.String(), "except for pods of other")) {
-			t.Errorf("%s: with another scheduler: %+v", name, mixed)
+		cs.upsert(conversion.New().Pod(other))
+		mixed := detectHoldSupport(t.Context(), client, cs, now)
+		if support.Supported && (!mixed.Supported || !mixed.unsupportedSet()["other"] || len(mixed.UnsupportedSchedulers) > 1 || !strings.Contains(mixed.String(), "except for pods of other")) {
+			t.Errorf("%s: with another scheduler: %+v, want support except for its pods", name, mixed)
 		}
-		if p.Supported != (tc.reason == "") || !strings.Contains(p.Reason, tc.reason) || p.Supported != (p.Reason == "") {
-			t.Errorf("%s: %+v", name, p)
+		if support.Supported != (tc.reason == "") || !strings.Contains(support.Reason, tc.reason) || support.Supported != (support.Reason == "") {
+			t.Errorf("%s: %+v, want reason %q", name, support, tc.reason)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 	const pods = "Number of pods that were evicted, or could not be (result error, or in compatible mode the limit that was reached), by strategy, profile, namespace and node."
 	pod, strategy := []string{"result", "strategy", "profile", "namespace", "node"}, []string{"strategy", "profile"}
 	const deprecated = "Deprecated upstream: "
-	c := &Metrics{
+	m := &Metrics{
 		evictions:                  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "descheduler_pods_evicted_total", Help: pods}, pod),
 		deprecatedEvictions:        prometheus.NewCounterVec(prometheus.CounterOpts{Name: "descheduler_pods_evicted", Help: deprecated + "see descheduler_pods_evicted_total."}, pod),
 		loopDuration:               prometheus.NewHistogram(prometheus.HistogramOpts{Name: "descheduler_loop_duration_seconds", Help: "Time to decide a round, without the execution of its moves.", Buckets: buckets}),
@@ -40,9 +40,9 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 		refusals:                   prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "berth_descheduler_refused", Help: "Number of candidates that the last plan refused, by reason."}, []string{"reason"}),
 	}
 	for _, o := range finalOutcomes {
-		c.moves.WithLabelValues(o.String())
+		m.moves.WithLabelValues(o.String())
 	}
-	return c, metrics.Register(registerer, newBuildInfo(), c.evictions, c.deprecatedEvictions, c.loopDuration, c.deprecatedLoopDuration, c.strategyDuration, c.deprecatedStrategyDuration, c.holdSupport, c.deprecatedHoldSupport, c.moves, c.refusals)
+	return m, metrics.Register(registerer, newBuildInfo(), m.evictions, m.deprecatedEvictions, m.loopDuration, m.deprecatedLoopDuration, m.strategyDuration, m.deprecatedStrategyDuration, m.holdSupport, m.deprecatedHoldSupport, m.moves, m.refusals)
 }
 
 // finalOutcomes are the outcomes of finished moves.
@@ -56,20 +56,20 @@ func newBuildInfo() prometheus.Collector {
 	return g
 }
 
-func (c *Metrics) observeEviction(result string, l *evictionRequest) {
-	for _, v := range []*prometheus.CounterVec{c.evictions, c.deprecatedEvictions} {
-		v.WithLabelValues(result, l.strategy, l.profile, l.pod.Namespace, l.pod.NodeName).Inc()
+func (m *Metrics) observeEviction(result string, req *evictionRequest) {
+	for _, v := range []*prometheus.CounterVec{m.evictions, m.deprecatedEvictions} {
+		v.WithLabelValues(result, req.strategy, req.profile, req.pod.Namespace, req.pod.NodeName).Inc()
 	}
 }
 
-func (c *Metrics) observeStrategy(strategy, profile string, duration time.Duration) {
-	c.strategyDuration.WithLabelValues(strategy, profile).Observe(duration.Seconds())
-	c.deprecatedStrategyDuration.WithLabelValues(strategy, profile).Observe(duration.Seconds())
+func (m *Metrics) observeStrategy(strategy, profile string, duration time.Duration) {
+	m.strategyDuration.WithLabelValues(strategy, profile).Observe(duration.Seconds())
+	m.deprecatedStrategyDuration.WithLabelValues(strategy, profile).Observe(duration.Seconds())
 }
 
-func (c *Metrics) observeRound(r *Report) {
-	c.loopDuration.Observe(r.Duration.Seconds())
-	c.deprecatedLoopDuration.Observe(r.Duration.Seconds())
+func (m *Metrics) observeRound(r *Report) {
+	m.loopDuration.Observe(r.Duration.Seconds())
+	m.deprecatedLoopDuration.Observe(r.Duration.Seconds())
 	if r.Mode != Planned {
 		return
 	}
@@ -77,10 +77,10 @@ func (c *Metrics) observeRound(r *Report) {
 	if r.HoldSupport.Supported && len(r.HoldSupport.UnsupportedSchedulers) == 0 {
 		supported = 1
 	}
-	c.holdSupport.Set(supported)
-	c.deprecatedHoldSupport.Set(supported)
-	c.refusals.Reset()
+	m.holdSupport.Set(supported)
+	m.deprecatedHoldSupport.Set(supported)
+	m.refusals.Reset()
 	for reason, n := range r.RefusalCounts {
-		c.refusals.WithLabelValues(reason).Set(float64(n))
+		m.refusals.WithLabelValues(reason).Set(float64(n))
 	}
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// A limit that is reached is counted as by the Kubernetes descheduler, and logged.
+// TestReachedLimitsAreCounted checks that a limit that is reached is logged, and counted as by the Kubernetes
+// descheduler.
 func TestReachedLimitsAreCounted(t *testing.T) {
 	for limit, set := range map[string]func(*descheduling.Limits){
 		"maximum number of evicted pods per a descheduling cycle reached": func(l *descheduling.Limits) { l.Total = new(1) },
@@ -24,10 +25,10 @@ func TestReachedLimitsAreCounted(t *testing.T) {
 		"maximum number of evicted pods per namespace reached":            func(l *descheduling.Limits) { l.PerNamespace = new(1) },
 	} {
 		for _, mode := range []Mode{Compatible, Planned} {
-			o := options(t, fake.NewClientset(crowdedNode()...), mode)
+			o := newOptions(t, fake.NewClientset(crowdedNode()...), mode)
 			o.DryRun = mode == Planned
 			set(&o.Policy.Limits)
-			r, report := once(t, o)
+			r, report := runOnce(t, o)
 			want := 0.0
 			if mode == Compatible {
 				want = float64(report.RefusalCounts["limit reached"])
@@ -36,32 +37,33 @@ func TestReachedLimitsAreCounted(t *testing.T) {
 				t.Errorf("%s: %q is counted %v times, want %v", mode, limit, got, want)
 			}
 			if len(report.Moves) != 1 || report.RefusalCounts["limit reached"] == 0 || report.Refusals[0].Message != limit {
-				t.Errorf("%s: %+v", mode, report)
+				t.Errorf("%s: report %+v, want one move and refusals because of the limit", mode, report)
 			}
 		}
 	}
 }
 
-// A pod that no longer exists when its eviction is requested was not evicted.
+// TestDeletedPodIsNotCountedAsEvicted checks that a pod that no longer exists when its eviction is requested is not
+// counted as evicted.
 func TestDeletedPodIsNotCountedAsEvicted(t *testing.T) {
 	client := fake.NewClientset(crowdedNode()...)
 	client.PrependReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
-		return a.GetSubresource() == "eviction", nil, apierrors.NewNotFound(policyv1.Resource("pods"), "it")
+		return a.GetSubresource() == "eviction", nil, apierrors.NewNotFound(policyv1.Resource("pods"), "web-0")
 	})
-	r, report := once(t, options(t, client, Compatible))
-	if len(report.Moves) != 0 || report.RefusalCounts[notEvicted] == 0 || report.Refusals[0].Message != "it is already deleted" {
-		t.Errorf("%+v", report)
+	r, report := runOnce(t, newOptions(t, client, Compatible))
+	if len(report.Moves) != 0 || report.RefusalCounts[notEvicted] == 0 || report.Refusals[0].Message != "the pod is already deleted" {
+		t.Errorf("report %+v, want no moves and refusals of deleted pods", report)
 	}
 	if n := testutil.CollectAndCount(r.metrics.evictions); n != 0 || len(writeRequests(client)) != report.RefusalCounts[notEvicted] {
-		t.Errorf("%d counted; requests %v", n, writeRequests(client))
+		t.Errorf("%d evictions counted, want 0; requests %v", n, writeRequests(client))
 	}
 }
 
-// The size of a report is bounded.
+// TestReportIsBounded checks the bound of the size of a report.
 func TestReportIsBounded(t *testing.T) {
 	r := Report{Mode: Compatible, RefusalCounts: map[string]int{}}
 	for i := range 3000 {
-		r.addRefusal(&model.Pod{Namespace: "ns", Name: "p"}, "S", "p", notEvicted, "no")
+		r.addRefusal(&model.Pod{Namespace: "ns", Name: "p"}, "S", "p", notEvicted, "message")
 		r.Moves = append(r.Moves, MoveReport{Pod: fmt.Sprint("ns/", i)})
 	}
 	var b strings.Builder
@@ -71,6 +73,6 @@ func TestReportIsBounded(t *testing.T) {
 	lines := strings.Split(b.String(), "\n")
 	if len(r.Refusals) != 1000 || len(lines) > 220 || !strings.Contains(b.String(), "\nand 2800 more\n") || !strings.Contains(b.String(), "\nNot moved: not evicted (3000)\n") ||
 		!strings.Contains(b.String(), "\n  and 2995 more\n") {
-		t.Errorf("%d refusals recorded; %d lines: %s", len(r.Refusals), len(lines), b.String()[len(b.String())-300:])
+		t.Errorf("%d refusals recorded, want 1000; %d lines, ending in %s", len(r.Refusals), len(lines), b.String()[len(b.String())-300:])
 	}
 }

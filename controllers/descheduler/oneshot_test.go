@@ -39,18 +39,18 @@ func runOneShot(t *testing.T, api *fake.Clientset, name string, timeout, duratio
 func TestSecondOneShotWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset()
-		ended := make(chan time.Time)
+		first := make(chan time.Time)
 		go func() {
-			_, to, err := runOneShot(t, api, "first", 0, 10*time.Minute)
+			_, firstEnded, err := runOneShot(t, api, "first", 0, 10*time.Minute)
 			if err != nil {
 				t.Error(err)
 			}
-			ended <- to
+			first <- firstEnded
 		}()
 		time.Sleep(time.Minute)
 		var running *upstreamguard.AlreadyRunningError
-		if started, _, err := runOneShot(t, api, "impatient", time.Minute, time.Second); !errors.As(err, &running) || running.Holder != "once_first" || !started.IsZero() {
-			t.Errorf("with a timeout of one minute: %v, work started at %v", err, started)
+		if started, _, err := runOneShot(t, api, "third", time.Minute, time.Second); !errors.As(err, &running) || running.Holder != "once_first" || !started.IsZero() {
+			t.Errorf("with a timeout of one minute: error %v, work started at %v, want AlreadyRunningError", err, started)
 		}
 		second := make(chan time.Time)
 		go func() {
@@ -60,9 +60,9 @@ func TestSecondOneShotWaits(t *testing.T) {
 			}
 			second <- started
 		}()
-		to := <-ended
-		if started := <-second; started.Before(to) || started.Sub(to) > 20*time.Second {
-			t.Errorf("the first ended at %v, the second started at %v", to, started)
+		firstEnded := <-first
+		if started := <-second; started.Before(firstEnded) || started.Sub(firstEnded) > 20*time.Second {
+			t.Errorf("the first ended at %v, the second started at %v, want it within 20 s after the end", firstEnded, started)
 		}
 	})
 }
@@ -74,8 +74,8 @@ func newLeaseAPI(holder string, duration int32) *fake.Clientset {
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &duration, RenewTime: &at, AcquireTime: &at}})
 }
 
-// A run waits for the Lease of a killed run and reports it. It does not wait for the Lease of a
-// continuously running descheduler, however short its duration.
+// TestOneShotDoesNotWaitForLongRunningHolder checks that a run waits for the Lease of a killed run and reports it,
+// but does not wait for the Lease of a continuously running descheduler, regardless of its duration.
 func TestOneShotDoesNotWaitForLongRunningHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tc := range []struct {
@@ -85,20 +85,20 @@ func TestOneShotDoesNotWaitForLongRunningHolder(t *testing.T) {
 		}{{"once_other", 15, true}, {"other", 15, false}, {"other", 137, false}} {
 			lastProgress.Store("")
 			api, start := newLeaseAPI(tc.holder, tc.duration), time.Now()
-			started, _, err := runOneShot(t, api, "me", 0, time.Second)
+			started, _, err := runOneShot(t, api, "self", 0, time.Second)
 			var running *upstreamguard.AlreadyRunningError
 			if errors.As(err, &running) == tc.waits || tc.waits && (err != nil || started.Sub(start) > 20*time.Second) || !tc.waits && time.Since(start) > time.Second {
-				t.Errorf("a Lease of %s of %d s: %v after %v, work started at %v", tc.holder, tc.duration, err, time.Since(start), started)
+				t.Errorf("a Lease of %s of %d s: error %v after %v, work started at %v, want to wait: %t", tc.holder, tc.duration, err, time.Since(start), started, tc.waits)
 			}
 			if line := lastProgress.Load(); tc.waits != (line == "waiting for Lease kube-system/descheduler held by once_other, which expires in 15 s unless renewed") {
-				t.Errorf("holder %s: progress %q", tc.holder, line)
+				t.Errorf("holder %s: progress %q, want to wait: %t", tc.holder, line, tc.waits)
 			}
 		}
 	})
 }
 
-// A continuously running component gets the Lease before the waiting run, which then stops
-// waiting.
+// TestWaitingOneShotEndsWhenLongRunningHolderAppears checks that a run stops waiting when a continuously running
+// component gets the Lease.
 func TestWaitingOneShotEndsWhenLongRunningHolderAppears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newLeaseAPI("once_other", 15)
@@ -118,22 +118,22 @@ func TestWaitingOneShotEndsWhenLongRunningHolderAppears(t *testing.T) {
 			}
 		}()
 		var running *upstreamguard.AlreadyRunningError
-		if started, _, err := runOneShot(t, api, "me", 0, time.Second); !errors.As(err, &running) || running.Holder != "daemon" || !started.IsZero() || time.Since(start) > 10*time.Second {
-			t.Errorf("%v after %v, work started at %v", err, time.Since(start), started)
+		if started, _, err := runOneShot(t, api, "self", 0, time.Second); !errors.As(err, &running) || running.Holder != "daemon" || !started.IsZero() || time.Since(start) > 10*time.Second {
+			t.Errorf("error %v after %v, work started at %v, want AlreadyRunningError", err, time.Since(start), started)
 		}
 	})
 }
 
-// A daemon that does not use leader election skips a round if it cannot determine whether another
-// one runs, and stops if one does.
+// TestRoundIsSkippedWhenNotExclusive checks that a daemon without leader election skips a round if it cannot
+// determine whether another one runs, and stops if one does.
 func TestRoundIsSkippedWhenNotExclusive(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	o := options(t, fake.NewClientset(crowdedNode()...), Compatible)
-	requests, rounds := 0, 0
+	o := newOptions(t, fake.NewClientset(crowdedNode()...), Compatible)
+	checks, rounds := 0, 0
 	o.Interval = time.Millisecond
 	o.CheckExclusive = func(context.Context) error {
-		switch requests++; requests {
+		switch checks++; checks {
 		case 1:
 			return errors.New("no route to host")
 		case 3:
@@ -148,7 +148,7 @@ func TestRoundIsSkippedWhenNotExclusive(t *testing.T) {
 	}
 	_, err = r.Run(ctx)
 	var running *upstreamguard.AlreadyRunningError
-	if !errors.As(err, &running) || requests != 3 || rounds != 1 {
-		t.Errorf("%d requests, %d rounds, then %v", requests, rounds, err)
+	if !errors.As(err, &running) || checks != 3 || rounds != 1 {
+		t.Errorf("%d checks, %d rounds, error %v, want 3 checks, 1 round and AlreadyRunningError", checks, rounds, err)
 	}
 }

@@ -83,8 +83,8 @@ type Refusal struct {
 // addResult adds the result of the strategies.
 func (r *Report) addResult(result *descheduling.Result) {
 	r.SkippedReason = result.SkippedReason
-	for _, b := range result.FailedProfiles {
-		r.FailedProfiles = append(r.FailedProfiles, FailedProfile{b.Profile, b.Reason})
+	for _, p := range result.FailedProfiles {
+		r.FailedProfiles = append(r.FailedProfiles, FailedProfile{p.Profile, p.Reason})
 	}
 }
 
@@ -114,8 +114,8 @@ func plannedMove(m *planning.Move) MoveReport {
 	if m.Gain.Metric != "" {
 		out.Gain = &Gain{m.Gain.Metric, m.Gain.Before, m.Gain.After}
 	}
-	for _, e := range m.Budgets {
-		out.Budgets = append(out.Budgets, Budget{e.Budget, e.Before, e.After})
+	for _, b := range m.Budgets {
+		out.Budgets = append(out.Budgets, Budget{b.Budget, b.Before, b.After})
 	}
 	return out
 }
@@ -133,8 +133,8 @@ func executedMove(x *execution.Move) MoveReport {
 }
 
 // evictedMove returns the report of an eviction in compatible mode.
-func evictedMove(l *evictionRequest) MoveReport {
-	return MoveReport{Pod: l.pod.Key(), Owner: ownerOf(l.pod), From: l.pod.NodeName, Strategy: l.strategy, Profile: l.profile, Reason: l.reason}
+func evictedMove(req *evictionRequest) MoveReport {
+	return MoveReport{Pod: req.pod.Key(), Owner: ownerOf(req.pod), From: req.pod.NodeName, Strategy: req.strategy, Profile: req.profile, Reason: req.reason}
 }
 
 // maxRefusals is the number of refusals that a report contains, as in a plan.

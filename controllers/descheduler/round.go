@@ -40,10 +40,10 @@ func (r *Runner) runRound(ctx context.Context) (*Report, error) {
 }
 
 func (r *Runner) runCompatible(ctx context.Context, snap *descheduling.Snapshot, policy *descheduling.Policy, report *Report) {
-	e := &evictingMover{ctx: ctx, report: report, evict: func(l *evictionRequest) (bool, string) {
-		a := r.evict(ctx, l)
+	e := &evictingMover{ctx: ctx, report: report, evict: func(req *evictionRequest) (bool, string) {
+		a := r.evict(ctx, req)
 		if a.AlreadyDeleted {
-			return false, "it is already deleted"
+			return false, "the pod is already deleted"
 		}
 		return a.Granted, a.Message
 	}, onLimit: r.metrics.observeEviction}
@@ -55,12 +55,12 @@ func (r *Runner) runCompatible(ctx context.Context, snap *descheduling.Snapshot,
 }
 
 func (r *Runner) runPlanned(ctx context.Context, snap *descheduling.Snapshot, policy *descheduling.Policy, report *Report) {
-	p := detectHoldSupport(ctx, r.o.Client, r.state, snap.Now)
-	report.HoldSupport = &p
+	support := detectHoldSupport(ctx, r.o.Client, r.state, snap.Now)
+	report.HoldSupport = &support
 	r.machine.SetHoldsServed(r.state.holdsServed.Load())
 	inProgress := r.machine.InProgress(r.state.view)
 	snap.ApplyInProgress(inProgress)
-	planner := planning.New(snap, r.state.view.State, planning.Options{Now: snap.Now, Mode: p.mode(), SchedulersWithoutHolds: p.unsupportedSet(), InProgress: inProgress,
+	planner := planning.New(snap, r.state.view.State, planning.Options{Now: snap.Now, Mode: support.mode(), SchedulersWithoutHolds: support.unsupportedSet(), InProgress: inProgress,
 		Profiles: r.o.Profiles, Seed: r.o.Seed, Backoff: r.backoff})
 	result := descheduling.RunPolicy(snap, policy, planner)
 	report.addResult(&result)
@@ -107,7 +107,7 @@ type timedStrategy struct {
 
 // Run implements descheduling.Strategy.
 func (s *timedStrategy) Run(r *descheduling.Round) {
-	from := s.clock.Now()
+	start := s.clock.Now()
 	s.Strategy.Run(r)
-	s.metrics.observeStrategy(s.Name(), s.profile, s.clock.Since(from))
+	s.metrics.observeStrategy(s.Name(), s.profile, s.clock.Since(start))
 }

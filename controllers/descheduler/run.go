@@ -56,7 +56,7 @@ func (r *Runner) Run(ctx context.Context) (*Report, error) {
 	informersDone := make(chan struct{})
 	go func() {
 		defer close(informersDone)
-		r.state.feed.Run(ctx)
+		r.state.source.Run(ctx)
 	}()
 	defer func() { stop(); <-informersDone }()
 	if err := r.state.waitForSync(ctx); err != nil {
@@ -152,7 +152,7 @@ func (r *Runner) wait(ctx context.Context, wake time.Time) {
 	}
 	timer := r.clock.NewTimer(delay)
 	defer timer.Stop()
-	changes := r.state.feed.Ready()
+	changes := r.state.source.Ready()
 	if r.allFinished() { // changes are processed by the next round
 		changes = nil
 	}
@@ -168,8 +168,8 @@ func (r *Runner) wait(ctx context.Context, wake time.Time) {
 }
 
 // observeHoldsServed records whether Holds are served.
-func (w *clusterState) observeHoldsServed(kind string, served bool) {
+func (cs *clusterState) observeHoldsServed(kind string, served bool) {
 	if kind == v1alpha1.HoldsResource {
-		w.holdsServed.Store(served)
+		cs.holdsServed.Store(served)
 	}
 }

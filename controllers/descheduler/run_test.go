@@ -24,14 +24,14 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-func node(name string) *corev1.Node {
+func newNode(name string) *corev1.Node {
 	size := corev1.ResourceList{"cpu": resource.MustParse("4"), "memory": resource.MustParse("8Gi"), "pods": resource.MustParse("110")}
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{framework.HostnameKey: name}},
 		Status: corev1.NodeStatus{Capacity: size, Allocatable: size, Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
 }
 
-// replica returns the nth pod of one ReplicaSet.
-func replica(n int, node string) *corev1.Pod {
+// newReplica returns the nth pod of one ReplicaSet.
+func newReplica(n int, node string) *corev1.Pod {
 	name := fmt.Sprintf("web-%d", n)
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name), Labels: map[string]string{"app": "web"},
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: "rs", Controller: new(true)}}},
@@ -42,14 +42,14 @@ func replica(n int, node string) *corev1.Pod {
 
 // crowdedNode returns three nodes, one of which has all pods of a ReplicaSet.
 func crowdedNode() []runtime.Object {
-	out := []runtime.Object{node("n1"), node("n2"), node("n3")}
+	out := []runtime.Object{newNode("n1"), newNode("n2"), newNode("n3")}
 	for i := range 3 {
-		out = append(out, replica(i, "n1"))
+		out = append(out, newReplica(i, "n1"))
 	}
 	return out
 }
 
-func options(t *testing.T, client *fake.Clientset, mode Mode) Options {
+func newOptions(t *testing.T, client *fake.Clientset, mode Mode) Options {
 	t.Helper()
 	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
@@ -59,8 +59,8 @@ func options(t *testing.T, client *fake.Clientset, mode Mode) Options {
 		Policy: descheduling.Policy{Profiles: []descheduling.Profile{{Name: "default", Balance: []descheduling.Strategy{&plugins.RemoveDuplicates{}}}}}}
 }
 
-// once runs a descheduler once and returns the runner and its report.
-func once(t *testing.T, o Options) (*Runner, *Report) {
+// runOnce runs a descheduler once and returns the runner and its report.
+func runOnce(t *testing.T, o Options) (*Runner, *Report) {
 	t.Helper()
 	r, err := New(o)
 	if err != nil {
@@ -89,15 +89,15 @@ func writeRequests(client *fake.Clientset) (out []string) {
 func TestDryRunWritesNothing(t *testing.T) {
 	for _, mode := range []Mode{Planned, Compatible} {
 		client := fake.NewClientset(crowdedNode()...)
-		o := options(t, client, mode)
+		o := newOptions(t, client, mode)
 		o.DryRun = true
-		_, report := once(t, o)
+		_, report := runOnce(t, o)
 		if got := writeRequests(client); len(report.Moves) != 2 || len(got) > 0 {
-			t.Errorf("%s: %d moves planned, requests %v", mode, len(report.Moves), got)
+			t.Errorf("%s: %d moves, want 2; requests %v, want none", mode, len(report.Moves), got)
 		}
 		for _, m := range report.Moves {
 			if m.From != "n1" || (m.To != "") != (mode == Planned) || m.Owner != "ReplicaSet/web" || m.Reason == "" {
-				t.Errorf("%s: %+v", mode, m)
+				t.Errorf("%s: move %+v, want one of ReplicaSet/web from n1 with a reason", mode, m)
 			}
 		}
 	}
@@ -107,11 +107,11 @@ func TestDryRunDebitsBudgets(t *testing.T) {
 	pdb := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"},
 		Spec:   policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
 		Status: policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: 1, CurrentHealthy: 3, DesiredHealthy: 2, ExpectedPods: 3}}
-	o := options(t, fake.NewClientset(append(crowdedNode(), pdb)...), Compatible)
+	o := newOptions(t, fake.NewClientset(append(crowdedNode(), pdb)...), Compatible)
 	o.DryRun = true
-	_, report := once(t, o)
+	_, report := runOnce(t, o)
 	if len(report.Moves) != 1 || report.RefusalCounts[notEvicted] == 0 || !strings.Contains(report.Refusals[0].Message, "The disruption budget web") {
-		t.Errorf("moves %+v, refused %+v", report.Moves, report.Refusals)
+		t.Errorf("moves %+v, refusals %+v, want one move", report.Moves, report.Refusals)
 	}
 }
 
@@ -128,17 +128,17 @@ func TestCompatibleEvictsAndRecordsEvents(t *testing.T) {
 		}
 		return true, e, nil
 	})
-	o := options(t, client, Compatible)
+	o := newOptions(t, client, Compatible)
 	o.Policy.Grace, o.Policy.EvictionFailureEvents = new(int64(7)), true
-	r, report := once(t, o)
+	r, report := runOnce(t, o)
 	if len(report.Moves) != 1 || len(evictions) != 2 {
-		t.Fatalf("%d moves after %d evictions: %+v", len(report.Moves), len(evictions), report)
+		t.Fatalf("%d moves after %d evictions, want 1 after 2: %+v", len(report.Moves), len(evictions), report)
 	}
 	e := evictions[1]
 	if e.Annotations["requested-by"] != "sigs.k8s.io/descheduler" || !strings.HasPrefix(e.Annotations["reason"], "triggered by default/RemoveDuplicates: ") ||
 		e.Annotations["berth.dev/requested-by"] != Component || !strings.Contains(e.Annotations["berth.dev/reason"], "RemoveDuplicates: 3 copies of") ||
 		*e.DeleteOptions.GracePeriodSeconds != 7 || *e.DeleteOptions.Preconditions.UID != types.UID("uid-"+e.Name) {
-		t.Errorf("an eviction: %+v, %+v", e.ObjectMeta, e.DeleteOptions)
+		t.Errorf("eviction %+v, options %+v, want the reason, a grace period of 7 s and the UID", e.ObjectMeta, e.DeleteOptions)
 	}
 	events, err := client.CoreV1().Events("ns").List(t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -150,7 +150,7 @@ func TestCompatibleEvictsAndRecordsEvents(t *testing.T) {
 	}
 	slices.Sort(reasons)
 	if fmt.Sprint(reasons) != "[Descheduled EvictionFailed]" {
-		t.Errorf("events %v", reasons)
+		t.Errorf("events %v, want Descheduled and EvictionFailed", reasons)
 	}
 	for result, want := range map[string]float64{"success": 1, "error": 1} {
 		if got := testutil.ToFloat64(r.metrics.evictions.WithLabelValues(result, "RemoveDuplicates", "default", "ns", "n1")); got != want {
@@ -158,17 +158,17 @@ func TestCompatibleEvictsAndRecordsEvents(t *testing.T) {
 		}
 	}
 	if n := testutil.CollectAndCount(r.metrics.strategyDuration); n != 1 {
-		t.Errorf("%d strategies were timed", n)
+		t.Errorf("%d strategies were timed, want 1", n)
 	}
 }
 
-// A single run ends after its timeout and reports what is unfinished.
+// TestOneShotTimeout checks that a single run ends after its timeout and reports what is unfinished.
 func TestOneShotTimeout(t *testing.T) {
 	client := fake.NewClientset(crowdedNode()...)
 	client.PrependReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
 		return a.GetSubresource() == "eviction", nil, apierrors.NewTooManyRequests("budget", 10)
 	})
-	o := options(t, client, Planned)
+	o := newOptions(t, client, Planned)
 	o.Timeout = 100 * time.Millisecond
 	r, err := New(o)
 	if err != nil {
@@ -176,6 +176,6 @@ func TestOneShotTimeout(t *testing.T) {
 	}
 	report, err := r.Run(t.Context())
 	if !errors.Is(err, ErrTimeout) || report == nil || report.NumIncomplete() != 2 {
-		t.Errorf("got %v and %+v", err, report)
+		t.Errorf("error %v, report %+v, want ErrTimeout and two incomplete moves", err, report)
 	}
 }

@@ -30,7 +30,7 @@ const syncTimeout = 2 * time.Minute
 // objects that only descheduling reads.
 type clusterState struct {
 	clock       clock.Clock
-	feed        *informers.Source
+	source      *informers.Source
 	view        *execution.View
 	events      []scheduling.Event
 	holds       *v1alpha1.Client // nil: none are read
@@ -51,79 +51,79 @@ type clusterState struct {
 
 // newClusterState returns an empty state.
 func newClusterState(client kubernetes.Interface, holds *v1alpha1.Client, schedulers []string, c clock.Clock) *clusterState {
-	w := &clusterState{clock: c, feed: informers.New(client), view: execution.NewView(cluster.New()), knownSchedulers: map[string]bool{},
+	cs := &clusterState{clock: c, source: informers.New(client), view: execution.NewView(cluster.New()), knownSchedulers: map[string]bool{},
 		pods: map[string]*model.Pod{}, namespaces: map[string]model.Labels{}, priorities: map[string]int32{}, claimStorageClasses: map[string]string{},
 		podDetails: map[string]*descheduling.PodDetails{}, notReady: map[string]bool{}}
 	for _, s := range schedulers {
-		w.knownSchedulers[s] = true
+		cs.knownSchedulers[s] = true
 	}
 	if holds != nil {
-		w.holds = holds
-		w.feed.WatchHolds(holds)
-		w.feed.OnServed(w.observeHoldsServed)
+		cs.holds = holds
+		cs.source.WatchHolds(holds)
+		cs.source.OnServed(cs.observeHoldsServed)
 	}
-	w.feed.ObserveObjects(w.observePod, w.observeNode)
-	return w
+	cs.source.ObserveObjects(cs.observePod, cs.observeNode)
+	return cs
 }
 
-func (w *clusterState) observePod(p *corev1.Pod) {
-	f := conversion.PodDetails(p)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.podDetails[string(p.UID)] = f
+func (cs *clusterState) observePod(p *corev1.Pod) {
+	details := conversion.PodDetails(p)
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	cs.podDetails[string(p.UID)] = details
 }
 
-func (w *clusterState) observeNode(n *corev1.Node) {
+func (cs *clusterState) observeNode(n *corev1.Node) {
 	notReady := slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
 		return c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue
 	})
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.notReady[string(n.UID)] = notReady
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	cs.notReady[string(n.UID)] = notReady
 }
 
 // waitForSync waits until all kinds are listed.
-func (w *clusterState) waitForSync(ctx context.Context) error {
-	timer := w.clock.NewTimer(syncTimeout)
+func (cs *clusterState) waitForSync(ctx context.Context) error {
+	timer := cs.clock.NewTimer(syncTimeout)
 	defer timer.Stop()
 	select {
-	case <-w.feed.Synced():
-		w.applyEvents()
+	case <-cs.source.Synced():
+		cs.applyEvents()
 		return nil
 	case <-timer.C():
-		return fmt.Errorf("syncing the caches: %s not listed within %v: check that you may list and watch them", strings.Join(w.feed.Unsynced(), ", "), syncTimeout)
+		return fmt.Errorf("syncing the caches: %s not listed within %v: check that you may list and watch them", strings.Join(cs.source.Unsynced(), ", "), syncTimeout)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-func (w *clusterState) applyEvents() {
-	w.events = w.feed.Take(w.events)
-	for _, e := range w.events {
+func (cs *clusterState) applyEvents() {
+	cs.events = cs.source.Take(cs.events)
+	for _, e := range cs.events {
 		switch e := e.(type) {
 		case scheduling.Remove:
-			w.remove(e.Object)
+			cs.remove(e.Object)
 		default:
-			w.upsert(e)
+			cs.upsert(e)
 		}
 	}
 }
 
 // snapshot returns the current state for the strategies.
-func (w *clusterState) snapshot(now time.Time) *descheduling.Snapshot {
-	s := w.view.State
-	out := &descheduling.Snapshot{Now: now, Namespaces: w.namespaces, Budgets: s.AllBudgets(), Priorities: w.priorities, ClaimStorageClasses: w.claimStorageClasses}
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (cs *clusterState) snapshot(now time.Time) *descheduling.Snapshot {
+	s := cs.view.State
+	out := &descheduling.Snapshot{Now: now, Namespaces: cs.namespaces, Budgets: s.AllBudgets(), Priorities: cs.priorities, ClaimStorageClasses: cs.claimStorageClasses}
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
 	var nodes []*descheduling.Node
 	for _, id := range s.NodeIDs() {
 		n := s.Node(id).Model
-		nodes = append(nodes, &descheduling.Node{Node: n, NotReady: w.notReady[n.UID]})
+		nodes = append(nodes, &descheduling.Node{Node: n, NotReady: cs.notReady[n.UID]})
 	}
-	pods := make([]*descheduling.Pod, 0, len(w.pods))
-	for _, p := range w.pods {
-		if f := w.podDetails[p.UID]; f != nil {
-			pods = append(pods, &descheduling.Pod{Pod: p, Details: f})
+	pods := make([]*descheduling.Pod, 0, len(cs.pods))
+	for _, p := range cs.pods {
+		if details := cs.podDetails[p.UID]; details != nil {
+			pods = append(pods, &descheduling.Pod{Pod: p, Details: details})
 		}
 	}
 	out.SetNodesAndPods(nodes, pods)

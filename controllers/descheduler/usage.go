@@ -16,9 +16,9 @@ import (
 // metricsTimeout bounds requests to metrics.k8s.io.
 const metricsTimeout = 30 * time.Second
 
-// readUsage returns the usage of nodes and pods from metrics.k8s.io. Nodes without metrics are
-// omitted.
-func readUsage(ctx context.Context, client metricsclient.Interface, w *clusterState) (*descheduling.Usage, error) {
+// readUsage returns the usage of nodes and pods from metrics.k8s.io. Nodes without metrics
+// are omitted.
+func readUsage(ctx context.Context, client metricsclient.Interface, cs *clusterState) (*descheduling.Usage, error) {
 	ctx, cancel := context.WithTimeout(ctx, metricsTimeout)
 	defer cancel()
 	nodes, err := client.MetricsV1beta1().NodeMetricses().List(ctx, metav1.ListOptions{})
@@ -34,7 +34,7 @@ func readUsage(ctx context.Context, client metricsclient.Interface, w *clusterSt
 		out.Nodes[nodes.Items[i].Name] = usageToRequests(nodes.Items[i].Usage)
 	}
 	uids := map[string]string{}
-	for uid, p := range w.pods {
+	for uid, p := range cs.pods {
 		if p.NodeName != "" && !p.Finished() {
 			uids[p.Key()] = uid
 		}

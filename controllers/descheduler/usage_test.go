@@ -18,15 +18,15 @@ import (
 	"github.com/berthproject/berth/engine/descheduling/plugins"
 )
 
-func uses(cpu string) corev1.ResourceList {
+func newUsage(cpu string) corev1.ResourceList {
 	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse("64Mi")}
 }
 
-// measured returns a metrics API in which n1 is busy because of its pods, which have no requests,
+// newMetricsClient returns a metrics API in which n1 is busy because of its pods, which have no requests,
 // and n2 is idle. It counts the requests.
-func measured(requests *int, fails bool) *metricsfake.Clientset {
+func newMetricsClient(requests *int, fails bool) *metricsfake.Clientset {
 	client := metricsfake.NewSimpleClientset()
-	answer := func(list runtime.Object) func(ktesting.Action) (bool, runtime.Object, error) {
+	respond := func(list runtime.Object) func(ktesting.Action) (bool, runtime.Object, error) {
 		return func(ktesting.Action) (bool, runtime.Object, error) {
 			*requests++
 			if fails {
@@ -37,62 +37,62 @@ func measured(requests *int, fails bool) *metricsfake.Clientset {
 	}
 	nodes, pods := &metricsv1beta1.NodeMetricsList{}, &metricsv1beta1.PodMetricsList{}
 	for name, cpu := range map[string]string{"n1": "3600m", "n2": "100m", "n3": "2"} {
-		nodes.Items = append(nodes.Items, metricsv1beta1.NodeMetrics{ObjectMeta: metav1.ObjectMeta{Name: name}, Usage: uses(cpu)})
+		nodes.Items = append(nodes.Items, metricsv1beta1.NodeMetrics{ObjectMeta: metav1.ObjectMeta{Name: name}, Usage: newUsage(cpu)})
 	}
 	for _, o := range crowdedNode() {
-		if p, is := o.(*corev1.Pod); is {
+		if p, ok := o.(*corev1.Pod); ok {
 			pods.Items = append(pods.Items, metricsv1beta1.PodMetrics{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name},
-				Containers: []metricsv1beta1.ContainerMetrics{{Name: "a", Usage: uses("500m")}, {Name: "b", Usage: uses("400m")}}})
+				Containers: []metricsv1beta1.ContainerMetrics{{Name: "a", Usage: newUsage("500m")}, {Name: "b", Usage: newUsage("400m")}}})
 		}
 	}
-	pods.Items = append(pods.Items, metricsv1beta1.PodMetrics{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "gone"}})
-	client.PrependReactor("list", "nodes", answer(nodes))
-	client.PrependReactor("list", "pods", answer(pods))
+	pods.Items = append(pods.Items, metricsv1beta1.PodMetrics{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "deleted"}})
+	client.PrependReactor("list", "nodes", respond(nodes))
+	client.PrependReactor("list", "pods", respond(pods))
 	return client
 }
 
-// byUsage returns a policy of LowNodeUtilization.
-func byUsage(metered bool) descheduling.Policy {
+// newUtilizationPolicy returns a policy of LowNodeUtilization.
+func newUtilizationPolicy(useMetrics bool) descheduling.Policy {
 	cpu := func(percent float64) plugins.Thresholds {
 		return plugins.Thresholds{{Resource: "cpu", Percent: percent}}
 	}
 	return descheduling.Policy{Profiles: []descheduling.Profile{{Name: "default",
-		Balance: []descheduling.Strategy{&plugins.LowNodeUtilization{Thresholds: cpu(20), Targets: cpu(70), UseMetrics: metered}}}}}
+		Balance: []descheduling.Strategy{&plugins.LowNodeUtilization{Thresholds: cpu(20), Targets: cpu(70), UseMetrics: useMetrics}}}}}
 }
 
 func TestReadUsage(t *testing.T) {
 	requests := 0
-	o := options(t, fake.NewClientset(crowdedNode()...), Compatible)
-	o.DryRun, o.Usage, o.Policy = true, measured(&requests, false), byUsage(true)
-	r, report := once(t, o)
+	o := newOptions(t, fake.NewClientset(crowdedNode()...), Compatible)
+	o.DryRun, o.Usage, o.Policy = true, newMetricsClient(&requests, false), newUtilizationPolicy(true)
+	r, report := runOnce(t, o)
 	if len(report.Moves) != 1 || report.Moves[0].From != "n1" || !strings.Contains(report.Moves[0].Reason, "90.0 %") || requests != 2 {
-		t.Errorf("moves %+v after %d requests", report.Moves, requests)
+		t.Errorf("moves %+v after %d requests, want 1 move from n1 after 2 requests", report.Moves, requests)
 	}
 	u, err := readUsage(t.Context(), o.Usage, r.state)
 	if err != nil || len(u.Nodes) != 3 || len(u.Pods) != len(r.state.pods) {
-		t.Fatalf("%+v, %v", u, err)
+		t.Fatalf("usage %+v, error %v, want 3 nodes and all pods", u, err)
 	}
 	for uid := range r.state.pods {
 		if got := u.Pods[uid]; got.MilliCPU != 900 || got.Memory != 128<<20 {
-			t.Errorf("%s uses %+v", uid, got)
+			t.Errorf("usage of %s is %+v, want 900m and 128Mi", uid, got)
 		}
 	}
 }
 
-// Usage is read only if a strategy uses it. A round fails with the cause if the usage that a
-// strategy needs is not available.
+// TestUsageIsReadOnlyIfNeeded checks that usage is read only if a strategy uses it, and that a round fails with the
+// cause if that usage is not available.
 func TestUsageIsReadOnlyIfNeeded(t *testing.T) {
-	for metered, want := range map[bool]string{true: "reading the usage of nodes from metrics.k8s.io", false: ""} {
+	for useMetrics, want := range map[bool]string{true: "reading the usage of nodes from metrics.k8s.io", false: ""} {
 		requests := 0
-		o := options(t, fake.NewClientset(crowdedNode()...), Compatible)
-		o.DryRun, o.Usage, o.Policy = true, measured(&requests, true), byUsage(metered)
+		o := newOptions(t, fake.NewClientset(crowdedNode()...), Compatible)
+		o.DryRun, o.Usage, o.Policy = true, newMetricsClient(&requests, true), newUtilizationPolicy(useMetrics)
 		r, err := New(o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, err = r.Run(t.Context())
-		if (err != nil) != metered || metered && !strings.Contains(err.Error(), want) || (requests > 0) != metered {
-			t.Errorf("metered %t: %d requests, %v", metered, requests, err)
+		if (err != nil) != useMetrics || useMetrics && !strings.Contains(err.Error(), want) || (requests > 0) != useMetrics {
+			t.Errorf("useMetrics %t: %d requests, error %v, want requests and an error %q only with useMetrics", useMetrics, requests, err, want)
 		}
 	}
 }

@@ -21,20 +21,20 @@ func isComplete(d *journal.Displacement, now time.Time) bool {
 	return d.Deleted != nil && replaced || now.Sub(d.Time) > replacementTimeout
 }
 
-// completeRecords updates the records of an owner from the present state of its pods.
+// completeRecords updates the records of an owner from the current state of its pods.
 func (k *controller) completeRecords(ctx context.Context, key owner) (time.Duration, error) {
 	entries, err := k.records.ByIndex(byOwner, key.namespace+"/"+key.uid)
 	if err != nil || len(entries) == 0 {
 		return 0, err
 	}
-	all, err := k.pods.Pods(key.namespace).List(labels.Everything())
+	pods, err := k.pods.Pods(key.namespace).List(labels.Everything())
 	if err != nil {
 		return 0, err
 	}
-	live, owned := map[string]*corev1.Pod{}, map[string]*corev1.Pod{}
+	existing, owned := map[string]*corev1.Pod{}, map[string]*corev1.Pod{}
 	var candidates []displacement.OwnerPod
-	for _, p := range all {
-		live[string(p.UID)] = p
+	for _, p := range pods {
+		existing[string(p.UID)] = p
 		if c := metav1.GetControllerOfNoCopy(p); c != nil && string(c.UID) == key.uid {
 			owned[string(p.UID)] = p
 			candidates = append(candidates, displacement.OwnerPod{UID: string(p.UID), Name: p.Name, Node: p.Spec.NodeName, Created: p.CreationTimestamp.Time})
@@ -44,14 +44,14 @@ func (k *controller) completeRecords(ctx context.Context, key owner) (time.Durat
 	kind := ""
 	for _, o := range entries {
 		rec := o.(*entry).rec
-		l := displacement.DisplacedPod{UID: rec.Pod.UID, Name: rec.Pod.Name, Node: rec.Node, At: rec.Time}
+		d := displacement.DisplacedPod{UID: rec.Pod.UID, Name: rec.Pod.Name, Node: rec.Node, At: rec.Time}
 		if rec.Replacement != nil {
-			l.Replacement = rec.Replacement.UID
+			d.Replacement = rec.Replacement.UID
 		}
 		if rec.Owner != nil {
 			kind = rec.Owner.Kind
 		}
-		displaced = append(displaced, l)
+		displaced = append(displaced, d)
 	}
 	replacements := displacement.MatchReplacements(kind, displaced, candidates)
 	for _, o := range entries {
@@ -60,7 +60,7 @@ func (k *controller) completeRecords(ctx context.Context, key owner) (time.Durat
 			continue
 		}
 		next := *e.rec
-		if p := live[e.rec.Pod.UID]; next.Deleted == nil && (p == nil || podFinished(p)) {
+		if p := existing[e.rec.Pod.UID]; next.Deleted == nil && (p == nil || podFinished(p)) {
 			at := k.deletionTime(e.rec.Pod.ID())
 			next.Deleted = &at
 		}
@@ -124,11 +124,11 @@ func mergeReplacement(p *corev1.Pod, previous *journal.Replacement) *journal.Rep
 	}
 	for _, t := range []struct {
 		condition corev1.PodConditionType
-		to        **time.Time
+		field     **time.Time
 	}{{corev1.PodScheduled, &out.Scheduled}, {corev1.PodReady, &out.Ready}} {
-		if c := findCondition(p, t.condition); *t.to == nil && c != nil && c.Status == corev1.ConditionTrue {
+		if c := findCondition(p, t.condition); *t.field == nil && c != nil && c.Status == corev1.ConditionTrue {
 			at := c.LastTransitionTime.UTC()
-			*t.to = &at
+			*t.field = &at
 		}
 	}
 	return &out

@@ -41,7 +41,7 @@ type controller struct {
 	pending     map[string]*corev1.Pod        // by UID: the pods of recordQueue
 	openRecords map[owner]map[string]bool     // incomplete records, by pod ID
 	deletedAt   map[string]time.Time          // by pod ID: when a pod of an owner with open records was deleted
-	journaled   map[string]int                // by pod ID: the weight of the record in the journal
+	journaled   map[string]int                // by pod ID: the completeness of the record in the journal
 	ownerNodes  map[string]map[ownerNode]bool // by node
 }
 
@@ -62,7 +62,7 @@ func (e *entry) owner() owner {
 }
 
 // Index names of entries.
-const byOwner, byOwnerNode = "owner", "place"
+const byOwner, byOwnerNode = "owner", "ownerNode"
 
 var indexers = cache.Indexers{
 	byOwner: func(obj any) ([]string, error) {
@@ -140,17 +140,17 @@ func (k *controller) run(ctx context.Context, holds holdStore) error {
 
 // watch registers the event handlers.
 func (k *controller) watch(events informers.SharedInformerFactory) ([]cache.InformerSynced, error) {
-	kept := events.Events().V1().Events().Informer()
-	if err := kept.SetTransform(toEntry); err != nil {
+	records := events.Events().V1().Events().Informer()
+	if err := records.SetTransform(toEntry); err != nil {
 		return nil, err
 	}
-	if err := kept.AddIndexers(indexers); err != nil {
+	if err := records.AddIndexers(indexers); err != nil {
 		return nil, err
 	}
 	core := k.o.Factory.Core().V1()
 	pods, nodes := core.Pods().Informer(), core.Nodes().Informer()
-	k.records, k.pods, k.nodes = kept.GetIndexer(), core.Pods().Lister(), core.Nodes().Lister()
-	if err := workqueue.Watch(kept, k.onRecord); err != nil {
+	k.records, k.pods, k.nodes = records.GetIndexer(), core.Pods().Lister(), core.Nodes().Lister()
+	if err := workqueue.Watch(records, k.onRecord); err != nil {
 		return nil, err
 	}
 	if err := workqueue.Watch(pods, k.onPod); err != nil {
@@ -159,17 +159,17 @@ func (k *controller) watch(events informers.SharedInformerFactory) ([]cache.Info
 	if err := workqueue.Watch(nodes, k.onNode); err != nil {
 		return nil, err
 	}
-	return []cache.InformerSynced{kept.HasSynced, pods.HasSynced, nodes.HasSynced}, nil
+	return []cache.InformerSynced{records.HasSynced, pods.HasSynced, nodes.HasSynced}, nil
 }
 
 // loadJournal reads which records the journal contains.
 func (k *controller) loadJournal() error {
-	list, badLines, err := k.o.Journal.Read()
+	list, malformed, err := k.o.Journal.Read()
 	if err != nil {
 		return fmt.Errorf("reading the journal: %w", err)
 	}
-	for _, f := range badLines {
-		k.o.Log.Error(f, "Skipping a malformed journal line")
+	for _, lineErr := range malformed {
+		k.o.Log.Error(lineErr, "Skipping a malformed journal line")
 	}
 	for _, d := range list {
 		if k.now().Sub(d.Time) < 2*maxRecordAge {
@@ -180,21 +180,21 @@ func (k *controller) loadJournal() error {
 }
 
 // onRecord handles an added, updated or deleted record.
-func (k *controller) onRecord(old, now *entry) {
-	hasRecord, hadRecord := now != nil && now.rec != nil, old != nil && old.rec != nil
-	if hadRecord && (!hasRecord || now.owner() != old.owner()) {
-		k.forget(old, now == nil)
+func (k *controller) onRecord(old, cur *entry) {
+	hasRecord, hadRecord := cur != nil && cur.rec != nil, old != nil && old.rec != nil
+	if hadRecord && (!hasRecord || cur.owner() != old.owner()) {
+		k.forget(old, cur == nil)
 	}
 	if !hasRecord {
 		return
 	}
-	k.journalQueue.Add(now.Namespace + "/" + now.Name)
-	key := now.owner()
-	if k.trackOpen(now, key) {
+	k.journalQueue.Add(cur.Namespace + "/" + cur.Name)
+	key := cur.owner()
+	if k.trackOpen(cur, key) {
 		k.ownerQueue.AddAfter(key, k.batchDelay)
 	}
-	if c, ok := recordCause(now.rec); ok && c.Avoids() && now.rec.Owner != nil && !hadRecord {
-		k.enqueueOwnerNode(now.ownerNode())
+	if c, ok := recordCause(cur.rec); ok && c.Avoids() && cur.rec.Owner != nil && !hadRecord {
+		k.enqueueOwnerNode(cur.ownerNode())
 	}
 }
 

@@ -22,8 +22,8 @@
 //
 // Invariants, each covered by a test:
 //
-//   - One: a displaced pod has one record, however many writers there are.
+//   - Unique: a displaced pod has one record, however many writers there are.
 //   - Ended: no Hold outlasts its cause, as far as the Node object shows.
-//   - Own: a record has no effect outside the namespace of its event, even if it names UIDs of other namespaces.
-//   - Bounded: no Hold lasts longer than Backoff.Most after its event was created, whatever time the record claims.
+//   - Namespaced: a record has no effect outside the namespace of its event, even if it names UIDs of other namespaces.
+//   - Bounded: no Hold lasts longer than Backoff.Max after its event was created, regardless of the time in the record.
 package displacementrecords

@@ -34,7 +34,7 @@ type harness struct {
 	now         time.Time
 	faults      bool
 	created     int
-	copies      []*instance
+	instances   []*instance
 	causes      map[string]displacement.Cause // by UID, of displaced pods
 	byDisplacer map[string]bool               // displaced through executor.Displacer
 }
@@ -49,36 +49,36 @@ type instance struct {
 
 var errFault = apierrors.NewInternalError(errors.New("fault"))
 
-func newHarness(t *testing.T, seed uint64, copies int) *harness {
-	w := &harness{t: t, rng: rand.New(rand.NewPCG(seed, 1)), client: fake.NewClientset(), now: time.Unix(1e6, 0),
+func newHarness(t *testing.T, seed uint64, instances int) *harness {
+	h := &harness{t: t, rng: rand.New(rand.NewPCG(seed, 1)), client: fake.NewClientset(), now: time.Unix(1e6, 0),
 		causes: map[string]displacement.Cause{}, byDisplacer: map[string]bool{}}
-	w.client.PrependReactor("*", "*", func(a ktesting.Action) (bool, runtime.Object, error) {
-		if w.faults && a.GetVerb() != "list" && w.rng.IntN(5) == 0 {
+	h.client.PrependReactor("*", "*", func(a ktesting.Action) (bool, runtime.Object, error) {
+		if h.faults && a.GetVerb() != "list" && h.rng.IntN(5) == 0 {
 			return true, nil, errFault
 		}
 		return false, nil, nil
 	})
-	w.client.PrependReactor("create", "events", func(a ktesting.Action) (bool, runtime.Object, error) { // as an API server does
-		a.(ktesting.CreateAction).GetObject().(*eventsv1.Event).CreationTimestamp = metav1.NewTime(w.now.Truncate(time.Second))
+	h.client.PrependReactor("create", "events", func(a ktesting.Action) (bool, runtime.Object, error) { // as an API server does
+		a.(ktesting.CreateAction).GetObject().(*eventsv1.Event).CreationTimestamp = metav1.NewTime(h.now.Truncate(time.Second))
 		return false, nil, nil
 	})
-	for range copies {
-		w.copies = append(w.copies, w.start(t.TempDir()))
+	for range instances {
+		h.instances = append(h.instances, h.start(t.TempDir()))
 	}
-	return w
+	return h
 }
 
 // start starts an instance with only its journal.
-func (w *harness) start(dir string) *instance {
+func (h *harness) start(dir string) *instance {
 	j, err := journal.Open(dir, journal.Options{Writer: "test"})
 	if err != nil {
-		w.t.Fatal(err)
+		h.t.Fatal(err)
 	}
-	w.t.Cleanup(func() { _ = j.Close() })
-	k := newController(Options{Client: w.client, Journal: j, Env: runner.Production(), Log: klog.Background(), Backoff: displacement.Backoff{First: 10 * time.Second, Max: 10 * time.Minute}})
-	k.now = func() time.Time { return w.now }
+	h.t.Cleanup(func() { _ = j.Close() })
+	k := newController(Options{Client: h.client, Journal: j, Env: runner.Production(), Log: klog.Background(), Backoff: displacement.Backoff{First: 10 * time.Second, Max: 10 * time.Minute}})
+	k.now = func() time.Time { return h.now }
 	if err := k.loadJournal(); err != nil {
-		w.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	c := &instance{controller: k, dir: dir, events: cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers),
 		pods: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})}
@@ -88,17 +88,17 @@ func (w *harness) start(dir string) *instance {
 }
 
 // syncCaches updates the cache of an instance: all pods, or all events.
-func (w *harness) syncCaches(c *instance, pods bool) {
+func (h *harness) syncCaches(c *instance, pods bool) {
 	stored := map[string]any{}
 	if pods {
-		list, _ := w.client.CoreV1().Pods("").List(w.t.Context(), metav1.ListOptions{})
+		list, _ := h.client.CoreV1().Pods("").List(h.t.Context(), metav1.ListOptions{})
 		for i := range list.Items {
 			stored[list.Items[i].Namespace+"/"+list.Items[i].Name] = &list.Items[i]
 		}
 		diffStore(c.pods, stored, c.onPod)
 		return
 	}
-	list, _ := w.client.EventsV1().Events("").List(w.t.Context(), metav1.ListOptions{})
+	list, _ := h.client.EventsV1().Events("").List(h.t.Context(), metav1.ListOptions{})
 	for i := range list.Items {
 		if e, _ := toEntry(&list.Items[i]); list.Items[i].Labels[journal.Label] != "" {
 			stored[list.Items[i].Namespace+"/"+list.Items[i].Name] = e
@@ -108,7 +108,7 @@ func (w *harness) syncCaches(c *instance, pods bool) {
 }
 
 // diffStore updates an indexer and reports the differences.
-func diffStore[T any](indexer cache.Indexer, stored map[string]any, onChange func(old, now *T)) {
+func diffStore[T any](indexer cache.Indexer, stored map[string]any, onChange func(old, cur *T)) {
 	for _, key := range slices.Sorted(slices.Values(indexer.ListKeys())) {
 		if old, _, _ := indexer.GetByKey(key); stored[key] == nil {
 			_ = indexer.Delete(old)
@@ -127,35 +127,35 @@ func diffStore[T any](indexer cache.Indexer, stored map[string]any, onChange fun
 }
 
 // processQueues processes all keys of an instance.
-func (w *harness) processQueues(c *instance) {
+func (h *harness) processQueues(c *instance) {
 	for _, uid := range slices.Sorted(maps.Keys(c.pending)) {
-		_, _ = c.writeMissingRecord(w.t.Context(), uid)
+		_, _ = c.writeMissingRecord(h.t.Context(), uid)
 	}
-	for _, of := range slices.SortedFunc(maps.Keys(c.openRecords), func(a, b owner) int { return len(a.uid) - len(b.uid) }) {
-		_, _ = c.completeRecords(w.t.Context(), of)
+	for _, key := range slices.SortedFunc(maps.Keys(c.openRecords), func(a, b owner) int { return len(a.uid) - len(b.uid) }) {
+		_, _ = c.completeRecords(h.t.Context(), key)
 	}
 	for _, key := range c.events.ListKeys() {
-		_, _ = c.journalRecord(w.t.Context(), key)
+		_, _ = c.journalRecord(h.t.Context(), key)
 	}
 }
 
-// replica creates a pod of the only owner.
-func (w *harness) replica() {
-	w.created++
+// createReplica creates a pod of the only owner.
+func (h *harness) createReplica() {
+	h.created++
 	isController := true
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprint("p", w.created), UID: types.UID(fmt.Sprint("u", w.created)), CreationTimestamp: metav1.NewTime(w.now),
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprint("p", h.created), UID: types.UID(fmt.Sprint("u", h.created)), CreationTimestamp: metav1.NewTime(h.now),
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "rs", UID: "rs", Controller: &isController}}},
 		Spec: corev1.PodSpec{NodeName: "n1"}, Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{
-			{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(w.now)},
-			{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(w.now)}}}}
-	_ = w.client.Tracker().Add(p)
+			{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(h.now)},
+			{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(h.now)}}}}
+	_ = h.client.Tracker().Add(p)
 }
 
 // recordsOf returns the events with records, by the pod's UID.
-func (w *harness) recordsOf() map[string][]*eventsv1.Event {
-	list, err := w.client.EventsV1().Events("").List(w.t.Context(), metav1.ListOptions{})
+func (h *harness) recordsOf() map[string][]*eventsv1.Event {
+	list, err := h.client.EventsV1().Events("").List(h.t.Context(), metav1.ListOptions{})
 	if err != nil {
-		w.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	out := map[string][]*eventsv1.Event{}
 	for i := range list.Items {

@@ -106,7 +106,7 @@ func (k *controller) enqueueOwnerNode(p ownerNode) {
 	k.holdQueue.Add(p)
 }
 
-// forgetOwnerNode drops an owner and node without evictions that count.
+// forgetOwnerNode removes an owner and node for which no eviction counts any more.
 func (k *controller) forgetOwnerNode(p ownerNode) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -132,19 +132,19 @@ func (k *controller) reconcileHold(ctx context.Context, p ownerNode) (time.Durat
 			return 0, err
 		}
 	}
-	w, err := k.desired(p, existing)
+	desired, err := k.desired(p, existing)
 	if err != nil {
 		return 0, err
 	}
-	remaining := w.expires.Sub(k.now())
+	remaining := desired.expires.Sub(k.now())
 	switch {
 	case !served && remaining > 0:
 		return min(remaining, sweepInterval), nil // Holds may be served by then
-	case w.hold != nil && existing == nil && !k.resolveOwner(w.hold):
+	case desired.hold != nil && existing == nil && !k.resolveOwner(desired.hold):
 		return min(remaining, k.batchDelay), nil // a pod of the owner may be observed by then
-	case w.hold != nil:
-		err = k.applyHold(ctx, w.hold, existing)
-	case !w.keep:
+	case desired.hold != nil:
+		err = k.applyHold(ctx, desired.hold, existing)
+	case !desired.keep:
 		err = k.deleteHold(ctx, existing)
 	}
 	if remaining <= 0 {
@@ -158,25 +158,25 @@ func (k *controller) reconcileHold(ctx context.Context, p ownerNode) (time.Durat
 type desiredHold struct {
 	hold    *v1alpha1.Hold // nil: no Hold
 	keep    bool           // leave the existing Hold unchanged
-	expires time.Time      // when no Hold can be needed any more
+	expires time.Time      // when no Hold is needed any more
 }
 
-// desired computes the desired state. have is the existing Hold, or nil.
-func (k *controller) desired(p ownerNode, existing *v1alpha1.Hold) (w desiredHold, err error) {
+// desired computes the desired state. existing is the Hold in the API, or nil.
+func (k *controller) desired(p ownerNode, existing *v1alpha1.Hold) (d desiredHold, err error) {
 	found, err := k.records.ByIndex(byOwnerNode, p.String())
 	if err != nil || k.o.Backoff.First <= 0 {
-		return w, err
+		return d, err
 	}
 	node, err := k.nodes.Get(p.node)
 	if apierrors.IsNotFound(err) {
-		return w, nil // the node was deleted
+		return d, nil // the node was deleted
 	}
 	if err != nil {
-		return w, err
+		return d, err
 	}
-	if len(found) == 0 && existing != nil && createdHere(existing) {
+	if len(found) == 0 && existing != nil && isManaged(existing) {
 		if existing.Spec.Until.After(k.now().Add(k.o.Backoff.Max + time.Second)) {
-			return w, nil // no record can justify that duration
+			return d, nil // no record can justify that duration
 		}
 		c, _ := displacement.ParseCause(existing.Spec.Cause)
 		return desiredHold{keep: !causeEnded(c, existing.CreationTimestamp.Time, node), expires: existing.Spec.Until.Time}, nil
@@ -186,27 +186,27 @@ func (k *controller) desired(p ownerNode, existing *v1alpha1.Hold) (w desiredHol
 	for _, o := range found {
 		rec := o.(*entry).rec
 		c, _ := recordCause(rec)
-		t := displacement.Eviction{UID: rec.Pod.UID, Cause: c.AvoidCause(rec.Message), At: rec.Time}
+		e := displacement.Eviction{UID: rec.Pod.UID, Cause: c.AvoidCause(rec.Message), At: rec.Time}
 		if rec.Pod.Created != nil {
-			t.Created = *rec.Pod.Created
+			e.Created = *rec.Pod.Created
 		}
-		list, byUID[t.UID] = append(list, t), rec
+		list, byUID[e.UID] = append(list, e), rec
 	}
 	a, _ := k.o.Backoff.Avoid(list)
-	w.expires = a.Until
-	last := list
-	list = slices.DeleteFunc(slices.Clone(list), func(t displacement.Eviction) bool { return causeEnded(t.Cause, latestEviction(last, t.Cause), node) })
+	d.expires = a.Until
+	all := list
+	list = slices.DeleteFunc(slices.Clone(list), func(e displacement.Eviction) bool { return causeEnded(e.Cause, latestEviction(all, e.Cause), node) })
 	if a, ok := k.o.Backoff.Avoid(list); ok && a.Until.After(k.now()) {
-		w.hold = newHold(p, a, byUID[a.UID])
+		d.hold = newHold(p, a, byUID[a.UID])
 	}
-	return w, nil
+	return d, nil
 }
 
 // latestEviction returns when the last pod was evicted for a cause.
 func latestEviction(list []displacement.Eviction, c displacement.Cause) (at time.Time) {
-	for _, t := range list {
-		if t.Cause == c && t.At.After(at) {
-			at = t.At
+	for _, e := range list {
+		if e.Cause == c && e.At.After(at) {
+			at = e.At
 		}
 	}
 	return at
@@ -245,9 +245,9 @@ func (k *controller) applyHold(ctx context.Context, want, existing *v1alpha1.Hol
 		}
 		return err
 	}
-	foreign := !createdHere(existing) && existing.Spec.Until.After(want.Spec.Until.Time)
+	otherCreator := !isManaged(existing) && existing.Spec.Until.After(want.Spec.Until.Time)
 	same := existing.Spec.Cause == want.Spec.Cause && existing.Spec.Count == want.Spec.Count && existing.Spec.Until.Equal(&want.Spec.Until)
-	if foreign || same {
+	if otherCreator || same {
 		return nil
 	}
 	next := existing.DeepCopy()
@@ -259,13 +259,12 @@ func (k *controller) applyHold(ctx context.Context, want, existing *v1alpha1.Hol
 // createdByLabel is the label of Holds that this controller creates.
 const createdByLabel = "berth.dev/made-by"
 
-// createdHere reports whether this controller created a Hold. Holds of other creators stay
-// until they expire.
-func createdHere(h *v1alpha1.Hold) bool { return h.Labels[createdByLabel] == component }
+// isManaged reports whether this controller created a Hold. Holds of other creators exist until they expire.
+func isManaged(h *v1alpha1.Hold) bool { return h.Labels[createdByLabel] == component }
 
 // deleteHold deletes a Hold that this controller created. h may be nil.
 func (k *controller) deleteHold(ctx context.Context, h *v1alpha1.Hold) error {
-	if h == nil || !createdHere(h) {
+	if h == nil || !isManaged(h) {
 		return nil
 	}
 	err := k.holds.Delete(ctx, h)

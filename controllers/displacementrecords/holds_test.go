@@ -22,14 +22,14 @@ import (
 
 // fakeHoldStore stores Holds in memory.
 type fakeHoldStore struct {
-	mu     sync.Mutex
-	holds  map[string]*v1alpha1.Hold
-	absent bool // the kind is not served
+	mu        sync.Mutex
+	holds     map[string]*v1alpha1.Hold
+	notServed bool
 }
 
 var notFound = apierrors.NewNotFound(schema.GroupResource{Group: "berth.dev", Resource: "holds"}, "h")
 
-func (s *fakeHoldStore) Served() (bool, error) { return !s.absent, nil }
+func (s *fakeHoldStore) Served() (bool, error) { return !s.notServed, nil }
 
 func (s *fakeHoldStore) List(context.Context) (out []v1alpha1.Hold, err error) {
 	s.mu.Lock()
@@ -65,8 +65,8 @@ func (s *fakeHoldStore) Delete(_ context.Context, h *v1alpha1.Hold) error {
 	return nil
 }
 
-// one returns the only Hold, or nil.
-func (s *fakeHoldStore) one() *v1alpha1.Hold {
+// hold returns the only Hold, or nil.
+func (s *fakeHoldStore) hold() *v1alpha1.Hold {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, h := range s.holds {
@@ -95,7 +95,7 @@ func newHoldHarness(t *testing.T) *holdHarness {
 	b.controller.now = func() time.Time { return b.at }
 	b.controller.holds, b.controller.records, b.controller.nodes = b.fakeHoldStore, cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers), corelisters.NewNodeLister(b.nodes)
 	b.controller.pods = corelisters.NewPodLister(b.pods)
-	b.replica("ns", "rs")
+	b.createReplica("ns", "rs")
 	b.node = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
 	b.updateNode(func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoExecute}} })
 	return b
@@ -131,31 +131,31 @@ func TestHoldBackoffGrowsAndExpires(t *testing.T) {
 	b := newHoldHarness(t)
 	b.addEviction(displacement.Taint, "a", b.at.Add(-time.Hour))
 	b.addEviction(displacement.Taint, "b", b.at.Add(-time.Hour))
-	h := b.one()
+	h := b.hold()
 	if h == nil || h.Spec.Count != 1 || h.Spec.Cause != "Taint" || !h.Spec.Until.Time.Equal(b.at.Add(10*time.Second)) || h.Spec.Owner.Kind != "ReplicaSet" {
-		t.Fatalf("hold %+v", h)
+		t.Fatalf("Hold %+v, want count 1 for 10 s", h)
 	}
 	b.at = b.at.Add(11 * time.Second)
 	b.step()
-	if b.one() != nil {
+	if b.hold() != nil {
 		t.Fatal("the Hold exists after its end")
 	}
 	b.addEviction(displacement.Taint, "c", b.at)
-	if h := b.one(); h == nil || h.Spec.Count != 2 || h.Spec.Until.Sub(b.at) != 20*time.Second {
-		t.Fatalf("hold %+v", h)
+	if h := b.hold(); h == nil || h.Spec.Count != 2 || h.Spec.Until.Sub(b.at) != 20*time.Second {
+		t.Fatalf("Hold %+v, want count 2 for 20 s", h)
 	}
 	b.updateNode(func(n *corev1.Node) { n.Spec.Taints = nil })
 	b.step()
-	if b.one() != nil {
+	if b.hold() != nil {
 		t.Fatal("the Hold exists after the taint was removed")
 	}
 	b.updateNode(func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoExecute}} })
-	if requeueAfter := b.step(); b.one() == nil || requeueAfter <= 0 {
+	if requeueAfter := b.step(); b.hold() == nil || requeueAfter <= 0 {
 		t.Fatal("the taint was added again before the end of the Hold, but the Hold was not created again")
 	}
 	_ = b.nodes.Delete(b.node)
 	b.step()
-	if b.one() != nil {
+	if b.hold() != nil {
 		t.Fatal("the Hold exists after the node was deleted")
 	}
 }
@@ -170,58 +170,59 @@ func TestPressureHoldEndsWithCondition(t *testing.T) {
 	}
 	condition(corev1.ConditionFalse, b.at.Add(-time.Second))
 	b.addEviction(displacement.Pressure, "a", b.at.Add(-time.Hour))
-	if b.one() == nil {
+	if b.hold() == nil {
 		t.Fatal("a condition from before the eviction ends the Hold")
 	}
 	condition(corev1.ConditionTrue, b.at.Add(time.Second))
-	if b.one() == nil {
-		t.Fatal("no hold under pressure")
+	if b.hold() == nil {
+		t.Fatal("no Hold under pressure")
 	}
 	condition(corev1.ConditionFalse, b.at.Add(2*time.Second))
-	if b.one() != nil {
+	if b.hold() != nil {
 		t.Fatal("the Hold exists after the pressure ended")
 	}
 }
 
 func TestHoldsNotServedOrDisabled(t *testing.T) {
 	b := newHoldHarness(t)
-	b.absent = true
+	b.notServed = true
 	b.addEviction(displacement.Taint, "a", b.at)
-	if b.one() != nil {
-		t.Error("unexpected hold")
+	if b.hold() != nil {
+		t.Error("a Hold was created although Holds are not served")
 	}
-	b.absent = false
+	b.notServed = false
 	b.addEviction(displacement.API, "b", b.at)
-	if h := b.one(); h == nil || h.Spec.Victim.Name != "a" {
-		t.Errorf("a requested eviction created hold %+v", h)
+	if h := b.hold(); h == nil || h.Spec.Victim.Name != "a" {
+		t.Errorf("Hold %+v after a requested eviction, want none", h)
 	}
 	b.o.Backoff.First = 0
 	b.step()
-	if b.one() != nil {
-		t.Error("a hold was created although holds are disabled")
+	if b.hold() != nil {
+		t.Error("a Hold exists although Holds are disabled")
 	}
 }
 
 func TestSweepDeletesExpiredHolds(t *testing.T) {
 	b := newHoldHarness(t)
 	for name, spec := range map[string]v1alpha1.HoldSpec{
-		"over":     {Type: v1alpha1.Reserve, Until: metav1.NewTime(b.at)},
-		"vain":     {Type: v1alpha1.Avoid, Cause: "Rebalance", Until: metav1.NewTime(b.at.Add(-23 * time.Hour))},
-		"vainly":   {Type: v1alpha1.Avoid, Cause: "Rebalance", Until: metav1.NewTime(b.at.Add(-24 * time.Hour))},
-		"running":  {Type: v1alpha1.Reserve, Until: metav1.NewTime(b.at.Add(time.Minute))},
-		"anothers": {Type: v1alpha1.Avoid, Cause: "Taint", Owner: v1alpha1.Owner{UID: "rs"}, Node: "n1", Until: metav1.NewTime(b.at.Add(time.Minute))},
+		"expired":        {Type: v1alpha1.Reserve, Until: metav1.NewTime(b.at)},
+		"futile":         {Type: v1alpha1.Avoid, Cause: "Rebalance", Until: metav1.NewTime(b.at.Add(-23 * time.Hour))},
+		"futile-expired": {Type: v1alpha1.Avoid, Cause: "Rebalance", Until: metav1.NewTime(b.at.Add(-24 * time.Hour))},
+		"active":         {Type: v1alpha1.Reserve, Until: metav1.NewTime(b.at.Add(time.Minute))},
+		"other-creator":  {Type: v1alpha1.Avoid, Cause: "Taint", Owner: v1alpha1.Owner{UID: "rs"}, Node: "n1", Until: metav1.NewTime(b.at.Add(time.Minute))},
 	} {
 		b.fakeHoldStore.holds["ns/"+name] = &v1alpha1.Hold{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Spec: spec}
 	}
 	b.updateNode(func(n *corev1.Node) { n.Spec.Taints = nil })
 	b.sweepHolds(t.Context())
 	b.step()
-	if len(b.fakeHoldStore.holds) != 3 || b.fakeHoldStore.holds["ns/over"] != nil || b.fakeHoldStore.holds["ns/vainly"] != nil {
-		t.Errorf("holds %v", b.fakeHoldStore.holds)
+	if len(b.fakeHoldStore.holds) != 3 || b.fakeHoldStore.holds["ns/expired"] != nil || b.fakeHoldStore.holds["ns/futile-expired"] != nil {
+		t.Errorf("Holds %v, want futile, active and other-creator", b.fakeHoldStore.holds)
 	}
 }
 
-// A new instance without events leaves the Holds of another one until they expire or their cause ends.
+// TestHoldWithoutRecords checks that a new instance without events leaves the Holds of another one until they expire
+// or their cause ends.
 func TestHoldWithoutRecords(t *testing.T) {
 	b := newHoldHarness(t)
 	b.addEviction(displacement.Taint, "a", b.at)
@@ -230,12 +231,12 @@ func TestHoldWithoutRecords(t *testing.T) {
 	other.controller.holds = b.fakeHoldStore
 	other.sweepHolds(t.Context())
 	other.step()
-	if other.one() == nil {
+	if other.hold() == nil {
 		t.Fatal("the Hold was deleted before its end")
 	}
 	other.updateNode(func(n *corev1.Node) { n.Spec.Taints = nil })
 	other.step()
-	if other.one() != nil {
+	if other.hold() != nil {
 		t.Error("the Hold exists after the taint was removed")
 	}
 }

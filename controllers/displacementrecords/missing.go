@@ -18,12 +18,12 @@ import (
 )
 
 // onPod handles an added, updated or deleted pod.
-func (k *controller) onPod(old, now *corev1.Pod) {
-	p := now
-	if now == nil {
+func (k *controller) onPod(old, cur *corev1.Pod) {
+	p := cur
+	if cur == nil {
 		p = old
 	}
-	if isDisplaced(p, now == nil) && k.now().Sub(displacedAt(p)) < maxRecordAge {
+	if isDisplaced(p, cur == nil) && k.now().Sub(displacedAt(p)) < maxRecordAge {
 		k.mu.Lock()
 		k.pending[string(p.UID)] = p
 		k.mu.Unlock()
@@ -36,7 +36,7 @@ func (k *controller) onPod(old, now *corev1.Pod) {
 	id := journal.Pod{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID)}.ID()
 	k.mu.Lock()
 	hasOpenRecords := len(k.openRecords[key]) > 0
-	if k.openRecords[key][id] && (now == nil || podFinished(p)) && k.deletedAt[id].IsZero() {
+	if k.openRecords[key][id] && (cur == nil || podFinished(p)) && k.deletedAt[id].IsZero() {
 		k.deletedAt[id] = k.now().UTC().Truncate(time.Second)
 	}
 	k.mu.Unlock()
@@ -173,12 +173,12 @@ func reconstruct(p *corev1.Pod) *journal.Displacement {
 
 // reconstructedNote returns the event note of a reconstructed record.
 func reconstructedNote(rec *journal.Displacement) string {
-	text := "Displaced"
+	note := "Displaced"
 	if rec.Node != "" {
-		text += " from node " + rec.Node
+		note += " from node " + rec.Node
 	}
 	if rec.Message != "" {
-		text += ": " + rec.Message
+		note += ": " + rec.Message
 	}
-	return text
+	return note
 }

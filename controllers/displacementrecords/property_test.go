@@ -16,142 +16,142 @@ import (
 // instances and crashes. Each displaced pod must have one record, and no other pod may have one.
 func TestOneRecordPerDisplacement(t *testing.T) {
 	for seed := range uint64(2) {
-		w := newHarness(t, seed, 3)
-		w.faults = true
+		h := newHarness(t, seed, 3)
+		h.faults = true
 		for range 20 {
-			w.replica()
+			h.createReplica()
 		}
 		for range 150 {
-			w.now = w.now.Add(time.Duration(w.rng.IntN(2000)) * time.Millisecond)
-			w.randomEvent()
+			h.now = h.now.Add(time.Duration(h.rng.IntN(2000)) * time.Millisecond)
+			h.randomEvent()
 		}
-		w.faults = false
-		w.now = w.now.Add(time.Minute)
-		w.finish()
-		w.check(seed)
+		h.faults = false
+		h.now = h.now.Add(time.Minute)
+		h.finish()
+		h.check(seed)
 	}
 }
 
 // randomEvent executes a random event.
-func (w *harness) randomEvent() {
-	c := w.copies[w.rng.IntN(len(w.copies))]
-	switch n := w.rng.IntN(10); {
+func (h *harness) randomEvent() {
+	c := h.instances[h.rng.IntN(len(h.instances))]
+	switch n := h.rng.IntN(10); {
 	case n < 2:
-		w.displace(w.randomPod())
+		h.displace(h.randomPod())
 	case n == 2:
-		w.displaceByUpstream(w.randomPod())
+		h.displaceByUpstream(h.randomPod())
 	case n == 3:
-		w.replica()
+		h.createReplica()
 	case n < 6:
-		w.syncCaches(c, w.rng.IntN(2) == 0)
+		h.syncCaches(c, h.rng.IntN(2) == 0)
 	case n < 9:
-		w.processQueues(c)
+		h.processQueues(c)
 	default: // a crash; the next instance has the journal
-		i := w.rng.IntN(len(w.copies))
-		_ = w.copies[i].o.Journal.Close()
-		w.copies[i] = w.start(w.copies[i].dir)
+		i := h.rng.IntN(len(h.instances))
+		_ = h.instances[i].o.Journal.Close()
+		h.instances[i] = h.start(h.instances[i].dir)
 	}
 }
 
 // randomPod returns an existing pod, or nil.
-func (w *harness) randomPod() *corev1.Pod {
-	list, _ := w.client.CoreV1().Pods("ns").List(w.t.Context(), metav1.ListOptions{})
+func (h *harness) randomPod() *corev1.Pod {
+	list, _ := h.client.CoreV1().Pods("ns").List(h.t.Context(), metav1.ListOptions{})
 	if len(list.Items) == 0 {
 		return nil
 	}
-	return &list.Items[w.rng.IntN(len(list.Items))]
+	return &list.Items[h.rng.IntN(len(list.Items))]
 }
 
 // displace displaces a pod through executor.Displacer, with retries.
-func (w *harness) displace(p *corev1.Pod) {
-	if p == nil || w.causes[string(p.UID)] != displacement.None {
+func (h *harness) displace(p *corev1.Pod) {
+	if p == nil || h.causes[string(p.UID)] != displacement.None {
 		return
 	}
-	cause := []displacement.Cause{displacement.Taint, displacement.PodGC}[w.rng.IntN(2)]
+	cause := []displacement.Cause{displacement.Taint, displacement.PodGC}[h.rng.IntN(2)]
 	for range 100 {
-		d := executor.Displacer{Client: w.client, Now: func() time.Time { return w.now }, Component: "test"}
-		if w.rng.IntN(2) == 0 {
-			d.Journal = w.copies[0].o.Journal
+		d := executor.Displacer{Client: h.client, Now: func() time.Time { return h.now }, Component: "test"}
+		if h.rng.IntN(2) == 0 {
+			d.Journal = h.instances[0].o.Journal
 		}
-		if d.Displace(w.t.Context(), executor.Displacement{Pod: p, Cause: cause, RequestedBy: "test"}) == nil {
+		if d.Displace(h.t.Context(), executor.Displacement{Pod: p, Cause: cause, RequestedBy: "test"}) == nil {
 			break
 		}
-		if w.rng.IntN(4) == 0 { // an instance runs in between
-			c := w.copies[w.rng.IntN(len(w.copies))]
-			w.syncCaches(c, true)
-			w.processQueues(c)
+		if h.rng.IntN(4) == 0 { // an instance runs in between
+			c := h.instances[h.rng.IntN(len(h.instances))]
+			h.syncCaches(c, true)
+			h.processQueues(c)
 		}
 	}
-	w.causes[string(p.UID)], w.byDisplacer[string(p.UID)] = cause, true
+	h.causes[string(p.UID)], h.byDisplacer[string(p.UID)] = cause, true
 }
 
 // displaceByUpstream displaces a pod as upstream does: with the condition and a deletion, or as a kubelet. All
 // instances observe it before the pod is deleted.
-func (w *harness) displaceByUpstream(p *corev1.Pod) {
-	if p == nil || w.causes[string(p.UID)] != displacement.None {
+func (h *harness) displaceByUpstream(p *corev1.Pod) {
+	if p == nil || h.causes[string(p.UID)] != displacement.None {
 		return
 	}
-	cause, at := displacement.API, metav1.NewTime(w.now.Truncate(time.Second))
+	cause, at := displacement.API, metav1.NewTime(h.now.Truncate(time.Second))
 	c := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: cause.Reason(), LastTransitionTime: at}
 	p.DeletionTimestamp = &at
-	if w.rng.IntN(2) == 0 {
+	if h.rng.IntN(2) == 0 {
 		cause, p.DeletionTimestamp = displacement.Pressure, nil
 		c.Reason, p.Status.Phase, p.Status.Reason = cause.Reason(), corev1.PodFailed, "Evicted"
 	}
 	p.Status.Conditions = append(p.Status.Conditions, c)
-	_ = w.client.Tracker().Update(corev1.SchemeGroupVersion.WithResource("pods"), p, p.Namespace)
-	w.causes[string(p.UID)] = cause
+	_ = h.client.Tracker().Update(corev1.SchemeGroupVersion.WithResource("pods"), p, p.Namespace)
+	h.causes[string(p.UID)] = cause
 }
 
 // finish processes everything in all instances and deletes all terminating pods.
-func (w *harness) finish() {
+func (h *harness) finish() {
 	for range 3 {
-		for _, c := range w.copies {
-			w.syncCaches(c, true)
-			w.syncCaches(c, false)
-			w.processQueues(c)
+		for _, c := range h.instances {
+			h.syncCaches(c, true)
+			h.syncCaches(c, false)
+			h.processQueues(c)
 		}
 	}
-	list, _ := w.client.CoreV1().Pods("ns").List(w.t.Context(), metav1.ListOptions{})
+	list, _ := h.client.CoreV1().Pods("ns").List(h.t.Context(), metav1.ListOptions{})
 	for i := range list.Items {
 		if list.Items[i].DeletionTimestamp != nil {
-			_ = w.client.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), "ns", list.Items[i].Name)
+			_ = h.client.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), "ns", list.Items[i].Name)
 		}
 	}
-	w.replica()
+	h.createReplica()
 	for range 3 {
-		for _, c := range w.copies {
-			w.syncCaches(c, true)
-			w.syncCaches(c, false)
-			w.processQueues(c)
+		for _, c := range h.instances {
+			h.syncCaches(c, true)
+			h.syncCaches(c, false)
+			h.processQueues(c)
 		}
 	}
 }
 
-func (w *harness) check(seed uint64) {
-	w.t.Helper()
-	records := w.recordsOf()
-	for uid, cause := range w.causes {
+func (h *harness) check(seed uint64) {
+	h.t.Helper()
+	records := h.recordsOf()
+	for uid, cause := range h.causes {
 		if len(records[uid]) != 1 {
-			w.t.Fatalf("seed %d: pod %s has %d records", seed, uid, len(records[uid]))
+			h.t.Fatalf("seed %d: pod %s has %d records, want 1", seed, uid, len(records[uid]))
 		}
 		rec, err := journal.ParseDisplacement(records[uid][0].Annotations[journal.Annotation])
 		if err != nil || rec.Cause != cause.String() || rec.Deleted == nil {
-			w.t.Errorf("seed %d: pod %s was displaced by %v: %+v, %v", seed, uid, cause, rec, err)
+			h.t.Errorf("seed %d: record of pod %s: %+v, error %v, want cause %v and a deletion time", seed, uid, rec, err, cause)
 		}
 	}
-	if len(records) != len(w.causes) || len(w.causes) < 15 {
-		w.t.Errorf("seed %d: %d pods have records, %d were displaced", seed, len(records), len(w.causes))
+	if len(records) != len(h.causes) || len(h.causes) < 15 {
+		h.t.Errorf("seed %d: %d pods have records, want those of the %d displaced pods", seed, len(records), len(h.causes))
 	}
 	replacements := map[string]string{}
-	for _, c := range w.copies {
-		list, faults, err := journal.Read(c.dir)
-		if err != nil || len(faults) > 0 || len(list) != len(w.causes) {
-			w.t.Errorf("seed %d: the journal has %d records of %d, %v, %v", seed, len(list), len(w.causes), faults, err)
+	for _, c := range h.instances {
+		list, malformed, err := journal.Read(c.dir)
+		if err != nil || len(malformed) > 0 || len(list) != len(h.causes) {
+			h.t.Errorf("seed %d: the journal has %d records, malformed lines %v, error %v, want %d records", seed, len(list), malformed, err, len(h.causes))
 		}
 		for _, d := range list {
-			if w.causes[d.Pod.UID] == displacement.None {
-				w.t.Errorf("seed %d: the journal has a record of pod %s", seed, d.Pod.UID)
+			if h.causes[d.Pod.UID] == displacement.None {
+				h.t.Errorf("seed %d: the journal has a record of pod %s", seed, d.Pod.UID)
 			}
 			if d.Replacement != nil {
 				replacements[d.Pod.UID] = d.Replacement.UID
@@ -159,6 +159,6 @@ func (w *harness) check(seed uint64) {
 		}
 	}
 	if len(replacements) == 0 {
-		w.t.Errorf("seed %d: no replacement", seed)
+		h.t.Errorf("seed %d: no record has a replacement", seed)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/engine/displacement"
 )
 
-// A Hold that counts futile moves outlasts an eviction by the node.
+// TestFutileMoveHoldIsRetained checks that a Hold that counts futile moves outlasts an eviction by the node.
 func TestFutileMoveHoldIsRetained(t *testing.T) {
 	b := newHoldHarness(t)
 	futile := &v1alpha1.Hold{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: planning.AvoidHoldName("rs", "n1")},
@@ -24,10 +24,10 @@ func TestFutileMoveHoldIsRetained(t *testing.T) {
 		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse, LastHeartbeatTime: metav1.NewTime(b.at.Add(time.Second))}}
 	})
 	if len(b.fakeHoldStore.holds) != 2 {
-		t.Errorf("holds %v", b.fakeHoldStore.holds)
+		t.Errorf("Holds %v, want two", b.fakeHoldStore.holds)
 	}
 	b.step()
-	if h := b.one(); h == nil || h.Spec.Count != 3 || h.Spec.Cause != planning.HoldCause {
-		t.Errorf("hold %+v", h)
+	if h := b.hold(); h == nil || h.Spec.Count != 3 || h.Spec.Cause != planning.HoldCause {
+		t.Errorf("Hold %+v, want the one that counts futile moves", h)
 	}
 }

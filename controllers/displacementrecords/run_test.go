@@ -18,30 +18,30 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// A node agent writes the record of its eviction itself. The controller writes no second event, and
-// counts the displacement.
+// TestRecordOfNodeAgent checks that the controller writes no second event for an eviction that a node agent has
+// recorded, and counts the displacement.
 func TestRecordOfNodeAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newHarness(t, 1, 0)
-		w.now = time.Now()
-		w.replica()
+		h := newHarness(t, 1, 0)
+		h.now = time.Now()
+		h.createReplica()
 		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error)
+		done := make(chan error)
 		counted := 0
-		k := newController(Options{Client: w.client, Factory: informers.NewSharedInformerFactory(w.client, 0), Env: runner.Production(), Log: klog.Background(),
+		k := newController(Options{Client: h.client, Factory: informers.NewSharedInformerFactory(h.client, 0), Env: runner.Production(), Log: klog.Background(),
 			OnDisplaced: func(*journal.Displacement) { counted++ }})
-		go func() { ended <- k.run(ctx, &fakeHoldStore{holds: map[string]*v1alpha1.Hold{}}) }()
+		go func() { done <- k.run(ctx, &fakeHoldStore{holds: map[string]*v1alpha1.Hold{}}) }()
 		synctest.Wait()
-		p := w.randomPod()
-		record := writeRecordEvent(t, "ns", w.now, func(d *journal.Displacement) {
+		p := h.randomPod()
+		record := newRecordEvent(t, "ns", h.now, func(d *journal.Displacement) {
 			d.Pod.Name, d.Pod.UID, d.Cause, d.Writer = p.Name, string(p.UID), displacement.Pressure.String(), executor.NodeAgent
 		})
-		if _, err := w.client.EventsV1().Events("ns").Create(ctx, record, metav1.CreateOptions{}); err != nil {
+		if _, err := h.client.EventsV1().Events("ns").Create(ctx, record, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted", "The node was low on resource: memory."
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "TerminationByKubelet", LastTransitionTime: metav1.Now()}}
-		if _, err := w.client.CoreV1().Pods("ns").UpdateStatus(ctx, p, metav1.UpdateOptions{}); err != nil {
+		if _, err := h.client.CoreV1().Pods("ns").UpdateStatus(ctx, p, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
@@ -49,11 +49,11 @@ func TestRecordOfNodeAgent(t *testing.T) {
 		if counted != 1 {
 			t.Errorf("counted %d displacements, want 1", counted)
 		}
-		if list, err := w.client.EventsV1().Events("ns").List(ctx, metav1.ListOptions{}); err != nil || len(list.Items) != 1 || list.Items[0].Name != record.Name {
-			t.Errorf("events %+v, %v", list, err)
+		if list, err := h.client.EventsV1().Events("ns").List(ctx, metav1.ListOptions{}); err != nil || len(list.Items) != 1 || list.Items[0].Name != record.Name {
+			t.Errorf("events %+v, error %v, want only %s", list, err, record.Name)
 		}
 		cancel()
-		if err := <-ended; err != nil {
+		if err := <-done; err != nil {
 			t.Error(err)
 		}
 		k.o.Factory.Shutdown()
@@ -64,53 +64,53 @@ func TestRecordOfNodeAgent(t *testing.T) {
 // is ready on another node the record names it, and after the pressure has ended the Hold is deleted.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newHarness(t, 1, 0)
-		w.now = time.Now()
-		w.replica()
+		h := newHarness(t, 1, 0)
+		h.now = time.Now()
+		h.createReplica()
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
-		_ = w.client.Tracker().Add(node)
+		_ = h.client.Tracker().Add(node)
 		store := &fakeHoldStore{holds: map[string]*v1alpha1.Hold{}}
 		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error)
-		k := newController(Options{Client: w.client, Factory: informers.NewSharedInformerFactory(w.client, 0), Env: runner.Production(), Log: klog.Background(),
+		done := make(chan error)
+		k := newController(Options{Client: h.client, Factory: informers.NewSharedInformerFactory(h.client, 0), Env: runner.Production(), Log: klog.Background(),
 			Backoff: displacement.Backoff{First: time.Hour, Max: time.Hour}})
-		go func() { ended <- k.run(ctx, store) }()
+		go func() { done <- k.run(ctx, store) }()
 		synctest.Wait()
 
-		p := w.randomPod()
+		p := h.randomPod()
 		p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted", "The node was low on resource: memory."
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "TerminationByKubelet", LastTransitionTime: metav1.Now()}}
-		if _, err := w.client.CoreV1().Pods("ns").UpdateStatus(ctx, p, metav1.UpdateOptions{}); err != nil {
+		if _, err := h.client.CoreV1().Pods("ns").UpdateStatus(ctx, p, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
-		w.now = time.Now()
-		w.replica()
+		h.now = time.Now()
+		h.createReplica()
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		records := w.recordsOf()[string(p.UID)]
+		records := h.recordsOf()[string(p.UID)]
 		if len(records) != 1 {
-			t.Fatalf("%d records", len(records))
+			t.Fatalf("%d records, want 1", len(records))
 		}
 		d, _ := journal.ParseDisplacement(records[0].Annotations[journal.Annotation])
 		if d.Cause != "Pressure" || d.Deleted == nil || d.Replacement == nil || d.Replacement.Ready == nil {
-			t.Errorf("record %+v", d)
+			t.Errorf("record %+v, want a deletion time and a ready replacement", d)
 		}
-		if h := store.one(); h == nil || h.Spec.Node != "n1" {
-			t.Errorf("hold %+v", h)
+		if hold := store.hold(); hold == nil || hold.Spec.Node != "n1" {
+			t.Errorf("Hold %+v, want one for n1", hold)
 		}
 		node = node.DeepCopy()
 		node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse, LastHeartbeatTime: metav1.Now()}}
-		if _, err := w.client.CoreV1().Nodes().UpdateStatus(ctx, node, metav1.UpdateOptions{}); err != nil {
+		if _, err := h.client.CoreV1().Nodes().UpdateStatus(ctx, node, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if h := store.one(); h != nil {
-			t.Errorf("the pressure has ended but the Hold remains: %+v", h)
+		if hold := store.hold(); hold != nil {
+			t.Errorf("Hold %+v after the pressure has ended, want none", hold)
 		}
 		cancel()
-		if err := <-ended; err != nil {
+		if err := <-done; err != nil {
 			t.Error(err)
 		}
 		k.o.Factory.Shutdown()

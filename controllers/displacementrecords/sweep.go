@@ -48,14 +48,14 @@ func (k *controller) sweepHolds(ctx context.Context) {
 			if err := k.holds.Delete(ctx, h); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 				k.o.Log.Error(err, "Deleting an expired Hold failed; retrying", "hold", h.Namespace+"/"+h.Name)
 			}
-		case createdHere(h):
+		case isManaged(h):
 			k.enqueueOwnerNode(ownerNode{h.Namespace, string(h.Spec.Owner.UID), h.Spec.Node})
 		}
 	}
 }
 
 // retention returns how long a Hold is retained after its end. Holds in which the descheduler counts futile moves are
-// retained as long as they count (Memory.Most). After its end such a Hold does not exclude its node any more.
+// retained for planning.MoveBackoff.Max. After its end such a Hold does not exclude its node any more.
 func retention(h *v1alpha1.Hold) time.Duration {
 	if h.Spec.Type == v1alpha1.Avoid && h.Spec.Cause == planning.HoldCause {
 		return planning.NewMoveBackoff().Max
@@ -64,8 +64,8 @@ func retention(h *v1alpha1.Hold) time.Duration {
 }
 
 // onNode handles an added, updated or deleted node.
-func (k *controller) onNode(old, now *corev1.Node) {
-	n := now
+func (k *controller) onNode(old, cur *corev1.Node) {
+	n := cur
 	if n == nil {
 		n = old
 	}
@@ -105,5 +105,5 @@ func causeEnded(c displacement.Cause, since time.Time, n *corev1.Node) bool {
 			}
 		}
 	}
-	return false // the cause ends with time only
+	return false // the cause ends only by expiry
 }

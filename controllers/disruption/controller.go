@@ -49,14 +49,14 @@ type controller struct {
 }
 
 // Run updates budgets until ctx is done. It starts factory, which supplies pods, budgets and the built-in workloads.
-// others returns the scale of owners of other kinds and may be nil. Run returns an error only if it cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, others Scales, factory informers.SharedInformerFactory, env runner.Environment, log klog.Logger) error {
+// customScales returns the scale of owners of other kinds and may be nil. Run returns an error only if it cannot start.
+func Run(ctx context.Context, client kubernetes.Interface, customScales Scales, factory informers.SharedInformerFactory, env runner.Environment, log klog.Logger) error {
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	defer broadcaster.Shutdown()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	pods, budgets := factory.Core().V1().Pods(), factory.Policy().V1().PodDisruptionBudgets()
 	d := &controller{client: client, now: env.Now, budgetCache: newBudgetCache(), pods: pods.Lister(), budgets: budgets.Lister(),
-		scales: newScaleLister(factory, others), events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component}),
+		scales: newScaleLister(factory, customScales), events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component}),
 		lastEvents: map[types.UID]string{}}
 	d.budgetQueue = workqueue.New("disruption", "Updating the disruption budget", log, d.reconcileBudget)
 	d.stalePodQueue = workqueue.New("stale_pod_disruption", "Clearing the DisruptionTarget condition", log, d.clearDisruptionTarget)
@@ -77,9 +77,9 @@ func Run(ctx context.Context, client kubernetes.Interface, others Scales, factor
 	return nil
 }
 
-func (d *controller) onBudget(old, now *policyv1.PodDisruptionBudget) {
-	if now == nil {
-		now = old // a deleted budget is removed from the caches
+func (d *controller) onBudget(old, cur *policyv1.PodDisruptionBudget) {
+	if cur == nil {
+		cur = old // a deleted budget is removed from the caches
 	}
-	d.budgetQueue.Add(key{Namespace: now.Namespace, Name: now.Name})
+	d.budgetQueue.Add(key{Namespace: cur.Namespace, Name: cur.Name})
 }

@@ -33,14 +33,14 @@ type harness struct {
 }
 
 // runController runs the controller over objects in virtual time.
-func runController(t *testing.T, others Scales, test func(w *harness), objects ...runtime.Object) {
+func runController(t *testing.T, customScales Scales, test func(h *harness), objects ...runtime.Object) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		w := &harness{t: t, ctx: ctx, api: fake.NewSimpleClientset(objects...)}
-		factory := informers.NewSharedInformerFactory(w.api, 0)
+		h := &harness{t: t, ctx: ctx, api: fake.NewSimpleClientset(objects...)}
+		factory := informers.NewSharedInformerFactory(h.api, 0)
 		done := make(chan error, 1)
-		go func() { done <- Run(ctx, w.api, others, factory, runner.Production(), klog.Background()) }()
-		test(w)
+		go func() { done <- Run(ctx, h.api, customScales, factory, runner.Production(), klog.Background()) }()
+		test(h)
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
@@ -49,19 +49,19 @@ func runController(t *testing.T, others Scales, test func(w *harness), objects .
 	})
 }
 
-// wait lets the controller finish and d pass.
-func (w *harness) wait(d time.Duration) {
+// wait waits for d and until the controller is idle.
+func (h *harness) wait(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// want compares a budget's status: allowed/healthy/desired/expected reason entries.
-func (w *harness) want(name, want string) {
-	w.t.Helper()
-	w.wait(time.Second)
-	b, err := w.api.PolicyV1().PodDisruptionBudgets("ns").Get(w.ctx, name, metav1.GetOptions{})
+// checkStatus compares a budget's status: allowed/healthy/desired/expected reason entries.
+func (h *harness) checkStatus(name, want string) {
+	h.t.Helper()
+	h.wait(time.Second)
+	b, err := h.api.PolicyV1().PodDisruptionBudgets("ns").Get(h.ctx, name, metav1.GetOptions{})
 	if err != nil {
-		w.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	s := b.Status
 	got := fmt.Sprintf("%d/%d/%d/%d", s.DisruptionsAllowed, s.CurrentHealthy, s.DesiredHealthy, s.ExpectedPods)
@@ -75,17 +75,17 @@ func (w *harness) want(name, want string) {
 		got += " of another generation"
 	}
 	if got != want {
-		w.t.Errorf("budget %s: %s, want %s", name, got, want)
+		h.t.Errorf("budget %s: %s, want %s", name, got, want)
 	}
 }
 
-// expectEvent compares the events of an object.
-func (w *harness) expectEvent(name, want string) {
-	w.t.Helper()
-	w.wait(time.Second)
-	list, err := w.api.CoreV1().Events("ns").List(w.ctx, metav1.ListOptions{})
+// checkEvent checks that an object has an event.
+func (h *harness) checkEvent(name, want string) {
+	h.t.Helper()
+	h.wait(time.Second)
+	list, err := h.api.CoreV1().Events("ns").List(h.ctx, metav1.ListOptions{})
 	if err != nil {
-		w.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	var got []string
 	for i := range list.Items {
@@ -96,18 +96,18 @@ func (w *harness) expectEvent(name, want string) {
 			}
 		}
 	}
-	w.t.Errorf("events of %s are %v, want %s", name, got, want)
+	h.t.Errorf("events of %s: %v, want %s", name, got, want)
 }
 
-func (w *harness) update(p *corev1.Pod, change func(*corev1.Pod)) {
-	w.t.Helper()
-	p, err := w.api.CoreV1().Pods("ns").Get(w.ctx, p.Name, metav1.GetOptions{})
+func (h *harness) updatePod(p *corev1.Pod, change func(*corev1.Pod)) {
+	h.t.Helper()
+	p, err := h.api.CoreV1().Pods("ns").Get(h.ctx, p.Name, metav1.GetOptions{})
 	if err != nil {
-		w.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	change(p)
-	if _, err := w.api.CoreV1().Pods("ns").Update(w.ctx, p, metav1.UpdateOptions{}); err != nil {
-		w.t.Fatal(err)
+	if _, err := h.api.CoreV1().Pods("ns").Update(h.ctx, p, metav1.UpdateOptions{}); err != nil {
+		h.t.Fatal(err)
 	}
 }
 
@@ -129,65 +129,65 @@ func maxUnavailable(v intstr.IntOrString) func(*policyv1.PodDisruptionBudgetSpec
 func newPod(name string, owner metav1.Object, kind string) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name), Labels: web}}
 	if owner != nil {
-		yes := true
-		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: owner.GetName(), UID: owner.GetUID(), Controller: &yes}}
+		isController := true
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: owner.GetName(), UID: owner.GetUID(), Controller: &isController}}
 	}
 	p.Status.Phase = corev1.PodRunning
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 	return p
 }
 
-func deployment(replicas int32) (*appsv1.Deployment, *appsv1.ReplicaSet) {
+func newDeployment(replicas int32) (*appsv1.Deployment, *appsv1.ReplicaSet) {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "d"}, Spec: appsv1.DeploymentSpec{Replicas: &replicas}}
-	yes, setReplicas := true, int32(1)
+	isController, setReplicas := true, int32(1)
 	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-1", UID: "rs",
-		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "d", Controller: &yes}}},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "d", Controller: &isController}}},
 		Spec: appsv1.ReplicaSetSpec{Replicas: &setReplicas}}
 	return d, rs
 }
 
 func TestStatusFollowsPods(t *testing.T) {
 	a, b := newPod("a", nil, ""), newPod("b", nil, "")
-	runController(t, nil, func(w *harness) {
-		w.want("min", "1/2/1/2 DisruptionAllowed=True SufficientPods")
-		w.update(a, func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse })
-		w.want("min", "0/1/1/2 DisruptionAllowed=False InsufficientPods")
-		w.update(a, func(p *corev1.Pod) { p.Labels = nil })
-		w.want("min", "0/1/1/1 DisruptionAllowed=False InsufficientPods")
-		if err := w.api.CoreV1().Pods("ns").Delete(w.ctx, "b", metav1.DeleteOptions{}); err != nil {
+	runController(t, nil, func(h *harness) {
+		h.checkStatus("min", "1/2/1/2 DisruptionAllowed=True SufficientPods")
+		h.updatePod(a, func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse })
+		h.checkStatus("min", "0/1/1/2 DisruptionAllowed=False InsufficientPods")
+		h.updatePod(a, func(p *corev1.Pod) { p.Labels = nil })
+		h.checkStatus("min", "0/1/1/1 DisruptionAllowed=False InsufficientPods")
+		if err := h.api.CoreV1().Pods("ns").Delete(h.ctx, "b", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		w.want("min", "0/0/1/0 DisruptionAllowed=False InsufficientPods")
-		w.expectEvent("min", "NoPods")
+		h.checkStatus("min", "0/0/1/0 DisruptionAllowed=False InsufficientPods")
+		h.checkEvent("min", "NoPods")
 	}, a, b, newBudget("min", minAvailable(intstr.FromInt32(1))))
 }
 
 func TestExpectedPodsFromDeployment(t *testing.T) {
-	d, rs := deployment(4)
-	runController(t, nil, func(w *harness) {
-		w.want("max", "0/2/3/4 DisruptionAllowed=False InsufficientPods")
+	d, rs := newDeployment(4)
+	runController(t, nil, func(h *harness) {
+		h.checkStatus("max", "0/2/3/4 DisruptionAllowed=False InsufficientPods")
 		two := int32(2)
 		d.Spec.Replicas = &two
-		if _, err := w.api.AppsV1().Deployments("ns").Update(w.ctx, d, metav1.UpdateOptions{}); err != nil {
+		if _, err := h.api.AppsV1().Deployments("ns").Update(h.ctx, d, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		w.want("max", "1/2/1/2 DisruptionAllowed=True SufficientPods")
-		w.want("half", "1/2/1/2 DisruptionAllowed=True SufficientPods")
+		h.checkStatus("max", "1/2/1/2 DisruptionAllowed=True SufficientPods")
+		h.checkStatus("half", "1/2/1/2 DisruptionAllowed=True SufficientPods")
 	}, d, rs, newPod("a", rs, "ReplicaSet"), newPod("b", rs, "ReplicaSet"),
 		newBudget("max", maxUnavailable(intstr.FromInt32(1))), newBudget("half", minAvailable(intstr.FromString("50%"))))
 }
 
 func TestPodsWithoutScale(t *testing.T) {
 	job := &metav1.ObjectMeta{Name: "job", UID: "job"}
-	runController(t, noScales{}, func(w *harness) {
-		w.want("max", "0/0/0/0 DisruptionAllowed=False SyncFailed")
-		w.expectEvent("max", "CalculateExpectedPodCountFailed")
-		if err := w.api.CoreV1().Pods("ns").Delete(w.ctx, "of-job", metav1.DeleteOptions{}); err != nil {
+	runController(t, noScales{}, func(h *harness) {
+		h.checkStatus("max", "0/0/0/0 DisruptionAllowed=False SyncFailed")
+		h.checkEvent("max", "CalculateExpectedPodCountFailed")
+		if err := h.api.CoreV1().Pods("ns").Delete(h.ctx, "job-pod", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		w.want("max", "0/1/0/0 DisruptionAllowed=False InsufficientPods")
-		w.expectEvent("max", "UnmanagedPods")
-	}, newPod("bare", nil, ""), newPod("of-job", job, "Job"), newBudget("max", maxUnavailable(intstr.FromInt32(1))))
+		h.checkStatus("max", "0/1/0/0 DisruptionAllowed=False InsufficientPods")
+		h.checkEvent("max", "UnmanagedPods")
+	}, newPod("bare", nil, ""), newPod("job-pod", job, "Job"), newBudget("max", maxUnavailable(intstr.FromInt32(1))))
 }
 
 type noScales struct{}
@@ -199,23 +199,23 @@ func (noScales) Scale(context.Context, string, model.Owner) (*autoscalingv1.Scal
 func TestDisruptedPodsExpire(t *testing.T) {
 	b := newBudget("min", minAvailable(intstr.FromInt32(1)))
 	b.Status.DisruptedPods = map[string]metav1.Time{}
-	runController(t, nil, func(w *harness) {
+	runController(t, nil, func(h *harness) {
 		b.Status.DisruptedPods["a"] = metav1.Now()
 		b.Status.DisruptedPods["unseen"] = metav1.Now()
-		if _, err := w.api.PolicyV1().PodDisruptionBudgets("ns").Update(w.ctx, b, metav1.UpdateOptions{}); err != nil {
+		if _, err := h.api.PolicyV1().PodDisruptionBudgets("ns").Update(h.ctx, b, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		w.want("min", "1/2/1/3 DisruptionAllowed=True SufficientPods entries 2")
-		w.wait(2 * time.Minute)
-		w.want("min", "2/3/1/3 DisruptionAllowed=True SufficientPods")
-		w.expectEvent("a", "NotDeleted")
+		h.checkStatus("min", "1/2/1/3 DisruptionAllowed=True SufficientPods entries 2")
+		h.wait(2 * time.Minute)
+		h.checkStatus("min", "2/3/1/3 DisruptionAllowed=True SufficientPods")
+		h.checkEvent("a", "NotDeleted")
 	}, newPod("a", nil, ""), newPod("b", nil, ""), newPod("c", nil, ""), b)
 }
 
 func TestStaleDisruptionTargetIsCleared(t *testing.T) {
 	p := newPod("a", nil, "")
-	runController(t, nil, func(w *harness) {
-		w.update(p, func(p *corev1.Pod) {
+	runController(t, nil, func(h *harness) {
+		h.updatePod(p, func(p *corev1.Pod) {
 			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
 				Reason: corev1.PodReasonPreemptionByScheduler, LastTransitionTime: metav1.Now()})
 		})
@@ -223,14 +223,14 @@ func TestStaleDisruptionTargetIsCleared(t *testing.T) {
 			after time.Duration
 			want  corev1.ConditionStatus
 		}{{time.Minute, corev1.ConditionTrue}, {2 * time.Minute, corev1.ConditionFalse}} {
-			w.wait(c.after)
-			got, err := w.api.CoreV1().Pods("ns").Get(w.ctx, "a", metav1.GetOptions{})
+			h.wait(c.after)
+			got, err := h.api.CoreV1().Pods("ns").Get(h.ctx, "a", metav1.GetOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, condition := range got.Status.Conditions {
 				if condition.Type == corev1.DisruptionTarget && condition.Status != c.want {
-					t.Errorf("after another %s the condition is %+v", c.after, condition)
+					t.Errorf("after another %s: condition %+v, want %s", c.after, condition, c.want)
 				}
 			}
 		}

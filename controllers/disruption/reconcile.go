@@ -64,24 +64,24 @@ func (d *controller) updateStatus(ctx context.Context, b *policyv1.PodDisruption
 
 // recordEvents records the events of a computation unless they equal those of the last one.
 func (d *controller) recordEvents(b *policyv1.PodDisruptionBudget, events []budget.Event) {
-	text := fmt.Sprint(events)
+	formatted := fmt.Sprint(events)
 	d.mu.Lock()
-	before := d.lastEvents[b.UID]
-	d.lastEvents[b.UID] = text
+	previous := d.lastEvents[b.UID]
+	d.lastEvents[b.UID] = formatted
 	d.mu.Unlock()
-	if text == before {
+	if formatted == previous {
 		return
 	}
 	for _, e := range events {
-		kind := corev1.EventTypeNormal
+		eventType := corev1.EventTypeNormal
 		if e.Warning {
-			kind = corev1.EventTypeWarning
+			eventType = corev1.EventTypeWarning
 		}
 		if e.Pod != nil {
-			d.events.Event(podReference(e.Pod), kind, e.Reason, e.Note)
+			d.events.Event(podReference(e.Pod), eventType, e.Reason, e.Note)
 			continue
 		}
-		d.events.Event(b, kind, e.Reason, e.Note)
+		d.events.Event(b, eventType, e.Reason, e.Note)
 	}
 }
 

@@ -38,45 +38,45 @@ type scaleLister struct {
 	deployments  appslisters.DeploymentLister
 	statefulSets appslisters.StatefulSetLister
 	controllers  corelisters.ReplicationControllerLister
-	others       Scales
+	customScales Scales
 	factory      informers.SharedInformerFactory
 	synced       []cache.InformerSynced
 }
 
-func newScaleLister(f informers.SharedInformerFactory, others Scales) *scaleLister {
+func newScaleLister(f informers.SharedInformerFactory, customScales Scales) *scaleLister {
 	apps, core := f.Apps().V1(), f.Core().V1()
 	return &scaleLister{replicaSets: apps.ReplicaSets().Lister(), deployments: apps.Deployments().Lister(), statefulSets: apps.StatefulSets().Lister(),
-		controllers: core.ReplicationControllers().Lister(), others: others, factory: f,
+		controllers: core.ReplicationControllers().Lister(), customScales: customScales, factory: f,
 		synced: []cache.InformerSynced{apps.ReplicaSets().Informer().HasSynced, apps.Deployments().Informer().HasSynced,
 			apps.StatefulSets().Informer().HasSynced, core.ReplicationControllers().Informer().HasSynced}}
 }
 
-// watch calls changed with the namespace of each controller whose replicas change.
-func (s *scaleLister) watch(changed func(namespace string)) error {
+// watch calls onChange with the namespace of each controller whose replicas change.
+func (s *scaleLister) watch(onChange func(namespace string)) error {
 	apps, core := s.factory.Apps().V1(), s.factory.Core().V1()
-	if err := watchReplicas(apps.ReplicaSets().Informer(), func(o *appsv1.ReplicaSet) *int32 { return o.Spec.Replicas }, changed); err != nil {
+	if err := watchReplicas(apps.ReplicaSets().Informer(), func(o *appsv1.ReplicaSet) *int32 { return o.Spec.Replicas }, onChange); err != nil {
 		return err
 	}
-	if err := watchReplicas(apps.Deployments().Informer(), func(o *appsv1.Deployment) *int32 { return o.Spec.Replicas }, changed); err != nil {
+	if err := watchReplicas(apps.Deployments().Informer(), func(o *appsv1.Deployment) *int32 { return o.Spec.Replicas }, onChange); err != nil {
 		return err
 	}
-	if err := watchReplicas(apps.StatefulSets().Informer(), func(o *appsv1.StatefulSet) *int32 { return o.Spec.Replicas }, changed); err != nil {
+	if err := watchReplicas(apps.StatefulSets().Informer(), func(o *appsv1.StatefulSet) *int32 { return o.Spec.Replicas }, onChange); err != nil {
 		return err
 	}
-	return watchReplicas(core.ReplicationControllers().Informer(), func(o *corev1.ReplicationController) *int32 { return o.Spec.Replicas }, changed)
+	return watchReplicas(core.ReplicationControllers().Informer(), func(o *corev1.ReplicationController) *int32 { return o.Spec.Replicas }, onChange)
 }
 
 func watchReplicas[T interface {
 	comparable
 	metav1.Object
-}](informer cache.SharedInformer, replicas func(T) *int32, changed func(string)) error {
+}](informer cache.SharedInformer, replicas func(T) *int32, onChange func(string)) error {
 	var zero T
-	return workqueue.Watch(informer, func(old, now T) {
+	return workqueue.Watch(informer, func(old, cur T) {
 		switch {
-		case now == zero:
-			changed(old.GetNamespace())
-		case old == zero || old.GetUID() != now.GetUID() || replicasOrDefault(replicas(old)) != replicasOrDefault(replicas(now)):
-			changed(now.GetNamespace())
+		case cur == zero:
+			onChange(old.GetNamespace())
+		case old == zero || old.GetUID() != cur.GetUID() || replicasOrDefault(replicas(old)) != replicasOrDefault(replicas(cur)):
+			onChange(cur.GetNamespace())
 		}
 	})
 }
@@ -102,19 +102,19 @@ func (s *scaleLister) forNamespace(ctx context.Context, namespace string) *scale
 }
 
 // scaleOf returns the scale of a controller or of the Deployment that owns it.
-func (a *scaleQuery) scaleOf(o model.Owner) budget.Scale {
-	if found := a.cachedScale(o); found != nil {
-		return *found
+func (q *scaleQuery) scaleOf(o model.Owner) budget.Scale {
+	if cached := q.cachedScale(o); cached != nil {
+		return *cached
 	}
-	if a.others == nil {
+	if q.customScales == nil {
 		return budget.Scale{Fault: "not found, or its kind has no known scale"}
 	}
-	s, err := a.others.Scale(a.ctx, a.namespace, o)
+	s, err := q.customScales.Scale(q.ctx, q.namespace, o)
 	_, noScale := err.(*NoScaleError)
 	switch {
 	case err != nil:
 		if !noScale {
-			a.err = fmt.Errorf("reading the scale of %s %s/%s: %w", o.Kind, a.namespace, o.Name, err)
+			q.err = fmt.Errorf("reading the scale of %s %s/%s: %w", o.Kind, q.namespace, o.Name, err)
 		}
 		return budget.Scale{Fault: err.Error()}
 	case s == nil || string(s.UID) != o.UID:
@@ -124,25 +124,25 @@ func (a *scaleQuery) scaleOf(o model.Owner) budget.Scale {
 }
 
 // cachedScale returns the scale of a controller from the informer caches, or nil.
-func (a *scaleQuery) cachedScale(o model.Owner) *budget.Scale {
+func (q *scaleQuery) cachedScale(o model.Owner) *budget.Scale {
 	switch {
 	case o.Kind == "ReplicaSet" && inGroup(o, "apps"):
-		rs, err := a.replicaSets.ReplicaSets(a.namespace).Get(o.Name)
+		rs, err := q.replicaSets.ReplicaSets(q.namespace).Get(o.Name)
 		if err != nil || string(rs.UID) != o.UID {
 			return nil
 		}
 		if ref := metav1.GetControllerOfNoCopy(rs); ref != nil && ref.Kind == "Deployment" {
-			if d, err := a.deployments.Deployments(a.namespace).Get(ref.Name); err == nil && d.UID == ref.UID {
+			if d, err := q.deployments.Deployments(q.namespace).Get(ref.Name); err == nil && d.UID == ref.UID {
 				return &budget.Scale{UID: string(d.UID), Replicas: replicasOrDefault(d.Spec.Replicas)}
 			}
 		}
 		return &budget.Scale{UID: o.UID, Replicas: replicasOrDefault(rs.Spec.Replicas)}
 	case o.Kind == "StatefulSet" && inGroup(o, "apps"):
-		if s, err := a.statefulSets.StatefulSets(a.namespace).Get(o.Name); err == nil && string(s.UID) == o.UID {
+		if s, err := q.statefulSets.StatefulSets(q.namespace).Get(o.Name); err == nil && string(s.UID) == o.UID {
 			return &budget.Scale{UID: o.UID, Replicas: replicasOrDefault(s.Spec.Replicas)}
 		}
 	case o.Kind == "ReplicationController" && o.APIVersion == "v1":
-		if c, err := a.controllers.ReplicationControllers(a.namespace).Get(o.Name); err == nil && string(c.UID) == o.UID {
+		if c, err := q.controllers.ReplicationControllers(q.namespace).Get(o.Name); err == nil && string(c.UID) == o.UID {
 			return &budget.Scale{UID: o.UID, Replicas: replicasOrDefault(c.Spec.Replicas)}
 		}
 	}

@@ -31,7 +31,7 @@ type scaleClient struct {
 
 	mu           sync.Mutex
 	withoutScale map[schema.GroupVersionResource]bool // kinds without scale
-	since        time.Time                            // age of the discovery data, here and in mapper
+	since        time.Time                            // when the discovery data, including that of mapper, was reset
 }
 
 // discoveryTTL bounds the age of discovery data: a custom resource definition may be created or get a scale.
@@ -49,13 +49,13 @@ func NewScaleClient(config *rest.Config, d discovery.DiscoveryInterface, c clock
 }
 
 // Scale reads one scale.
-func (k *scaleClient) Scale(ctx context.Context, namespace string, o model.Owner) (*autoscalingv1.Scale, error) {
-	k.forget()
+func (c *scaleClient) Scale(ctx context.Context, namespace string, o model.Owner) (*autoscalingv1.Scale, error) {
+	c.forget()
 	gv, err := schema.ParseGroupVersion(o.APIVersion)
 	if err != nil {
 		return nil, &NoScaleError{Resource: o.APIVersion + " " + o.Kind}
 	}
-	mapping, err := k.mapper.RESTMapping(schema.GroupKind{Group: gv.Group, Kind: o.Kind}, gv.Version)
+	mapping, err := c.mapper.RESTMapping(schema.GroupKind{Group: gv.Group, Kind: o.Kind}, gv.Version)
 	if meta.IsNoMatchError(err) {
 		return nil, &NoScaleError{Resource: strings.ToLower(o.Kind) + "." + gv.Group}
 	}
@@ -63,16 +63,16 @@ func (k *scaleClient) Scale(ctx context.Context, namespace string, o model.Owner
 		return nil, err
 	}
 	resource := mapping.Resource.GroupResource()
-	if k.hasNoScale(mapping.Resource) {
+	if c.hasNoScale(mapping.Resource) {
 		return nil, &NoScaleError{Resource: resource.String()}
 	}
-	s, err := k.client.Scales(namespace).Get(ctx, resource, o.Name, metav1.GetOptions{})
+	s, err := c.client.Scales(namespace).Get(ctx, resource, o.Name, metav1.GetOptions{})
 	if err == nil {
 		return s, nil
 	}
-	supported, derr := k.supportsScale(mapping.Resource)
+	supported, discoveryErr := c.supportsScale(mapping.Resource)
 	switch {
-	case derr == nil && !supported:
+	case discoveryErr == nil && !supported:
 		return nil, &NoScaleError{Resource: resource.String()}
 	case apierrors.IsNotFound(err):
 		return nil, nil
@@ -80,27 +80,27 @@ func (k *scaleClient) Scale(ctx context.Context, namespace string, o model.Owner
 	return nil, err
 }
 
-// forget drops outdated discovery data.
-func (k *scaleClient) forget() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.clock.Since(k.since) < discoveryTTL {
+// forget removes outdated discovery data.
+func (c *scaleClient) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.clock.Since(c.since) < discoveryTTL {
 		return
 	}
-	k.mapper.Reset()
-	clear(k.withoutScale)
-	k.since = k.clock.Now()
+	c.mapper.Reset()
+	clear(c.withoutScale)
+	c.since = c.clock.Now()
 }
 
-func (k *scaleClient) hasNoScale(r schema.GroupVersionResource) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.withoutScale[r]
+func (c *scaleClient) hasNoScale(r schema.GroupVersionResource) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.withoutScale[r]
 }
 
 // supportsScale reports whether a resource has a scale subresource. It caches the absence of one.
-func (k *scaleClient) supportsScale(r schema.GroupVersionResource) (bool, error) {
-	list, err := k.discovery.ServerResourcesForGroupVersion(r.GroupVersion().String())
+func (c *scaleClient) supportsScale(r schema.GroupVersionResource) (bool, error) {
+	list, err := c.discovery.ServerResourcesForGroupVersion(r.GroupVersion().String())
 	if err != nil {
 		return false, err
 	}
@@ -109,8 +109,8 @@ func (k *scaleClient) supportsScale(r schema.GroupVersionResource) (bool, error)
 			return true, nil
 		}
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.withoutScale[r] = true
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.withoutScale[r] = true
 	return false, nil
 }

@@ -40,13 +40,13 @@ func TestScaleClientDiscovery(t *testing.T) {
 			}
 			return true, response, nil
 		})
-		k := &scaleClient{clock: clock.RealClock{}, discovery: api, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(api)), client: scales, withoutScale: map[schema.GroupVersionResource]bool{}}
+		c := &scaleClient{clock: clock.RealClock{}, discovery: api, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(api)), client: scales, withoutScale: map[schema.GroupVersionResource]bool{}}
 		checkScale := func(step string, want bool) {
 			t.Helper()
-			s, err := k.Scale(t.Context(), "ns", model.Owner{APIVersion: "example.com/v1", Kind: "Widget", Name: "w", UID: "w"})
+			s, err := c.Scale(t.Context(), "ns", model.Owner{APIVersion: "example.com/v1", Kind: "Widget", Name: "w", UID: "w"})
 			var noScale *NoScaleError
 			if want != (err == nil && s != nil) || want == errors.As(err, &noScale) {
-				t.Errorf("%s: %v, %v", step, s, err)
+				t.Errorf("%s: scale %v, error %v, want a scale: %v", step, s, err, want)
 			}
 			time.Sleep(retryInterval)
 		}
@@ -56,6 +56,6 @@ func TestScaleClientDiscovery(t *testing.T) {
 		checkScale("a kind without scale", false)
 		serve("widgets", "widgets/scale")
 		response = &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 3}}
-		checkScale("with one", true)
+		checkScale("a kind with scale", true)
 	})
 }

@@ -11,21 +11,21 @@ import (
 )
 
 // onPod enqueues the budgets that cover a pod, or did, if a field that they read has changed.
-func (d *controller) onPod(old, now *corev1.Pod) {
-	if now != nil && conversion.DisruptionTarget(now) != nil {
-		if _, ends := d.conditionExpiry(now, conversion.BudgetPod(now)); ends {
-			d.stalePodQueue.Add(key{Namespace: now.Namespace, Name: now.Name})
+func (d *controller) onPod(old, cur *corev1.Pod) {
+	if cur != nil && conversion.DisruptionTarget(cur) != nil {
+		if _, expires := d.conditionExpiry(cur, conversion.BudgetPod(cur)); expires {
+			d.stalePodQueue.Add(key{Namespace: cur.Namespace, Name: cur.Name})
 		}
 	}
-	current := now
-	if current == nil {
-		current = old
+	p := cur
+	if p == nil {
+		p = old
 	}
-	budgets, err := d.budgets.PodDisruptionBudgets(current.Namespace).List(labels.Everything())
+	budgets, err := d.budgets.PodDisruptionBudgets(p.Namespace).List(labels.Everything())
 	if err != nil || len(budgets) == 0 {
-		return // listing from an informer cannot fail
+		return // a list from an informer cache does not fail
 	}
-	before, after := budgetPodOrNil(old), budgetPodOrNil(now)
+	before, after := budgetPodOrNil(old), budgetPodOrNil(cur)
 	if before != nil && after != nil && equalForBudgets(before, after) {
 		return
 	}

@@ -94,12 +94,12 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 		workqueue.Watch(core.Services().Informer(), m.onService),
 		workqueue.Watch(endpointSlices.Informer(), m.onSlice),
 		workqueue.Watch(legacy.Informer(), m.onEndpoints),
-		workqueue.Watch(core.Nodes().Informer(), func(old, now *corev1.Node) {
-			if nodeWeight(old) != nodeWeight(now) {
+		workqueue.Watch(core.Nodes().Informer(), func(old, cur *corev1.Node) {
+			if nodeWeight(old) != nodeWeight(cur) {
 				zones.Add(struct{}{})
 			}
 			if old == nil {
-				e.onNodeAdded(now.Name)
+				e.onNodeAdded(cur.Name)
 			}
 		}),
 	} {
@@ -120,30 +120,30 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	return nil
 }
 
-func (e *controller) onService(old, now *corev1.Service) {
-	if now == nil {
-		now = old
+func (e *controller) onService(old, cur *corev1.Service) {
+	if cur == nil {
+		cur = old
 	}
-	e.queue.Add(serviceKey{now.Namespace, now.Name})
+	e.queue.Add(serviceKey{cur.Namespace, cur.Name})
 }
 
 // onPod enqueues the Services that select a pod, or did, if the pod's endpoints change.
-func (e *controller) onPod(old, now *corev1.Pod) {
+func (e *controller) onPod(old, cur *corev1.Pod) {
 	var key *util.PodProjectionKey
 	switch {
 	case old == nil:
-		key = util.GetPodUpdateProjectionKey(nil, now)
-	case now == nil:
+		key = util.GetPodUpdateProjectionKey(nil, cur)
+	case cur == nil:
 		key = util.GetPodUpdateProjectionKey(nil, old)
 	default:
-		key = util.GetPodUpdateProjectionKey(old, now)
+		key = util.GetPodUpdateProjectionKey(old, cur)
 	}
 	keys, err := util.GetServicesToUpdate(e.services, key)
 	if err != nil {
 		e.log.Error(err, "Listing the Services of a pod failed")
 	}
-	for of := range keys {
-		namespace, name, _ := strings.Cut(of, "/")
+	for serviceName := range keys {
+		namespace, name, _ := strings.Cut(serviceName, "/")
 		k := serviceKey{namespace, name}
 		e.queue.AddAfter(k, time.Duration(e.state.size(k))*perPodDelay)
 	}
@@ -151,28 +151,28 @@ func (e *controller) onPod(old, now *corev1.Pod) {
 
 // onNodeAdded enqueues the Services with pods on a node that was not in the cache.
 func (e *controller) onNodeAdded(name string) {
-	for k := range e.state.takeWaiting(name) {
+	for k := range e.state.takeByUnknownNode(name) {
 		e.queue.Add(k)
 	}
 }
 
-func (e *controller) onSlice(old, now *discoveryv1.EndpointSlice) {
+func (e *controller) onSlice(old, cur *discoveryv1.EndpointSlice) {
 	switch {
-	case now == nil:
+	case cur == nil:
 		if e.reconciler.ManagedByController(old) && e.tracker.Has(old) && !e.tracker.HandleDeletion(old) {
 			e.enqueueOwner(old)
 		}
 	case old == nil:
-		if e.reconciler.ManagedByController(now) && e.tracker.ShouldSync(now) {
-			e.enqueueOwner(now)
+		if e.reconciler.ManagedByController(cur) && e.tracker.ShouldSync(cur) {
+			e.enqueueOwner(cur)
 		}
 	default:
-		moved := old.Labels[discoveryv1.LabelServiceName] != now.Labels[discoveryv1.LabelServiceName]
+		moved := old.Labels[discoveryv1.LabelServiceName] != cur.Labels[discoveryv1.LabelServiceName]
 		if moved {
 			e.enqueueOwner(old)
 		}
-		if moved || e.reconciler.ManagedByChanged(old, now) || e.reconciler.ManagedByController(now) && e.tracker.ShouldSync(now) {
-			e.enqueueOwner(now)
+		if moved || e.reconciler.ManagedByChanged(old, cur) || e.reconciler.ManagedByController(cur) && e.tracker.ShouldSync(cur) {
+			e.enqueueOwner(cur)
 		}
 	}
 }
@@ -185,11 +185,11 @@ func (e *controller) enqueueOwner(s *discoveryv1.EndpointSlice) {
 }
 
 // onEndpoints enqueues the Service of added or deleted Endpoints.
-func (e *controller) onEndpoints(old, now *corev1.Endpoints) {
+func (e *controller) onEndpoints(old, cur *corev1.Endpoints) {
 	switch {
-	case now == nil:
+	case cur == nil:
 		e.queue.Add(serviceKey{old.Namespace, old.Name})
 	case old == nil:
-		e.queue.Add(serviceKey{now.Namespace, now.Name})
+		e.queue.Add(serviceKey{cur.Namespace, cur.Name})
 	}
 }

@@ -21,42 +21,43 @@ const (
 // syncEndpoints reconciles the Endpoints of a Service.
 func (e *controller) syncEndpoints(ctx context.Context, s *corev1.Service, pods []*corev1.Pod, trigger time.Time) error {
 	subsets, truncated := newSubsets(s, pods)
-	have, err := e.endpointsLister.Endpoints(s.Namespace).Get(s.Name)
+	existing, err := e.endpointsLister.Endpoints(s.Namespace).Get(s.Name)
 	isNew := apierrors.IsNotFound(err)
 	if isNew {
-		have = &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, Labels: s.Labels}}
+		existing = &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, Labels: s.Labels}}
 	} else if err != nil {
 		return err
 	}
-	want := have.DeepCopy()
-	want.Subsets, want.Labels = subsets, endpointsLabels(s)
-	if want.Annotations == nil {
-		want.Annotations = map[string]string{}
+	desired := existing.DeepCopy()
+	desired.Subsets, desired.Labels = subsets, endpointsLabels(s)
+	if desired.Annotations == nil {
+		desired.Annotations = map[string]string{}
 	}
-	delete(want.Annotations, overCapacityAnnotation)
+	delete(desired.Annotations, overCapacityAnnotation)
 	if truncated {
-		want.Annotations[overCapacityAnnotation] = "truncated"
+		desired.Annotations[overCapacityAnnotation] = "truncated"
 	}
-	if !isNew && equality.Semantic.DeepEqual(have.Subsets, want.Subsets) && maps.Equal(have.Labels, want.Labels) &&
-		have.Annotations[overCapacityAnnotation] == want.Annotations[overCapacityAnnotation] {
+	if !isNew && equality.Semantic.DeepEqual(existing.Subsets, desired.Subsets) && maps.Equal(existing.Labels, desired.Labels) &&
+		existing.Annotations[overCapacityAnnotation] == desired.Annotations[overCapacityAnnotation] {
 		return nil
 	}
-	delete(want.Annotations, corev1.EndpointsLastChangeTriggerTime)
+	delete(desired.Annotations, corev1.EndpointsLastChangeTriggerTime)
 	if !trigger.IsZero() {
-		want.Annotations[corev1.EndpointsLastChangeTriggerTime] = trigger.UTC().Format(time.RFC3339Nano)
+		desired.Annotations[corev1.EndpointsLastChangeTriggerTime] = trigger.UTC().Format(time.RFC3339Nano)
 	}
 	if !isNew {
-		_, err = e.client.CoreV1().Endpoints(s.Namespace).Update(ctx, want, metav1.UpdateOptions{})
+		_, err = e.client.CoreV1().Endpoints(s.Namespace).Update(ctx, desired, metav1.UpdateOptions{})
 		return err
 	}
-	_, err = e.client.CoreV1().Endpoints(s.Namespace).Create(ctx, want, metav1.CreateOptions{})
+	_, err = e.client.CoreV1().Endpoints(s.Namespace).Create(ctx, desired, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
-		return nil // their event triggers another sync
+		return nil // the event of the existing object triggers another sync
 	}
 	return err
 }
 
-// endpointsLabels returns the labels of the Service, headless and managed-by.
+// endpointsLabels returns the labels of Endpoints: those of the Service, and whether it is headless and managed by
+// this controller.
 func endpointsLabels(s *corev1.Service) map[string]string {
 	out := map[string]string{}
 	maps.Copy(out, s.Labels)
@@ -70,10 +71,10 @@ func endpointsLabels(s *corev1.Service) map[string]string {
 
 // deleteEndpoints deletes the Endpoints of a deleted Service if this controller manages them.
 func (e *controller) deleteEndpoints(ctx context.Context, k serviceKey) error {
-	have, err := e.endpointsLister.Endpoints(k.namespace).Get(k.name)
-	if err != nil || have.Labels[managedByLabel] != endpointsManager {
+	existing, err := e.endpointsLister.Endpoints(k.namespace).Get(k.name)
+	if err != nil || existing.Labels[managedByLabel] != endpointsManager {
 		return ignoreExpected(err)
 	}
 	return ignoreExpected(e.client.CoreV1().Endpoints(k.namespace).Delete(ctx, k.name, metav1.DeleteOptions{
-		Preconditions: &metav1.Preconditions{UID: &have.UID}}))
+		Preconditions: &metav1.Preconditions{UID: &existing.UID}}))
 }

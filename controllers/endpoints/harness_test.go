@@ -25,16 +25,16 @@ type harness struct {
 	api *fake.Clientset
 }
 
-// runController runs a test; settle completes the controller's work.
-func runController(t *testing.T, objects []runtime.Object, test func(w *harness)) {
+// runController runs a test. settle waits until the controller is idle.
+func runController(t *testing.T, objects []runtime.Object, test func(h *harness)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewSimpleClientset(objects...)
-		names := 0
+		created := 0
 		api.PrependReactor("create", "endpointslices", func(a kubetesting.Action) (bool, runtime.Object, error) {
 			s := a.(kubetesting.CreateAction).GetObject().(*discoveryv1.EndpointSlice)
-			names++ // as the API server does it
-			s.Name, s.UID, s.Generation = fmt.Sprint(s.GenerateName, names), types.UID(fmt.Sprint("slice-", names)), 1
+			created++ // as the API server does it
+			s.Name, s.UID, s.Generation = fmt.Sprint(s.GenerateName, created), types.UID(fmt.Sprint("slice-", created)), 1
 			return false, nil, nil
 		})
 		api.PrependReactor("update", "endpointslices", func(a kubetesting.Action) (bool, runtime.Object, error) {
@@ -44,28 +44,28 @@ func runController(t *testing.T, objects []runtime.Object, test func(w *harness)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- Run(ctx, api, informers.NewSharedInformerFactory(api, 0), klog.Background()) }()
-		w := &harness{t, api}
-		w.settle()
-		test(w)
+		h := &harness{t, api}
+		h.settle()
+		test(h)
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		time.Sleep(time.Minute) // informers stop
+		time.Sleep(time.Minute) // until the informers stop
 	})
 }
 
-func (w *harness) settle() {
+func (h *harness) settle() {
 	time.Sleep(time.Second)
 	synctest.Wait()
 }
 
 // conditions returns, for each pod in the slices of web, whether it is ready, serving, terminating.
-func (w *harness) conditions() map[string]string {
-	w.t.Helper()
-	list, err := w.api.DiscoveryV1().EndpointSlices("default").List(w.t.Context(), metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=web"})
+func (h *harness) conditions() map[string]string {
+	h.t.Helper()
+	list, err := h.api.DiscoveryV1().EndpointSlices("default").List(h.t.Context(), metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=web"})
 	if err != nil {
-		w.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	out := map[string]string{}
 	for _, s := range list.Items {
@@ -82,11 +82,11 @@ func (w *harness) conditions() map[string]string {
 }
 
 // addresses returns the number of ready and not-ready addresses in the Endpoints of web.
-func (w *harness) addresses() (ready, notReady int) {
-	w.t.Helper()
-	e, err := w.api.CoreV1().Endpoints("default").Get(w.t.Context(), "web", metav1.GetOptions{})
+func (h *harness) addresses() (ready, notReady int) {
+	h.t.Helper()
+	e, err := h.api.CoreV1().Endpoints("default").Get(h.t.Context(), "web", metav1.GetOptions{})
 	if err != nil {
-		w.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	for _, s := range e.Subsets {
 		ready, notReady = ready+len(s.Addresses), notReady+len(s.NotReadyAddresses)
@@ -94,15 +94,17 @@ func (w *harness) addresses() (ready, notReady int) {
 	return ready, notReady
 }
 
-func web() *corev1.Service {
+func newService() *corev1.Service {
 	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", UID: "web", Labels: map[string]string{"team": "a"}},
 		Spec: corev1.ServiceSpec{ClusterIP: "10.96.0.9", ClusterIPs: []string{"10.96.0.9"}, IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol}, Selector: map[string]string{"app": "web"},
 			Ports: []corev1.ServicePort{{Name: "http", Protocol: corev1.ProtocolTCP, Port: 80, TargetPort: intstr.FromString("http")}}}}
 }
 
-func node(name string) *corev1.Node { return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}} }
+func newNode(name string) *corev1.Node {
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}
 
-func pod(name string, ready corev1.ConditionStatus) *corev1.Pod {
+func newPod(name string, ready corev1.ConditionStatus) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name), ResourceVersion: "1", Labels: map[string]string{"app": "web"}},
 		Spec: corev1.PodSpec{NodeName: "n1", Containers: []corev1.Container{{Name: "c",
@@ -112,17 +114,17 @@ func pod(name string, ready corev1.ConditionStatus) *corev1.Pod {
 	}
 }
 
-// update writes a changed pod with the next resource version, which the fake API does not set.
-func (w *harness) update(name, version string, change func(p *corev1.Pod)) {
-	w.t.Helper()
-	p, err := w.api.CoreV1().Pods("default").Get(w.t.Context(), name, metav1.GetOptions{})
+// updatePod writes a changed pod with the next resource version, which the fake API does not set.
+func (h *harness) updatePod(name, version string, change func(p *corev1.Pod)) {
+	h.t.Helper()
+	p, err := h.api.CoreV1().Pods("default").Get(h.t.Context(), name, metav1.GetOptions{})
 	if err == nil {
 		p.ResourceVersion = version
 		change(p)
-		_, err = w.api.CoreV1().Pods("default").Update(w.t.Context(), p, metav1.UpdateOptions{})
+		_, err = h.api.CoreV1().Pods("default").Update(h.t.Context(), p, metav1.UpdateOptions{})
 	}
 	if err != nil {
-		w.t.Fatal(err)
+		h.t.Fatal(err)
 	}
-	w.settle()
+	h.settle()
 }

@@ -94,20 +94,20 @@ func (m *mirrorController) slicesOf(k serviceKey) (out []*discoveryv1.EndpointSl
 
 // matchSlices returns the slices to write and the surplus existing slices. A desired slice reuses an
 // existing one of the same address family and ports, preferably one with equal endpoints.
-func matchSlices(want, have []*discoveryv1.EndpointSlice) (changed, surplus []*discoveryv1.EndpointSlice) {
-	surplus = slices.Clone(have)
-	for _, w := range want {
-		i := slices.IndexFunc(surplus, func(h *discoveryv1.EndpointSlice) bool {
-			return sameShape(h, w) && sameEndpoints(h, w)
+func matchSlices(desired, existing []*discoveryv1.EndpointSlice) (changed, surplus []*discoveryv1.EndpointSlice) {
+	surplus = slices.Clone(existing)
+	for _, d := range desired {
+		i := slices.IndexFunc(surplus, func(s *discoveryv1.EndpointSlice) bool {
+			return sameFamilyAndPorts(s, d) && sameEndpoints(s, d)
 		})
 		if i < 0 {
-			i = slices.IndexFunc(surplus, func(h *discoveryv1.EndpointSlice) bool { return sameShape(h, w) })
+			i = slices.IndexFunc(surplus, func(s *discoveryv1.EndpointSlice) bool { return sameFamilyAndPorts(s, d) })
 		}
 		if i < 0 {
-			changed = append(changed, w)
+			changed = append(changed, d)
 			continue
 		}
-		if next, same := updatedSlice(surplus[i], w); !same {
+		if next, unchanged := updatedSlice(surplus[i], d); !unchanged {
 			changed = append(changed, next)
 		}
 		surplus = slices.Delete(surplus, i, i+1)
@@ -115,24 +115,24 @@ func matchSlices(want, have []*discoveryv1.EndpointSlice) (changed, surplus []*d
 	return changed, surplus
 }
 
-// sameShape reports whether two slices have the same address family and the same set of ports.
-func sameShape(a, b *discoveryv1.EndpointSlice) bool {
+// sameFamilyAndPorts reports whether two slices have the same address family and the same set of ports.
+func sameFamilyAndPorts(a, b *discoveryv1.EndpointSlice) bool {
 	return a.AddressType == b.AddressType && util.NewPortMapKey(slices.Clone(a.Ports)) == util.NewPortMapKey(slices.Clone(b.Ports))
 }
 
 // sameEndpoints reports whether two slices have the same set of endpoints. Upstream does not define an order.
-func sameEndpoints(have, want *discoveryv1.EndpointSlice) bool {
-	return equality.Semantic.DeepEqual(sortEndpoints(slices.Clone(have.Endpoints)), want.Endpoints)
+func sameEndpoints(existing, desired *discoveryv1.EndpointSlice) bool {
+	return equality.Semantic.DeepEqual(sortEndpoints(slices.Clone(existing.Endpoints)), desired.Endpoints)
 }
 
 // updatedSlice returns an existing slice with the desired content, and whether it was unchanged.
-func updatedSlice(have, want *discoveryv1.EndpointSlice) (next *discoveryv1.EndpointSlice, same bool) {
-	next = have.DeepCopy()
-	next.Labels, next.Annotations, next.OwnerReferences = want.Labels, want.Annotations, want.OwnerReferences
-	if !sameEndpoints(have, want) {
-		next.Endpoints = want.Endpoints
+func updatedSlice(existing, desired *discoveryv1.EndpointSlice) (next *discoveryv1.EndpointSlice, unchanged bool) {
+	next = existing.DeepCopy()
+	next.Labels, next.Annotations, next.OwnerReferences = desired.Labels, desired.Annotations, desired.OwnerReferences
+	if !sameEndpoints(existing, desired) {
+		next.Endpoints = desired.Endpoints
 	}
-	return next, equality.Semantic.DeepEqual(have, next)
+	return next, equality.Semantic.DeepEqual(existing, next)
 }
 
 // write creates or updates a slice. A slice without a name is created.

@@ -96,10 +96,9 @@ func mirroredPorts(ports []corev1.EndpointPort) (out []discoveryv1.EndpointPort)
 
 // mirrorMeta returns the metadata of a mirrored slice: labels and annotations of the Endpoints, which own it.
 func mirrorMeta(e *corev1.Endpoints) metav1.ObjectMeta {
-	yes := true
 	out := metav1.ObjectMeta{Namespace: e.Namespace, GenerateName: strings.TrimRight(e.Name[:min(len(e.Name), maxNamePrefixLen)], ".-") + "-",
 		Labels: map[string]string{}, Annotations: map[string]string{},
-		OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Endpoints", Name: e.Name, UID: e.UID, Controller: &yes, BlockOwnerDeletion: &yes}}}
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Endpoints", Name: e.Name, UID: e.UID, Controller: new(true), BlockOwnerDeletion: new(true)}}}
 	maps.Copy(out.Labels, e.Labels)
 	out.Labels[discoveryv1.LabelServiceName], out.Labels[discoveryv1.LabelManagedBy] = e.Name, mirrorManager
 	maps.Copy(out.Annotations, e.Annotations)

@@ -29,20 +29,20 @@ func repackSubsets(subsets []corev1.EndpointSubset) (out []*corev1.EndpointSubse
 	byPort, addresses := targetsByPort(subsets)
 	subsetsByTargets := map[string]*corev1.EndpointSubset{}
 	for _, port := range slices.Sorted(maps.Keys(byPort)) {
-		r := byPort[port]
-		targets := slices.SortedFunc(maps.Keys(r.ready), func(a, b addressKey) int {
+		group := byPort[port]
+		targets := slices.SortedFunc(maps.Keys(group.ready), func(a, b addressKey) int {
 			return cmp.Or(strings.Compare(a.ip, b.ip), strings.Compare(string(a.uid), string(b.uid)))
 		})
 		var key strings.Builder
 		for _, t := range targets {
-			fmt.Fprint(&key, t, r.ready[t])
+			fmt.Fprint(&key, t, group.ready[t])
 		}
 		targetsKey := key.String()
 		subset := subsetsByTargets[targetsKey]
 		if subset == nil {
 			subset = &corev1.EndpointSubset{}
 			for _, t := range targets {
-				if r.ready[t] {
+				if group.ready[t] {
 					subset.Addresses = append(subset.Addresses, addresses[t])
 				} else {
 					subset.NotReadyAddresses = append(subset.NotReadyAddresses, addresses[t])
@@ -51,7 +51,7 @@ func repackSubsets(subsets []corev1.EndpointSubset) (out []*corev1.EndpointSubse
 			subsetsByTargets[targetsKey] = subset
 			out = append(out, subset)
 		}
-		subset.Ports = append(subset.Ports, r.ports...)
+		subset.Ports = append(subset.Ports, group.ports...)
 	}
 	for _, s := range out {
 		slices.SortFunc(s.Ports, comparePorts)
@@ -81,8 +81,8 @@ func targetsByPort(subsets []corev1.EndpointSubset) (map[string]*portTargets, ma
 				if _, exists := addresses[t]; !exists {
 					addresses[t] = a
 				}
-				before, exists := ready[t]
-				ready[t] = isReady && (before || !exists)
+				wasReady, exists := ready[t]
+				ready[t] = isReady && (wasReady || !exists)
 			}
 			for _, a := range subsets[i].Addresses {
 				add(a, true)

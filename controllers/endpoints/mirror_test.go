@@ -14,13 +14,13 @@ import (
 	"github.com/berthproject/berth/controllers/upstreamguard"
 )
 
-// newForeignEndpoints returns a Service without selector and its Endpoints.
-func newForeignEndpoints(change func(*corev1.Endpoints)) []runtime.Object {
-	s := web()
+// newUserEndpoints returns a Service without selector and its Endpoints.
+func newUserEndpoints(change func(*corev1.Endpoints)) []runtime.Object {
+	s := newService()
 	s.Name, s.Spec.Selector = "db", nil
 	n := "n1"
 	e := &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "db", UID: "db", Labels: map[string]string{"team": "b"}, Annotations: map[string]string{corev1.EndpointsLastChangeTriggerTime: "now", "note": "x"}},
-		Subsets: []corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: "192.0.2.7", NodeName: &n}, {IP: "2001:db8::1"}, {IP: "nonsense"}},
+		Subsets: []corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: "192.0.2.7", NodeName: &n}, {IP: "2001:db8::1"}, {IP: "invalid"}},
 			NotReadyAddresses: []corev1.EndpointAddress{{IP: "192.0.2.5", Hostname: "five"}}, Ports: []corev1.EndpointPort{{Name: "sql", Port: 5432}}}}}
 	if change != nil {
 		change(e)
@@ -28,12 +28,12 @@ func newForeignEndpoints(change func(*corev1.Endpoints)) []runtime.Object {
 	return []runtime.Object{s, e}
 }
 
-// mirrors formats the mirrored slices of db.
-func (w *harness) mirrors() string {
-	w.t.Helper()
-	list, err := w.api.DiscoveryV1().EndpointSlices("default").List(w.t.Context(), metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=db"})
+// mirroredSlices formats the mirrored slices of db.
+func (h *harness) mirroredSlices() string {
+	h.t.Helper()
+	list, err := h.api.DiscoveryV1().EndpointSlices("default").List(h.t.Context(), metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=db"})
 	if err != nil {
-		w.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	var out []string
 	for _, s := range list.Items {
@@ -57,71 +57,71 @@ func (w *harness) mirrors() string {
 }
 
 func TestMirroring(t *testing.T) {
-	runController(t, newForeignEndpoints(nil), func(w *harness) {
-		const before = "IPv4 sql:5432/TCP 192.0.2.5(not ready) 192.0.2.7; IPv6 sql:5432/TCP 2001:db8::1"
-		if got := w.mirrors(); got != before {
-			t.Errorf("mirrored as %s", got)
+	runController(t, newUserEndpoints(nil), func(h *harness) {
+		const initial = "IPv4 sql:5432/TCP 192.0.2.5(not ready) 192.0.2.7; IPv6 sql:5432/TCP 2001:db8::1"
+		if got := h.mirroredSlices(); got != initial {
+			t.Errorf("mirrored slices %s, want %s", got, initial)
 		}
-		list, _ := w.api.DiscoveryV1().EndpointSlices("default").List(t.Context(), metav1.ListOptions{})
+		list, _ := h.api.DiscoveryV1().EndpointSlices("default").List(t.Context(), metav1.ListOptions{})
 		for _, s := range list.Items {
 			if s.Labels["team"] != "b" || s.Labels[discoveryv1.LabelManagedBy] != mirrorManager || len(s.Annotations) != 1 || s.Annotations["note"] != "x" || s.OwnerReferences[0].UID != "db" || s.GenerateName != "db-" {
-				t.Errorf("%+v", s.ObjectMeta)
+				t.Errorf("metadata %+v, want those of the Endpoints", s.ObjectMeta)
 			}
-			if err := w.api.DiscoveryV1().EndpointSlices("default").Delete(t.Context(), s.Name, metav1.DeleteOptions{}); err != nil {
+			if err := h.api.DiscoveryV1().EndpointSlices("default").Delete(t.Context(), s.Name, metav1.DeleteOptions{}); err != nil {
 				t.Error(err)
 			}
 		}
-		if w.settle(); w.mirrors() != before {
-			t.Errorf("after another client has deleted them: %s", w.mirrors())
+		if h.settle(); h.mirroredSlices() != initial {
+			t.Errorf("mirrored slices %s after their deletion, want %s", h.mirroredSlices(), initial)
 		}
-		e, _ := w.api.CoreV1().Endpoints("default").Get(t.Context(), "db", metav1.GetOptions{})
+		e, _ := h.api.CoreV1().Endpoints("default").Get(t.Context(), "db", metav1.GetOptions{})
 		e.Subsets[0].NotReadyAddresses, e.Subsets[0].Addresses = nil, e.Subsets[0].Addresses[:1]
-		w.write(e)
-		if got := w.mirrors(); got != "IPv4 sql:5432/TCP 192.0.2.7" {
-			t.Errorf("with one remaining address: %s", got)
+		h.updateEndpoints(e)
+		if got := h.mirroredSlices(); got != "IPv4 sql:5432/TCP 192.0.2.7" {
+			t.Errorf("mirrored slices %s, want the one remaining address", got)
 		}
-		if err := w.api.CoreV1().Endpoints("default").Delete(t.Context(), "db", metav1.DeleteOptions{}); err != nil {
+		if err := h.api.CoreV1().Endpoints("default").Delete(t.Context(), "db", metav1.DeleteOptions{}); err != nil {
 			t.Error(err)
 		}
-		if w.settle(); w.mirrors() != "" {
-			t.Errorf("without Endpoints: %s", w.mirrors())
+		if h.settle(); h.mirroredSlices() != "" {
+			t.Errorf("mirrored slices %s without Endpoints, want none", h.mirroredSlices())
 		}
 	})
 }
 
-func (w *harness) write(e *corev1.Endpoints) {
-	w.t.Helper()
-	if _, err := w.api.CoreV1().Endpoints("default").Update(w.t.Context(), e, metav1.UpdateOptions{}); err != nil {
-		w.t.Error(err)
+func (h *harness) updateEndpoints(e *corev1.Endpoints) {
+	h.t.Helper()
+	if _, err := h.api.CoreV1().Endpoints("default").Update(h.t.Context(), e, metav1.UpdateOptions{}); err != nil {
+		h.t.Error(err)
 	}
-	w.settle()
+	h.settle()
 }
 
 func TestEndpointsNotMirrored(t *testing.T) {
 	for name, change := range map[string]func(*corev1.Endpoints){
-		"skipped":       func(e *corev1.Endpoints) { e.Labels[discoveryv1.LabelSkipMirror] = "true" },
-		"an election":   func(e *corev1.Endpoints) { e.Annotations["control-plane.alpha.kubernetes.io/leader"] = "{}" },
-		"of no Service": func(e *corev1.Endpoints) { e.Name = "other" },
+		"skip label":           func(e *corev1.Endpoints) { e.Labels[discoveryv1.LabelSkipMirror] = "true" },
+		"leader election lock": func(e *corev1.Endpoints) { e.Annotations["control-plane.alpha.kubernetes.io/leader"] = "{}" },
+		"without Service":      func(e *corev1.Endpoints) { e.Name = "other" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			runController(t, newForeignEndpoints(change), func(w *harness) {
-				list, _ := w.api.DiscoveryV1().EndpointSlices("default").List(t.Context(), metav1.ListOptions{})
+			runController(t, newUserEndpoints(change), func(h *harness) {
+				list, _ := h.api.DiscoveryV1().EndpointSlices("default").List(t.Context(), metav1.ListOptions{})
 				if len(list.Items) != 0 {
-					t.Errorf("%s", w.mirrors())
+					t.Errorf("mirrored slices %s, want none", h.mirroredSlices())
 				}
 			})
 		})
 	}
-	runController(t, newForeignEndpoints(nil), func(w *harness) {
-		s, _ := w.api.CoreV1().Services("default").Get(t.Context(), "db", metav1.GetOptions{})
+	runController(t, newUserEndpoints(nil), func(h *harness) {
+		s, _ := h.api.CoreV1().Services("default").Get(t.Context(), "db", metav1.GetOptions{})
 		s.Spec.Selector = map[string]string{"app": "db"}
-		if _, err := w.api.CoreV1().Services("default").Update(t.Context(), s, metav1.UpdateOptions{}); err != nil {
+		if _, err := h.api.CoreV1().Services("default").Update(t.Context(), s, metav1.UpdateOptions{}); err != nil {
 			t.Error(err)
 		}
-		w.settle()
-		list, _ := w.api.DiscoveryV1().EndpointSlices("default").List(t.Context(), metav1.ListOptions{LabelSelector: discoveryv1.LabelManagedBy + "=" + mirrorManager})
+		h.settle()
+		list, _ := h.api.DiscoveryV1().EndpointSlices("default").List(t.Context(), metav1.ListOptions{LabelSelector: discoveryv1.LabelManagedBy + "=" + mirrorManager})
 		if len(list.Items) != 0 {
-			t.Errorf("with a selector there are still %d mirrored slices", len(list.Items))
+			t.Errorf("%d mirrored slices with a selector, want none", len(list.Items))
 		}
 	})
 }
@@ -129,7 +129,7 @@ func TestEndpointsNotMirrored(t *testing.T) {
 // TestMirroredSlicesMatchUpstream compares mirrored slices with those of upstream's controller. If they differed, both
 // controllers would overwrite each other's slices.
 func TestMirroredSlicesMatchUpstream(t *testing.T) {
-	at := func(ips ...string) (out []corev1.EndpointAddress) {
+	addresses := func(ips ...string) (out []corev1.EndpointAddress) {
 		for _, ip := range ips {
 			out = append(out, corev1.EndpointAddress{IP: ip})
 		}
@@ -141,27 +141,27 @@ func TestMirroredSlicesMatchUpstream(t *testing.T) {
 		}
 		return out
 	}
-	var many []string
+	var ips []string
 	for i := range 150 {
-		many = append(many, fmt.Sprintf("192.0.2.%d", i))
+		ips = append(ips, fmt.Sprintf("192.0.2.%d", i))
 	}
 	for name, tc := range map[string]struct {
 		subsets []corev1.EndpointSubset
 		want    string
 	}{
-		"many addresses in one slice":                    {[]corev1.EndpointSubset{{Addresses: at(many...), Ports: ports("a")}}, "IPv4 a:97/TCP 150 addresses"},
-		"equal ports are together":                       {[]corev1.EndpointSubset{{Addresses: at("1.0.0.2"), Ports: ports("a", "b")}, {Addresses: at("1.0.0.1"), Ports: ports("b", "a")}}, "IPv4 a:97/TCP b:98/TCP 1.0.0.1 1.0.0.2"},
-		"equal addresses are together":                   {[]corev1.EndpointSubset{{Addresses: at("1.0.0.1"), Ports: ports("b")}, {Addresses: at("1.0.0.1"), Ports: ports("a")}}, "IPv4 a:97/TCP b:98/TCP 1.0.0.1"},
-		"ports of some addresses form their own subset":  {[]corev1.EndpointSubset{{Addresses: at("1.0.0.1"), Ports: ports("a", "b")}, {Addresses: at("1.0.0.2"), Ports: ports("a")}}, "IPv4 a:97/TCP 1.0.0.1 1.0.0.2; IPv4 b:98/TCP 1.0.0.1"},
-		"an address that is not ready once is not ready": {[]corev1.EndpointSubset{{NotReadyAddresses: at("1.0.0.1"), Ports: ports("a")}, {Addresses: at("1.0.0.1"), Ports: ports("a")}}, "IPv4 a:97/TCP 1.0.0.1(not ready)"},
-		"ready at one port only":                         {[]corev1.EndpointSubset{{NotReadyAddresses: at("1.0.0.1"), Ports: ports("a")}, {Addresses: at("1.0.0.1"), Ports: ports("b")}}, "IPv4 a:97/TCP 1.0.0.1(not ready); IPv4 b:98/TCP 1.0.0.1"},
-		"without ports":                                  {[]corev1.EndpointSubset{{Addresses: at("1.0.0.1")}, {Addresses: at("1.0.0.2")}}, "IPv4 1.0.0.1 1.0.0.2"},
-		"without ports in one subset":                    {[]corev1.EndpointSubset{{Addresses: at("1.0.0.1")}, {Addresses: at("1.0.0.1"), Ports: ports("a")}}, "IPv4 a:97/TCP 1.0.0.1"},
+		"many addresses in one slice":                    {[]corev1.EndpointSubset{{Addresses: addresses(ips...), Ports: ports("a")}}, "IPv4 a:97/TCP 150 addresses"},
+		"equal ports are together":                       {[]corev1.EndpointSubset{{Addresses: addresses("1.0.0.2"), Ports: ports("a", "b")}, {Addresses: addresses("1.0.0.1"), Ports: ports("b", "a")}}, "IPv4 a:97/TCP b:98/TCP 1.0.0.1 1.0.0.2"},
+		"equal addresses are together":                   {[]corev1.EndpointSubset{{Addresses: addresses("1.0.0.1"), Ports: ports("b")}, {Addresses: addresses("1.0.0.1"), Ports: ports("a")}}, "IPv4 a:97/TCP b:98/TCP 1.0.0.1"},
+		"ports of some addresses form their own subset":  {[]corev1.EndpointSubset{{Addresses: addresses("1.0.0.1"), Ports: ports("a", "b")}, {Addresses: addresses("1.0.0.2"), Ports: ports("a")}}, "IPv4 a:97/TCP 1.0.0.1 1.0.0.2; IPv4 b:98/TCP 1.0.0.1"},
+		"an address that is not ready once is not ready": {[]corev1.EndpointSubset{{NotReadyAddresses: addresses("1.0.0.1"), Ports: ports("a")}, {Addresses: addresses("1.0.0.1"), Ports: ports("a")}}, "IPv4 a:97/TCP 1.0.0.1(not ready)"},
+		"ready at one port only":                         {[]corev1.EndpointSubset{{NotReadyAddresses: addresses("1.0.0.1"), Ports: ports("a")}, {Addresses: addresses("1.0.0.1"), Ports: ports("b")}}, "IPv4 a:97/TCP 1.0.0.1(not ready); IPv4 b:98/TCP 1.0.0.1"},
+		"without ports":                                  {[]corev1.EndpointSubset{{Addresses: addresses("1.0.0.1")}, {Addresses: addresses("1.0.0.2")}}, "IPv4 1.0.0.1 1.0.0.2"},
+		"without ports in one subset":                    {[]corev1.EndpointSubset{{Addresses: addresses("1.0.0.1")}, {Addresses: addresses("1.0.0.1"), Ports: ports("a")}}, "IPv4 a:97/TCP 1.0.0.1"},
 		"one address of two pods with the same name":     {[]corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: "1.0.0.1", TargetRef: &corev1.ObjectReference{Name: "p", UID: "1"}}, {IP: "1.0.0.1", TargetRef: &corev1.ObjectReference{Name: "p", UID: "2"}}}}}, "IPv4 1.0.0.1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			runController(t, newForeignEndpoints(func(e *corev1.Endpoints) { e.Subsets = tc.subsets }), func(w *harness) {
-				if got := w.mirrors(); got != tc.want {
+			runController(t, newUserEndpoints(func(e *corev1.Endpoints) { e.Subsets = tc.subsets }), func(h *harness) {
+				if got := h.mirroredSlices(); got != tc.want {
 					t.Errorf("mirrored as %q, want %q", got, tc.want)
 				}
 			})
@@ -169,27 +169,27 @@ func TestMirroredSlicesMatchUpstream(t *testing.T) {
 	}
 }
 
-// TestMirroredSliceIsAdopted checks that slices of upstream's controller, with endpoints in another order, are kept.
+// TestMirroredSliceIsAdopted checks that slices of upstream's controller, with endpoints in another order, are not changed.
 func TestMirroredSliceIsAdopted(t *testing.T) {
-	runController(t, newForeignEndpoints(func(e *corev1.Endpoints) {
+	runController(t, newUserEndpoints(func(e *corev1.Endpoints) {
 		e.Subsets = []corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: "1.0.0.1"}, {IP: "1.0.0.2"}}, Ports: []corev1.EndpointPort{{Name: "a", Port: 1}, {Name: "b", Port: 2}}}}
-	}), func(w *harness) {
-		api := w.api.DiscoveryV1().EndpointSlices("default")
+	}), func(h *harness) {
+		api := h.api.DiscoveryV1().EndpointSlices("default")
 		list, err := api.List(t.Context(), metav1.ListOptions{})
 		if err != nil || len(list.Items) != 1 {
-			t.Fatal(err, len(list.Items))
+			t.Fatalf("%d slices, error %v, want 1", len(list.Items), err)
 		}
 		adopted := &list.Items[0]
 		slices.Reverse(adopted.Ports)
 		slices.Reverse(adopted.Endpoints)
-		w.api.ClearActions()
+		h.api.ClearActions()
 		if _, err := api.Update(t.Context(), adopted, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		w.settle()
-		for _, a := range w.api.Actions()[1:] {
+		h.settle()
+		for _, a := range h.api.Actions()[1:] {
 			if a.Matches("create", "endpointslices") || a.Matches("update", "endpointslices") || a.Matches("delete", "endpointslices") {
-				t.Errorf("unexpected failure: %s", a.GetVerb())
+				t.Errorf("request %s of a slice, want no writes", a.GetVerb())
 			}
 		}
 	})
@@ -197,36 +197,36 @@ func TestMirroredSliceIsAdopted(t *testing.T) {
 
 // TestManagersAreGuarded checks that the guard covers upstream's controllers, which would write the same objects.
 func TestManagersAreGuarded(t *testing.T) {
-	refusal := (&upstreamguard.ConflictError{Controllers: []string{"endpoints"}}).Error()
+	message := (&upstreamguard.ConflictError{Controllers: []string{"endpoints"}}).Error()
 	for name, flag := range map[string]string{
 		sliceManager:     "endpointslice-controller",
 		endpointsManager: "endpoints-controller",
 		mirrorManager:    "endpointslice-mirroring-controller",
 	} {
-		if !strings.Contains(refusal, ",-"+flag) {
-			t.Errorf("writer %s is not among the upstream controllers: %s", name, refusal)
+		if !strings.Contains(message, ",-"+flag) {
+			t.Errorf("manager %s is not among the upstream controllers: %s", name, message)
 		}
 	}
 }
 
 func TestMirroringLimit(t *testing.T) {
-	many := func(e *corev1.Endpoints) {
+	setAddresses := func(e *corev1.Endpoints) {
 		e.Subsets[0].Addresses, e.Subsets[0].NotReadyAddresses = nil, nil
 		for i := range 1234 {
 			e.Subsets[0].Addresses = append(e.Subsets[0].Addresses, corev1.EndpointAddress{IP: fmt.Sprintf("192.0.%d.%d", i/200, i%200)})
 		}
 	}
-	runController(t, newForeignEndpoints(many), func(w *harness) {
-		if got := w.mirrors(); got != "IPv4 sql:5432/TCP 1000 addresses" {
-			t.Errorf("%s", got)
+	runController(t, newUserEndpoints(setAddresses), func(h *harness) {
+		if got := h.mirroredSlices(); got != "IPv4 sql:5432/TCP 1000 addresses" {
+			t.Errorf("mirrored slices %s, want 1000 addresses", got)
 		}
-		w.api.ClearActions()
-		e, _ := w.api.CoreV1().Endpoints("default").Get(t.Context(), "db", metav1.GetOptions{})
+		h.api.ClearActions()
+		e, _ := h.api.CoreV1().Endpoints("default").Get(t.Context(), "db", metav1.GetOptions{})
 		e.Annotations[corev1.EndpointsLastChangeTriggerTime] = "later"
-		w.write(e)
-		for _, a := range w.api.Actions() {
+		h.updateEndpoints(e)
+		for _, a := range h.api.Actions() {
 			if a.GetResource().Resource == "endpointslices" && a.GetVerb() != "list" {
-				t.Errorf("written without a change: %s %s", a.GetVerb(), a.GetResource().Resource)
+				t.Errorf("request %s of %s without a change, want none", a.GetVerb(), a.GetResource().Resource)
 			}
 		}
 	})

@@ -9,8 +9,8 @@ import (
 type serviceState struct {
 	mu    sync.Mutex
 	sizes map[serviceKey]int
-	// waiting holds the Services with omitted pods, by the name of the unknown node.
-	waiting map[string]map[serviceKey]bool
+	// byUnknownNode holds the Services with omitted pods, by the name of the unknown node.
+	byUnknownNode map[string]map[serviceKey]bool
 }
 
 // record stores the number of pods of a Service and the unknown nodes.
@@ -18,14 +18,14 @@ func (s *serviceState) record(k serviceKey, pods int, unknown map[string]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.sizes == nil {
-		s.sizes, s.waiting = map[serviceKey]int{}, map[string]map[serviceKey]bool{}
+		s.sizes, s.byUnknownNode = map[serviceKey]int{}, map[string]map[serviceKey]bool{}
 	}
 	s.sizes[k] = pods
 	for node := range unknown {
-		if s.waiting[node] == nil {
-			s.waiting[node] = map[serviceKey]bool{}
+		if s.byUnknownNode[node] == nil {
+			s.byUnknownNode[node] = map[serviceKey]bool{}
 		}
-		s.waiting[node][k] = true
+		s.byUnknownNode[node][k] = true
 	}
 }
 
@@ -34,9 +34,9 @@ func (s *serviceState) forget(k serviceKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.sizes, k)
-	maps.DeleteFunc(s.waiting, func(_ string, of map[serviceKey]bool) bool {
-		delete(of, k)
-		return len(of) == 0
+	maps.DeleteFunc(s.byUnknownNode, func(_ string, keys map[serviceKey]bool) bool {
+		delete(keys, k)
+		return len(keys) == 0
 	})
 }
 
@@ -47,11 +47,11 @@ func (s *serviceState) size(k serviceKey) int {
 	return s.sizes[k]
 }
 
-// takeWaiting removes and returns the Services with pods on a node that was not in the cache.
-func (s *serviceState) takeWaiting(node string) map[serviceKey]bool {
+// takeByUnknownNode removes and returns the Services with pods on a node that was not in the cache.
+func (s *serviceState) takeByUnknownNode(node string) map[serviceKey]bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	of := s.waiting[node]
-	delete(s.waiting, node)
-	return of
+	keys := s.byUnknownNode[node]
+	delete(s.byUnknownNode, node)
+	return keys
 }

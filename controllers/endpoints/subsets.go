@@ -31,19 +31,19 @@ func newSubsets(s *corev1.Service, pods []*corev1.Pod) (out []corev1.EndpointSub
 		if address == "" || !util.ShouldPodBeInEndpoints(p, s.Spec.PublishNotReadyAddresses) {
 			continue
 		}
-		found := portsOf(s, p)
-		if len(found) == 0 && (len(s.Spec.Ports) > 0 || s.Spec.ClusterIP != corev1.ClusterIPNone) {
+		podPorts := portsOf(s, p)
+		if len(podPorts) == 0 && (len(s.Spec.Ports) > 0 || s.Spec.ClusterIP != corev1.ClusterIPNone) {
 			continue
 		}
-		at := corev1.EndpointAddress{IP: address, TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: p.UID}}
+		endpoint := corev1.EndpointAddress{IP: address, TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: p.UID}}
 		if p.Spec.NodeName != "" {
-			at.NodeName = &p.Spec.NodeName
+			endpoint.NodeName = &p.Spec.NodeName
 		}
 		if util.ShouldSetHostname(p, s) {
-			at.Hostname = p.Spec.Hostname
+			endpoint.Hostname = p.Spec.Hostname
 		}
-		addresses = append(addresses, podAddress{at, s.Spec.PublishNotReadyAddresses || util.IsPodReady(p)})
-		ports[p.UID] = found
+		addresses = append(addresses, podAddress{endpoint, s.Spec.PublishNotReadyAddresses || util.IsPodReady(p)})
+		ports[p.UID] = podPorts
 	}
 	slices.SortFunc(addresses, func(a, b podAddress) int {
 		return cmp.Or(compareBool(b.ready, a.ready), strings.Compare(a.address.IP, b.address.IP), strings.Compare(string(a.address.TargetRef.UID), string(b.address.TargetRef.UID)))
@@ -56,15 +56,15 @@ func newSubsets(s *corev1.Service, pods []*corev1.Pod) (out []corev1.EndpointSub
 
 // groupByPorts groups addresses with the same ports.
 func groupByPorts(addresses []podAddress, ports map[types.UID][]corev1.EndpointPort) (out []corev1.EndpointSubset) {
-	at := map[string]int{}
+	indexes := map[string]int{}
 	for _, p := range addresses {
-		have := ports[p.address.TargetRef.UID]
-		key := portsKey(have)
-		i, ok := at[key]
+		subsetPorts := ports[p.address.TargetRef.UID]
+		key := portsKey(subsetPorts)
+		i, ok := indexes[key]
 		if !ok {
 			i = len(out)
-			at[key] = i
-			out = append(out, corev1.EndpointSubset{Ports: have})
+			indexes[key] = i
+			out = append(out, corev1.EndpointSubset{Ports: subsetPorts})
 		}
 		if p.ready {
 			out[i].Addresses = append(out[i].Addresses, p.address)

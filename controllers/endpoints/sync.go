@@ -23,7 +23,7 @@ func (e *controller) sync(ctx context.Context, k serviceKey) (time.Duration, err
 	case err != nil:
 		return 0, err
 	case s.Spec.Type == corev1.ServiceTypeExternalName || s.Spec.Selector == nil || s.DeletionTimestamp != nil:
-		// Endpoints are managed by others, or the garbage collector deletes them.
+		// Users manage the Endpoints, or the garbage collector deletes them.
 		return 0, nil
 	}
 	existing, err := e.slicesOf(k)
@@ -50,7 +50,7 @@ func (e *controller) sync(ctx context.Context, k serviceKey) (time.Duration, err
 	return 0, nil
 }
 
-// podsOf returns the selected pods of a Service whose node is known or not needed.
+// podsOf returns the selected pods of a Service whose node is in the cache or not needed.
 func (e *controller) podsOf(s *corev1.Service) ([]*corev1.Pod, error) {
 	selected, err := e.pods.Pods(s.Namespace).List(labels.Set(s.Spec.Selector).AsSelectorPreValidated())
 	if err != nil {
@@ -77,13 +77,13 @@ func (e *controller) podsOf(s *corev1.Service) ([]*corev1.Pod, error) {
 
 // slicesOf returns the managed slices of a Service.
 func (e *controller) slicesOf(k serviceKey) ([]*discoveryv1.EndpointSlice, error) {
-	all, err := e.slices.EndpointSlices(k.namespace).List(labels.SelectorFromSet(labels.Set{
+	list, err := e.slices.EndpointSlices(k.namespace).List(labels.SelectorFromSet(labels.Set{
 		discoveryv1.LabelServiceName: k.name, discoveryv1.LabelManagedBy: sliceManager}))
 	if err != nil {
 		return nil, err
 	}
-	out := all[:0:0]
-	for _, s := range all {
+	out := list[:0:0]
+	for _, s := range list {
 		if s.DeletionTimestamp == nil {
 			out = append(out, s)
 		}
@@ -112,7 +112,7 @@ func (e *controller) deleteService(ctx context.Context, k serviceKey) error {
 	return errors.Join(errs...)
 }
 
-// ignoreExpected drops errors which mean that an object is gone or its namespace is being deleted.
+// ignoreExpected drops errors about an object that does not exist or a namespace that is being deleted.
 func ignoreExpected(err error) error {
 	if apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// zoneWeight is what determines the distribution of topology-aware hints over zones.
+// zoneWeight is the part of a node that determines the distribution of topology-aware hints over zones.
 type zoneWeight struct {
 	zone  string
 	ready bool

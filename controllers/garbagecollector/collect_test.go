@@ -42,48 +42,48 @@ func newHarness(t *testing.T, objects ...*metav1.PartialObjectMetadata) *harness
 	for _, m := range objects {
 		stored = append(stored, m)
 	}
-	b := &harness{T: t, client: fake.NewSimpleMetadataClient(scheme, stored...), events: record.NewFakeRecorder(10)}
-	b.garbageCollector = &garbageCollector{env: runner.Production(), metadata: b.client, events: b.events, graph: newGraph(), absentOwners: lru.New(9), reported: lru.New(9), log: klog.Background(),
+	h := &harness{T: t, client: fake.NewSimpleMetadataClient(scheme, stored...), events: record.NewFakeRecorder(10)}
+	h.garbageCollector = &garbageCollector{env: runner.Production(), metadata: h.client, events: h.events, graph: newGraph(), absentOwners: lru.New(9), reported: lru.New(9), log: klog.Background(),
 		monitors: map[schema.GroupKind]*monitor{configMaps.kind: {resource: configMaps},
 			{Kind: "Node"}: {resource: monitoredResource{schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, schema.GroupKind{Kind: "Node"}, false}}}}
-	b.queue = workqueue.New("testing", "Testing", klog.Background(), b.sync)
-	b.client.PrependReactor("*", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
+	h.queue = workqueue.New("testing", "Testing", klog.Background(), h.sync)
+	h.client.PrependReactor("*", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		switch a := a.(type) {
 		case clienttesting.DeleteActionImpl:
 			if p := a.DeleteOptions.Preconditions; p == nil || p.UID == nil || p.ResourceVersion == nil {
 				t.Errorf("%s is deleted without preconditions", a.Name)
 			}
-			b.actions = append(b.actions, "delete "+a.Name+" "+string(*a.DeleteOptions.PropagationPolicy))
+			h.actions = append(h.actions, "delete "+a.Name+" "+string(*a.DeleteOptions.PropagationPolicy))
 		case clienttesting.PatchActionImpl:
-			b.actions = append(b.actions, "patch "+a.Name+" "+string(a.Patch))
+			h.actions = append(h.actions, "patch "+a.Name+" "+string(a.Patch))
 		}
 		return false, nil, nil
 	})
 	for _, m := range objects {
-		b.graph.upsert(toObject(m))
+		h.graph.upsert(toObject(m))
 	}
-	return b
+	return h
 }
 
-// expectActions reconciles an object and checks the actions: each must contain the given words, in order.
-func (b *harness) expectActions(name string, want ...string) {
-	b.Helper()
-	b.actions = nil
-	if _, err := b.sync(b.Context(), types.UID(name)); err != nil {
-		b.Fatal(err)
+// checkActions reconciles an object and checks the actions: each must contain the given words, in order.
+func (h *harness) checkActions(name string, want ...string) {
+	h.Helper()
+	h.actions = nil
+	if _, err := h.sync(h.Context(), types.UID(name)); err != nil {
+		h.Fatal(err)
 	}
-	ok := len(b.actions) == len(want)
+	ok := len(h.actions) == len(want)
 	for i := 0; ok && i < len(want); i++ {
 		for w := range strings.FieldsSeq(want[i]) {
-			ok = ok && strings.Contains(b.actions[i], w)
+			ok = ok && strings.Contains(h.actions[i], w)
 		}
 	}
 	if !ok {
-		b.Errorf("reconciling %s: actions %q, want %q", name, b.actions, want)
+		h.Errorf("reconciling %s: actions %q, want %q", name, h.actions, want)
 	}
 }
 
-func TestDependents(t *testing.T) {
+func TestSyncObject(t *testing.T) {
 	const foreground, orphan = metav1.FinalizerDeleteDependents, metav1.FinalizerOrphanDependents
 	old := deletingWith(newMetadata("owner"), orphan)
 	old.DeletionTimestamp = &metav1.Time{Time: time.Now().Add(-time.Minute)}
@@ -94,21 +94,21 @@ func TestDependents(t *testing.T) {
 	}{
 		"the owner exists":                              {[]*metav1.PartialObjectMetadata{newMetadata("owner"), newMetadata("a", "owner")}, "a", nil},
 		"the owner is deleted":                          {[]*metav1.PartialObjectMetadata{newMetadata("a", "owner")}, "a", []string{"delete a Background"}},
-		"one of two owners deleted":                     {[]*metav1.PartialObjectMetadata{newMetadata("other"), newMetadata("a", "owner", "other")}, "a", []string{`patch a "name":"other" "resourceVersion":"1"`}},
+		"one of two owners is deleted":                  {[]*metav1.PartialObjectMetadata{newMetadata("other"), newMetadata("a", "owner", "other")}, "a", []string{`patch a "name":"other" "resourceVersion":"1"`}},
 		"the owner waits for dependents":                {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("owner"), foreground), newMetadata("a", "!owner")}, "a", []string{"delete a Background"}},
 		"the owner waits, the dependent has dependents": {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("owner"), foreground), newMetadata("a", "!owner"), newMetadata("b", "!a")}, "a", []string{"delete a Foreground"}},
 		"one owner waits, another one remains":          {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("owner"), foreground), newMetadata("other"), newMetadata("a", "!owner", "other")}, "a", []string{`patch a "name":"other"`}},
 		"an ownership cycle":                            {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("owner", "!a"), foreground), newMetadata("a", "!owner")}, "a", []string{`patch a "blockOwnerDeletion":false`, "delete a Foreground"}},
-		"dependent is terminating":                      {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("a", "owner"), "x")}, "a", nil},
+		"the dependent is terminating":                  {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("a", "owner"), "x")}, "a", nil},
 		"a blocked owner":                               {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("owner"), foreground), newMetadata("a", "!owner")}, "owner", nil},
 		"an owner that is not blocked":                  {[]*metav1.PartialObjectMetadata{deletingWith(deletingWith(newMetadata("owner"), "x"), foreground), newMetadata("a", "owner")}, "owner", []string{`patch owner "finalizers":["x"]`}},
 		"an owner that orphans its dependents":          {[]*metav1.PartialObjectMetadata{old, newMetadata("a", "owner", "other")}, "owner", []string{`patch a "name":"other"`, `patch owner "finalizers":[]`}},
 		"finalizers select the propagation policy":      {[]*metav1.PartialObjectMetadata{withFinalizer(newMetadata("a", "owner"), orphan)}, "a", []string{"delete a Orphan"}},
-		"missing dependent":                             {nil, "a", nil},
-		"owner with another UID":                        {[]*metav1.PartialObjectMetadata{inOtherNamespace(newMetadata("owner")), newMetadata("a", "owner")}, "a", []string{"delete a Background"}},
+		"the dependent does not exist":                  {nil, "a", nil},
+		"the owner is in another namespace":             {[]*metav1.PartialObjectMetadata{inOtherNamespace(newMetadata("owner")), newMetadata("a", "owner")}, "a", []string{"delete a Background"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			newHarness(t, tc.objects...).expectActions(tc.object, tc.want...)
+			newHarness(t, tc.objects...).checkActions(tc.object, tc.want...)
 		})
 	}
 }
@@ -124,50 +124,50 @@ func inOtherNamespace(m *metav1.PartialObjectMetadata) *metav1.PartialObjectMeta
 }
 
 func TestOwnerInOtherNamespaceIsReported(t *testing.T) {
-	b := newHarness(t, inOtherNamespace(newMetadata("owner")), newMetadata("a", "owner"))
-	b.expectActions("a", "delete a")
-	if e := <-b.events.Events; !strings.Contains(e, "OwnerRefInvalidNamespace") || !strings.Contains(e, `does not exist in namespace "ns"`) {
-		t.Errorf("the event is %s", e)
+	h := newHarness(t, inOtherNamespace(newMetadata("owner")), newMetadata("a", "owner"))
+	h.checkActions("a", "delete a")
+	if e := <-h.events.Events; !strings.Contains(e, "OwnerRefInvalidNamespace") || !strings.Contains(e, `does not exist in namespace "ns"`) {
+		t.Errorf("event %q, want OwnerRefInvalidNamespace", e)
 	}
 }
 
 // TestClusterScopedDependentOfNamespacedOwner covers an owner whose namespace is unknown.
 func TestClusterScopedDependentOfNamespacedOwner(t *testing.T) {
-	b := newHarness(t)
+	h := newHarness(t)
 	n := newMetadata("n1", "owner")
 	n.Namespace, n.TypeMeta = "", metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}
-	if err := b.client.Tracker().Add(n); err != nil {
+	if err := h.client.Tracker().Add(n); err != nil {
 		t.Fatal(err)
 	}
-	b.graph.upsert(newObject(schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, schema.GroupKind{Kind: "Node"}, n))
-	b.expectActions("n1")
-	if e := <-b.events.Events; !strings.Contains(e, "OwnerRefInvalidNamespace") {
-		t.Errorf("the event is %s", e)
+	h.graph.upsert(newObject(schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, schema.GroupKind{Kind: "Node"}, n))
+	h.checkActions("n1")
+	if e := <-h.events.Events; !strings.Contains(e, "OwnerRefInvalidNamespace") {
+		t.Errorf("event %q, want OwnerRefInvalidNamespace", e)
 	}
 }
 
 func TestUnknownOwnerKindDeletesNothing(t *testing.T) {
 	m := newMetadata("a", "owner")
 	m.OwnerReferences[0].Kind = "Gadget"
-	b := newHarness(t, m)
-	if _, err := b.sync(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "Gadget") || len(b.actions) > 0 {
-		t.Errorf("actions %q, error %v", b.actions, err)
+	h := newHarness(t, m)
+	if _, err := h.sync(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "Gadget") || len(h.actions) > 0 {
+		t.Errorf("actions %q, error %v, want no deletion and an error", h.actions, err)
 	}
 }
 
 // TestOwnerIsReadLive covers an owner that exists but is not in the cache.
 func TestOwnerIsReadLive(t *testing.T) {
-	b := newHarness(t, newMetadata("owner"), newMetadata("a", "owner"))
-	b.graph.remove("owner")
-	b.expectActions("a")
-	b.client.PrependReactor("get", "configmaps", func(a clienttesting.Action) (bool, runtime.Object, error) {
+	h := newHarness(t, newMetadata("owner"), newMetadata("a", "owner"))
+	h.graph.remove("owner")
+	h.checkActions("a")
+	h.client.PrependReactor("get", "configmaps", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		if a.(clienttesting.GetAction).GetName() == "owner" {
 			return true, nil, apierrors.NewInternalError(errors.New("etcd is busy"))
 		}
 		return false, nil, nil
 	})
-	if _, err := b.sync(t.Context(), "a"); err == nil || slices.ContainsFunc(b.actions, func(s string) bool { return strings.HasPrefix(s, "delete") }) {
-		t.Errorf("actions %q, error %v", b.actions, err)
+	if _, err := h.sync(t.Context(), "a"); err == nil || slices.ContainsFunc(h.actions, func(s string) bool { return strings.HasPrefix(s, "delete") }) {
+		t.Errorf("actions %q, error %v, want no deletion and an error", h.actions, err)
 	}
 }
 
@@ -176,17 +176,17 @@ func TestAbsentOwnerIsCached(t *testing.T) {
 	for i := range 5 {
 		objects = append(objects, newMetadata(fmt.Sprint("a", i), "owner"))
 	}
-	b, calls := newHarness(t, objects...), 0
-	b.client.PrependReactor("get", "configmaps", func(a clienttesting.Action) (bool, runtime.Object, error) {
+	h, calls := newHarness(t, objects...), 0
+	h.client.PrependReactor("get", "configmaps", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		if a.(clienttesting.GetAction).GetName() == "owner" {
 			calls++
 		}
 		return false, nil, nil
 	})
 	for i := range objects {
-		b.expectActions(fmt.Sprint("a", i), "delete")
+		h.checkActions(fmt.Sprint("a", i), "delete")
 	}
 	if calls != 1 {
-		t.Errorf("the owner was read %d times", calls)
+		t.Errorf("the owner was read %d times, want 1", calls)
 	}
 }

@@ -29,7 +29,7 @@ const (
 	// absentOwnerCacheSize is the size of the cache of owners that do not exist.
 	absentOwnerCacheSize = 500
 	// orphanGracePeriod is how long to wait after an owner's deletion for dependents that are
-	// not in the cache yet. Otherwise they would not be orphaned but found without owner, and deleted.
+	// not in the cache yet. Otherwise they would be deleted, since their owner does not exist.
 	orphanGracePeriod = time.Second
 )
 
@@ -82,8 +82,8 @@ func (gc *garbageCollector) sync(ctx context.Context, uid types.UID) (requeueAft
 	case o == nil:
 		return 0, nil
 	case o.orphans:
-		if early := o.since.Add(orphanGracePeriod).Sub(gc.env.Now()); early > 0 {
-			return early, nil
+		if remaining := o.since.Add(orphanGracePeriod).Sub(gc.env.Now()); remaining > 0 {
+			return remaining, nil
 		}
 		return 0, gc.orphanDependents(ctx, o, dependents)
 	case o.foreground:

@@ -131,7 +131,7 @@ func (g *graph) get(uid types.UID) (*object, []*object) {
 	return o, dependents
 }
 
-// all returns the objects in no order.
+// all returns all objects, in undefined order.
 func (g *graph) all() []*object {
 	g.mu.Lock()
 	defer g.mu.Unlock()

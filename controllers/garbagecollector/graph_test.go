@@ -39,33 +39,33 @@ func toObject(m *metav1.PartialObjectMetadata) *object {
 
 func TestGraphEnqueues(t *testing.T) {
 	g := newGraph()
-	enqueue := func(change string, got []types.UID, want string) {
+	checkEnqueued := func(change string, got []types.UID, want string) {
 		t.Helper()
 		slices.Sort(got)
 		got = slices.Compact(got)
-		if g := strings.Trim(fmt.Sprint(got), "[]"); g != want {
-			t.Errorf("%s: enqueued %q, want %q", change, g, want)
+		if uids := strings.Trim(fmt.Sprint(got), "[]"); uids != want {
+			t.Errorf("%s: enqueued %q, want %q", change, uids, want)
 		}
 	}
-	enqueue("a dependent before its owner", g.upsert(toObject(newMetadata("a", "!owner", "other"))), "a")
-	enqueue("another", g.upsert(toObject(newMetadata("b", "owner"))), "b")
-	enqueue("the owner", g.upsert(toObject(newMetadata("owner"))), "")
-	enqueue("nothing new", g.upsert(toObject(newMetadata("a", "!owner", "other"))), "")
-	enqueue("the owner waits", g.upsert(toObject(deletingWith(newMetadata("owner"), metav1.FinalizerDeleteDependents))), "a b owner")
-	enqueue("a dependent no longer blocks", g.upsert(toObject(newMetadata("a", "owner", "other"))), "a owner")
-	enqueue("a dependent is deleted", g.remove("b"), "owner")
-	enqueue("the owner is deleted", g.remove("owner"), "a")
-	enqueue("an owner with orphan propagation", g.upsert(toObject(deletingWith(newMetadata("other"), metav1.FinalizerOrphanDependents))), "other")
-	enqueue("the last dependent is deleted", g.remove("a"), "")
-	enqueue("an absent object is deleted", g.remove("a"), "")
+	checkEnqueued("a dependent before its owner", g.upsert(toObject(newMetadata("a", "!owner", "other"))), "a")
+	checkEnqueued("another dependent", g.upsert(toObject(newMetadata("b", "owner"))), "b")
+	checkEnqueued("the owner", g.upsert(toObject(newMetadata("owner"))), "")
+	checkEnqueued("unchanged dependent", g.upsert(toObject(newMetadata("a", "!owner", "other"))), "")
+	checkEnqueued("the owner waits", g.upsert(toObject(deletingWith(newMetadata("owner"), metav1.FinalizerDeleteDependents))), "a b owner")
+	checkEnqueued("a dependent no longer blocks", g.upsert(toObject(newMetadata("a", "owner", "other"))), "a owner")
+	checkEnqueued("a dependent is deleted", g.remove("b"), "owner")
+	checkEnqueued("the owner is deleted", g.remove("owner"), "a")
+	checkEnqueued("an owner with orphan propagation", g.upsert(toObject(deletingWith(newMetadata("other"), metav1.FinalizerOrphanDependents))), "other")
+	checkEnqueued("the last dependent is deleted", g.remove("a"), "")
+	checkEnqueued("an absent object is deleted", g.remove("a"), "")
 	if len(g.dependents) != 0 || len(g.objects) != 1 {
-		t.Errorf("left over: %v %v", g.dependents, g.objects)
+		t.Errorf("dependents %v and objects %v, want no dependents and one object", g.dependents, g.objects)
 	}
 }
 
 func TestBlocks(t *testing.T) {
 	o := toObject(newMetadata("a", "!x", "y"))
 	if !o.blocks("x") || o.blocks("y") || o.blocks("z") {
-		t.Error("must block only x")
+		t.Error("blocks must be true only for x")
 	}
 }

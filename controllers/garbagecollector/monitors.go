@@ -93,23 +93,23 @@ type monitor struct {
 // syncMonitors starts monitors for new resources and preferred versions, and stops those of resources that are not
 // served any more.
 func (gc *garbageCollector) syncMonitors(ctx context.Context) error {
-	found, err := discoverResources(gc.discovery)
-	if len(found) == 0 && err != nil {
+	resources, err := discoverResources(gc.discovery)
+	if len(resources) == 0 && err != nil {
 		return err
 	}
 	if err == nil {
-		gc.stopMonitors(found)
+		gc.stopMonitors(resources)
 	}
 	var synced []cache.InformerSynced
-	for gk, k := range found {
-		if before, exists := gc.resourceFor(gk); exists && before == k {
+	for gk, res := range resources {
+		if previous, exists := gc.resourceFor(gk); exists && previous == res {
 			continue
 		}
-		w, err := gc.startMonitor(ctx, k)
+		mon, err := gc.startMonitor(ctx, res)
 		if err != nil {
 			return err
 		}
-		synced = append(synced, w.synced)
+		synced = append(synced, mon.synced)
 	}
 	listCtx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
@@ -122,38 +122,38 @@ func (gc *garbageCollector) syncMonitors(ctx context.Context) error {
 
 // stopMonitors stops the monitors of resources that are not served any more. Their objects stay in the graph until
 // they are served again.
-func (gc *garbageCollector) stopMonitors(found map[schema.GroupKind]monitoredResource) {
+func (gc *garbageCollector) stopMonitors(resources map[schema.GroupKind]monitoredResource) {
 	gc.mu.Lock()
 	defer gc.mu.Unlock()
-	for gk, w := range gc.monitors {
-		if _, exists := found[gk]; !exists {
-			w.stop()
+	for gk, mon := range gc.monitors {
+		if _, exists := resources[gk]; !exists {
+			mon.stop()
 			delete(gc.monitors, gk)
 		}
 	}
 }
 
 // startMonitor adds the objects of a resource to the graph. It replaces the monitor of another version.
-func (gc *garbageCollector) startMonitor(ctx context.Context, k monitoredResource) (*monitor, error) {
+func (gc *garbageCollector) startMonitor(ctx context.Context, res monitoredResource) (*monitor, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	w := &monitor{resource: k, informer: gc.shared[k.GroupVersionResource], stop: cancel}
+	mon := &monitor{resource: res, informer: gc.shared[res.GroupVersionResource], stop: cancel}
 	factory := metadatainformer.NewSharedInformerFactoryWithOptions(gc.metadata, 0, metadatainformer.WithTransform(trimMetadata))
-	if w.informer == nil {
-		w.informer = factory.ForResource(k.GroupVersionResource).Informer()
+	if mon.informer == nil {
+		mon.informer = factory.ForResource(res.GroupVersionResource).Informer()
 	}
 	gc.mu.Lock()
 	defer gc.mu.Unlock()
-	if before := gc.monitors[k.kind]; before != nil {
-		before.stop()
+	if previous := gc.monitors[res.kind]; previous != nil {
+		previous.stop()
 	}
-	registration, err := w.informer.AddEventHandler(gc.handler(ctx, k))
+	registration, err := mon.informer.AddEventHandler(gc.handler(ctx, res))
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	w.synced, gc.monitors[k.kind] = registration.HasSynced, w
+	mon.synced, gc.monitors[res.kind] = registration.HasSynced, mon
 	factory.Start(ctx.Done())
-	return w, nil
+	return mon, nil
 }
 
 // removeStale removes objects that were deleted while their resource was not watched, once for each monitor
@@ -163,19 +163,19 @@ func (gc *garbageCollector) removeStale() {
 	if len(listed) == 0 {
 		return
 	}
-	known := gc.graph.all() // before the stores are read, so that new objects are in both
+	observed := gc.graph.all() // before the stores are read, so that new objects are in both
 	existing := map[schema.GroupKind]map[types.UID]bool{}
-	for _, w := range listed {
+	for _, mon := range listed {
 		uids := map[types.UID]bool{}
-		for _, o := range w.informer.GetStore().List() {
+		for _, o := range mon.informer.GetStore().List() {
 			if m, err := meta.Accessor(o); err == nil {
 				uids[m.GetUID()] = true
 			}
 		}
-		existing[w.resource.kind] = uids
+		existing[mon.resource.kind] = uids
 	}
-	for _, o := range known {
-		if uids, requested := existing[o.kind]; requested && !uids[o.uid] {
+	for _, o := range observed {
+		if uids, ok := existing[o.kind]; ok && !uids[o.uid] {
 			gc.enqueue(gc.graph.remove(o.uid))
 		}
 	}
@@ -185,20 +185,20 @@ func (gc *garbageCollector) removeStale() {
 func (gc *garbageCollector) newlySynced() (out []*monitor) {
 	gc.mu.Lock()
 	defer gc.mu.Unlock()
-	for _, w := range gc.monitors {
-		if w.informer != nil && !w.staleRemoved && w.synced() {
-			w.staleRemoved = true
-			out = append(out, w)
+	for _, mon := range gc.monitors {
+		if mon.informer != nil && !mon.staleRemoved && mon.synced() {
+			mon.staleRemoved = true
+			out = append(out, mon)
 		}
 	}
 	return out
 }
 
 // handler updates the graph until ctx is done.
-func (gc *garbageCollector) handler(ctx context.Context, k monitoredResource) cache.ResourceEventHandler {
+func (gc *garbageCollector) handler(ctx context.Context, res monitoredResource) cache.ResourceEventHandler {
 	upsert := func(obj any) {
 		if m, err := meta.Accessor(obj); err == nil && ctx.Err() == nil {
-			gc.enqueue(gc.graph.upsert(newObject(k.GroupVersionResource, k.kind, m)))
+			gc.enqueue(gc.graph.upsert(newObject(res.GroupVersionResource, res.kind, m)))
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{
@@ -225,8 +225,8 @@ func (gc *garbageCollector) enqueue(uids []types.UID) {
 func (gc *garbageCollector) resourceFor(gk schema.GroupKind) (monitoredResource, bool) {
 	gc.mu.Lock()
 	defer gc.mu.Unlock()
-	if w := gc.monitors[gk]; w != nil {
-		return w.resource, true
+	if mon := gc.monitors[gk]; mon != nil {
+		return mon.resource, true
 	}
 	return monitoredResource{}, false
 }

@@ -20,13 +20,13 @@ import (
 
 var gadgets = schema.GroupKind{Group: "example.com", Kind: "Gadget"}
 
-// monitorHarness is an API server with gadgets in the served versions.
+// monitorHarness is a garbage collector over an API of gadgets.
 type monitorHarness struct {
 	*harness
 	api *fakeDiscovery
 }
 
-// fakeDiscovery is discovery with concurrently changing results.
+// fakeDiscovery is a discovery client whose results can change concurrently.
 type fakeDiscovery struct {
 	*fakediscovery.FakeDiscovery
 	mu sync.Mutex
@@ -52,113 +52,114 @@ func (d *fakeDiscovery) ServerResourcesForGroupVersionWithContext(ctx context.Co
 	return d.FakeDiscovery.ServerResourcesForGroupVersionWithContext(ctx, version)
 }
 
-func runMonitors(t *testing.T, test func(s *monitorHarness)) {
+func runMonitors(t *testing.T, test func(h *monitorHarness)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		s := &monitorHarness{newHarness(t), &fakeDiscovery{FakeDiscovery: &fakediscovery.FakeDiscovery{Fake: &clienttesting.Fake{}}}}
-		s.discovery, s.monitors = s.api, map[schema.GroupKind]*monitor{}
-		go s.queue.Run(ctx, 0) // until ctx ends
-		s.versions("v1")
-		s.add("v1", "kept")
-		s.add("v1", "lost")
-		if err := s.syncMonitors(ctx); err != nil {
+		h := &monitorHarness{newHarness(t), &fakeDiscovery{FakeDiscovery: &fakediscovery.FakeDiscovery{Fake: &clienttesting.Fake{}}}}
+		h.discovery, h.monitors = h.api, map[schema.GroupKind]*monitor{}
+		go h.queue.Run(ctx, 0) // until ctx is done
+		h.setVersions("v1")
+		h.createGadget("v1", "retained")
+		h.createGadget("v1", "removed")
+		if err := h.syncMonitors(ctx); err != nil {
 			t.Fatal(err)
 		}
-		go s.rediscover(ctx)
-		test(s)
+		go h.rediscover(ctx)
+		test(h)
 		cancel()
 		time.Sleep(time.Minute)
 	})
 }
 
-// versions sets the served versions of gadgets, the preferred one first.
-func (s *monitorHarness) versions(versions ...string) {
+// setVersions sets the served versions of gadgets, the preferred one first.
+func (h *monitorHarness) setVersions(versions ...string) {
 	lists := []*metav1.APIResourceList{{GroupVersion: "v1", APIResources: []metav1.APIResource{
 		{Name: "configmaps", Kind: "ConfigMap", Namespaced: true, Verbs: metav1.Verbs{"delete", "get", "list", "patch", "watch"}}}}}
 	for _, v := range versions {
 		lists = append(lists, &metav1.APIResourceList{GroupVersion: "example.com/" + v, APIResources: []metav1.APIResource{
 			{Name: "gadgets", Kind: gadgets.Kind, Namespaced: true, Verbs: metav1.Verbs{"delete", "get", "list", "patch", "watch"}}}})
 	}
-	s.api.mu.Lock()
-	defer s.api.mu.Unlock()
-	s.api.Resources = lists
+	h.api.mu.Lock()
+	defer h.api.mu.Unlock()
+	h.api.Resources = lists
 }
 
-// add creates a gadget in a version.
-func (s *monitorHarness) add(version, name string) {
-	s.Helper()
+// createGadget creates a gadget in a version.
+func (h *monitorHarness) createGadget(version, name string) {
+	h.Helper()
 	m := newMetadata(name)
 	m.TypeMeta = metav1.TypeMeta{APIVersion: "example.com/" + version, Kind: gadgets.Kind}
-	if err := s.client.Tracker().Create(schema.GroupVersionResource{Group: "example.com", Version: version, Resource: "gadgets"}, m, m.Namespace); err != nil {
-		s.Fatal(err)
+	if err := h.client.Tracker().Create(schema.GroupVersionResource{Group: "example.com", Version: version, Resource: "gadgets"}, m, m.Namespace); err != nil {
+		h.Fatal(err)
 	}
 }
 
-// expectObjects compares the gadgets in the graph, as version/name.
-func (s *monitorHarness) expectObjects(want ...string) {
-	s.Helper()
+// checkObjects checks the gadgets in the graph, as version/name.
+func (h *monitorHarness) checkObjects(want ...string) {
+	h.Helper()
 	time.Sleep(discoveryInterval + time.Second)
 	synctest.Wait()
 	var got []string
-	for _, o := range s.graph.all() {
+	for _, o := range h.graph.all() {
 		if o.kind == gadgets {
 			got = append(got, o.resource.Version+"/"+o.name)
 		}
 	}
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
-		s.Errorf("the graph has %v, want %v", got, want)
+		h.Errorf("the graph has %v, want %v", got, want)
 	}
 }
 
 func TestMonitorFollowsPreferredVersion(t *testing.T) {
-	runMonitors(t, func(s *monitorHarness) {
-		s.expectObjects("v1/kept", "v1/lost")
-		s.versions("v2")
-		s.add("v2", "kept")
-		s.add("v2", "new")
-		s.expectObjects("v2/kept", "v2/new")
-		s.add("v1", "ghost")
-		s.expectObjects("v2/kept", "v2/new")
+	runMonitors(t, func(h *monitorHarness) {
+		h.checkObjects("v1/removed", "v1/retained")
+		h.setVersions("v2")
+		h.createGadget("v2", "retained")
+		h.createGadget("v2", "new")
+		h.checkObjects("v2/new", "v2/retained")
+		h.createGadget("v1", "old-version")
+		h.checkObjects("v2/new", "v2/retained")
 	})
 }
 
 func TestMonitorRestartsWhenServedAgain(t *testing.T) {
-	runMonitors(t, func(s *monitorHarness) {
-		s.versions()
-		s.expectObjects("v1/kept", "v1/lost")
-		if _, exists := s.resourceFor(gadgets); exists {
-			t.Error("the monitor of a kind that is not served still exists")
+	runMonitors(t, func(h *monitorHarness) {
+		h.setVersions()
+		h.checkObjects("v1/removed", "v1/retained")
+		if _, exists := h.resourceFor(gadgets); exists {
+			t.Error("a monitor exists for a kind that is not served")
 		}
 		v1 := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gadgets"}
-		if err := s.client.Tracker().Delete(v1, "ns", "lost"); err != nil {
+		if err := h.client.Tracker().Delete(v1, "ns", "removed"); err != nil {
 			t.Fatal(err)
 		}
-		s.add("v1", "new")
-		s.expectObjects("v1/kept", "v1/lost")
-		s.graph.upsert(toObject(newMetadata("dependent", "lost")))
-		s.versions("v1")
-		s.expectObjects("v1/kept", "v1/new")
-		if o, _ := s.graph.get(types.UID("dependent")); o == nil {
+		h.createGadget("v1", "new")
+		h.checkObjects("v1/removed", "v1/retained")
+		h.graph.upsert(toObject(newMetadata("dependent", "removed")))
+		h.setVersions("v1")
+		h.checkObjects("v1/new", "v1/retained")
+		if o, _ := h.graph.get(types.UID("dependent")); o == nil {
 			t.Error("a ConfigMap was removed with the gadgets")
 		}
 	})
 }
 
-// A version that cannot be listed for some minutes is compared with the graph once it can.
-func TestMonitorListedLate(t *testing.T) {
-	runMonitors(t, func(s *monitorHarness) {
-		var down atomic.Bool
-		s.client.PrependReactor("list", "gadgets", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return down.Load(), nil, apierrors.NewResourceExpired("not yet") // after any other error client-go sleeps in real time
+// TestMonitorRemovesStaleObjectsAfterLateList checks that stale objects are removed after the first list of a
+// version, which succeeds only after some minutes.
+func TestMonitorRemovesStaleObjectsAfterLateList(t *testing.T) {
+	runMonitors(t, func(h *monitorHarness) {
+		var unavailable atomic.Bool
+		h.client.PrependReactor("list", "gadgets", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return unavailable.Load(), nil, apierrors.NewResourceExpired("not yet") // after any other error client-go sleeps in real time
 		})
-		down.Store(true)
-		s.versions("v2")
-		s.add("v2", "kept")
-		s.expectObjects("v1/kept", "v1/lost")
+		unavailable.Store(true)
+		h.setVersions("v2")
+		h.createGadget("v2", "retained")
+		h.checkObjects("v1/removed", "v1/retained")
 		time.Sleep(5 * time.Minute)
-		down.Store(false)
+		unavailable.Store(false)
 		time.Sleep(5 * time.Minute)
-		s.expectObjects("v2/kept")
+		h.checkObjects("v2/retained")
 	})
 }

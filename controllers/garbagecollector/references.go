@@ -38,7 +38,7 @@ func (gc *garbageCollector) classifyReferences(ctx context.Context, o *object, r
 	return out, nil
 }
 
-// absentOwner is the cache key of an owner that does not exist, as seen from a namespace.
+// absentOwner is the cache key of an owner that does not exist, for dependents in a namespace.
 type absentOwner struct {
 	namespace, apiVersion, kind, name string
 	uid                               types.UID
@@ -46,26 +46,26 @@ type absentOwner struct {
 
 // lookUpOwner reports whether an owner exists and whether it waits for its dependents.
 func (gc *garbageCollector) lookUpOwner(ctx context.Context, o *object, ref metav1.OwnerReference) (exists, waits bool, err error) {
-	k, served := gc.resourceFor(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind())
+	res, served := gc.resourceFor(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind())
 	if !served {
 		return false, false, fmt.Errorf("%s %s/%s: owner %s has kind %s in %s, which the API server does not serve: not collected", o.resource.Resource, o.namespace, o.name, ref.Name, ref.Kind, ref.APIVersion)
 	}
 	namespace := ""
-	if k.namespaced {
+	if res.namespaced {
 		if namespace = o.namespace; namespace == "" {
 			gc.reportInvalidReference(o, ref, fmt.Sprintf("ownerRef [%s/%s, name: %s, uid: %s] is namespaced, but the object is cluster-scoped: it is never garbage collected", ref.APIVersion, ref.Kind, ref.Name, ref.UID))
 			return true, false, nil
 		}
 	}
 	sameUID, _ := gc.graph.get(ref.UID)
-	if x := sameUID; x != nil && x.kind == k.kind && x.namespace == namespace && x.name == ref.Name {
-		return true, x.foreground, nil
+	if found := sameUID; found != nil && found.kind == res.kind && found.namespace == namespace && found.name == ref.Name {
+		return true, found.foreground, nil
 	}
 	key := absentOwner{namespace, ref.APIVersion, ref.Kind, ref.Name, ref.UID}
-	if _, tombstone := gc.absentOwners.Get(key); tombstone {
+	if _, absent := gc.absentOwners.Get(key); absent {
 		return false, false, nil
 	}
-	live, err := gc.client(k.GroupVersionResource, namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+	live, err := gc.client(res.GroupVersionResource, namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err) || err == nil && live.UID != ref.UID:
 		gc.absentOwners.Add(key, nil)
@@ -76,7 +76,7 @@ func (gc *garbageCollector) lookUpOwner(ctx context.Context, o *object, ref meta
 	case err != nil:
 		return false, false, fmt.Errorf("reading owner %s %s of %s: %w", ref.Kind, ref.Name, o.name, err)
 	}
-	return true, newObject(k.GroupVersionResource, k.kind, live).foreground, nil
+	return true, newObject(res.GroupVersionResource, res.kind, live).foreground, nil
 }
 
 // reportInvalidReference records one event about an invalid owner reference.

@@ -51,8 +51,8 @@ type autoscalerState struct {
 	selector labels.Selector // of the target's pods; guarded by controller.mu
 }
 
-// Run scales targets until ctx is done. It starts factory, which supplies autoscalers and pods. Run returns an error only if it
-// cannot start.
+// Run scales targets until ctx is done. It starts factory, which supplies autoscalers and pods.
+// Run returns an error only if it cannot start.
 func Run(ctx context.Context, client kubernetes.Interface, clients Clients, factory informers.SharedInformerFactory, env runner.Environment, log klog.Logger) error {
 	events, stop := shared.NewEventRecorder(ctx, client, component)
 	defer stop()
@@ -61,7 +61,7 @@ func Run(ctx context.Context, client kubernetes.Interface, clients Clients, fact
 		env: env, Clients: clients, client: client, autoscalers: autoscalers.Lister(), pods: pods.Lister(), events: events, states: map[types.NamespacedName]*autoscalerState{},
 	}
 	c.queue = workqueue.New("horizontalpodautoscaler", "Reconciling the HorizontalPodAutoscaler", log, c.sync)
-	if err := workqueue.Watch(autoscalers.Informer(), c.handle); err != nil {
+	if err := workqueue.Watch(autoscalers.Informer(), c.onAutoscaler); err != nil {
 		return err
 	}
 	factory.Start(ctx.Done())
@@ -74,13 +74,13 @@ func Run(ctx context.Context, client kubernetes.Interface, clients Clients, fact
 	return nil
 }
 
-// handle enqueues an autoscaler whose specification changed.
-func (c *controller) handle(old, now *autoscalingv2.HorizontalPodAutoscaler) {
+// onAutoscaler enqueues an autoscaler whose specification changed.
+func (c *controller) onAutoscaler(old, cur *autoscalingv2.HorizontalPodAutoscaler) {
 	switch {
-	case now == nil:
-		c.queue.Add(shared.KeyOf(old)) // sync forgets it, also if it remembers it only now
-	case old == nil || old.Generation != now.Generation || old.UID != now.UID:
-		c.queue.Add(shared.KeyOf(now))
+	case cur == nil:
+		c.queue.Add(shared.KeyOf(old)) // sync removes its state
+	case old == nil || old.Generation != cur.Generation || old.UID != cur.UID:
+		c.queue.Add(shared.KeyOf(cur))
 	}
 }
 
@@ -106,12 +106,12 @@ func (c *controller) sync(ctx context.Context, key types.NamespacedName) (requeu
 func (c *controller) stateOf(key types.NamespacedName, uid types.UID) *autoscalerState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	m := c.states[key]
-	if m == nil || m.uid != uid {
-		m = &autoscalerState{uid: uid}
-		c.states[key] = m
+	s := c.states[key]
+	if s == nil || s.uid != uid {
+		s = &autoscalerState{uid: uid}
+		c.states[key] = s
 	}
-	return m
+	return s
 }
 
 // forget removes the state of an autoscaler that does not exist.
@@ -121,11 +121,11 @@ func (c *controller) forget(key types.NamespacedName) {
 	delete(c.states, key)
 }
 
-// claim records the selector of an autoscaler's target. It returns the autoscalers in the namespace that select one of its pods,
-// sorted, if there are others.
-func (c *controller) claim(key types.NamespacedName, m *autoscalerState, selector labels.Selector, pods []labels.Set) []string {
+// recordSelector records the selector of an autoscaler's target. It returns the autoscalers
+// in the namespace that select one of its pods, sorted, if there are others.
+func (c *controller) recordSelector(key types.NamespacedName, s *autoscalerState, selector labels.Selector, pods []labels.Set) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	m.selector = selector
+	s.selector = selector
 	return findOverlapping(c.states, key, pods)
 }

@@ -42,8 +42,8 @@ type env struct {
 	failUpdate      atomic.Bool
 	custom          custom_metrics.CustomMetricsClient     // nil: no such API
 	external        external_metrics.ExternalMetricsClient // nil: no such API
-	mapper          *resettable                            // nil: a static one
-	versions        *invalidated                           // of custom.metrics.k8s.io; may be nil
+	mapper          *countingMapper                        // nil: a static one
+	versions        *countingVersions                      // of custom.metrics.k8s.io; may be nil
 }
 
 // run starts the controller.
@@ -62,7 +62,7 @@ func (s *env) run(t *testing.T, test func(s *env)) {
 		for i := range 2 {
 			s.addPod(fmt.Sprint("p", i))
 		}
-		s.Settle(10 * time.Minute) // the pods are not starting any more
+		s.Settle(10 * time.Minute) // longer than the startup period of the pods
 		test(s)
 	})
 }
@@ -128,8 +128,8 @@ func (s *env) addPod(name string) {
 	}
 }
 
-// autoscale creates an autoscaler of 1 to 10 replicas with a target of 50 % CPU.
-func (s *env) autoscale(edit func(*autoscalingv2.HorizontalPodAutoscaler)) {
+// createAutoscaler creates an autoscaler of 1 to 10 replicas with a target of 50 % CPU.
+func (s *env) createAutoscaler(edit func(*autoscalingv2.HorizontalPodAutoscaler)) {
 	s.Helper()
 	percent := int32(50)
 	h := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: "h", Namespace: workloadtest.Namespace, Generation: 3}, Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
@@ -145,8 +145,8 @@ func (s *env) autoscale(edit func(*autoscalingv2.HorizontalPodAutoscaler)) {
 	}
 }
 
-// expect checks replicas and conditions, as TYPE=STATUS/REASON.
-func (s *env) expect(replicas int32, conditions ...string) *autoscalingv2.HorizontalPodAutoscaler {
+// check checks replicas and conditions, as TYPE=STATUS/REASON.
+func (s *env) check(replicas int32, conditions ...string) *autoscalingv2.HorizontalPodAutoscaler {
 	s.Helper()
 	h, err := s.AutoscalingV2().HorizontalPodAutoscalers(workloadtest.Namespace).Get(s.Context(), "h", metav1.GetOptions{})
 	if err != nil {
@@ -172,25 +172,25 @@ const (
 
 func TestScaleUpAndDown(t *testing.T) {
 	run(t, func(s *env) {
-		s.autoscale(nil)
+		s.createAutoscaler(nil)
 		s.Settle(time.Second)
-		h := s.expect(2, readyForNewScale, scalingActive, withinRange)
+		h := s.check(2, readyForNewScale, scalingActive, withinRange)
 		if m := h.Status.CurrentMetrics[0].Resource.Current; *m.AverageUtilization != 50 || m.AverageValue.String() != "50m" || *h.Status.ObservedGeneration != 3 || h.Status.DesiredReplicas != 2 {
-			s.Errorf("status: %+v", h.Status)
+			s.Errorf("status %+v, want a utilization of 50 %% and generation 3", h.Status)
 		}
 		s.milli.Store(90)
 		s.Settle(syncPeriod)
-		if h := s.expect(4, succeededRescale, scalingActive, withinRange); h.Status.LastScaleTime == nil || s.EventCount("SuccessfulRescale") != 1 {
-			s.Errorf("%d events, status %+v", s.EventCount("SuccessfulRescale"), h.Status)
+		if h := s.check(4, succeededRescale, scalingActive, withinRange); h.Status.LastScaleTime == nil || s.EventCount("SuccessfulRescale") != 1 {
+			s.Errorf("%d events, want 1; status %+v, want a scale time", s.EventCount("SuccessfulRescale"), h.Status)
 		}
 		s.milli.Store(50)
 		s.addPod("p2")
 		s.addPod("p3")
 		s.Settle(time.Minute)
-		s.expect(4, readyForNewScale, scalingActive, withinRange)
+		s.check(4, readyForNewScale, scalingActive, withinRange)
 		s.milli.Store(20)
 		s.Settle(2 * time.Minute)
-		s.expect(4, "AbleToScale=True/ScaleDownStabilized", scalingActive, withinRange)
+		s.check(4, "AbleToScale=True/ScaleDownStabilized", scalingActive, withinRange)
 		s.Settle(5 * time.Minute)
 		if n := s.replicas.Load(); n != 2 {
 			s.Errorf("%d replicas after the stabilization window, want 2", n)
@@ -201,22 +201,22 @@ func TestScaleUpAndDown(t *testing.T) {
 func TestLimitsWithoutMetrics(t *testing.T) {
 	run(t, func(s *env) {
 		s.milli.Store(-1)
-		s.autoscale(func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.MinReplicas = new(int32(3)) })
+		s.createAutoscaler(func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.MinReplicas = new(int32(3)) })
 		s.Settle(time.Second)
-		s.expect(3, succeededRescale)
+		s.check(3, succeededRescale)
 		s.Settle(syncPeriod)
-		h := s.expect(3, succeededGetScale, "ScalingActive=False/FailedGetResourceMetric")
+		h := s.check(3, succeededGetScale, "ScalingActive=False/FailedGetResourceMetric")
 		const want = "the HPA was unable to compute the replica count: failed to get cpu utilization: unable to get metrics for resource cpu: no metrics returned from resource metrics API"
 		if got := h.Status.Conditions[1].Message; got != want || s.EventCount("FailedGetResourceMetric") == 0 {
-			s.Errorf("%q, %d events", got, s.EventCount("FailedGetResourceMetric"))
+			s.Errorf("message %q, %d events, want %q and an event", got, s.EventCount("FailedGetResourceMetric"), want)
 		}
 		s.replicas.Store(0)
 		s.Settle(syncPeriod)
-		s.expect(0, succeededGetScale, "ScalingActive=False/ScalingDisabled")
+		s.check(0, succeededGetScale, "ScalingActive=False/ScalingDisabled")
 	})
 }
 
-func TestFailures(t *testing.T) {
+func TestFailuresAreReported(t *testing.T) {
 	value := resource.MustParse("1")
 	for reason, c := range map[string]struct {
 		edit    func(*autoscalingv2.HorizontalPodAutoscaler)
@@ -245,7 +245,7 @@ func TestFailures(t *testing.T) {
 	} {
 		run(t, func(s *env) {
 			s.milli.Store(100)
-			s.autoscale(c.edit)
+			s.createAutoscaler(c.edit)
 			s.Settle(time.Second)
 			h, err := s.AutoscalingV2().HorizontalPodAutoscalers(workloadtest.Namespace).Get(s.Context(), "h", metav1.GetOptions{})
 			if err != nil {
@@ -253,50 +253,51 @@ func TestFailures(t *testing.T) {
 			}
 			last := h.Status.Conditions[len(h.Status.Conditions)-1]
 			if last.Status != "False" || last.Reason != reason || !strings.Contains(last.Message, c.message) || s.EventCount(reason) != 1 || s.replicas.Load() != 2 {
-				s.Errorf("%s: %d events, %+v", reason, s.EventCount(reason), last)
+				s.Errorf("%s: %d events, last condition %+v, want one event and the message %q", reason, s.EventCount(reason), last, c.message)
 			}
 		})
 	}
 }
 
-// TestFailedUpdate checks that scaling a target is retried.
-func TestFailedUpdate(t *testing.T) {
+// TestFailedUpdateIsRetried checks that scaling a target is retried.
+func TestFailedUpdateIsRetried(t *testing.T) {
 	run(t, func(s *env) {
 		s.milli.Store(100)
 		s.failUpdate.Store(true)
-		s.autoscale(nil)
+		s.createAutoscaler(nil)
 		s.Settle(time.Second)
-		if h := s.expect(2, "AbleToScale=False/FailedUpdateScale", scalingActive, withinRange); h.Status.DesiredReplicas != 2 || s.EventCount("FailedRescale") != 1 {
-			s.Errorf("status: %+v", h.Status)
+		if h := s.check(2, "AbleToScale=False/FailedUpdateScale", scalingActive, withinRange); h.Status.DesiredReplicas != 2 || s.EventCount("FailedRescale") != 1 {
+			s.Errorf("status %+v, %d events, want 2 desired replicas and one event", h.Status, s.EventCount("FailedRescale"))
 		}
 		s.failUpdate.Store(false)
 		s.Settle(syncPeriod)
-		s.expect(4, succeededRescale, scalingActive, withinRange)
+		s.check(4, succeededRescale, scalingActive, withinRange)
 	})
 }
 
-// TestSeveralAutoscalers checks that autoscalers of the same pods do nothing.
-func TestSeveralAutoscalers(t *testing.T) {
+// TestAutoscalersOfSamePodsDoNothing checks that autoscalers that select the same pods do not scale.
+func TestAutoscalersOfSamePodsDoNothing(t *testing.T) {
 	run(t, func(s *env) {
-		s.autoscale(func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Name = "other" })
+		s.createAutoscaler(func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Name = "other" })
 		s.Settle(time.Second)
 		s.milli.Store(100)
-		s.autoscale(nil)
+		s.createAutoscaler(nil)
 		s.Settle(time.Second)
-		h := s.expect(2, succeededGetScale, "ScalingActive=False/AmbiguousSelector")
+		h := s.check(2, succeededGetScale, "ScalingActive=False/AmbiguousSelector")
 		if want := "pods by selector app=d are controlled by multiple HPAs: [ns/h ns/other]"; h.Status.Conditions[1].Message != want {
-			s.Errorf("have %q, want %q", h.Status.Conditions[1].Message, want)
+			s.Errorf("message %q, want %q", h.Status.Conditions[1].Message, want)
 		}
 		if err := s.AutoscalingV2().HorizontalPodAutoscalers(workloadtest.Namespace).Delete(s.Context(), "other", metav1.DeleteOptions{}); err != nil {
 			s.Fatal(err)
 		}
 		s.Settle(syncPeriod)
-		s.expect(4, succeededRescale, scalingActive, withinRange)
+		s.check(4, succeededRescale, scalingActive, withinRange)
 	})
 }
 
-// TestStateOfDeleted covers an autoscaler whose deletion was handled during its reconcile. It must not block others.
-func TestStateOfDeleted(t *testing.T) {
+// TestStateOfDeletedAutoscalerIsRemoved covers an autoscaler that is deleted during its reconciliation. Its state must not
+// block other autoscalers.
+func TestStateOfDeletedAutoscalerIsRemoved(t *testing.T) {
 	factory := informers.NewSharedInformerFactory(fake.NewClientset(), 0)
 	c := &controller{autoscalers: factory.Autoscaling().V2().HorizontalPodAutoscalers().Lister(), states: map[types.NamespacedName]*autoscalerState{}}
 	key := types.NamespacedName{Namespace: "ns", Name: "h"}
@@ -305,29 +306,29 @@ func TestStateOfDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(c.states) != 0 {
-		t.Errorf("the controller still has states %v", c.states)
+		t.Errorf("states %v, want none", c.states)
 	}
 }
 
-// resettable counts resets.
-type resettable struct {
+// countingMapper counts resets.
+type countingMapper struct {
 	meta.RESTMapper
 	resets atomic.Int32
 }
 
-func (r *resettable) Reset() { r.resets.Add(1) }
+func (r *countingMapper) Reset() { r.resets.Add(1) }
 
-// invalidated counts invalidations.
-type invalidated struct {
+// countingVersions counts invalidations.
+type countingVersions struct {
 	custom_metrics.AvailableAPIsGetter
 	count atomic.Int32
 }
 
-func (i *invalidated) Invalidate() { i.count.Add(1) }
+func (i *countingVersions) Invalidate() { i.count.Add(1) }
 
 // TestDiscoveryExpires checks that kinds and versions of metrics that appear later are found.
 func TestDiscoveryExpires(t *testing.T) {
-	mapper, versions := &resettable{}, &invalidated{}
+	mapper, versions := &countingMapper{}, &countingVersions{}
 	s := &env{mapper: mapper, versions: versions}
 	s.run(t, func(s *env) {
 		before, invalidations := mapper.resets.Load(), versions.count.Load()

@@ -28,14 +28,14 @@ func customMetric(kind string, values map[string]string) *fakecustom.FakeCustomM
 	return client
 }
 
-// expectMetric runs an autoscaler with one metric until its first decision.
-func expectMetric(t *testing.T, s *env, spec autoscalingv2.MetricSpec, replicas int32, check func(autoscalingv2.MetricStatus) bool) {
+// checkMetric runs an autoscaler with one metric until its first decision.
+func checkMetric(t *testing.T, s *env, spec autoscalingv2.MetricSpec, replicas int32, check func(autoscalingv2.MetricStatus) bool) {
 	s.run(t, func(s *env) {
-		s.autoscale(func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.Metrics = []autoscalingv2.MetricSpec{spec} })
+		s.createAutoscaler(func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.Metrics = []autoscalingv2.MetricSpec{spec} })
 		s.Settle(time.Second)
-		h := s.expect(replicas, succeededRescale, scalingActive, withinRange)
+		h := s.check(replicas, succeededRescale, scalingActive, withinRange)
 		if m := h.Status.CurrentMetrics; len(m) != 1 || !check(m[0]) {
-			s.Errorf("metrics in the status: %+v", m)
+			s.Errorf("metrics in the status %+v, want the values of the custom metrics", m)
 		}
 	})
 }
@@ -44,10 +44,10 @@ func TestPodsMetric(t *testing.T) {
 	value := resource.MustParse("1")
 	spec := autoscalingv2.MetricSpec{Type: autoscalingv2.PodsMetricSourceType, Pods: &autoscalingv2.PodsMetricSource{
 		Metric: autoscalingv2.MetricIdentifier{Name: "requests"}, Target: autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType, AverageValue: &value}}}
-	all := &env{custom: customMetric("Pod", map[string]string{"p0": "1", "p1": "3"})}
-	expectMetric(t, all, spec, 4, func(m autoscalingv2.MetricStatus) bool { return m.Pods.Current.AverageValue.String() == "2" })
-	s := &env{custom: customMetric("Pod", map[string]string{"p1": "3"})} // a pod without value does not use anything when pods are added
-	expectMetric(t, s, spec, 3, func(m autoscalingv2.MetricStatus) bool { return m.Pods.Current.AverageValue.String() == "3" })
+	complete := &env{custom: customMetric("Pod", map[string]string{"p0": "1", "p1": "3"})}
+	checkMetric(t, complete, spec, 4, func(m autoscalingv2.MetricStatus) bool { return m.Pods.Current.AverageValue.String() == "2" })
+	partial := &env{custom: customMetric("Pod", map[string]string{"p1": "3"})} // a pod without a value counts as 0 when pods are added
+	checkMetric(t, partial, spec, 3, func(m autoscalingv2.MetricStatus) bool { return m.Pods.Current.AverageValue.String() == "3" })
 }
 
 func TestObjectMetric(t *testing.T) {
@@ -56,7 +56,7 @@ func TestObjectMetric(t *testing.T) {
 		DescribedObject: autoscalingv2.CrossVersionObjectReference{APIVersion: "v1", Kind: "Service", Name: "s"},
 		Metric:          autoscalingv2.MetricIdentifier{Name: "requests"}, Target: autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType, AverageValue: &value}}}
 	s := &env{custom: customMetric("Service", map[string]string{"s": "8"})}
-	expectMetric(t, s, spec, 4, func(m autoscalingv2.MetricStatus) bool {
+	checkMetric(t, s, spec, 4, func(m autoscalingv2.MetricStatus) bool {
 		return m.Object.DescribedObject.Name == "s" && m.Object.Current.AverageValue.String() == "4"
 	})
 }
@@ -69,5 +69,5 @@ func TestExternalMetric(t *testing.T) {
 	client.AddReactor("list", "messages", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, &externalmetrics.ExternalMetricValueList{Items: []externalmetrics.ExternalMetricValue{{Value: resource.MustParse("5")}, {Value: resource.MustParse("3")}}}, nil
 	})
-	expectMetric(t, &env{external: client}, spec, 4, func(m autoscalingv2.MetricStatus) bool { return m.External.Current.AverageValue.String() == "4" })
+	checkMetric(t, &env{external: client}, spec, 4, func(m autoscalingv2.MetricStatus) bool { return m.External.Current.AverageValue.String() == "4" })
 }

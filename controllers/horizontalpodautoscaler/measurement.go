@@ -37,34 +37,34 @@ func (f *failure) Error() string { return f.err.Error() }
 
 // metric computes one metric. Its error wraps a failure.
 func (m *measurement) metric(ctx context.Context, spec *autoscalingv2.MetricSpec) (result, error) {
-	var found result
+	var res result
 	var reason, description string
 	var err error
 	switch {
 	case spec.Type == autoscalingv2.ResourceMetricSourceType && spec.Resource != nil:
 		s := spec.Resource
 		reason, description = "FailedGetResourceMetric", string(s.Name)+" resource metric value"
-		found.Metric, found.status, err = m.resource(ctx, s.Name, "", &s.Target)
+		res.Metric, res.status, err = m.resource(ctx, s.Name, "", &s.Target)
 	case spec.Type == autoscalingv2.ContainerResourceMetricSourceType && spec.ContainerResource != nil:
 		s := spec.ContainerResource
 		reason, description = "FailedGetContainerResourceMetric", s.Container+" container metric value"
-		found.Metric, found.status, err = m.resource(ctx, s.Name, s.Container, &s.Target)
+		res.Metric, res.status, err = m.resource(ctx, s.Name, s.Container, &s.Target)
 	case spec.Type == autoscalingv2.PodsMetricSourceType && spec.Pods != nil:
 		reason, description = "FailedGetPodsMetric", "pods metric value"
-		found.Metric, found.status, err = m.podsMetric(spec.Pods)
+		res.Metric, res.status, err = m.podsMetric(spec.Pods)
 	case spec.Type == autoscalingv2.ObjectMetricSourceType && spec.Object != nil:
 		reason, description = "FailedGetObjectMetric", "object metric value"
-		found.Metric, found.status, err = m.objectMetric(spec.Object)
+		res.Metric, res.status, err = m.objectMetric(spec.Object)
 	case spec.Type == autoscalingv2.ExternalMetricSourceType && spec.External != nil:
 		reason, description = "FailedGetExternalMetric", spec.External.Metric.Name+" external metric value"
-		found.Metric, found.status, err = m.externalMetric(spec.External)
+		res.Metric, res.status, err = m.externalMetric(spec.External)
 	default:
 		reason, description, err = "InvalidMetricSourceType", "metric value", fmt.Errorf("unknown metric source type %q", spec.Type)
 	}
 	if err != nil {
 		return result{Metric: autoscaling.Metric{Failed: true}}, fmt.Errorf("failed to get %s: %w", description, &failure{reason, err})
 	}
-	return found, nil
+	return res, nil
 }
 
 // valueStatus returns the values that the status shows.

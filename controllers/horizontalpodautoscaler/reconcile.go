@@ -32,10 +32,10 @@ func (r *reconciliation) reconcile(ctx context.Context) {
 	target, resource, err := r.readScale(ctx)
 	if err != nil {
 		r.warn("FailedGetScale", err)
-		r.set(autoscalingv2.AbleToScale, false, "FailedGetScale", fmt.Sprintf("the HPA controller was unable to get the target's current scale: %v", err))
+		r.setCondition(autoscalingv2.AbleToScale, false, "FailedGetScale", fmt.Sprintf("the HPA controller was unable to get the target's current scale: %v", err))
 		return
 	}
-	r.set(autoscalingv2.AbleToScale, true, "SucceededGetScale", "the HPA controller was able to get the target's current scale")
+	r.setCondition(autoscalingv2.AbleToScale, true, "SucceededGetScale", "the HPA controller was able to get the target's current scale")
 	current := target.Spec.Replicas
 	in := autoscaling.Input{Current: current}
 	a := autoscalerOf(r.h)
@@ -45,7 +45,7 @@ func (r *reconciliation) reconcile(ctx context.Context) {
 	d := autoscaling.Step(r.now, &r.state.history, a, in)
 	switch {
 	case d.Disabled:
-		r.set(autoscalingv2.ScalingActive, false, "ScalingDisabled", "scaling is disabled since the replica count of the target is zero")
+		r.setCondition(autoscalingv2.ScalingActive, false, "ScalingDisabled", "scaling is disabled since the replica count of the target is zero")
 		d.Replicas = current
 	case d.NoMetrics:
 		if err == nil {
@@ -53,10 +53,10 @@ func (r *reconciliation) reconcile(ctx context.Context) {
 		}
 		r.warn("FailedComputeMetricsReplicas", err)
 	case d.Metric != "":
-		r.set(autoscalingv2.ScalingActive, true, "ValidMetricFound", "the HPA was able to successfully calculate a replica count from "+d.Metric)
+		r.setCondition(autoscalingv2.ScalingActive, true, "ValidMetricFound", "the HPA was able to successfully calculate a replica count from "+d.Metric)
 	}
-	r.setDecided(autoscalingv2.AbleToScale, d.Able)
-	r.setDecided(autoscalingv2.ScalingLimited, d.Limited)
+	r.setFromDecision(autoscalingv2.AbleToScale, d.Able)
+	r.setFromDecision(autoscalingv2.ScalingLimited, d.Limited)
 	r.h.Status.CurrentReplicas = current
 	if !d.NoMetrics {
 		r.h.Status.DesiredReplicas = d.Replicas
@@ -72,11 +72,11 @@ func (r *reconciliation) rescale(ctx context.Context, resource schema.GroupResou
 	target.Spec.Replicas = d.Replicas
 	if _, err := r.Scales.Scales(r.h.Namespace).Update(ctx, resource, target, metav1.UpdateOptions{}); err != nil {
 		r.events.Eventf(r.old, corev1.EventTypeWarning, "FailedRescale", "New size: %d; reason: %s; error: %v", d.Replicas, d.Reason, err.Error())
-		r.set(autoscalingv2.AbleToScale, false, "FailedUpdateScale", fmt.Sprintf("the HPA controller was unable to update the target scale: %v", err))
+		r.setCondition(autoscalingv2.AbleToScale, false, "FailedUpdateScale", fmt.Sprintf("the HPA controller was unable to update the target scale: %v", err))
 		r.h.Status.DesiredReplicas = current
 		return
 	}
-	r.set(autoscalingv2.AbleToScale, true, "SucceededRescale", fmt.Sprintf("the HPA controller was able to update the target scale to %d", d.Replicas))
+	r.setCondition(autoscalingv2.AbleToScale, true, "SucceededRescale", fmt.Sprintf("the HPA controller was able to update the target scale to %d", d.Replicas))
 	r.events.Eventf(r.old, corev1.EventTypeNormal, "SuccessfulRescale", "New size: %d; reason: %s", d.Replicas, d.Reason)
 	r.state.history.Scaled(r.now, current, d.Replicas)
 	r.h.Status.LastScaleTime = &metav1.Time{Time: r.now}
@@ -93,18 +93,18 @@ func (r *reconciliation) readScale(ctx context.Context) (*autoscalingv1.Scale, s
 	if err != nil {
 		return nil, schema.GroupResource{}, fmt.Errorf("unable to determine resource for scale target reference: %w", err)
 	}
-	var first error
+	var firstErr error
 	for _, m := range mappings {
 		resource := m.Resource.GroupResource()
 		target, err := r.Scales.Scales(r.h.Namespace).Get(ctx, resource, ref.Name, metav1.GetOptions{})
 		if err == nil {
 			return target, resource, nil
 		}
-		if first == nil {
-			first = err
+		if firstErr == nil {
+			firstErr = err
 		}
 	}
-	return nil, schema.GroupResource{}, first
+	return nil, schema.GroupResource{}, firstErr
 }
 
 // measure returns the results of all metrics and writes them to the status. The error is why no metric gives a number, or why
@@ -117,37 +117,37 @@ func (r *reconciliation) measure(ctx context.Context, target *autoscalingv1.Scal
 	m := &measurement{reconciliation: r, target: target, selector: selector, pods: pods}
 	statuses := make([]autoscalingv2.MetricStatus, len(r.h.Spec.Metrics))
 	var out []autoscaling.Metric
-	var first error
-	var failed *failure
+	var firstErr error
+	var firstFailure *failure
 	invalid := 0
 	for i := range r.h.Spec.Metrics {
-		found, err := m.metric(ctx, &r.h.Spec.Metrics[i])
-		out = append(out, found.Metric)
+		res, err := m.metric(ctx, &r.h.Spec.Metrics[i])
+		out = append(out, res.Metric)
 		if err == nil {
-			statuses[i] = found.status
+			statuses[i] = res.status
 			continue
 		}
 		invalid++
 		var f *failure
 		errors.As(err, &f)
 		r.events.Event(r.old, corev1.EventTypeWarning, f.reason, f.err.Error())
-		if failed == nil {
-			first, failed = err, f
+		if firstFailure == nil {
+			firstErr, firstFailure = err, f
 		}
 	}
 	r.h.Status.CurrentMetrics = statuses
-	if failed == nil {
+	if firstFailure == nil {
 		return out, nil
 	}
-	r.set(autoscalingv2.ScalingActive, false, failed.reason, fmt.Sprintf("the HPA was unable to compute the replica count: %v", failed.err))
-	return out, fmt.Errorf("invalid metrics (%v invalid out of %v), first error is: %w", invalid, len(out), first)
+	r.setCondition(autoscalingv2.ScalingActive, false, firstFailure.reason, fmt.Sprintf("the HPA was unable to compute the replica count: %v", firstFailure.err))
+	return out, fmt.Errorf("invalid metrics (%v invalid out of %v), first error is: %w", invalid, len(out), firstErr)
 }
 
 // selectPods returns the pods of the target. An error sets the condition ScalingActive.
 func (r *reconciliation) selectPods(target *autoscalingv1.Scale) (labels.Selector, []*corev1.Pod, error) {
 	fail := func(reason, message string, err error) (labels.Selector, []*corev1.Pod, error) {
 		r.events.Event(r.old, corev1.EventTypeWarning, reason, err.Error())
-		r.set(autoscalingv2.ScalingActive, false, "InvalidSelector", message)
+		r.setCondition(autoscalingv2.ScalingActive, false, "InvalidSelector", message)
 		return nil, nil, err
 	}
 	if target.Status.Selector == "" {
@@ -166,10 +166,10 @@ func (r *reconciliation) selectPods(target *autoscalingv1.Scale) (labels.Selecto
 	for _, p := range pods {
 		sets = append(sets, p.Labels)
 	}
-	if names := r.claim(shared.KeyOf(r.h), r.state, selector, sets); names != nil {
+	if names := r.recordSelector(shared.KeyOf(r.h), r.state, selector, sets); names != nil {
 		err := fmt.Errorf("pods by selector %v are controlled by multiple HPAs: %v", target.Status.Selector, names)
 		r.warn("AmbiguousSelector", err)
-		r.set(autoscalingv2.ScalingActive, false, "AmbiguousSelector", err.Error())
+		r.setCondition(autoscalingv2.ScalingActive, false, "AmbiguousSelector", err.Error())
 		return nil, nil, err
 	}
 	return selector, pods, nil

@@ -7,11 +7,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// findOverlapping returns the autoscalers of a namespace that select one of the pods, including key. It returns nil if there are no
-// others.
-func findOverlapping(all map[types.NamespacedName]*autoscalerState, key types.NamespacedName, pods []labels.Set) []string {
+// findOverlapping returns the autoscalers of a namespace that select one of the pods, including key. It returns nil if
+// there are no others.
+func findOverlapping(states map[types.NamespacedName]*autoscalerState, key types.NamespacedName, pods []labels.Set) []string {
 	var names []string
-	for other, s := range all {
+	for other, s := range states {
 		if other == key || other.Namespace != key.Namespace || s.selector == nil {
 			continue
 		}

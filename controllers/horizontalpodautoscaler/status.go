@@ -14,8 +14,8 @@ import (
 	"github.com/berthproject/berth/engine/autoscaling"
 )
 
-// set sets a condition. The transition time changes with the status only.
-func (r *reconciliation) set(kind autoscalingv2.HorizontalPodAutoscalerConditionType, isTrue bool, reason, message string) {
+// setCondition sets a condition. The transition time changes only with the status.
+func (r *reconciliation) setCondition(kind autoscalingv2.HorizontalPodAutoscalerConditionType, isTrue bool, reason, message string) {
 	status := corev1.ConditionFalse
 	if isTrue {
 		status = corev1.ConditionTrue
@@ -32,10 +32,10 @@ func (r *reconciliation) set(kind autoscalingv2.HorizontalPodAutoscalerCondition
 	c.Reason, c.Message, c.ObservedGeneration = reason, message, r.h.Status.ObservedGeneration
 }
 
-// setDecided sets a condition of a decision unless it is nil.
-func (r *reconciliation) setDecided(kind autoscalingv2.HorizontalPodAutoscalerConditionType, c *autoscaling.Condition) {
+// setFromDecision sets a condition of a decision unless it is nil.
+func (r *reconciliation) setFromDecision(kind autoscalingv2.HorizontalPodAutoscalerConditionType, c *autoscaling.Condition) {
 	if c != nil {
-		r.set(kind, c.True, c.Reason, c.Message)
+		r.setCondition(kind, c.True, c.Reason, c.Message)
 	}
 }
 

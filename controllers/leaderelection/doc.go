@@ -3,7 +3,7 @@
 //	candidate ─▶ leading ──renewed──▶ leading
 //	               │  no renewal succeeded for RenewDeadline: the gate closes
 //	               ▼
-//	             lost: no request is sent any more, requests in flight are cancelled
+//	             lost: no request is sent any more, requests in flight are canceled
 //
 // Every request of the controllers passes the gate. The gate is open for RenewDeadline after the moment at which the
 // last successful renewal was SENT. Other candidates wait for LeaseDuration, which is longer, from the later moment at

@@ -72,7 +72,7 @@ func (e *Election) Run(ctx context.Context, leases kubernetes.Interface, gate *G
 		return err
 	case <-gate.lost.Done():
 	case <-electorDone:
-		gate.shut()
+		gate.closePermanently()
 	}
 	stop(ErrLost)
 	_ = <-workDone

@@ -24,34 +24,34 @@ import (
 type recordingTransport struct {
 	gate *Gate
 	mu   sync.Mutex
-	// hanging makes requests wait forever; cancelledAt is when the last such request was cancelled.
-	hanging     bool
-	cancelledAt time.Time
-	times       []time.Time
+	// hanging makes requests block until they are canceled; canceledAt is when the last such request was canceled.
+	hanging    bool
+	canceledAt time.Time
+	times      []time.Time
 }
 
-func (w *recordingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	w.mu.Lock()
-	w.times = append(w.times, time.Now())
-	hangs := w.hanging
-	w.mu.Unlock()
+func (tr *recordingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	tr.mu.Lock()
+	tr.times = append(tr.times, time.Now())
+	hangs := tr.hanging
+	tr.mu.Unlock()
 	if hangs {
 		<-r.Context().Done()
-		w.mu.Lock()
-		w.cancelledAt = time.Now()
-		w.mu.Unlock()
+		tr.mu.Lock()
+		tr.canceledAt = time.Now()
+		tr.mu.Unlock()
 		return nil, r.Context().Err()
 	}
 	return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(""))}, nil
 }
 
 // send sends a request every 100 ms until ctx is done.
-func (w *recordingTransport) send(ctx context.Context) error {
-	client := &http.Client{Transport: w.gate.Wrap(w)}
+func (tr *recordingTransport) send(ctx context.Context) error {
+	client := &http.Client{Transport: tr.gate.Wrap(tr)}
 	for ctx.Err() == nil {
 		r, _ := http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodGet, "http://api/", nil)
-		if a, err := client.Do(r); err == nil {
-			_ = a.Body.Close()
+		if response, err := client.Do(r); err == nil {
+			_ = response.Body.Close()
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
@@ -59,28 +59,28 @@ func (w *recordingTransport) send(ctx context.Context) error {
 }
 
 // sent returns the times of requests.
-func (w *recordingTransport) sent() []time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Clone(w.times)
+func (tr *recordingTransport) sent() []time.Time {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return slices.Clone(tr.times)
 }
 
 // last returns the time of the last request.
-func (w *recordingTransport) last() time.Time {
-	sent := w.sent()
+func (tr *recordingTransport) last() time.Time {
+	sent := tr.sent()
 	return sent[len(sent)-1]
 }
 
-func (w *recordingTransport) hang(hangs bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.hanging = hangs
+func (tr *recordingTransport) hang(hangs bool) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	tr.hanging = hangs
 }
 
-func (w *recordingTransport) lastCancelled() time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.cancelledAt
+func (tr *recordingTransport) lastCanceled() time.Time {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return tr.canceledAt
 }
 
 // partition makes Lease writes fail after a delay once active is set.
@@ -90,15 +90,15 @@ type partition struct {
 	granted atomic.Pointer[time.Time] // when the last successful write was sent
 }
 
-func (c *partition) install(api *fake.Clientset) {
+func (p *partition) install(api *fake.Clientset) {
 	api.PrependReactor("*", "leases", func(a kubetesting.Action) (bool, runtime.Object, error) {
 		sent := time.Now()
-		time.Sleep(c.delay)
-		if c.active.Load() {
+		time.Sleep(p.delay)
+		if p.active.Load() {
 			return true, nil, errors.New("no route to host")
 		}
 		if a.GetVerb() != "get" {
-			c.granted.Store(&sent)
+			p.granted.Store(&sent)
 		}
 		return false, nil, nil
 	})
@@ -108,43 +108,44 @@ func TestPartitionedLeaderStopsBeforeLeaseExpires(t *testing.T) {
 	for name, hangs := range map[string]bool{"between requests": false, "with a request in flight": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				api, c, e := fake.NewSimpleClientset(), &partition{delay: 300 * time.Millisecond}, Default("berth-controller")
-				c.install(api)
-				w := &recordingTransport{gate: NewGate(e.RenewDeadline)}
+				api, p, e := fake.NewSimpleClientset(), &partition{delay: 300 * time.Millisecond}, Default("berth-controller")
+				p.install(api)
+				tr := &recordingTransport{gate: NewGate(e.RenewDeadline)}
 				workDone := make(chan error)
-				go func() { workDone <- e.Run(t.Context(), api, w.gate, w.send) }()
+				go func() { workDone <- e.Run(t.Context(), api, tr.gate, tr.send) }()
 				time.Sleep(time.Minute)
-				if elapsed(w.last()) > time.Second {
+				if elapsed(tr.last()) > time.Second {
 					t.Fatal("the leader sends no requests")
 				}
-				c.active.Store(true)
-				w.hang(hangs)
+				p.active.Store(true)
+				tr.hang(hangs)
 				if err := <-workDone; !errors.Is(err, ErrLost) {
-					t.Fatalf("Run returned %v", err)
+					t.Fatalf("Run returned %v, want ErrLost", err)
 				}
-				granted := *c.granted.Load()
-				if d := w.last().Sub(granted); d >= e.RenewDeadline {
-					t.Errorf("the last request was sent %v after the last renewal", d)
+				granted := *p.granted.Load()
+				if d := tr.last().Sub(granted); d >= e.RenewDeadline {
+					t.Errorf("the last request was sent %v after the last renewal, want less than %v", d, e.RenewDeadline)
 				}
-				if d := w.lastCancelled().Sub(granted); hangs && d > e.RenewDeadline {
-					t.Errorf("a request was in flight %v after the last renewal", d)
+				if d := tr.lastCanceled().Sub(granted); hangs && d > e.RenewDeadline {
+					t.Errorf("a request was in flight %v after the last renewal, want at most %v", d, e.RenewDeadline)
 				}
 				if time.Since(granted) > e.LeaseDuration {
-					t.Errorf("Run returned %v after the last renewal", time.Since(granted))
+					t.Errorf("Run returned %v after the last renewal, want at most %v", time.Since(granted), e.LeaseDuration)
 				}
 			})
 		})
 	}
 }
 
-// A process that was suspended sends requests before its timers fire.
+// TestGateDoesNotRelyOnTimer checks that the gate closes without its timer: a process that was suspended sends
+// requests before its timers fire.
 func TestGateDoesNotRelyOnTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(10 * time.Second)
 		if g.isOpen() {
 			t.Error("open before a renewal")
 		}
-		g.renewed(time.Now())
+		g.recordRenewal(time.Now())
 		if !g.isOpen() {
 			t.Error("not open after a renewal")
 		}
@@ -153,27 +154,28 @@ func TestGateDoesNotRelyOnTimer(t *testing.T) {
 		if g.isOpen() {
 			t.Error("open after the renew deadline")
 		}
-		g.renewed(time.Now())
+		g.recordRenewal(time.Now())
 		if g.isOpen() {
-			t.Error("the gate opened again")
+			t.Error("open after a renewal of a closed gate")
 		}
 	})
 }
 
-// The gate is open for a time that starts when the renewal was sent, not when its response arrived.
+// TestLateRenewalResponseDoesNotExtend checks that the gate is open for a time that starts when the renewal was
+// sent, not when its response arrived.
 func TestLateRenewalResponseDoesNotExtend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(10 * time.Second)
 		sent := time.Now()
 		time.Sleep(9 * time.Second)
-		g.renewed(sent)
+		g.recordRenewal(sent)
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if g.lost.Err() == nil {
 			t.Error("open 10 s after the renewal was sent")
 		}
 		expired := NewGate(10 * time.Second)
-		expired.renewed(sent)
+		expired.recordRenewal(sent)
 		if expired.isOpen() {
 			t.Error("opened by a renewal sent 10 s ago")
 		}
@@ -182,43 +184,43 @@ func TestLateRenewalResponseDoesNotExtend(t *testing.T) {
 
 func TestTwoInstancesNeverSendConcurrently(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		leases, c := fake.NewSimpleClientset(), &partition{}
+		leases, p := fake.NewSimpleClientset(), &partition{}
 		first, second := Default("berth-controller"), Default("berth-controller")
 		first.Identity, second.Identity = "first", "second"
 		firstTransport, secondTransport := &recordingTransport{gate: NewGate(first.RenewDeadline)}, &recordingTransport{gate: NewGate(second.RenewDeadline)}
 		// The first instance uses a connection that can be partitioned. Both instances use the same Leases.
 		partitionedAPI := fake.NewSimpleClientset()
-		c.install(partitionedAPI)
+		p.install(partitionedAPI)
 		partitionedAPI.PrependReactor("*", "leases", func(a kubetesting.Action) (bool, runtime.Object, error) {
-			if c.active.Load() {
+			if p.active.Load() {
 				return true, nil, errors.New("no route to host")
 			}
 			obj, err := leases.Invokes(a, &coordinationv1.Lease{})
 			return true, obj, err
 		})
-		workDone := make(chan error)
-		go func() { workDone <- first.Run(t.Context(), partitionedAPI, firstTransport.gate, firstTransport.send) }()
+		firstDone := make(chan error)
+		go func() { firstDone <- first.Run(t.Context(), partitionedAPI, firstTransport.gate, firstTransport.send) }()
 		time.Sleep(time.Second)
 		ctx, stop := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- second.Run(ctx, leases, secondTransport.gate, secondTransport.send) }()
+		secondDone := make(chan error)
+		go func() { secondDone <- second.Run(ctx, leases, secondTransport.gate, secondTransport.send) }()
 		time.Sleep(time.Minute)
 		if len(secondTransport.sent()) > 0 {
 			t.Fatal("both instances are leaders")
 		}
-		c.active.Store(true)
-		_ = <-workDone
+		p.active.Store(true)
+		_ = <-firstDone
 		time.Sleep(time.Minute)
 		if len(secondTransport.sent()) == 0 || !secondTransport.sent()[0].After(firstTransport.last().Add(time.Second)) {
-			t.Errorf("the first instance sent requests until %v, the second from %v", firstTransport.last(), secondTransport.sent())
+			t.Errorf("the first instance sent requests until %v, the second at %v, want the second to start a second later", firstTransport.last(), secondTransport.sent())
 		}
 		stop()
-		if err := <-done; err != nil {
+		if err := <-secondDone; err != nil {
 			t.Error(err)
 		}
 		l, err := leases.CoordinationV1().Leases("kube-system").Get(t.Context(), "berth-controller", metav1.GetOptions{})
 		if err != nil || l.Spec.HolderIdentity != nil && *l.Spec.HolderIdentity != "" {
-			t.Errorf("after an orderly stop the Lease is %+v, %v", l.Spec, err)
+			t.Errorf("Lease %+v, error %v after an orderly stop, want no holder", l.Spec, err)
 		}
 	})
 }
@@ -233,7 +235,7 @@ func TestValidateDurations(t *testing.T) {
 		e := Default("berth-controller")
 		change(&e)
 		if e.Validate() == nil {
-			t.Errorf("%s: accepted: %+v", name, e)
+			t.Errorf("%s: Validate accepts %+v", name, e)
 		}
 	}
 }

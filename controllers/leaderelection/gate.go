@@ -17,9 +17,9 @@ var errNotHeld = errors.New("request not sent: the Lease is not held")
 
 // Gate lets requests pass while a Lease is held. Create it with NewGate.
 type Gate struct {
-	validity time.Duration
-	lost     context.Context // done when the gate has closed permanently
-	shut     context.CancelFunc
+	validity         time.Duration
+	lost             context.Context // done when the gate has closed permanently
+	closePermanently context.CancelFunc
 
 	mu          sync.Mutex
 	lastRenewal time.Time // when the last successful renewal was sent; zero before the first
@@ -30,12 +30,12 @@ type Gate struct {
 // validity has passed since the renewal was sent.
 func NewGate(validity time.Duration) *Gate {
 	g := &Gate{validity: validity}
-	g.lost, g.shut = context.WithCancel(context.Background())
+	g.lost, g.closePermanently = context.WithCancel(context.Background())
 	return g
 }
 
-// renewed records that a renewal, sent at the given time, succeeded.
-func (g *Gate) renewed(sent time.Time) {
+// recordRenewal records that a renewal, sent at the given time, succeeded.
+func (g *Gate) recordRenewal(sent time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.lost.Err() != nil || g.lastRenewal.After(sent) {
@@ -58,7 +58,7 @@ func (g *Gate) expire() {
 		g.timer.Reset(remaining)
 		return
 	}
-	g.shut()
+	g.closePermanently()
 }
 
 // isOpen reports whether requests may be sent. It does not rely on the timer, which fires late in a
@@ -70,7 +70,7 @@ func (g *Gate) isOpen() bool {
 		return false
 	}
 	if elapsed(g.lastRenewal) >= g.validity {
-		g.shut()
+		g.closePermanently()
 		return false
 	}
 	return true

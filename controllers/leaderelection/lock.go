@@ -29,9 +29,9 @@ func (l *lock) recordResult(sent time.Time, r resourcelock.LeaderElectionRecord,
 	switch {
 	case err != nil:
 	case r.HolderIdentity == l.Identity():
-		l.gate.renewed(sent)
+		l.gate.recordRenewal(sent)
 	default: // released
-		l.gate.shut()
+		l.gate.closePermanently()
 	}
 	return err
 }

@@ -9,7 +9,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// Requests whose handlers do not return do not block the reviews of other requests.
+// TestBlockedRequestsDoNotDelayReviews checks that requests whose handlers do not return do not block the reviews of
+// other requests.
 func TestBlockedRequestsDoNotDelayReviews(t *testing.T) {
 	const blocked = 50
 	var started, ended sync.WaitGroup
@@ -26,11 +27,11 @@ func TestBlockedRequestsDoNotDelayReviews(t *testing.T) {
 		t.Fatal(err)
 	}
 	get := func(token, block string) int {
-		page, request := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/metrics", nil)
+		response, request := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/metrics", nil)
 		request.Header.Set("Authorization", "Bearer "+token)
 		request.Header.Set("Block", block)
-		handler.ServeHTTP(page, request)
-		return page.Code
+		handler.ServeHTTP(response, request)
+		return response.Code
 	}
 	started.Add(blocked)
 	for range blocked {

@@ -32,6 +32,6 @@ func TestSelfSignedCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _ = response.Body.Close(); response.StatusCode != http.StatusOK {
-		t.Errorf("status %s", response.Status)
+		t.Errorf("status %s, want 200", response.Status)
 	}
 }

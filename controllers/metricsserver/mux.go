@@ -16,8 +16,8 @@ import (
 // libraries it exposes those whose names start with one of the prefixes.
 func NewMux(metrics prometheus.Gatherer, config any, prefixes ...string) *http.ServeMux {
 	mux := http.NewServeMux()
-	all := prometheus.Gatherers{metrics, prometheus.GathererFunc(filterByPrefix(legacyregistry.DefaultGatherer.Gather, prefixes))}
-	mux.Handle("GET /metrics", promhttp.HandlerFor(all, promhttp.HandlerOpts{}))
+	gatherers := prometheus.Gatherers{metrics, prometheus.GathererFunc(filterByPrefix(legacyregistry.DefaultGatherer.Gather, prefixes))}
+	mux.Handle("GET /metrics", promhttp.HandlerFor(gatherers, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /configz", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(config)
@@ -31,9 +31,9 @@ func filterByPrefix[F interface{ GetName() string }](gather func() ([]F, error),
 		if len(prefixes) == 0 {
 			return nil, nil
 		}
-		all, err := gather()
-		return slices.DeleteFunc(all, func(f F) bool {
-			return !slices.ContainsFunc(prefixes, func(w string) bool { return strings.HasPrefix(f.GetName(), w) })
+		families, err := gather()
+		return slices.DeleteFunc(families, func(f F) bool {
+			return !slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(f.GetName(), prefix) })
 		}), err
 	}
 }

@@ -65,9 +65,9 @@ func ListenOrAnyPort(address string) (net.Listener, error) {
 	if err == nil {
 		return l, nil
 	}
-	host, _, malformed := net.SplitHostPort(address)
-	if malformed != nil {
-		return nil, errors.Join(err, malformed)
+	host, _, splitErr := net.SplitHostPort(address)
+	if splitErr != nil {
+		return nil, errors.Join(err, splitErr)
 	}
 	return net.Listen("tcp", net.JoinHostPort(host, "0"))
 }

@@ -48,12 +48,12 @@ func TestAuthorization(t *testing.T) {
 		{"/configz", "good", 403, "/configz"},
 		{"/no/such", "", 401, ""},
 	} {
-		page, request := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, tc.path, nil)
+		response, request := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, tc.path, nil)
 		if tc.token != "" {
 			request.Header.Set("Authorization", "Bearer "+tc.token)
 		}
-		if handler.ServeHTTP(page, request); page.Code != tc.code || !strings.Contains(page.Body.String(), tc.body) {
-			t.Errorf("%s with token %q: %d %s, want %d %q", tc.path, tc.token, page.Code, page.Body, tc.code, tc.body)
+		if handler.ServeHTTP(response, request); response.Code != tc.code || !strings.Contains(response.Body.String(), tc.body) {
+			t.Errorf("%s with token %q: status %d, body %s, want %d and %q", tc.path, tc.token, response.Code, response.Body, tc.code, tc.body)
 		}
 	}
 }
@@ -63,14 +63,14 @@ type family string
 func (f family) GetName() string { return string(f) }
 
 func TestFilterByPrefix(t *testing.T) {
-	all := func() ([]family, error) {
+	gather := func() ([]family, error) {
 		return []family{"apiserver_requests", "workqueue_depth", "workqueue_adds_total"}, nil
 	}
-	if got, _ := filterByPrefix(all, []string{"workqueue_", "leader_"})(); len(got) != 2 || got[0] != "workqueue_depth" {
-		t.Errorf("%v", got)
+	if got, _ := filterByPrefix(gather, []string{"workqueue_", "leader_"})(); len(got) != 2 || got[0] != "workqueue_depth" {
+		t.Errorf("got %v, want the two workqueue metrics", got)
 	}
-	if got, _ := filterByPrefix(all, nil)(); got != nil {
-		t.Errorf("%v without prefixes", got)
+	if got, _ := filterByPrefix(gather, nil)(); got != nil {
+		t.Errorf("got %v without prefixes, want none", got)
 	}
 }
 
@@ -86,11 +86,11 @@ func TestListenOrAnyPort(t *testing.T) {
 	}
 	defer func() { _ = second.Close() }()
 	if _, err := ListenOrAnyPort("no port"); err == nil {
-		t.Error("an address without port was accepted")
+		t.Error("ListenOrAnyPort accepts an address without a port")
 	}
 }
 
-// client-go counts requests if a counter is registered.
+// TestRestClientMetrics checks that client-go counts requests once a counter is registered.
 func TestRestClientMetrics(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
@@ -99,6 +99,6 @@ func TestRestClientMetrics(t *testing.T) {
 	w := httptest.NewRecorder()
 	NewMux(prometheus.NewRegistry(), nil, "rest_client_").ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	if !strings.Contains(w.Body.String(), "rest_client_requests_total{code=\"404\"") {
-		t.Errorf("the page contains %q", w.Body.String())
+		t.Errorf("metrics %q, want rest_client_requests_total", w.Body.String())
 	}
 }

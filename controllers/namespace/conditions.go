@@ -14,16 +14,16 @@ import (
 )
 
 // updateStatus writes the result of a pass into the namespace's status, if it has changed.
-func (e *controller) updateStatus(ctx context.Context, ns *corev1.Namespace, found *remainingContent) error {
-	changed := ns.DeepCopy()
-	changed.Status.Phase = corev1.NamespaceTerminating
-	for _, c := range found.conditions() {
-		changed.Status.Conditions = setCondition(changed.Status.Conditions, c, metav1.NewTime(e.now()))
+func (e *controller) updateStatus(ctx context.Context, ns *corev1.Namespace, content *remainingContent) error {
+	updated := ns.DeepCopy()
+	updated.Status.Phase = corev1.NamespaceTerminating
+	for _, c := range content.conditions() {
+		updated.Status.Conditions = setCondition(updated.Status.Conditions, c, metav1.NewTime(e.now()))
 	}
-	if equality.Semantic.DeepEqual(ns.Status, changed.Status) {
+	if equality.Semantic.DeepEqual(ns.Status, updated.Status) {
 		return nil
 	}
-	_, err := e.client.CoreV1().Namespaces().UpdateStatus(ctx, changed, metav1.UpdateOptions{})
+	_, err := e.client.CoreV1().Namespaces().UpdateStatus(ctx, updated, metav1.UpdateOptions{})
 	return err
 }
 
@@ -44,17 +44,17 @@ func (c *remainingContent) conditions() []corev1.NamespaceCondition {
 	}
 }
 
-func failureCondition(kind corev1.NamespaceConditionType, errs []error, goodReason, good, badReason, bad string) corev1.NamespaceCondition {
+func failureCondition(kind corev1.NamespaceConditionType, errs []error, okReason, okMessage, failureReason, failureFormat string) corev1.NamespaceCondition {
 	if len(errs) == 0 {
-		return corev1.NamespaceCondition{Type: kind, Status: corev1.ConditionFalse, Reason: goodReason, Message: good}
+		return corev1.NamespaceCondition{Type: kind, Status: corev1.ConditionFalse, Reason: okReason, Message: okMessage}
 	}
-	texts := make([]string, len(errs))
+	msgs := make([]string, len(errs))
 	for i, err := range errs {
-		texts[i] = err.Error()
+		msgs[i] = err.Error()
 	}
 	return corev1.NamespaceCondition{
-		Type: kind, Status: corev1.ConditionTrue, Reason: badReason,
-		Message: fmt.Sprintf(bad, len(errs), strings.Join(texts, ", ")),
+		Type: kind, Status: corev1.ConditionTrue, Reason: failureReason,
+		Message: fmt.Sprintf(failureFormat, len(errs), strings.Join(msgs, ", ")),
 	}
 }
 
@@ -65,11 +65,11 @@ func (c *remainingContent) contentRemaining() corev1.NamespaceCondition {
 			Reason: "ContentRemoved", Message: "All content successfully removed",
 		}
 	}
-	kinds := slices.SortedFunc(maps.Keys(c.remaining), func(a, b schema.GroupVersionResource) int {
+	resources := slices.SortedFunc(maps.Keys(c.remaining), func(a, b schema.GroupVersionResource) int {
 		return strings.Compare(a.String(), b.String())
 	})
 	var parts []string
-	for _, gvr := range kinds {
+	for _, gvr := range resources {
 		parts = append(parts, fmt.Sprintf("%s.%s has %d resource instances", gvr.Resource, gvr.Group, c.remaining[gvr]))
 	}
 	return corev1.NamespaceCondition{

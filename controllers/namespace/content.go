@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/metadata"
 )
 
-// remainingContent is what one pass could not remove from a namespace.
+// remainingContent is the content that one pass could not delete from a namespace.
 type remainingContent struct {
 	discovery  []error
 	parsing    []error
@@ -27,8 +27,8 @@ func (c *remainingContent) err() error {
 	return errors.Join(slices.Concat(c.discovery, c.parsing, c.deletion)...)
 }
 
-// deletable is a namespaced resource.
-type deletable struct {
+// deletableResource is a namespaced resource.
+type deletableResource struct {
 	schema.GroupVersionResource
 	collection bool // supports deletecollection
 }
@@ -39,7 +39,7 @@ var podsResource = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 func (e *controller) deleteAllContent(ctx context.Context, namespace string) *remainingContent {
 	c := &remainingContent{remaining: map[schema.GroupVersionResource]int{}, finalizers: map[string]int{}}
 	resources := e.resources(c)
-	pods := slices.IndexFunc(resources, func(d deletable) bool { return d.GroupVersionResource == podsResource })
+	pods := slices.IndexFunc(resources, func(d deletableResource) bool { return d.GroupVersionResource == podsResource })
 	if pods >= 0 {
 		e.deleteResource(ctx, namespace, resources[pods], c)
 		if len(c.remaining) > 0 || len(c.deletion) > 0 {
@@ -54,12 +54,12 @@ func (e *controller) deleteAllContent(ctx context.Context, namespace string) *re
 }
 
 // resources returns the deletable namespaced resources. Errors are recorded in c.
-func (e *controller) resources(c *remainingContent) []deletable {
+func (e *controller) resources(c *remainingContent) []deletableResource {
 	lists, err := e.discover()
 	if err != nil {
 		c.discovery = append(c.discovery, err)
 	}
-	var out []deletable
+	var out []deletableResource
 	for _, list := range lists {
 		gv, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
@@ -72,32 +72,32 @@ func (e *controller) resources(c *remainingContent) []deletable {
 				!slices.Contains(r.Verbs, "delete") || !slices.Contains(r.Verbs, "list") {
 				continue
 			}
-			out = append(out, deletable{gv.WithResource(r.Name), slices.Contains(r.Verbs, "deletecollection")})
+			out = append(out, deletableResource{gv.WithResource(r.Name), slices.Contains(r.Verbs, "deletecollection")})
 		}
 	}
 	return out
 }
 
 // deleteResource deletes all objects of one resource and counts the remaining ones.
-func (e *controller) deleteResource(ctx context.Context, namespace string, d deletable, c *remainingContent) {
+func (e *controller) deleteResource(ctx context.Context, namespace string, d deletableResource, c *remainingContent) {
 	client := e.metadata.Resource(d.GroupVersionResource).Namespace(namespace)
 	// Most resources have no objects in most namespaces: list before deleting.
-	left, err := listMetadata(ctx, client)
-	if err == nil && slices.ContainsFunc(left, isNotDeleting) {
-		if err = e.deleteObjects(ctx, client, d, left); err == nil {
-			left, err = listMetadata(ctx, client)
+	remaining, err := listMetadata(ctx, client)
+	if err == nil && slices.ContainsFunc(remaining, isNotDeleting) {
+		if err = e.deleteObjects(ctx, client, d, remaining); err == nil {
+			remaining, err = listMetadata(ctx, client)
 		}
 	}
 	if err != nil {
 		c.deletion = append(c.deletion, fmt.Errorf("%s: %w", d.GroupResource(), err))
 		return
 	}
-	if len(left) == 0 {
+	if len(remaining) == 0 {
 		return
 	}
-	c.remaining[d.GroupVersionResource] += len(left)
-	for i := range left {
-		for _, f := range left[i].Finalizers {
+	c.remaining[d.GroupVersionResource] += len(remaining)
+	for i := range remaining {
+		for _, f := range remaining[i].Finalizers {
 			c.finalizers[f]++
 		}
 	}
@@ -108,17 +108,17 @@ func isNotDeleting(o metav1.PartialObjectMetadata) bool { return o.DeletionTimes
 
 // listMetadata returns all objects. A resource that is not served any more has none.
 func listMetadata(ctx context.Context, client metadata.ResourceInterface) ([]metav1.PartialObjectMetadata, error) {
-	found, err := client.List(ctx, metav1.ListOptions{})
+	list, err := client.List(ctx, metav1.ListOptions{})
 	if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return found.Items, nil
+	return list.Items, nil
 }
 
-func (e *controller) deleteObjects(ctx context.Context, client metadata.ResourceInterface, d deletable, objects []metav1.PartialObjectMetadata) error {
+func (e *controller) deleteObjects(ctx context.Context, client metadata.ResourceInterface, d deletableResource, objects []metav1.PartialObjectMetadata) error {
 	background := metav1.DeletePropagationBackground
 	opts := metav1.DeleteOptions{PropagationPolicy: &background}
 	if d.collection {

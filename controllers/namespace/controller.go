@@ -23,15 +23,14 @@ import (
 
 const (
 	workers = 4
-	// defaultFinalizeDelay is how long after the start of a deletion late writes are expected.
+	// defaultFinalizeDelay is how long after the start of a deletion late writes may arrive.
 	defaultFinalizeDelay = 2 * time.Second
-	// retryInterval is the retry interval while objects remain that others must delete
+	// retryInterval is the retry interval while objects remain that other components must delete
 	// (pods with a grace period, objects with finalizers).
 	retryInterval = time.Second
 )
 
-// Discover returns the served namespaced resources. With an error
-// the result is partial.
+// Discover returns the served namespaced resources. With an error the result is partial.
 type Discover func() ([]*metav1.APIResourceList, error)
 
 // controller deletes the content of namespaces. The queue key is the name of a namespace.
@@ -57,10 +56,10 @@ func Run(ctx context.Context, client kubernetes.Interface, objects metadata.Inte
 func (e *controller) run(ctx context.Context, factory informers.SharedInformerFactory, log klog.Logger) error {
 	namespaces := factory.Core().V1().Namespaces()
 	e.namespaces = namespaces.Lister()
-	keys := workqueue.New("namespace", "Deleting the content of the namespace", log, e.sync)
-	if err := workqueue.Watch(namespaces.Informer(), func(_, now *corev1.Namespace) {
-		if now != nil && !now.DeletionTimestamp.IsZero() {
-			keys.Add(now.Name)
+	queue := workqueue.New("namespace", "Deleting the content of the namespace", log, e.sync)
+	if err := workqueue.Watch(namespaces.Informer(), func(_, cur *corev1.Namespace) {
+		if cur != nil && !cur.DeletionTimestamp.IsZero() {
+			queue.Add(cur.Name)
 		}
 	}); err != nil {
 		return err
@@ -69,7 +68,7 @@ func (e *controller) run(ctx context.Context, factory informers.SharedInformerFa
 	if !cache.WaitForCacheSync(ctx.Done(), namespaces.Informer().HasSynced) {
 		return nil
 	}
-	keys.Run(ctx, workers)
+	queue.Run(ctx, workers)
 	return nil
 }
 
@@ -83,16 +82,16 @@ func (e *controller) sync(ctx context.Context, name string) (requeueAfter time.D
 		return 0, err
 	}
 	if !slices.Contains(cached.Spec.Finalizers, corev1.FinalizerKubernetes) {
-		return 0, nil // finalized already; other finalizers belong to others
+		return 0, nil // already finalized; other components remove the other finalizers
 	}
-	found := e.deleteAllContent(ctx, name)
-	if err := e.updateStatus(ctx, cached, found); err != nil {
+	content := e.deleteAllContent(ctx, name)
+	if err := e.updateStatus(ctx, cached, content); err != nil {
 		return 0, ignoreNotFound(err)
 	}
-	if err := found.err(); err != nil {
+	if err := content.err(); err != nil {
 		return 0, fmt.Errorf("namespace %s: %w", name, err)
 	}
-	if len(found.remaining) > 0 {
+	if len(content.remaining) > 0 {
 		return retryInterval, nil
 	}
 	if remaining := cached.DeletionTimestamp.Add(e.finalizeDelay).Sub(e.now()); remaining > 0 {

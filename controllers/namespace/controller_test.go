@@ -47,12 +47,12 @@ func newHarness(t *testing.T, objects ...*metav1.PartialObjectMetadata) *harness
 	for _, o := range objects {
 		stored = append(stored, o)
 	}
-	r := &harness{client: fake.NewClientset(ns), objects: metadatafake.NewSimpleMetadataClient(scheme, stored...), now: deletionTime}
-	r.client.PrependReactor("create", "namespaces", func(a clienttesting.Action) (bool, runtime.Object, error) {
+	h := &harness{client: fake.NewClientset(ns), objects: metadatafake.NewSimpleMetadataClient(scheme, stored...), now: deletionTime}
+	h.client.PrependReactor("create", "namespaces", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		if a.GetSubresource() != "finalize" {
 			return false, nil, nil
 		}
-		r.finalized++
+		h.finalized++
 		sent := a.(clienttesting.CreateAction).GetObject().(*corev1.Namespace)
 		if want := []corev1.FinalizerName{"other"}; !slices.Equal(sent.Spec.Finalizers, want) {
 			t.Errorf("finalized with %v, want %v", sent.Spec.Finalizers, want)
@@ -60,21 +60,21 @@ func newHarness(t *testing.T, objects ...*metav1.PartialObjectMetadata) *harness
 		return true, sent, nil
 	})
 	pods := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
-	r.objects.PrependReactor("delete-collection", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return true, nil, r.objects.Tracker().Delete(pods, "a", "p") // the fake client ignores deletecollection
+	h.objects.PrependReactor("delete-collection", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, h.objects.Tracker().Delete(pods, "a", "p") // the fake client ignores deletecollection
 	})
-	factory := informers.NewSharedInformerFactory(r.client, 0)
-	r.controller = &controller{
-		client: r.client, metadata: r.objects, namespaces: factory.Core().V1().Namespaces().Lister(),
-		now: func() time.Time { return r.now }, finalizeDelay: defaultFinalizeDelay,
-		discover: func() ([]*metav1.APIResourceList, error) { return served, r.discovery },
+	factory := informers.NewSharedInformerFactory(h.client, 0)
+	h.controller = &controller{
+		client: h.client, metadata: h.objects, namespaces: factory.Core().V1().Namespaces().Lister(),
+		now: func() time.Time { return h.now }, finalizeDelay: defaultFinalizeDelay,
+		discover: func() ([]*metav1.APIResourceList, error) { return servedResources, h.discovery },
 	}
 	factory.Start(t.Context().Done())
 	factory.WaitForCacheSync(t.Context().Done())
-	return r
+	return h
 }
 
-var served = []*metav1.APIResourceList{
+var servedResources = []*metav1.APIResourceList{
 	{GroupVersion: "v1", APIResources: []metav1.APIResource{
 		{Name: "configmaps", Namespaced: true, Verbs: metav1.Verbs{"list", "delete"}},
 		{Name: "pods", Namespaced: true, Verbs: metav1.Verbs{"list", "delete", "deletecollection"}},
@@ -91,15 +91,15 @@ func object(kind, name string, finalizers ...string) *metav1.PartialObjectMetada
 	}
 }
 
-// keep makes the objects of a resource survive deletion.
-func (r *harness) keep(resource string) {
-	r.objects.PrependReactor("delete-collection", resource, func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, nil })
-	r.objects.PrependReactor("delete", resource, func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, nil })
+// blockDeletion makes deletions of a resource have no effect.
+func (h *harness) blockDeletion(resource string) {
+	h.objects.PrependReactor("delete-collection", resource, func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, nil })
+	h.objects.PrependReactor("delete", resource, func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, nil })
 }
 
-func (r *harness) condition(t *testing.T, kind corev1.NamespaceConditionType) corev1.NamespaceCondition {
+func (h *harness) condition(t *testing.T, kind corev1.NamespaceConditionType) corev1.NamespaceCondition {
 	t.Helper()
-	ns, err := r.client.CoreV1().Namespaces().Get(t.Context(), "a", metav1.GetOptions{})
+	ns, err := h.client.CoreV1().Namespaces().Get(t.Context(), "a", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,61 +112,61 @@ func (r *harness) condition(t *testing.T, kind corev1.NamespaceConditionType) co
 	return corev1.NamespaceCondition{}
 }
 
-func (r *harness) has(t *testing.T, resource, name string) bool {
+func (h *harness) exists(t *testing.T, resource, name string) bool {
 	t.Helper()
-	_, err := r.objects.Resource(schema.GroupVersionResource{Version: "v1", Resource: resource}).Namespace("a").Get(t.Context(), name, metav1.GetOptions{})
+	_, err := h.objects.Resource(schema.GroupVersionResource{Version: "v1", Resource: resource}).Namespace("a").Get(t.Context(), name, metav1.GetOptions{})
 	return err == nil
 }
 
 func TestContentIsDeletedBeforeFinalizer(t *testing.T) {
-	r := newHarness(t, object("Pod", "p"), object("ConfigMap", "c"))
-	requeueAfter, err := r.sync(t.Context(), "a")
-	if err != nil || requeueAfter != defaultFinalizeDelay || r.finalized != 0 {
-		t.Fatalf("first pass: requeue after %v, error %v, finalized %d; want to wait %v", requeueAfter, err, r.finalized, defaultFinalizeDelay)
+	h := newHarness(t, object("Pod", "p"), object("ConfigMap", "c"))
+	requeueAfter, err := h.sync(t.Context(), "a")
+	if err != nil || requeueAfter != defaultFinalizeDelay || h.finalized != 0 {
+		t.Fatalf("first pass: requeue after %v, error %v, finalized %d; want to wait %v", requeueAfter, err, h.finalized, defaultFinalizeDelay)
 	}
-	if r.has(t, "pods", "p") || r.has(t, "configmaps", "c") {
+	if h.exists(t, "pods", "p") || h.exists(t, "configmaps", "c") {
 		t.Error("content remains")
 	}
-	r.now = deletionTime.Add(defaultFinalizeDelay)
-	if requeueAfter, err = r.sync(t.Context(), "a"); err != nil || requeueAfter != 0 || r.finalized != 1 {
-		t.Errorf("second pass: requeue after %v, error %v, finalized %d; want finalized once", requeueAfter, err, r.finalized)
+	h.now = deletionTime.Add(defaultFinalizeDelay)
+	if requeueAfter, err = h.sync(t.Context(), "a"); err != nil || requeueAfter != 0 || h.finalized != 1 {
+		t.Errorf("second pass: requeue after %v, error %v, finalized %d; want finalized once", requeueAfter, err, h.finalized)
 	}
-	if got := r.condition(t, corev1.NamespaceContentRemaining); got.Status != corev1.ConditionFalse {
-		t.Errorf("NamespaceContentRemaining is %v", got)
+	if got := h.condition(t, corev1.NamespaceContentRemaining); got.Status != corev1.ConditionFalse {
+		t.Errorf("condition %v, want False", got)
 	}
 }
 
 func TestPodsAreDeletedFirst(t *testing.T) {
-	r := newHarness(t, object("Pod", "p", "hold/it"), object("ConfigMap", "c"))
-	r.keep("pods")
-	r.now = deletionTime.Add(time.Hour)
-	requeueAfter, err := r.sync(t.Context(), "a")
-	if err != nil || requeueAfter != retryInterval || r.finalized != 0 {
-		t.Fatalf("requeue after %v, error %v, finalized %d; want a retry", requeueAfter, err, r.finalized)
+	h := newHarness(t, object("Pod", "p", "example.com/hold"), object("ConfigMap", "c"))
+	h.blockDeletion("pods")
+	h.now = deletionTime.Add(time.Hour)
+	requeueAfter, err := h.sync(t.Context(), "a")
+	if err != nil || requeueAfter != retryInterval || h.finalized != 0 {
+		t.Fatalf("requeue after %v, error %v, finalized %d; want a retry", requeueAfter, err, h.finalized)
 	}
-	if !r.has(t, "configmaps", "c") {
+	if !h.exists(t, "configmaps", "c") {
 		t.Error("the config map was deleted before the pod")
 	}
-	if got, want := r.condition(t, corev1.NamespaceContentRemaining).Message, "Some resources are remaining: pods. has 1 resource instances"; got != want {
+	if got, want := h.condition(t, corev1.NamespaceContentRemaining).Message, "Some resources are remaining: pods. has 1 resource instances"; got != want {
 		t.Errorf("message %q, want %q", got, want)
 	}
-	if got, want := r.condition(t, corev1.NamespaceFinalizersRemaining).Message, "Some content in the namespace has finalizers remaining: hold/it in 1 resource instances"; got != want {
+	if got, want := h.condition(t, corev1.NamespaceFinalizersRemaining).Message, "Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances"; got != want {
 		t.Errorf("message %q, want %q", got, want)
 	}
 }
 
 func TestFailuresAreReportedAndBlockFinalization(t *testing.T) {
 	for name, tc := range map[string]struct {
-		set  func(*harness)
-		kind corev1.NamespaceConditionType
+		setup func(*harness)
+		kind  corev1.NamespaceConditionType
 	}{
 		"discovery": {
-			set:  func(r *harness) { r.discovery = errors.New("metrics.k8s.io is unavailable") },
-			kind: corev1.NamespaceDeletionDiscoveryFailure,
+			setup: func(h *harness) { h.discovery = errors.New("metrics.k8s.io is unavailable") },
+			kind:  corev1.NamespaceDeletionDiscoveryFailure,
 		},
 		"deletion": {
-			set: func(r *harness) {
-				r.objects.PrependReactor("delete", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
+			setup: func(h *harness) {
+				h.objects.PrependReactor("delete", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
 					return true, nil, fmt.Errorf("metrics.k8s.io is unavailable")
 				})
 			},
@@ -174,14 +174,14 @@ func TestFailuresAreReportedAndBlockFinalization(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newHarness(t, object("ConfigMap", "c"))
-			tc.set(r)
-			r.now = deletionTime.Add(time.Hour)
-			if _, err := r.sync(t.Context(), "a"); err == nil || r.finalized != 0 {
-				t.Errorf("error %v, finalized %d; want an error and no finalization", err, r.finalized)
+			h := newHarness(t, object("ConfigMap", "c"))
+			tc.setup(h)
+			h.now = deletionTime.Add(time.Hour)
+			if _, err := h.sync(t.Context(), "a"); err == nil || h.finalized != 0 {
+				t.Errorf("error %v, finalized %d; want an error and no finalization", err, h.finalized)
 			}
-			if got := r.condition(t, tc.kind); got.Status != corev1.ConditionTrue || !strings.Contains(got.Message, "is unavailable") {
-				t.Errorf("condition %v", got)
+			if got := h.condition(t, tc.kind); got.Status != corev1.ConditionTrue || !strings.Contains(got.Message, "is unavailable") {
+				t.Errorf("condition %v, want True with the error", got)
 			}
 		})
 	}
@@ -190,43 +190,43 @@ func TestFailuresAreReportedAndBlockFinalization(t *testing.T) {
 // TestRunStopsWithContext checks that Run returns only after its requests, since another instance may start then.
 func TestRunStopsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newHarness(t, object("Pod", "p"))
-		release, ended := make(chan bool), make(chan error, 1)
-		r.objects.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		h := newHarness(t, object("Pod", "p"))
+		release, done := make(chan bool), make(chan error, 1)
+		h.objects.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
 			<-release
 			return false, nil, nil
 		})
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() { ended <- r.run(ctx, informers.NewSharedInformerFactory(r.client, 0), klog.Background()) }()
+		go func() { done <- h.run(ctx, informers.NewSharedInformerFactory(h.client, 0), klog.Background()) }()
 		time.Sleep(time.Second)
 		cancel()
 		time.Sleep(time.Second)
-		if len(ended) > 0 {
+		if len(done) > 0 {
 			t.Error("Run returned with a request in flight")
 		}
 		close(release)
-		if err := <-ended; err != nil {
+		if err := <-done; err != nil {
 			t.Error(err)
 		}
 	})
 }
 
 func TestActiveNamespacesAreIgnored(t *testing.T) {
-	r := newHarness(t, object("ConfigMap", "c"))
-	if err := r.client.Tracker().Update(corev1.SchemeGroupVersion.WithResource("namespaces"),
+	h := newHarness(t, object("ConfigMap", "c"))
+	if err := h.client.Tracker().Update(corev1.SchemeGroupVersion.WithResource("namespaces"),
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, ""); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	factory := informers.NewSharedInformerFactory(r.client, 0)
-	r.controller.namespaces = factory.Core().V1().Namespaces().Lister()
+	factory := informers.NewSharedInformerFactory(h.client, 0)
+	h.controller.namespaces = factory.Core().V1().Namespaces().Lister()
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
-	if requeueAfter, err := r.sync(ctx, "a"); requeueAfter != 0 || err != nil {
-		t.Errorf("requeue after %v, error %v", requeueAfter, err)
+	if requeueAfter, err := h.sync(ctx, "a"); requeueAfter != 0 || err != nil {
+		t.Errorf("requeue after %v, error %v, want neither", requeueAfter, err)
 	}
-	if !r.has(t, "configmaps", "c") {
+	if !h.exists(t, "configmaps", "c") {
 		t.Error("content of an active namespace was deleted")
 	}
 }

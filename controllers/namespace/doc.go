@@ -13,7 +13,7 @@
 //     every list was empty, and not before finalizeDelay has passed since the start of the deletion: a
 //     request that was admitted before the deletion may still be written.
 //   - Finalizers of objects are never removed.
-//   - An error of one resource does not stop the others.
+//   - An error of one resource does not prevent the deletion of others.
 //
 // Difference from Kubernetes: content is deleted immediately, and the controller waits for
 // finalizeDelay at the end (2 s, of which rounding of the timestamp can take one). Upstream waits

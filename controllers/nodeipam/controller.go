@@ -100,7 +100,7 @@ func machineNetworks(log klog.Logger) (out []netip.Prefix) {
 	return out
 }
 
-// indexByRange indexes pods that do not use the host network and have not ended.
+// indexByRange indexes pods that do not use the host network and have not finished.
 func (c *controller) indexByRange(obj any) ([]string, error) {
 	p, ok := obj.(*corev1.Pod)
 	if !ok || p.Spec.HostNetwork || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
@@ -145,16 +145,16 @@ func (c *controller) claimAll() error {
 	return nil
 }
 
-func (c *controller) onNode(old, now *corev1.Node) {
+func (c *controller) onNode(old, cur *corev1.Node) {
 	switch {
-	case now == nil:
+	case cur == nil:
 		c.mu.Lock()
 		c.allocator.Release(old.Name)
 		c.mu.Unlock()
-	case len(now.Spec.PodCIDRs) == 0:
-		c.queue.Add(now.Name)
-	case old == nil || len(old.Spec.PodCIDRs) == 0 || old.UID != now.UID:
-		c.claim(now)
+	case len(cur.Spec.PodCIDRs) == 0:
+		c.queue.Add(cur.Name)
+	case old == nil || len(old.Spec.PodCIDRs) == 0 || old.UID != cur.UID:
+		c.claim(cur)
 	}
 }
 
@@ -205,7 +205,7 @@ func (c *controller) reconcile(ctx context.Context, name string) (time.Duration,
 	case err == nil:
 		return 0, nil
 	case apierrors.IsNotFound(err):
-		c.releaseUnlessKnown(name)
+		c.releaseIfDeleted(name)
 		return 0, nil
 	case apierrors.IsConflict(err) || apierrors.IsInvalid(err): // another Node of the name, or the node has got a range
 		return 0, fmt.Errorf("node %s: %w", name, err)
@@ -215,9 +215,9 @@ func (c *controller) reconcile(ctx context.Context, name string) (time.Duration,
 	return 0, fmt.Errorf("node %s: setting spec.podCIDR %s: %w", name, r, err)
 }
 
-// releaseUnlessKnown releases the range of a node that is not in the cache. The node may have been deleted before the
+// releaseIfDeleted releases the range of a node that is not in the cache. The node may have been deleted before the
 // range was allocated.
-func (c *controller) releaseUnlessKnown(name string) {
+func (c *controller) releaseIfDeleted(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, err := c.nodes.Get(name); apierrors.IsNotFound(err) {

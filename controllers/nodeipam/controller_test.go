@@ -55,7 +55,7 @@ func (e *env) settle() {
 	synctest.Wait()
 }
 
-func node(name, cidr string) *corev1.Node {
+func newNode(name, cidr string) *corev1.Node {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("u-" + name)}}
 	if n.Spec.PodCIDR = cidr; cidr != "" {
 		n.Spec.PodCIDRs = []string{cidr}
@@ -63,22 +63,22 @@ func node(name, cidr string) *corev1.Node {
 	return n
 }
 
-func pod(name, node, ip string, phase corev1.PodPhase) *corev1.Pod {
+func newPod(name, node, ip string, phase corev1.PodPhase) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns"}, Spec: corev1.PodSpec{NodeName: node},
 		Status: corev1.PodStatus{Phase: phase, PodIP: ip, PodIPs: []corev1.PodIP{{IP: ip}}}}
 }
 
-func (e *env) create(names ...string) {
+func (e *env) createNodes(names ...string) {
 	e.Helper()
 	for _, name := range names {
-		if _, err := e.CoreV1().Nodes().Create(e.Context(), node(name, ""), metav1.CreateOptions{}); err != nil {
+		if _, err := e.CoreV1().Nodes().Create(e.Context(), newNode(name, ""), metav1.CreateOptions{}); err != nil {
 			e.Fatal(err)
 		}
 		e.settle()
 	}
 }
 
-func (e *env) delete(name string) {
+func (e *env) deleteNode(name string) {
 	e.Helper()
 	if err := e.CoreV1().Nodes().Delete(e.Context(), name, metav1.DeleteOptions{}); err != nil {
 		e.Fatal(err)
@@ -86,7 +86,7 @@ func (e *env) delete(name string) {
 	e.settle()
 }
 
-// check compares the ranges of nodes.
+// check checks the ranges of nodes.
 func (e *env) check(want map[string]string) {
 	e.Helper()
 	for name, cidr := range want {
@@ -117,68 +117,68 @@ func (e *env) countEvents(node, reason string) (count int) {
 
 func TestNodesGetDistinctRanges(t *testing.T) {
 	run(t, func(e *env) {
-		e.create("a", "b")
-		e.check(map[string]string{"kept": "198.18.0.0/24", "foreign": "203.0.113.0/24", "a": "198.18.1.0/24", "b": "198.18.2.0/24"})
-	}, node("kept", "198.18.0.0/24"), node("foreign", "203.0.113.0/24"))
+		e.createNodes("a", "b")
+		e.check(map[string]string{"existing": "198.18.0.0/24", "outside": "203.0.113.0/24", "a": "198.18.1.0/24", "b": "198.18.2.0/24"})
+	}, newNode("existing", "198.18.0.0/24"), newNode("outside", "203.0.113.0/24"))
 }
 
-// TestRestart checks that a controller that starts again uses no range twice, also if no node was ever deleted.
+// TestRestart checks that a restarted controller does not allocate a range that is in use.
 func TestRestart(t *testing.T) {
 	run(t, func(e *env) {
-		e.create("a", "b")
-		e.delete("a")
+		e.createNodes("a", "b")
+		e.deleteNode("a")
 		e.stop()
 		e.start()
-		e.create("c", "d", "e")
+		e.createNodes("c", "d", "e")
 		e.check(map[string]string{"b": "198.18.1.0/24", "c": "198.18.0.0/24", "d": "198.18.2.0/24", "e": "198.18.3.0/24"})
 	})
 }
 
-// TestRangeOfPods checks that a range is not used again while pods of a deleted node have addresses in it, and that
-// ended pods do not count.
+// TestRangeOfPods checks that a range is not allocated again while pods of a deleted node have addresses in it, and that
+// finished pods do not count.
 func TestRangeOfPods(t *testing.T) {
 	run(t, func(e *env) {
-		e.create("a")
+		e.createNodes("a")
 		e.check(map[string]string{"a": "198.18.2.0/24"})
-		e.create("b")
-		e.create("c")
+		e.createNodes("b")
+		e.createNodes("c")
 		e.check(map[string]string{"b": "198.18.3.0/24", "c": ""})
 		if n := e.countEvents("c", "CIDRNotAvailable"); n == 0 {
 			t.Error("no event CIDRNotAvailable")
 		}
-		if err := e.CoreV1().Pods("ns").Delete(t.Context(), "held", metav1.DeleteOptions{}); err != nil {
+		if err := e.CoreV1().Pods("ns").Delete(t.Context(), "running", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * exhaustedDelay)
 		e.settle()
 		e.check(map[string]string{"c": "198.18.1.0/24"})
-	}, node("x", "198.18.0.0/24"), pod("held", "gone", "198.18.1.7", corev1.PodRunning), pod("ended", "gone", "198.18.2.7", corev1.PodSucceeded), pod("failed", "gone", "198.18.3.7", corev1.PodFailed))
+	}, newNode("x", "198.18.0.0/24"), newPod("running", "deleted", "198.18.1.7", corev1.PodRunning), newPod("succeeded", "deleted", "198.18.2.7", corev1.PodSucceeded), newPod("failed", "deleted", "198.18.3.7", corev1.PodFailed))
 }
 
-// TestReturningNode checks that a node that is created again keeps its range, although its own pods have addresses.
-func TestReturningNode(t *testing.T) {
+// TestRecreatedNodeGetsItsRange checks that a node that is created again gets its old range, although its pods have addresses in it.
+func TestRecreatedNodeGetsItsRange(t *testing.T) {
 	run(t, func(e *env) {
-		e.create("a", "b")
-		if _, err := e.CoreV1().Pods("ns").Create(t.Context(), pod("p", "a", "198.18.0.5", corev1.PodRunning), metav1.CreateOptions{}); err != nil {
+		e.createNodes("a", "b")
+		if _, err := e.CoreV1().Pods("ns").Create(t.Context(), newPod("p", "a", "198.18.0.5", corev1.PodRunning), metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		e.delete("a")
-		e.create("c", "d", "a")
+		e.deleteNode("a")
+		e.createNodes("c", "d", "a")
 		e.check(map[string]string{"a": "198.18.0.0/24", "c": "198.18.2.0/24", "d": "198.18.3.0/24"})
 	})
 }
 
 func TestOverlapIsReported(t *testing.T) {
 	run(t, func(e *env) {
-		if _, err := e.CoreV1().Nodes().Create(t.Context(), node("twice", "198.18.0.128/25"), metav1.CreateOptions{}); err != nil {
+		if _, err := e.CoreV1().Nodes().Create(t.Context(), newNode("overlapping", "198.18.0.128/25"), metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		e.settle()
-		if n := e.countEvents("twice", "CIDROverlap"); n != 1 {
+		if n := e.countEvents("overlapping", "CIDROverlap"); n != 1 {
 			t.Errorf("%d events CIDROverlap, want 1", n)
 		}
 		if n := e.countEvents("first", "CIDROverlap"); n != 0 {
 			t.Errorf("%d events about the first node, want none", n)
 		}
-	}, node("first", "198.18.0.0/24"))
+	}, newNode("first", "198.18.0.0/24"))
 }

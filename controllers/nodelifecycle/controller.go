@@ -106,19 +106,19 @@ func (h *controller) run(ctx context.Context, machine *nodelifecycle.Machine) {
 
 // stepUntilDone steps the machine and dispatches its effects.
 func (h *controller) stepUntilDone(ctx context.Context, machine *nodelifecycle.Machine) {
-	allDown, due := false, time.Time{}
+	fullDisruption, due := false, time.Time{}
 	h.stepper.Run(ctx, batchDelay, func(now time.Time, events []nodelifecycle.Event) time.Time {
 		start := h.env.Now()
 		effects, wake := machine.Step(now, events)
 		for _, e := range effects {
 			h.dispatch(e)
 		}
-		zones, down := machine.Zones()
+		zones, active := machine.Zones()
 		h.metrics.observeStep(zones, due, start, h.env.Since(start))
 		due = wake
-		if down != allDown {
-			allDown = down
-			h.log.Info("Full disruption mode changed; no pods are evicted while all nodes are not ready", "active", down, "zones", len(zones))
+		if active != fullDisruption {
+			fullDisruption = active
+			h.log.Info("Full disruption mode changed; no pods are evicted while all nodes are not ready", "active", active, "zones", len(zones))
 		}
 		return wake
 	})

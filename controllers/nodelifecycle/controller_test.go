@@ -2,7 +2,6 @@ package nodelifecycle
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -22,12 +21,12 @@ import (
 	"github.com/berthproject/berth/engine/nodelifecycle"
 )
 
-func node(name string) *corev1.Node {
-	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "u-" + "n"}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{
+func newNode(name string) *corev1.Node {
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "u-n"}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{
 		{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady"}, {Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse}}}}
 }
 
-func readyPod(name, node string) *corev1.Pod {
+func newReadyPod(name, node string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", UID: "u"}, Spec: corev1.PodSpec{NodeName: node},
 		Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}}
 }
@@ -56,17 +55,18 @@ func renewLease(ctx context.Context, t *testing.T, api kubernetes.Interface, nam
 	}
 }
 
-// runController runs the controller over three nodes. The silent ones stop after 30 s and return after five minutes.
-func runController(t *testing.T, silent []string, f func(ctx context.Context, api kubernetes.Interface)) {
+// runController runs the controller over three nodes. The unresponsive ones do not renew their Leases
+// from 31 s to 5 min.
+func runController(t *testing.T, unresponsive []string, f func(ctx context.Context, api kubernetes.Interface)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		start := time.Now()
-		api := fake.NewClientset(node("a"), node("b"), node("c"), readyPod("p", "a"), readyPod("q", "b"))
+		api := fake.NewClientset(newNode("a"), newNode("b"), newNode("c"), newReadyPod("p", "a"), newReadyPod("q", "b"))
 		var wg sync.WaitGroup
 		for _, name := range []string{"a", "b", "c"} {
 			alive := func() bool {
-				at := time.Since(start)
-				return !slices.Contains(silent, name) || at < 31*time.Second || at > 5*time.Minute
+				elapsed := time.Since(start)
+				return !slices.Contains(unresponsive, name) || elapsed < 31*time.Second || elapsed > 5*time.Minute
 			}
 			wg.Go(func() { renewLease(ctx, t, api, name, alive) })
 		}
@@ -90,7 +90,7 @@ func nodeState(ctx context.Context, t *testing.T, api kubernetes.Interface, name
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := []string{fmt.Sprint(n.Status.Conditions[0].Status)}
+	out := []string{""}
 	for _, c := range n.Status.Conditions {
 		if c.Type == corev1.NodeReady {
 			out[0] = string(c.Status)
@@ -116,11 +116,11 @@ func TestUnresponsiveNodeIsTainted(t *testing.T) {
 	runController(t, []string{"a"}, func(ctx context.Context, api kubernetes.Interface) {
 		time.Sleep(30*time.Second + 49*time.Second)
 		if got := nodeState(ctx, t, api, "a"); got != "True" {
-			t.Errorf("before the grace period: %s", got)
+			t.Errorf("state %q before the grace period, want True", got)
 		}
 		time.Sleep(6 * time.Second)
 		if got := nodeState(ctx, t, api, "a"); got != "Unknown unreachable:NoExecute unreachable:NoSchedule" {
-			t.Errorf("55 s after its last heartbeat: %s", got)
+			t.Errorf("state %q 55 s after the last heartbeat, want Unknown and unreachable taints", got)
 		}
 		if podReady(ctx, t, api, "p") || !podReady(ctx, t, api, "q") {
 			t.Error("only the pod of the unresponsive node must not be ready")
@@ -142,7 +142,7 @@ func TestUnresponsiveNodeIsTainted(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if got := nodeState(ctx, t, api, "a"); got != "True" {
-			t.Errorf("after its return: %s", got)
+			t.Errorf("state %q after a new heartbeat, want True", got)
 		}
 	})
 }
@@ -181,19 +181,19 @@ func TestNoTaintsInFullDisruption(t *testing.T) {
 			time.Sleep(time.Minute)
 			for _, name := range []string{"a", "b", "c"} {
 				if got := nodeState(ctx, t, api, name); strings.Contains(got, "NoExecute") {
-					t.Errorf("%s: %s", name, got)
+					t.Errorf("state of %s: %q, want no NoExecute taint", name, got)
 				}
 			}
 		}
 		if got := nodeState(ctx, t, api, "b"); got != "Unknown unreachable:NoSchedule" {
-			t.Errorf("b: %s", got)
+			t.Errorf("state of b: %q, want Unknown unreachable:NoSchedule", got)
 		}
 	})
 }
 
-func TestOtherTaintsAreKept(t *testing.T) {
+func TestOtherTaintsAreUnchanged(t *testing.T) {
 	runController(t, nil, func(ctx context.Context, api kubernetes.Interface) {
-		n := node("b")
+		n := newNode("b")
 		n.Spec.Unschedulable = true
 		n.Spec.Taints = []corev1.Taint{{Key: "node.cloudprovider.kubernetes.io/uninitialized", Value: "true", Effect: corev1.TaintEffectNoSchedule},
 			{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}}
@@ -202,7 +202,7 @@ func TestOtherTaintsAreKept(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if got := nodeState(ctx, t, api, "b"); got != "True node.cloudprovider.kubernetes.io/uninitialized:NoSchedule unschedulable:NoSchedule" {
-			t.Errorf("b: %s", got)
+			t.Errorf("state of b: %q, want both NoSchedule taints", got)
 		}
 	})
 }

@@ -8,5 +8,5 @@
 // Taints of other owners stay unchanged. engine/tainteviction decides which pods the taints evict.
 //
 // Differences from Kubernetes: the Lease is read from the API server before a node is marked, so that a lagging watch
-// has no effect; there are no events for added and deleted nodes.
+// has no effect.
 package nodelifecycle

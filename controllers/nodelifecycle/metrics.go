@@ -54,23 +54,23 @@ func (c *nodeMetrics) Collect(ch chan<- prometheus.Metric) {
 	defer c.mu.Unlock()
 	for i := range c.zones {
 		z := &c.zones[i]
-		show := func(d *prometheus.Desc, v float64) {
+		emit := func(d *prometheus.Desc, v float64) {
 			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, z.Name)
 		}
-		show(sizeDesc, float64(z.Nodes))
-		show(unhealthyDesc, float64(z.Nodes-z.Ready))
+		emit(sizeDesc, float64(z.Nodes))
+		emit(unhealthyDesc, float64(z.Nodes-z.Ready))
 		health := 100.0
 		if z.Nodes > 0 {
 			health = 100 * float64(z.Ready) / float64(z.Nodes)
 		}
-		show(healthDesc, health)
+		emit(healthDesc, health)
 	}
 }
 
-// observeStep records the zones. due is the time for which the machine requested the step, start and took its begin and duration.
-func (c *nodeMetrics) observeStep(zones []nodelifecycle.Zone, due, start time.Time, took time.Duration) {
+// observeStep records the zones. due is the time for which the machine requested the step.
+func (c *nodeMetrics) observeStep(zones []nodelifecycle.Zone, due, start time.Time, duration time.Duration) {
 	if !due.IsZero() && !due.After(start) {
-		c.updateAllDuration.Observe(took.Seconds())
+		c.updateAllDuration.Observe(duration.Seconds())
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

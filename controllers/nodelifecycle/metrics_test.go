@@ -19,12 +19,12 @@ import (
 	"github.com/berthproject/berth/engine/nodelifecycle"
 )
 
-// One node of three becomes unresponsive and is tainted.
+// TestZoneMetrics checks the metrics after one node of three becomes unresponsive and is tainted.
 func TestZoneMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		registry := prometheus.NewRegistry()
-		api := fake.NewClientset(node("a"), node("b"), node("c"))
+		api := fake.NewClientset(newNode("a"), newNode("b"), newNode("c"))
 		var wg sync.WaitGroup
 		for _, name := range []string{"a", "b", "c"} {
 			wg.Go(func() { renewLease(ctx, t, api, name, func() bool { return name != "a" }) })
@@ -54,7 +54,7 @@ node_collector_zone_size{zone=""} 3
 			t.Error(err)
 		}
 		if n, err := testutil.GatherAndCount(registry, "node_collector_update_node_health_duration_seconds", "node_collector_update_all_nodes_health_duration_seconds"); err != nil || n != 2 {
-			t.Errorf("%d histograms, %v", n, err)
+			t.Errorf("%d histograms, want 2; error %v", n, err)
 		}
 		cancel()
 		wg.Wait()
@@ -62,7 +62,7 @@ node_collector_zone_size{zone=""} 3
 	})
 }
 
-// A node whose taint only changes its key was counted before.
+// TestReplacedTaintIsNotCounted checks that a NoExecute taint that replaces another one is not counted again.
 func TestReplacedTaintIsNotCounted(t *testing.T) {
 	noExecute := model.Taint{Key: nodelifecycle.TaintUnreachable, Effect: model.NoExecute}
 	r := nodelifecycle.UpdateTaints{Add: []model.TimedTaint{{Taint: noExecute}}}

@@ -22,13 +22,13 @@ import (
 	"github.com/berthproject/berth/executor"
 )
 
-// countingDisplacer only counts.
-type countingDisplacer struct {
+// recordingDisplacer records the pods to displace and deletes none.
+type recordingDisplacer struct {
 	mu   sync.Mutex
 	pods []string
 }
 
-func (c *countingDisplacer) Displace(_ context.Context, x executor.Displacement) error {
+func (c *recordingDisplacer) Displace(_ context.Context, x executor.Displacement) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pods = append(c.pods, x.Pod.Name)
@@ -38,15 +38,15 @@ func (c *countingDisplacer) Displace(_ context.Context, x executor.Displacement)
 // newStaleCluster returns a cluster as of an hour ago: node a was unresponsive and tainted, all Leases are old.
 func newStaleCluster(t *testing.T) *fake.Clientset {
 	old := metav1.NewTime(time.Now().Add(-time.Hour))
-	a := node("a")
+	a := newNode("a")
 	a.Status.Conditions[0].Status = corev1.ConditionUnknown
 	for _, effect := range []corev1.TaintEffect{corev1.TaintEffectNoExecute, corev1.TaintEffectNoSchedule} {
 		a.Spec.Taints = append(a.Spec.Taints, corev1.Taint{Key: corev1.TaintNodeUnreachable, Effect: effect, TimeAdded: &old})
 	}
-	p, seconds := readyPod("p", "a"), int64(300)
+	p, seconds := newReadyPod("p", "a"), int64(300)
 	p.CreationTimestamp = old
 	p.Spec.Tolerations = []corev1.Toleration{{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}
-	api := fake.NewClientset(a, node("b"), node("c"), p, readyPod("q", "b"))
+	api := fake.NewClientset(a, newNode("b"), newNode("c"), p, newReadyPod("q", "b"))
 	for _, name := range []string{"a", "b", "c"} {
 		l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: corev1.NamespaceNodeLease}}
 		at := metav1.NewMicroTime(old.Time)
@@ -58,7 +58,7 @@ func newStaleCluster(t *testing.T) *fake.Clientset {
 	return api
 }
 
-// restartNode does what an agent does at start.
+// restartNode reports a node as Ready, as an agent does at its start.
 func restartNode(ctx context.Context, t *testing.T, api kubernetes.Interface, name string) {
 	n, err := api.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -84,7 +84,7 @@ func TestNoEvictionsAfterRestart(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		var displacer countingDisplacer
+		var displacer recordingDisplacer
 		wg.Go(func() {
 			if err := tainteviction.Run(ctx, api, factory, &displacer, enginetaints.Options{StartupGrace: time.Minute}, nil, runner.Production(), klog.Background()); err != nil {
 				t.Error(err)
@@ -94,13 +94,13 @@ func TestNoEvictionsAfterRestart(t *testing.T) {
 		for _, name := range []string{"a", "b", "c"} {
 			restartNode(ctx, t, api, name)
 		}
-		time.Sleep(45 * time.Second) // the next heartbeat is not due before
+		time.Sleep(45 * time.Second) // no heartbeat is due before
 		if len(displacer.pods) != 0 {
-			t.Errorf("evicted: %v", displacer.pods)
+			t.Errorf("evicted pods %v, want none", displacer.pods)
 		}
 		for _, name := range []string{"a", "b", "c"} {
 			if got := nodeState(ctx, t, api, name); got != "True" {
-				t.Errorf("%s: %s", name, got)
+				t.Errorf("state of %s: %q, want True", name, got)
 			}
 		}
 		cancel()

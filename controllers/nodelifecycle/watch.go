@@ -21,46 +21,46 @@ func (h *controller) watch(nodes, pods, leases cache.SharedInformer) error {
 	if err := workqueue.Watch(nodes, h.onNode); err != nil {
 		return err
 	}
-	if err := workqueue.Watch(leases, func(_, now *coordinationv1.Lease) {
-		if now != nil && now.Spec.RenewTime != nil {
-			h.stepper.Push(nodelifecycle.LeaseRenewed{Node: now.Name, Time: now.Spec.RenewTime.Time})
+	if err := workqueue.Watch(leases, func(_, cur *coordinationv1.Lease) {
+		if cur != nil && cur.Spec.RenewTime != nil {
+			h.stepper.Push(nodelifecycle.LeaseRenewed{Node: cur.Name, Time: cur.Spec.RenewTime.Time})
 		}
 	}); err != nil {
 		return err
 	}
-	return workqueue.Watch(pods, func(_, now *corev1.Pod) {
-		if now != nil && now.Spec.NodeName != "" && podIsReady(now) {
-			if n, err := h.nodes.Get(now.Spec.NodeName); err == nil && !nodeReady(n) {
-				h.podQueue.AddAfter(podKey{now.Namespace, now.Name}, podReadyGrace)
+	return workqueue.Watch(pods, func(_, cur *corev1.Pod) {
+		if cur != nil && cur.Spec.NodeName != "" && podIsReady(cur) {
+			if n, err := h.nodes.Get(cur.Spec.NodeName); err == nil && !nodeReady(n) {
+				h.podQueue.AddAfter(podKey{cur.Namespace, cur.Name}, podReadyGrace)
 			}
 		}
 	})
 }
 
-func (h *controller) onNode(old, now *corev1.Node) {
+func (h *controller) onNode(old, cur *corev1.Node) {
 	switch {
 	case old == nil:
-		h.recordNode(now, "RegisteredNode", "Registered Node %v in Controller")
-	case now == nil:
+		h.recordNode(cur, "RegisteredNode", "Registered Node %v in Controller")
+	case cur == nil:
 		h.recordNode(old, "RemovingNode", "Removing Node %v from Controller")
 	}
-	if now == nil {
+	if cur == nil {
 		h.stepper.Push(nodelifecycle.NodeDeleted{Node: old.Name})
 		return
 	}
-	h.stepper.Push(conversion.NodeLifecycleNode(now))
-	if nodeReady(now) || old != nil && !nodeReady(old) {
+	h.stepper.Push(conversion.NodeLifecycleNode(cur))
+	if nodeReady(cur) || old != nil && !nodeReady(old) {
 		return
 	}
 	if old != nil {
-		h.events.Eventf(now, corev1.EventTypeNormal, "NodeNotReady", "Node %s status is now: NodeNotReady", now.Name)
+		h.events.Eventf(cur, corev1.EventTypeNormal, "NodeNotReady", "Node %s status is now: NodeNotReady", cur.Name)
 	}
-	for _, obj := range h.podsOnNode(now.Name) {
+	for _, obj := range h.podsOnNode(cur.Name) {
 		h.podQueue.Add(podKey{obj.Namespace, obj.Name})
 	}
 }
 
-// recordNode records that the controller has found or lost a node.
+// recordNode records an event about an added or deleted node.
 func (h *controller) recordNode(n *corev1.Node, reason, format string) {
 	h.events.Eventf(&corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: n.Name, UID: n.UID}, corev1.EventTypeNormal, reason,
 		"Node %s event: "+format, n.Name, n.Name)

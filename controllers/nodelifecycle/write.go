@@ -84,7 +84,7 @@ func timeOrNil(t time.Time) any {
 	return metav1.NewTime(t)
 }
 
-// updateTaints writes a node's taints. The resource version prevents overwriting the changes of others.
+// updateTaints writes a node's taints. The resource version prevents overwriting the changes of other writers.
 func (h *controller) updateTaints(ctx context.Context, effect nodelifecycle.UpdateTaints) error {
 	n, err := h.nodes.Get(effect.Node)
 	if err != nil {
@@ -159,7 +159,7 @@ func (h *controller) markPodNotReady(ctx context.Context, k podKey) (time.Durati
 	}
 	_, err = h.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 	if apierrors.IsConflict(err) {
-		return 0, nil // replaced by another pod, which gets another event
+		return 0, nil // another pod of the same name, which is handled separately
 	}
 	if err != nil {
 		return 0, ignoreNotFound(err)

@@ -22,14 +22,14 @@ import (
 func TestRenewedNodeIsNotMarkedUnknown(t *testing.T) {
 	renewed := time.Now().Add(-time.Minute)
 	for name, tc := range map[string]struct {
-		renewed time.Time
-		alive   bool
+		renewed     time.Time
+		wantRenewed bool
 	}{
 		"unchanged":           {renewed, false},
-		"renewed since":       {renewed.Add(-time.Minute), true},
+		"renewed later":       {renewed.Add(-time.Minute), true},
 		"without any renewal": {time.Time{}, false},
 	} {
-		n, at := node("a"), metav1.NewMicroTime(renewed)
+		n, at := newNode("a"), metav1.NewMicroTime(renewed)
 		lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: corev1.NamespaceNodeLease}, Spec: coordinationv1.LeaseSpec{RenewTime: &at}}
 		api := fake.NewClientset(n, lease)
 		nodes, leases := cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil), cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
@@ -39,11 +39,11 @@ func TestRenewedNodeIsNotMarkedUnknown(t *testing.T) {
 		h := &controller{env: runner.Production(), client: api, nodes: corelisters.NewNodeLister(nodes), leases: coordinationlisters.NewLeaseLister(leases).Leases(corev1.NamespaceNodeLease), stepper: workqueue.NewStepper[nodelifecycle.Event](runner.Production())}
 		err := h.markUnknown(t.Context(), nodelifecycle.MarkUnknown{Node: "a", UID: string(n.UID), Renewed: tc.renewed,
 			Conditions: []nodelifecycle.Condition{{Type: nodelifecycle.Ready, Status: nodelifecycle.Unknown, Transition: renewed}}})
-		if errors.Is(err, errLeaseRenewed) != tc.alive || !tc.alive && err != nil {
-			t.Errorf("%s: %v", name, err)
+		if errors.Is(err, errLeaseRenewed) != tc.wantRenewed || !tc.wantRenewed && err != nil {
+			t.Errorf("%s: error %v, want renewed %v", name, err, tc.wantRenewed)
 		}
-		if got := nodeState(t.Context(), t, api, "a"); (got == "True") != tc.alive {
-			t.Errorf("%s: the node is %s", name, got)
+		if got := nodeState(t.Context(), t, api, "a"); (got == "True") != tc.wantRenewed {
+			t.Errorf("%s: node state %q, want renewed %v", name, got, tc.wantRenewed)
 		}
 	}
 }

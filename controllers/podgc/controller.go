@@ -142,14 +142,14 @@ func (c *controller) remove(ctx context.Context, r *podgc.Removal, p *corev1.Pod
 			return err
 		}
 		if _, err := pods.Patch(ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status"); err != nil {
-			return ignoreGone(err)
+			return ignoreDeletedOrReplaced(err)
 		}
 	}
-	return ignoreGone(pods.Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0), Preconditions: &metav1.Preconditions{UID: &p.UID}}))
+	return ignoreDeletedOrReplaced(pods.Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0), Preconditions: &metav1.Preconditions{UID: &p.UID}}))
 }
 
-// ignoreGone drops errors which mean that the pod was deleted or replaced.
-func ignoreGone(err error) error {
+// ignoreDeletedOrReplaced drops the errors of requests about a pod that was deleted or replaced.
+func ignoreDeletedOrReplaced(err error) error {
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}

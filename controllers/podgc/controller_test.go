@@ -33,12 +33,12 @@ type fakeDisplacer struct {
 
 func (d *fakeDisplacer) Displace(ctx context.Context, x executor.Displacement) error {
 	d.mu.Lock()
-	d.deleted = append(d.deleted, fmt.Sprint(x.Pod.Name, " ", x.Phase, " ", *x.Grace, " ", x.Cause == displacement.PodGC, " ", strings.Contains(x.Rule, "node gone not seen since ")))
+	d.deleted = append(d.deleted, fmt.Sprint(x.Pod.Name, " ", x.Phase, " ", *x.Grace, " ", x.Cause == displacement.PodGC, " ", strings.Contains(x.Rule, "node deleted not seen since ")))
 	d.mu.Unlock()
 	return d.client.CoreV1().Pods(x.Pod.Namespace).Delete(ctx, x.Pod.Name, metav1.DeleteOptions{})
 }
 
-func pod(name, node string, phase corev1.PodPhase, deleting bool) *corev1.Pod {
+func newPod(name, node string, phase corev1.PodPhase, deleting bool) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", UID: types.UID("u-" + name)}, Spec: corev1.PodSpec{NodeName: node}, Status: corev1.PodStatus{Phase: phase}}
 	if deleting {
 		now := metav1.Now()
@@ -47,7 +47,7 @@ func pod(name, node string, phase corev1.PodPhase, deleting bool) *corev1.Pod {
 	return p
 }
 
-func node(name string, ready corev1.ConditionStatus, taint string) *corev1.Node {
+func newNode(name string, ready corev1.ConditionStatus, taint string) *corev1.Node {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready}}}}
 	if taint != "" {
 		n.Spec.Taints = []corev1.Taint{{Key: taint, Effect: corev1.TaintEffectNoExecute}}
@@ -60,11 +60,11 @@ func TestOrphanedAndTerminatedPodsAreRemoved(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		objects := []*corev1.Pod{
-			pod("stays", "up", corev1.PodRunning, false), pod("stuck", "out", corev1.PodRunning, true), pod("waits", "down", corev1.PodRunning, true),
-			pod("orphan", "gone", corev1.PodRunning, false), pod("done", "gone", corev1.PodSucceeded, false), pod("unbound", "", corev1.PodPending, true),
-			pod("old", "up", corev1.PodFailed, false), pod("older", "up", corev1.PodFailed, false),
+			newPod("running", "ready", corev1.PodRunning, false), newPod("out-of-service", "out-of-service", corev1.PodRunning, true), newPod("unreachable", "unreachable", corev1.PodRunning, true),
+			newPod("orphan", "deleted", corev1.PodRunning, false), newPod("finished", "deleted", corev1.PodSucceeded, false), newPod("unbound", "", corev1.PodPending, true),
+			newPod("old", "ready", corev1.PodFailed, false), newPod("older", "ready", corev1.PodFailed, false),
 		}
-		api := fake.NewClientset(node("up", corev1.ConditionTrue, ""), node("out", corev1.ConditionUnknown, corev1.TaintNodeOutOfService), node("down", corev1.ConditionUnknown, ""))
+		api := fake.NewClientset(newNode("ready", corev1.ConditionTrue, ""), newNode("out-of-service", corev1.ConditionUnknown, corev1.TaintNodeOutOfService), newNode("unreachable", corev1.ConditionUnknown, ""))
 		for i, p := range objects {
 			p.CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Duration(i) * time.Minute))
 			if err := api.Tracker().Add(p); err != nil {
@@ -92,12 +92,12 @@ func TestOrphanedAndTerminatedPodsAreRemoved(t *testing.T) {
 			return strings.Join(names, " ")
 		}
 		time.Sleep(10 * time.Second)
-		if got := remainingPods(); got != "done old orphan stays waits" {
-			t.Errorf("after a collection there are %s", got)
+		if got := remainingPods(); got != "finished old orphan running unreachable" {
+			t.Errorf("pods %q after a collection, want finished old orphan running unreachable", got)
 		}
 		time.Sleep(time.Minute)
-		if got := remainingPods(); got != "old stays waits" {
-			t.Errorf("after a minute there are %s", got)
+		if got := remainingPods(); got != "old running unreachable" {
+			t.Errorf("pods %q after a minute, want old running unreachable", got)
 		}
 		if want := []string{"orphan Failed 0 true true"}; !slices.Equal(d.deleted, want) {
 			t.Errorf("displaced %q, want %q", d.deleted, want)

@@ -20,7 +20,7 @@ func TestMetricsByReason(t *testing.T) {
 	for _, reason := range []podgc.Reason{podgc.OutOfService, podgc.Orphan, podgc.Unscheduled, podgc.Terminated, podgc.Evicted} {
 		c.observe(&podgc.Removal{Pod: podgc.Pod{Namespace: "ns"}, Reason: reason}, nil)
 	}
-	c.observe(&podgc.Removal{Pod: podgc.Pod{Namespace: "ns"}, Reason: podgc.Orphan}, errors.New("no"))
+	c.observe(&podgc.Removal{Pod: podgc.Pod{Namespace: "ns"}, Reason: podgc.Orphan}, errors.New("failed"))
 	const want = `# HELP pod_gc_collector_force_delete_pod_errors_total Number of failed attempts to force-delete pods, by reason.
 # TYPE pod_gc_collector_force_delete_pod_errors_total counter
 pod_gc_collector_force_delete_pod_errors_total{namespace="ns",reason="orphaned"} 1

@@ -38,12 +38,12 @@ func TemplateOf(r *appsv1.ControllerRevision) (*corev1.PodTemplateSpec, error) {
 		Spec struct{ Template corev1.PodTemplateSpec }
 	}
 	if err := json.Unmarshal(r.Data.Raw, &owner); err != nil {
-		return nil, fmt.Errorf("controllerrevision %s/%s: its data is no template: %w", r.Namespace, r.Name, err)
+		return nil, fmt.Errorf("controllerrevision %s/%s: data is not a template: %w", r.Namespace, r.Name, err)
 	}
 	return &owner.Spec.Template, nil
 }
 
-// RevisionMatches reports whether a revision contains a template, whatever its encoding.
+// RevisionMatches reports whether a revision contains a template, regardless of its encoding.
 func RevisionMatches(r *appsv1.ControllerRevision, t *corev1.PodTemplateSpec) bool {
 	template, err := TemplateOf(r)
 	return err == nil && equality.Semantic.DeepEqual(template, t)

@@ -15,7 +15,7 @@ import (
 // StatefulPodName returns the name of a StatefulSet's pod.
 func StatefulPodName(set string, ordinal int32) string { return fmt.Sprintf("%s-%d", set, ordinal) }
 
-// Ordinal returns the ordinal of a StatefulSet's pod. ok is false if the name is not one of the set.
+// Ordinal returns the ordinal of a StatefulSet's pod. ok is false if the set has no pod of this name.
 func Ordinal(set, pod string) (n int32, ok bool) {
 	text, ok := strings.CutPrefix(pod, set+"-")
 	v, err := strconv.ParseInt(text, 10, 32)
@@ -33,10 +33,10 @@ func StatefulPod(set *appsv1.StatefulSet, t *corev1.PodTemplateSpec, owner metav
 }
 
 // SetIdentity sets the labels and volumes of an ordinal. It reports whether the pod had them already.
-func SetIdentity(set *appsv1.StatefulSet, pod *corev1.Pod, ordinal int32) (fits bool) {
+func SetIdentity(set *appsv1.StatefulSet, pod *corev1.Pod, ordinal int32) (unchanged bool) {
 	name, number := StatefulPodName(set.Name, ordinal), strconv.Itoa(int(ordinal))
-	fits = pod.Labels[appsv1.StatefulSetPodNameLabel] == name && pod.Labels[appsv1.PodIndexLabel] == number
-	if !fits {
+	unchanged = pod.Labels[appsv1.StatefulSetPodNameLabel] == name && pod.Labels[appsv1.PodIndexLabel] == number
+	if !unchanged {
 		if pod.Labels = maps.Clone(pod.Labels); pod.Labels == nil {
 			pod.Labels = map[string]string{}
 		}
@@ -45,19 +45,19 @@ func SetIdentity(set *appsv1.StatefulSet, pod *corev1.Pod, ordinal int32) (fits 
 	for i := range set.Spec.VolumeClaimTemplates {
 		c := &set.Spec.VolumeClaimTemplates[i]
 		claim := claimName(set, c.Name, ordinal)
-		at := slices.IndexFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == c.Name })
-		if at >= 0 && pod.Spec.Volumes[at].PersistentVolumeClaim != nil && pod.Spec.Volumes[at].PersistentVolumeClaim.ClaimName == claim {
+		j := slices.IndexFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == c.Name })
+		if j >= 0 && pod.Spec.Volumes[j].PersistentVolumeClaim != nil && pod.Spec.Volumes[j].PersistentVolumeClaim.ClaimName == claim {
 			continue
 		}
-		fits = false
+		unchanged = false
 		v := corev1.Volume{Name: c.Name, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}}
-		if at >= 0 {
-			pod.Spec.Volumes[at] = v // overrides the template's volume of that name
+		if j >= 0 {
+			pod.Spec.Volumes[j] = v // overrides the template's volume of that name
 		} else {
 			pod.Spec.Volumes = append(pod.Spec.Volumes, v)
 		}
 	}
-	return fits
+	return unchanged
 }
 
 func claimName(set *appsv1.StatefulSet, volume string, ordinal int32) string {

@@ -38,11 +38,11 @@ type controller struct {
 	quotas corelisters.ResourceQuotaLister
 	usage  *usage
 
-	mu     sync.Mutex
-	charge map[types.NamespacedName]charge
+	mu      sync.Mutex
+	charges map[types.NamespacedName]charge
 }
 
-// charge is the last change of a quota by others.
+// charge is the last change of a quota by another writer.
 type charge struct {
 	version string // resourceVersion of the last seen state
 	at      time.Time
@@ -51,7 +51,7 @@ type charge struct {
 // Run reconciles all quotas until ctx is done. It starts factory. Run returns an error only if it cannot start.
 func Run(ctx context.Context, client kubernetes.Interface, objects metadata.Interface, factory informers.SharedInformerFactory, env runner.Environment, log klog.Logger) error {
 	quotas := factory.Core().V1().ResourceQuotas()
-	c := &controller{env: env, client: client, quotas: quotas.Lister(), charge: map[types.NamespacedName]charge{}}
+	c := &controller{env: env, client: client, quotas: quotas.Lister(), charges: map[types.NamespacedName]charge{}}
 	c.queue = workqueue.New("resource_quota_controller_resource_changes", "Computing the usage of the quota", log, c.sync)
 	c.usage = newUsage(ctx, env, client.Discovery(), objects, factory, c.enqueueNamespace)
 	if err := workqueue.Watch(quotas.Informer(), c.handleQuota); err != nil {
@@ -69,20 +69,20 @@ func Run(ctx context.Context, client kubernetes.Interface, objects metadata.Inte
 	return nil
 }
 
-func (c *controller) handleQuota(old, now *corev1.ResourceQuota) {
-	if now != nil {
-		c.queue.Add(types.NamespacedName{Namespace: now.Namespace, Name: now.Name})
+func (c *controller) handleQuota(old, cur *corev1.ResourceQuota) {
+	if cur != nil {
+		c.queue.Add(types.NamespacedName{Namespace: cur.Namespace, Name: cur.Name})
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.charge, types.NamespacedName{Namespace: old.Namespace, Name: old.Name})
+	delete(c.charges, types.NamespacedName{Namespace: old.Namespace, Name: old.Name})
 }
 
 // enqueueNamespace enqueues the quotas of a namespace.
 func (c *controller) enqueueNamespace(namespace string) {
-	all, _ := c.quotas.ResourceQuotas(namespace).List(labels.Everything())
-	for _, q := range all {
+	list, _ := c.quotas.ResourceQuotas(namespace).List(labels.Everything())
+	for _, q := range list {
 		c.queue.Add(types.NamespacedName{Namespace: namespace, Name: q.Name})
 	}
 }
@@ -96,31 +96,31 @@ func (c *controller) sync(ctx context.Context, key types.NamespacedName) (time.D
 	if err != nil {
 		return 0, err
 	}
-	counted, countErr := c.usage.of(ctx, q)
-	wait := c.settle(key, q.ResourceVersion)
+	counted, countErr := c.usage.compute(ctx, q)
+	wait := c.settleDelay(key, q.ResourceVersion)
 	used := corev1.ResourceList{}
 	for name := range q.Spec.Hard {
-		before, had := q.Status.Used[name]
-		now, has := counted[name]
+		old, hasOld := q.Status.Used[name]
+		cur, hasCur := counted[name]
 		switch {
-		case !has && had, has && had && wait > 0 && before.Cmp(now) > 0:
-			used[name] = before
-		case has:
-			used[name] = now
+		case !hasCur && hasOld, hasCur && hasOld && wait > 0 && old.Cmp(cur) > 0:
+			used[name] = old
+		case hasCur:
+			used[name] = cur
 		}
 	}
-	after := resync
+	requeueAfter := resync
 	if wait > 0 {
-		after = wait
+		requeueAfter = wait
 	}
 	status := corev1.ResourceQuotaStatus{Hard: q.Spec.Hard.DeepCopy(), Used: used}
 	if equality.Semantic.DeepEqual(status, q.Status) {
-		return after, countErr
+		return requeueAfter, countErr
 	}
 	if err := c.write(ctx, key, q, status); err != nil {
 		return 0, err
 	}
-	return after, countErr
+	return requeueAfter, countErr
 }
 
 // write writes the status. It returns a conflict error if the quota was charged meanwhile.
@@ -135,20 +135,20 @@ func (c *controller) write(ctx context.Context, key types.NamespacedName, q *cor
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	last := c.charge[key]
+	last := c.charges[key]
 	last.version = written.ResourceVersion
-	c.charge[key] = last
+	c.charges[key] = last
 	return nil
 }
 
-// settle returns how long the usage must not be lowered: until settleTime after the last change by others.
-func (c *controller) settle(key types.NamespacedName, version string) time.Duration {
+// settleDelay returns how long the usage must not be lowered: until settleTime after the last change by another writer.
+func (c *controller) settleDelay(key types.NamespacedName, version string) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	last, found := c.charge[key]
+	last, found := c.charges[key]
 	if !found || last.version != version {
 		last = charge{version: version, at: c.env.Now()}
-		c.charge[key] = last
+		c.charges[key] = last
 	}
 	return max(0, settleTime-c.env.Since(last.at))
 }

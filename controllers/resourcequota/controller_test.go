@@ -59,8 +59,8 @@ func (h *harness) quota() *corev1.ResourceQuota {
 	return q
 }
 
-// wantUsed lets d pass and compares the usage in the status.
-func (h *harness) wantUsed(step string, d time.Duration, want corev1.ResourceList) {
+// checkUsed waits for d and checks the usage in the status.
+func (h *harness) checkUsed(step string, d time.Duration, want corev1.ResourceList) {
 	h.t.Helper()
 	time.Sleep(d)
 	synctest.Wait()
@@ -69,8 +69,8 @@ func (h *harness) wantUsed(step string, d time.Duration, want corev1.ResourceLis
 	}
 }
 
-// list returns a ResourceList of name-quantity pairs.
-func list(pairs ...string) corev1.ResourceList {
+// newResourceList returns a ResourceList of name-quantity pairs.
+func newResourceList(pairs ...string) corev1.ResourceList {
 	out := corev1.ResourceList{}
 	for i := 0; i < len(pairs); i += 2 {
 		out[corev1.ResourceName(pairs[i])] = resource.MustParse(pairs[i+1])
@@ -78,37 +78,38 @@ func list(pairs ...string) corev1.ResourceList {
 	return out
 }
 
-func quotaOf(hard corev1.ResourceList) *corev1.ResourceQuota {
+func newQuota(hard corev1.ResourceList) *corev1.ResourceQuota {
 	return &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "q", Namespace: "ns", ResourceVersion: "1"}, Spec: corev1.ResourceQuotaSpec{Hard: hard}}
 }
 
-func podNamed(name string, phase corev1.PodPhase) *corev1.Pod {
+func newPod(name string, phase corev1.PodPhase) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns"}, Status: corev1.PodStatus{Phase: phase},
-		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{Requests: list("cpu", "500m", "example.com/gpu", "2"), Limits: list("cpu", "1")}}}}}
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{Requests: newResourceList("cpu", "500m", "example.com/gpu", "2"), Limits: newResourceList("cpu", "1")}}}}}
 }
 
 func TestUsageOfEveryKind(t *testing.T) {
 	class := "fast"
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", Namespace: "ns"},
-		Spec: corev1.PersistentVolumeClaimSpec{StorageClassName: &class, Resources: corev1.VolumeResourceRequirements{Requests: list("storage", "5Gi")}}}
+		Spec: corev1.PersistentVolumeClaimSpec{StorageClassName: &class, Resources: corev1.VolumeResourceRequirements{Requests: newResourceList("storage", "5Gi")}}}
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "s", Namespace: "ns"}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 1}, {Port: 2}}}}
 	deployment := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"}, ObjectMeta: metav1.ObjectMeta{Name: "d", Namespace: "ns"}}
-	hard := list("pods", "9", "count/pods", "9", "requests.cpu", "9", "limits.cpu", "9", "requests.example.com/gpu", "9", "services", "9", "services.nodeports", "9",
+	hard := newResourceList("pods", "9", "count/pods", "9", "requests.cpu", "9", "limits.cpu", "9", "requests.example.com/gpu", "9", "services", "9", "services.nodeports", "9",
 		"requests.storage", "9Gi", "fast.storageclass.storage.k8s.io/requests.storage", "9Gi", "slow.storageclass.storage.k8s.io/persistentvolumeclaims", "9",
 		"count/deployments.apps", "9", "count/widgets.example.com", "9")
 	run(t, func(h *harness) {
-		h.wantUsed("quota without a status", time.Second, list("pods", "1", "count/pods", "2", "requests.cpu", "500m", "limits.cpu", "1", "requests.example.com/gpu", "2",
+		h.checkUsed("quota without a status", time.Second, newResourceList("pods", "1", "count/pods", "2", "requests.cpu", "500m", "limits.cpu", "1", "requests.example.com/gpu", "2",
 			"services", "1", "services.nodeports", "2", "requests.storage", "5Gi", "fast.storageclass.storage.k8s.io/requests.storage", "5Gi",
 			"slow.storageclass.storage.k8s.io/persistentvolumeclaims", "0", "count/deployments.apps", "1", "count/widgets.example.com", "0"))
-	}, []runtime.Object{quotaOf(hard), podNamed("a", corev1.PodRunning), podNamed("b", corev1.PodSucceeded), claim, service}, deployment)
+	}, []runtime.Object{newQuota(hard), newPod("a", corev1.PodRunning), newPod("b", corev1.PodSucceeded), claim, service}, deployment)
 }
 
-// A charge may be for a pod that the caches do not have yet. It is kept for a second.
+// TestUsageIsLoweredOnlyOnceSettled checks that the usage is not lowered within a second of a charge, which may be
+// for a pod that the caches do not have yet.
 func TestUsageIsLoweredOnlyOnceSettled(t *testing.T) {
 	run(t, func(h *harness) {
-		h.wantUsed("start", 2*time.Second, list("pods", "2"))
+		h.checkUsed("start", 2*time.Second, newResourceList("pods", "2"))
 		charged := h.quota()
-		charged.ResourceVersion, charged.Status.Used = "7", list("pods", "3")
+		charged.ResourceVersion, charged.Status.Used = "7", newResourceList("pods", "3")
 		if _, err := h.api.CoreV1().ResourceQuotas("ns").UpdateStatus(t.Context(), charged, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -116,23 +117,23 @@ func TestUsageIsLoweredOnlyOnceSettled(t *testing.T) {
 		if err := h.api.CoreV1().Pods("ns").Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		h.wantUsed("just charged", 900*time.Millisecond, list("pods", "3"))
-		h.wantUsed("settled", 200*time.Millisecond, list("pods", "1"))
-		finished := podNamed("b", corev1.PodFailed)
+		h.checkUsed("just charged", 900*time.Millisecond, newResourceList("pods", "3"))
+		h.checkUsed("settled", 200*time.Millisecond, newResourceList("pods", "1"))
+		finished := newPod("b", corev1.PodFailed)
 		if _, err := h.api.CoreV1().Pods("ns").UpdateStatus(t.Context(), finished, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		h.wantUsed("finished pod", 100*time.Millisecond, list("pods", "0"))
-	}, []runtime.Object{quotaOf(list("pods", "5")), podNamed("a", corev1.PodRunning), podNamed("b", corev1.PodRunning)})
+		h.checkUsed("finished pod", 100*time.Millisecond, newResourceList("pods", "0"))
+	}, []runtime.Object{newQuota(newResourceList("pods", "5")), newPod("a", corev1.PodRunning), newPod("b", corev1.PodRunning)})
 }
 
 func TestScopes(t *testing.T) {
-	q := quotaOf(list("pods", "5"))
+	q := newQuota(newResourceList("pods", "5"))
 	q.Spec.ScopeSelector = &corev1.ScopeSelector{MatchExpressions: []corev1.ScopedResourceSelectorRequirement{
 		{ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: corev1.ScopeSelectorOpIn, Values: []string{"high"}}}}
-	high := podNamed("a", corev1.PodRunning)
+	high := newPod("a", corev1.PodRunning)
 	high.Spec.PriorityClassName = "high"
 	run(t, func(h *harness) {
-		h.wantUsed("one of two pods has the class", 100*time.Millisecond, list("pods", "1"))
-	}, []runtime.Object{q, high, podNamed("b", corev1.PodRunning)})
+		h.checkUsed("one of two pods has the class", 100*time.Millisecond, newResourceList("pods", "1"))
+	}, []runtime.Object{q, high, newPod("b", corev1.PodRunning)})
 }

@@ -26,7 +26,7 @@ const listTimeout = 10 * time.Second
 type counts struct {
 	ctx      context.Context // ends the watches
 	metadata metadata.Interface
-	changed  func(namespace string)
+	onChange func(namespace string)
 
 	mu       sync.Mutex
 	mapper   meta.ResettableRESTMapper
@@ -39,8 +39,8 @@ type monitor struct {
 	synced cache.InformerSynced
 }
 
-func newCounts(ctx context.Context, d discovery.DiscoveryInterface, objects metadata.Interface, changed func(string)) *counts {
-	return &counts{ctx: ctx, metadata: objects, changed: changed, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(d)),
+func newCounts(ctx context.Context, d discovery.DiscoveryInterface, objects metadata.Interface, onChange func(string)) *counts {
+	return &counts{ctx: ctx, metadata: objects, onChange: onChange, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(d)),
 		monitors: map[schema.GroupResource]*monitor{}}
 }
 
@@ -62,8 +62,8 @@ func (c *counts) lister(ctx context.Context, resource schema.GroupResource) (cac
 func (c *counts) monitor(resource schema.GroupResource) (*monitor, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if found := c.monitors[resource]; found != nil {
-		return found, nil
+	if m := c.monitors[resource]; m != nil {
+		return m, nil
 	}
 	served, err := c.mapper.ResourceFor(resource.WithVersion(""))
 	if meta.IsNoMatchError(err) {
@@ -77,7 +77,7 @@ func (c *counts) monitor(resource schema.GroupResource) (*monitor, error) {
 	if err := informer.Informer().SetTransform(trimToName); err != nil {
 		return nil, err
 	}
-	if _, err := informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: c.deleted}); err != nil {
+	if _, err := informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: c.onDeleted}); err != nil {
 		return nil, err
 	}
 	runner.StartInformer(c.ctx, informer.Informer())
@@ -85,16 +85,16 @@ func (c *counts) monitor(resource schema.GroupResource) (*monitor, error) {
 	return c.monitors[resource], nil
 }
 
-func (c *counts) deleted(obj any) {
+func (c *counts) onDeleted(obj any) {
 	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = tombstone.Obj
 	}
 	if m, err := meta.Accessor(obj); err == nil {
-		c.changed(m.GetNamespace())
+		c.onChange(m.GetNamespace())
 	}
 }
 
-// trimToName drops everything from the cache that a count does not need.
+// trimToName removes the data that a count does not need.
 func trimToName(obj any) (any, error) {
 	m, err := meta.Accessor(obj)
 	if err != nil {

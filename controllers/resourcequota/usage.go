@@ -23,17 +23,17 @@ import (
 
 // usage computes what the objects of a namespace use of a quota.
 type usage struct {
-	env     runner.Environment
-	changed func(namespace string)
-	listers map[schema.GroupResource]cache.GenericLister
-	synced  []cache.InformerSynced
-	counts  *counts
+	env      runner.Environment
+	onChange func(namespace string)
+	listers  map[schema.GroupResource]cache.GenericLister
+	synced   []cache.InformerSynced
+	counts   *counts
 }
 
-// newUsage returns a usage that calls changed with the namespaces in which usage may have become less.
-func newUsage(ctx context.Context, env runner.Environment, d discovery.DiscoveryInterface, objects metadata.Interface, factory informers.SharedInformerFactory, changed func(string)) *usage {
+// newUsage returns a usage that calls onChange with the namespaces in which usage may have become less.
+func newUsage(ctx context.Context, env runner.Environment, d discovery.DiscoveryInterface, objects metadata.Interface, factory informers.SharedInformerFactory, onChange func(string)) *usage {
 	core := factory.Core().V1()
-	u := &usage{env: env, changed: changed, listers: map[schema.GroupResource]cache.GenericLister{}, counts: newCounts(ctx, d, objects, changed)}
+	u := &usage{env: env, onChange: onChange, listers: map[schema.GroupResource]cache.GenericLister{}, counts: newCounts(ctx, d, objects, onChange)}
 	for name, informer := range map[string]cache.SharedIndexInformer{
 		"pods": core.Pods().Informer(), "services": core.Services().Informer(), "persistentvolumeclaims": core.PersistentVolumeClaims().Informer(),
 	} {
@@ -44,28 +44,28 @@ func newUsage(ctx context.Context, env runner.Environment, d discovery.Discovery
 	return u
 }
 
-// watch enqueues quotas when pods end and when objects are deleted or change their size.
+// watch enqueues quotas when pods finish and when objects are deleted or change their size.
 func (u *usage) watch(factory informers.SharedInformerFactory) error {
 	core := factory.Core().V1()
-	if err := workqueue.Watch(core.Pods().Informer(), func(old, now *corev1.Pod) {
-		at := u.env.Now()
-		ended := old != nil && now != nil && !quota.HasEnded(old, at) && quota.HasEnded(now, at)
-		if now == nil || ended || old != nil && old.Generation != now.Generation {
-			u.changed(namespaceOf(old, now))
+	if err := workqueue.Watch(core.Pods().Informer(), func(old, cur *corev1.Pod) {
+		now := u.env.Now()
+		finished := old != nil && cur != nil && !quota.HasEnded(old, now) && quota.HasEnded(cur, now)
+		if cur == nil || finished || old != nil && old.Generation != cur.Generation {
+			u.onChange(namespaceOf(old, cur))
 		}
 	}); err != nil {
 		return err
 	}
-	if err := workqueue.Watch(core.Services().Informer(), func(old, now *corev1.Service) {
+	if err := workqueue.Watch(core.Services().Informer(), func(old, cur *corev1.Service) {
 		if old != nil {
-			u.changed(namespaceOf(old, now))
+			u.onChange(namespaceOf(old, cur))
 		}
 	}); err != nil {
 		return err
 	}
-	return workqueue.Watch(core.PersistentVolumeClaims().Informer(), func(old, now *corev1.PersistentVolumeClaim) {
+	return workqueue.Watch(core.PersistentVolumeClaims().Informer(), func(old, cur *corev1.PersistentVolumeClaim) {
 		if old != nil {
-			u.changed(namespaceOf(old, now))
+			u.onChange(namespaceOf(old, cur))
 		}
 	})
 }
@@ -74,23 +74,23 @@ func (u *usage) watch(factory informers.SharedInformerFactory) error {
 func namespaceOf[T interface {
 	comparable
 	GetNamespace() string
-}](old, now T) string {
+}](old, cur T) string {
 	var zero T
-	if now != zero {
-		return now.GetNamespace()
+	if cur != zero {
+		return cur.GetNamespace()
 	}
 	return old.GetNamespace()
 }
 
-// of returns the usage of the resources that a quota limits. With an error the result lacks resources.
-func (u *usage) of(ctx context.Context, q *corev1.ResourceQuota) (corev1.ResourceList, error) {
+// compute returns the usage of the resources that a quota limits. With an error the result lacks resources.
+func (u *usage) compute(ctx context.Context, q *corev1.ResourceQuota) (corev1.ResourceList, error) {
 	list := func(resource schema.GroupResource, namespace string) ([]runtime.Object, error) {
 		return u.list(ctx, resource, namespace)
 	}
 	registry := generic.NewRegistry(quota.Evaluators(list))
 	for name := range q.Spec.Hard {
-		text, found := strings.CutPrefix(string(name), "count/")
-		if resource := schema.ParseGroupResource(text); found && registry.Get(resource) == nil {
+		text, ok := strings.CutPrefix(string(name), "count/")
+		if resource := schema.ParseGroupResource(text); ok && registry.Get(resource) == nil {
 			registry.Add(quota.CountEvaluator(resource, list))
 		}
 	}

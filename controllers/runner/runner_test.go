@@ -14,13 +14,13 @@ func TestEveryRepeatsUntilTheContextEnds(t *testing.T) {
 		clk, start := Production(), time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
 		defer cancel()
-		var at []time.Duration
-		Every(ctx, clk, 10*time.Second, func(context.Context) { at = append(at, clk.Since(start)) })
-		if want := []time.Duration{0, 10 * time.Second, 20 * time.Second}; !slices.Equal(at, want) {
-			t.Errorf("calls at %v, want %v", at, want)
+		var calls []time.Duration
+		Every(ctx, clk, 10*time.Second, func(context.Context) { calls = append(calls, clk.Since(start)) })
+		if want := []time.Duration{0, 10 * time.Second, 20 * time.Second}; !slices.Equal(calls, want) {
+			t.Errorf("calls at %v, want %v", calls, want)
 		}
 		if clk.Since(start) != 25*time.Second {
-			t.Errorf("returned after %v", clk.Since(start))
+			t.Errorf("returned after %v, want 25 s", clk.Since(start))
 		}
 	})
 }
@@ -29,11 +29,11 @@ func TestForEachLimitsConcurrency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var seen []int
-		var running, most int
+		var running, maxRunning int
 		ForEach(7, 3, func(i int) {
 			mu.Lock()
 			running++
-			most = max(most, running)
+			maxRunning = max(maxRunning, running)
 			mu.Unlock()
 			Sleep(t.Context(), Production(), time.Second)
 			mu.Lock()
@@ -42,8 +42,8 @@ func TestForEachLimitsConcurrency(t *testing.T) {
 			seen = append(seen, i)
 		})
 		slices.Sort(seen)
-		if !slices.Equal(seen, []int{0, 1, 2, 3, 4, 5, 6}) || most != 3 {
-			t.Errorf("called with %v, %d at once", seen, most)
+		if !slices.Equal(seen, []int{0, 1, 2, 3, 4, 5, 6}) || maxRunning != 3 {
+			t.Errorf("called with %v, %d at once, want 0 to 6, 3 at once", seen, maxRunning)
 		}
 	})
 }

@@ -21,24 +21,24 @@ import (
 
 // largePod returns a pod whose affinity terms differ from those of all other pods.
 func largePod(n, terms, values int) *corev1.Pod {
-	anti := &corev1.PodAntiAffinity{}
+	antiAffinity := &corev1.PodAntiAffinity{}
 	for t := range terms {
 		r := metav1.LabelSelectorRequirement{Key: fmt.Sprintf("key-%d-%d", n, t), Operator: metav1.LabelSelectorOpIn}
 		for v := range values {
 			r.Values = append(r.Values, fmt.Sprintf("%s-%d-%d-%d", strings.Repeat("v", 40), n, t, v))
 		}
-		anti.PreferredDuringSchedulingIgnoredDuringExecution = append(anti.PreferredDuringSchedulingIgnoredDuringExecution,
+		antiAffinity.PreferredDuringSchedulingIgnoredDuringExecution = append(antiAffinity.PreferredDuringSchedulingIgnoredDuringExecution,
 			corev1.WeightedPodAffinityTerm{Weight: 1, PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: "zone",
 				LabelSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{r}}}})
 	}
 	name := fmt.Sprint("pod-", n)
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: name, UID: types.UID(name), Labels: map[string]string{"n": name}},
-		Spec: corev1.PodSpec{SchedulerName: "default-scheduler", Affinity: &corev1.Affinity{PodAntiAffinity: anti}}}
+		Spec: corev1.PodSpec{SchedulerName: "default-scheduler", Affinity: &corev1.Affinity{PodAntiAffinity: antiAffinity}}}
 }
 
-// Pods with large specifications that are created and deleted one at a time leave a bounded amount of
-// memory.
-func TestChurnOfLargePods(t *testing.T) {
+// TestChurnOfLargePodsUsesBoundedMemory checks that pods with large specifications that are created and deleted one
+// at a time leave a bounded amount of memory.
+func TestChurnOfLargePodsUsesBoundedMemory(t *testing.T) {
 	profile, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
@@ -71,14 +71,14 @@ func TestChurnOfLargePods(t *testing.T) {
 	usage := m.CacheUsage()
 	_, shared := converter.Usage()
 	_, recent := decisions.usage()
-	t.Logf("specifications of %d MiB; kept: index %d, classes %d, specifications %d, decisions %d, pending counts %d KiB; heap +%d MiB", bytes>>20,
+	t.Logf("created specifications of %d MiB; caches: index %d, classes %d, specifications %d, decisions %d, pending counts %d KiB; heap +%d MiB", bytes>>20,
 		usage.IndexBytes>>10, usage.ClassBytes>>10, shared>>10, recent>>10, metrics.evaluations.bytes>>10, (heap()-before)>>20)
 	if bytes < 150<<20 {
-		t.Fatalf("the test creates specifications of %d MiB only", bytes>>20)
+		t.Fatalf("created specifications of %d MiB, want at least 150", bytes>>20)
 	}
 	total := usage.IndexBytes + usage.ClassBytes + shared + recent + metrics.evaluations.bytes
 	if limit := 100 << 20; total > limit {
-		t.Errorf("%d MiB are kept, want at most %d", total>>20, limit>>20)
+		t.Errorf("the caches use %d MiB, want at most %d", total>>20, limit>>20)
 	}
 	runtime.KeepAlive(converter)
 	runtime.KeepAlive(decisions)

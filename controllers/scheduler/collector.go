@@ -39,8 +39,8 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	c.m.evaluations.count.Describe(ch)
 }
 
-// Collect implements prometheus.Collector. Pods in flight are in no queue, as upstream; scheduler_inflight_events
-// counts them.
+// Collect implements prometheus.Collector. Pods in flight are in no queue, as in kube-scheduler.
+// scheduler_inflight_events counts them.
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	c.m.mu.Lock()
 	defer c.m.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 )
 
 // newDebitForbiddenHandler counts and logs budgets that the scheduler must not update, as with
-// kube-scheduler's own role. Preemption then works as in kube-scheduler, but other displacers learn
-// of its victims only after their deletion. Each budget is logged once.
+// kube-scheduler's own role. Preemption then works as in kube-scheduler, but other displacers
+// count its victims only after their deletion. Each budget is logged once.
 func newDebitForbiddenHandler(registry *prometheus.Registry, log *slog.Logger) func(*model.Budget, error) {
 	count := prometheus.NewCounter(prometheus.CounterOpts{Name: "berth_scheduler_budgets_not_debited_total",
 		Help: "Number of times that a disruption budget was not debited for preemption victims, because the update is forbidden."})

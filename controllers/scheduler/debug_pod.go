@@ -80,9 +80,9 @@ func (t *trace) view() decisionView {
 // pluginNames returns the names of a set of plugins, in plugin order.
 func pluginNames(set decision.PluginSet) []string {
 	var out []string
-	for r := decision.NoPlugin + 1; r < decision.NumPlugins; r++ {
-		if set.Has(r) {
-			out = append(out, r.String())
+	for p := decision.NoPlugin + 1; p < decision.NumPlugins; p++ {
+		if set.Has(p) {
+			out = append(out, p.String())
 		}
 	}
 	return out

@@ -49,14 +49,14 @@ func (s *scheduler) debugQueue(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	d := q.depths
-	page := queueView{Time: at, Pods: []queuedPodView{}, Counts: map[string]int{"active": d.Active, "backoff": d.Backoff,
+	view := queueView{Time: at, Pods: []queuedPodView{}, Counts: map[string]int{"active": d.Active, "backoff": d.Backoff,
 		"unschedulable": d.Unschedulable, "gated": d.Gated, "inflight": d.InFlight}}
 	for _, p := range q.pods {
 		if pool == "" || p.Pool.String() == pool {
-			page.Pods = append(page.Pods, newQueuedPodView(p))
+			view.Pods = append(view.Pods, newQueuedPodView(p))
 		}
 	}
-	reply(w, r, page, func(w io.Writer) { printQueue(w, &page) })
+	reply(w, r, view, func(w io.Writer) { printQueue(w, &view) })
 }
 
 func newQueuedPodView(p queue.PendingPod) queuedPodView {

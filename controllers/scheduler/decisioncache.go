@@ -44,61 +44,61 @@ type trace struct {
 func newDecisionCache() *decisionCache { return &decisionCache{} }
 
 // onDecided records the effects of a step.
-func (t *decisionCache) onDecided(now time.Time, effects []scheduling.Effect) {
+func (c *decisionCache) onDecided(now time.Time, effects []scheduling.Effect) {
 	if len(effects) == 0 {
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, e := range effects {
-		if pod, r := t.ringFor(e); r != nil {
+		if pod, r := c.ringFor(e); r != nil {
 			r.add(trace{decided: now, pod: pod, effect: e})
 		}
 	}
 }
 
 // onExecuted records the outcome of an effect.
-func (t *decisionCache) onExecuted(now time.Time, e scheduling.Effect, o scheduling.Outcome) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if _, r := t.ringFor(e); r != nil {
-		if at := r.find(e.EffectID()); at != nil {
-			at.executed, at.result, at.reason = now, o.Result, o.Reason
+func (c *decisionCache) onExecuted(now time.Time, e scheduling.Effect, o scheduling.Outcome) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, r := c.ringFor(e); r != nil {
+		if found := r.find(e.EffectID()); found != nil {
+			found.executed, found.result, found.reason = now, o.Result, o.Reason
 		}
 	}
 }
 
 // usage returns the number of traces and the approximate memory of their specifications.
-func (t *decisionCache) usage() (entries, bytes int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return len(t.unplaced.list) + len(t.placed.list), t.unplaced.bytes + t.placed.bytes
+func (c *decisionCache) usage() (entries, bytes int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.unplaced.list) + len(c.placed.list), c.unplaced.bytes + c.placed.bytes
 }
 
 // ringFor returns the pod of an effect and the ring that stores it. The ring is nil for effects that
 // contain no new information about the pod.
-func (t *decisionCache) ringFor(e scheduling.Effect) (*model.Pod, *ring) {
+func (c *decisionCache) ringFor(e scheduling.Effect) (*model.Pod, *ring) {
 	switch e := e.(type) {
 	case scheduling.Bind:
-		return e.Pod, &t.placed
+		return e.Pod, &c.placed
 	case scheduling.BindVolumes:
-		return e.Pod, &t.placed
+		return e.Pod, &c.placed
 	case scheduling.ReportBound:
-		return e.Pod, &t.placed
+		return e.Pod, &c.placed
 	case scheduling.ReportUnschedulable:
-		return e.Pod, &t.unplaced
+		return e.Pod, &c.unplaced
 	case scheduling.ReportGated:
-		return e.Pod, &t.unplaced
+		return e.Pod, &c.unplaced
 	case scheduling.Preempt:
-		return e.Pod, &t.unplaced
+		return e.Pod, &c.unplaced
 	case scheduling.ClearNomination:
-		return e.Pod, &t.unplaced
+		return e.Pod, &c.unplaced
 	case scheduling.CallExtenders:
-		return e.Pod, &t.unplaced
+		return e.Pod, &c.unplaced
 	case scheduling.CallPreemptionExtenders:
-		return e.Pod, &t.unplaced
+		return e.Pod, &c.unplaced
 	case scheduling.MissedWakeup:
-		return e.Pod, &t.unplaced
+		return e.Pod, &c.unplaced
 	}
 	return nil, nil
 }
@@ -133,14 +133,14 @@ func (r *ring) find(id uint64) *trace {
 }
 
 // forPod returns the traces of a pod, and of earlier pods of the same name, oldest first.
-func (t *decisionCache) forPod(namespace, name string) []trace {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (c *decisionCache) forPod(namespace, name string) []trace {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	var out []trace
-	for _, r := range []*ring{&t.unplaced, &t.placed} {
+	for _, r := range []*ring{&c.unplaced, &c.placed} {
 		for i := range r.list {
-			if at := r.at(i); at.pod.Name == name && at.pod.Namespace == namespace {
-				out = append(out, *at)
+			if t := r.at(i); t.pod.Name == name && t.pod.Namespace == namespace {
+				out = append(out, *t)
 			}
 		}
 	}

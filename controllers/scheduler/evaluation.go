@@ -55,14 +55,14 @@ func (e *evaluations) flush() {
 		if c == nil {
 			continue
 		}
-		for _, r := range c.PreFilter {
-			if pluginApplies(r, c, s) {
-				e.count.WithLabelValues(r.String(), "PreFilter", c.Name).Add(float64(n))
+		for _, p := range c.PreFilter {
+			if pluginApplies(p, c, s) {
+				e.count.WithLabelValues(p.String(), "PreFilter", c.Name).Add(float64(n))
 			}
 		}
-		for _, r := range c.Filter {
-			if pluginApplies(r, c, s) {
-				e.count.WithLabelValues(r.String(), "Filter", c.Name).Add(float64(n))
+		for _, p := range c.Filter {
+			if pluginApplies(p, c, s) {
+				e.count.WithLabelValues(p.String(), "Filter", c.Name).Add(float64(n))
 			}
 		}
 	}
@@ -71,9 +71,9 @@ func (e *evaluations) flush() {
 }
 
 // pluginApplies reports whether a plugin has something to filter for a pod.
-func pluginApplies(r decision.Plugin, c *framework.Config, s *model.PodSpec) bool {
+func pluginApplies(p decision.Plugin, c *framework.Config, s *model.PodSpec) bool {
 	volumes := len(s.Claims)+len(s.Inline) > 0
-	switch r {
+	switch p {
 	case decision.NodeAffinity:
 		return len(s.NodeSelector.Labels) > 0 || s.NodeSelector.HasRequired || c.AddedAffinity.HasRequired
 	case decision.NodePorts:

@@ -25,7 +25,7 @@ type bindingExtender struct {
 }
 
 func (b *bindingExtender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var answer any
+	var response any
 	switch r.URL.Path {
 	case "/bind":
 		var args extenderv1.ExtenderBindingArgs
@@ -44,7 +44,7 @@ func (b *bindingExtender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			result.Error = err.Error()
 		}
-		answer = result
+		response = result
 	case "/preempt":
 		var args extenderv1.ExtenderPreemptionArgs
 		if err := json.NewDecoder(r.Body).Decode(&args); err != nil {
@@ -55,9 +55,9 @@ func (b *bindingExtender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		for _, v := range result.NodeNameToMetaVictims { // the other victim as well
 			v.Pods = []*extenderv1.MetaPod{{UID: "low1"}, {UID: "low2"}}
 		}
-		answer = result
+		response = result
 	}
-	_ = json.NewEncoder(w).Encode(answer)
+	_ = json.NewEncoder(w).Encode(response)
 }
 
 func TestExtenderBindAndPreemption(t *testing.T) {
@@ -74,13 +74,13 @@ func TestExtenderBindAndPreemption(t *testing.T) {
 	}
 	create(t, client, "high", "1", priority(1000))
 	eventually(t, "high is bound", func() bool { return get(t, client, "high").Spec.NodeName == "n1" })
-	eventually(t, "both victims are gone", func() bool {
+	eventually(t, "both victims are deleted", func() bool {
 		pods, err := client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
 		return err == nil && len(pods.Items) == 1
 	})
 	b.mu.Lock()
 	if got := strings.Join(b.bound, " "); got != "low1 low2 high" {
-		t.Errorf("the extender bound %q", got)
+		t.Errorf("the extender bound %q, want low1 low2 high", got)
 	}
 	b.mu.Unlock()
 	eventually(t, "the binding is counted", func() bool {

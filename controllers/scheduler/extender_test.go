@@ -19,7 +19,7 @@ import (
 )
 
 // deviceExtender is an extender that manages x.io/device: it keeps nodes n2 and n3, prefers
-// n3, rejects pods named "none", fails for pods named "down", and counts its calls.
+// n3, rejects pods named "rejected", fails for pods named "failing", and counts its calls.
 type deviceExtender struct {
 	mu    sync.Mutex
 	calls map[string]int
@@ -34,19 +34,19 @@ func (d *deviceExtender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.mu.Lock()
 	d.calls[strings.TrimPrefix(r.URL.Path, "/")]++
 	d.mu.Unlock()
-	var answer any
+	var response any
 	switch {
-	case args.Pod.Name == "down":
-		http.Error(w, "out of order", http.StatusInternalServerError)
+	case args.Pod.Name == "failing":
+		http.Error(w, "extender failed", http.StatusInternalServerError)
 		return
 	case r.URL.Path == "/score":
-		answer = extenderv1.HostPriorityList{{Host: "n3", Score: 10}}
-	case args.Pod.Name == "none":
-		answer = extenderv1.ExtenderFilterResult{FailedNodes: extenderv1.FailedNodesMap{"n1": "no device", "n2": "no device", "n3": "no device"}}
+		response = extenderv1.HostPriorityList{{Host: "n3", Score: 10}}
+	case args.Pod.Name == "rejected":
+		response = extenderv1.ExtenderFilterResult{FailedNodes: extenderv1.FailedNodesMap{"n1": "no device", "n2": "no device", "n3": "no device"}}
 	default:
-		answer = extenderv1.ExtenderFilterResult{NodeNames: &[]string{"n2", "n3"}, FailedNodes: extenderv1.FailedNodesMap{"n1": "no device"}}
+		response = extenderv1.ExtenderFilterResult{NodeNames: &[]string{"n2", "n3"}, FailedNodes: extenderv1.FailedNodesMap{"n1": "no device"}}
 	}
-	_ = json.NewEncoder(w).Encode(answer)
+	_ = json.NewEncoder(w).Encode(response)
 }
 
 // eventually polls until a condition holds.
@@ -60,14 +60,13 @@ func eventually(t *testing.T, condition string, done func() bool) {
 	}
 }
 
-func requesting(resources string) func(*corev1.Pod) {
+func requesting(name string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		p.Spec.Containers[0].Resources.Requests[corev1.ResourceName(resources)] = resource.MustParse("1")
+		p.Spec.Containers[0].Resources.Requests[corev1.ResourceName(name)] = resource.MustParse("1")
 	}
 }
 
-// TestExtendersAreCalledInOrder runs the scheduler with an extender over
-// HTTP, in real time.
+// TestExtendersAreCalledInOrder runs the scheduler with an extender over HTTP, in real time.
 func TestExtendersAreCalledInOrder(t *testing.T) {
 	d := &deviceExtender{calls: map[string]int{}}
 	server := httptest.NewServer(d)
@@ -91,26 +90,26 @@ func TestExtendersAreCalledInOrder(t *testing.T) {
 	eventually(t, "plain is bound", func() bool { return get(t, client, "plain").Spec.NodeName != "" })
 	d.mu.Lock()
 	if len(d.calls) != 0 {
-		t.Errorf("the extender was called for a pod that it is not interested in: %v", d.calls)
+		t.Errorf("calls %v for a pod without managed resources, want none", d.calls)
 	}
 	d.mu.Unlock()
-	create(t, client, "wants", "1", requesting("x.io/device"))
-	eventually(t, "wants is bound to n3", func() bool { return get(t, client, "wants").Spec.NodeName == "n3" })
+	create(t, client, "device-pod", "1", requesting("x.io/device"))
+	eventually(t, "device-pod is bound to n3", func() bool { return get(t, client, "device-pod").Spec.NodeName == "n3" })
 	if n := values(scrape(s, "good").Body.String())[`berth_scheduler_extender_failures_total{extender="http://127.0.0.1:1",verb="filter"}`]; n != "1" {
-		t.Errorf("%q failures of the unavailable ignorable extender are counted", n)
+		t.Errorf("%q failures of the unavailable ignorable extender, want 1", n)
 	}
-	create(t, client, "none", "1", requesting("x.io/device"))
-	eventually(t, "message of none", func() bool { return strings.Contains(conditionMessage(t, client, "none"), "3 no device") })
-	create(t, client, "down", "1", requesting("x.io/device"))
-	eventually(t, "message of down", func() bool {
-		return strings.Contains(conditionMessage(t, client, "down"), "extender "+server.URL+": filter: response status 500")
+	create(t, client, "rejected", "1", requesting("x.io/device"))
+	eventually(t, "message of rejected", func() bool { return strings.Contains(conditionMessage(t, client, "rejected"), "3 no device") })
+	create(t, client, "failing", "1", requesting("x.io/device"))
+	eventually(t, "message of failing", func() bool {
+		return strings.Contains(conditionMessage(t, client, "failing"), "extender "+server.URL+": filter: response status 500")
 	})
 	d.mu.Lock()
 	if d.calls["filter"] < 3 || d.calls["score"] != 1 {
-		t.Errorf("calls %v", d.calls)
+		t.Errorf("calls %v, want at least 3 of filter and 1 of score", d.calls)
 	}
 	d.mu.Unlock()
-	if page := getPath(s, "/debug/pods/default/wants").Body.String(); !strings.Contains(page, "call extenders") {
+	if page := getPath(s, "/debug/pods/default/device-pod").Body.String(); !strings.Contains(page, "call extenders") {
 		t.Errorf("the decisions lack the extender call:\n%s", page)
 	}
 	if err := stop(); err != nil {

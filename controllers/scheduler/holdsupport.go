@@ -32,13 +32,13 @@ func (s *scheduler) advertiseHoldSupport(ctx context.Context) {
 	}
 	tick := s.clock.NewTicker(advertiseInterval)
 	defer tick.Stop()
-	advertised, warned := false, ""
+	advertised, lastError := false, ""
 	for {
 		switch {
 		case s.holdsServed.Load():
 			advertised = true
-			if err := s.updateHoldSupport(ctx); err != nil && ctx.Err() == nil && err.Error() != warned {
-				warned = err.Error()
+			if err := s.updateHoldSupport(ctx); err != nil && ctx.Err() == nil && err.Error() != lastError {
+				lastError = err.Error()
 				s.log.Warn("Advertising Hold support failed: descheduler will not create Reserve Holds", "lease", v1alpha1.HoldSupportNamespace+"/"+v1alpha1.HoldSupportLease, "error", err)
 			}
 		case advertised:
@@ -71,17 +71,17 @@ func (s *scheduler) updateHoldSupport(ctx context.Context) error {
 	for _, p := range s.o.profilesOrDefault() {
 		names = append(names, p.Name)
 	}
-	have, err := leases.Get(ctx, v1alpha1.HoldSupportLease, metav1.GetOptions{})
+	existing, err := leases.Get(ctx, v1alpha1.HoldSupportLease, metav1.GetOptions{})
 	missing := apierrors.IsNotFound(err)
 	if err != nil && !missing {
 		return err
 	}
 	l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.HoldSupportNamespace, Name: v1alpha1.HoldSupportLease}}
 	if !missing {
-		l = have.DeepCopy()
+		l = existing.DeepCopy()
 	}
 	if s.usesElectionLease() {
-		if v1alpha1.AdvertiseHoldSupport(l, names); missing || l.Annotations[v1alpha1.HoldSupportAnnotation] == have.Annotations[v1alpha1.HoldSupportAnnotation] {
+		if v1alpha1.AdvertiseHoldSupport(l, names); missing || l.Annotations[v1alpha1.HoldSupportAnnotation] == existing.Annotations[v1alpha1.HoldSupportAnnotation] {
 			return nil // unchanged, or about to be created by the election
 		}
 		_, err = leases.Update(ctx, l, metav1.UpdateOptions{})

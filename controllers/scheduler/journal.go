@@ -22,11 +22,11 @@ const (
 
 // journalWriter writes executed decisions to a journal in the background.
 type journalWriter struct {
-	clock   clock.WithTicker
-	to      *journal.Decisions
-	log     *slog.Logger
-	pending chan trace
-	dropped atomic.Int64
+	clock     clock.WithTicker
+	decisions *journal.Decisions
+	log       *slog.Logger
+	pending   chan trace
+	dropped   atomic.Int64
 }
 
 // newJournalWriter returns nil if there is no journal.
@@ -34,42 +34,42 @@ func newJournalWriter(decisions *journal.Decisions, c clock.WithTicker, log *slo
 	if decisions == nil {
 		return nil
 	}
-	return &journalWriter{clock: c, to: decisions, log: log, pending: make(chan trace, maxUnwritten)}
+	return &journalWriter{clock: c, decisions: decisions, log: log, pending: make(chan trace, maxUnwritten)}
 }
 
 // add enqueues an executed effect. It never blocks.
-func (h *journalWriter) add(t trace) {
-	if h == nil {
+func (w *journalWriter) add(t trace) {
+	if w == nil {
 		return
 	}
 	select {
-	case h.pending <- t:
+	case w.pending <- t:
 	default:
-		h.dropped.Add(1)
+		w.dropped.Add(1)
 	}
 }
 
-// run writes until ctx is done, and then writes what is left.
-func (h *journalWriter) run(ctx context.Context) {
-	tick := h.clock.NewTicker(flushInterval)
+// run writes until ctx is done, and then writes the remaining decisions.
+func (w *journalWriter) run(ctx context.Context) {
+	tick := w.clock.NewTicker(flushInterval)
 	defer tick.Stop()
 	var list []journal.Decision
 	for ctx.Err() == nil {
 		select {
-		case t := <-h.pending:
+		case t := <-w.pending:
 			if list = append(list, journalEntry(t)); len(list) < maxBatch {
 				continue
 			}
 		case <-tick.C():
 		case <-ctx.Done():
 		}
-		h.write(list)
+		w.write(list)
 		list = list[:0]
 	}
-	for range len(h.pending) {
-		list = append(list, journalEntry(<-h.pending))
+	for range len(w.pending) {
+		list = append(list, journalEntry(<-w.pending))
 	}
-	h.write(list)
+	w.write(list)
 }
 
 // journalEntry converts a trace to its journal form.
@@ -80,11 +80,11 @@ func journalEntry(t trace) journal.Decision {
 }
 
 // write appends decisions to the journal.
-func (h *journalWriter) write(list []journal.Decision) {
-	if err := h.to.Append(list...); err != nil {
-		h.log.Error("Writing decisions to the journal failed", "count", len(list), "error", err)
+func (w *journalWriter) write(list []journal.Decision) {
+	if err := w.decisions.Append(list...); err != nil {
+		w.log.Error("Writing decisions to the journal failed", "count", len(list), "error", err)
 	}
-	if n := h.dropped.Swap(0); n > 0 {
-		h.log.Warn("Decisions were dropped: the journal is too slow", "count", n)
+	if n := w.dropped.Swap(0); n > 0 {
+		w.log.Warn("Decisions were dropped: the journal is too slow", "count", n)
 	}
 }

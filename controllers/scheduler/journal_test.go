@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-func bound(i int) trace {
+func boundTrace(i int) trace {
 	p := &model.Pod{Namespace: "ns", Name: fmt.Sprint("p", i), UID: fmt.Sprint("u", i)}
 	return trace{decided: time.Unix(int64(i), 0), pod: p, effect: scheduling.Bind{Pod: p, Node: "n1", Attempt: 3}, executed: time.Unix(int64(i), 0), result: scheduling.Conflict, reason: "it is another node"}
 }
@@ -25,12 +25,12 @@ func TestJournalIsFlushedOnShutdown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newJournalWriter(decisions, clock.RealClock{}, slog.New(slog.DiscardHandler))
+	w := newJournalWriter(decisions, clock.RealClock{}, slog.New(slog.DiscardHandler))
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	go func() { defer close(done); h.run(ctx) }()
+	go func() { defer close(done); w.run(ctx) }()
 	for i := range 100 {
-		h.add(bound(i))
+		w.add(boundTrace(i))
 	}
 	stop()
 	<-done
@@ -39,20 +39,20 @@ func TestJournalIsFlushedOnShutdown(t *testing.T) {
 	}
 	list, faults, err := journal.ReadDecisions(dir, "ns", "p42")
 	if err != nil || len(faults) != 0 || len(list) != 1 {
-		t.Fatalf("%+v, %v, %v", list, faults, err)
+		t.Fatalf("decisions %+v, faults %v, error %v, want one decision", list, faults, err)
 	}
 	if d := list[0]; d.Action != "bind" || d.Node != "n1" || d.Attempt != 3 || d.UID != "u42" || d.Outcome != scheduling.Conflict.String() || d.Reason != "it is another node" || d.Time.Unix() != 42 {
-		t.Errorf("%+v", d)
+		t.Errorf("decision %+v, want the conflict of p42", d)
 	}
 }
 
 func TestJournalDoesNotBlock(t *testing.T) {
-	h := &journalWriter{pending: make(chan trace, 2)}
+	w := &journalWriter{pending: make(chan trace, 2)}
 	for i := range 5 {
-		h.add(bound(i))
+		w.add(boundTrace(i))
 	}
-	if got := h.dropped.Load(); got != 3 {
+	if got := w.dropped.Load(); got != 3 {
 		t.Errorf("%d dropped, want 3", got)
 	}
-	(*journalWriter)(nil).add(bound(0)) // without a journal
+	(*journalWriter)(nil).add(boundTrace(0)) // without a journal
 }

@@ -48,7 +48,7 @@ func (s *scheduler) loop(ctx, sendCtx context.Context) error {
 		case <-s.lost:
 			return s.leaseLost(ctx)
 		case <-leading:
-			leading = nil // wait for it once
+			leading = nil // receive once
 		case <-s.source.Ready():
 		case query := <-s.queries:
 			query(s.machine)

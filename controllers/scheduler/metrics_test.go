@@ -15,12 +15,12 @@ import (
 	"github.com/berthproject/berth/engine/queue"
 )
 
-// values returns the lines of a metrics page, by name and labels.
+// values returns the values of a metrics page, by name and labels.
 func values(page string) map[string]string {
 	out := map[string]string{}
 	for line := range strings.Lines(page) {
-		if at := strings.LastIndexByte(line, ' '); at > 0 && line[0] != '#' {
-			out[line[:at]] = strings.TrimSpace(line[at+1:])
+		if i := strings.LastIndexByte(line, ' '); i > 0 && line[0] != '#' {
+			out[line[:i]] = strings.TrimSpace(line[i+1:])
 		}
 	}
 	return out
@@ -42,7 +42,7 @@ func runScenario(t *testing.T) (page string) {
 		t.Error("the high-priority pod was not bound")
 	}
 	if _, err := client.CoreV1().Pods("default").Get(t.Context(), "low", metav1.GetOptions{}); err == nil {
-		t.Error("the victim is still there")
+		t.Error("the victim was not deleted")
 	}
 	page = scrape(s, "good").Body.String()
 	if err := stop(); err != nil {
@@ -53,8 +53,7 @@ func runScenario(t *testing.T) (page string) {
 
 func priority(p int32) func(*corev1.Pod) { return func(pod *corev1.Pod) { pod.Spec.Priority = &p } }
 
-// TestMetrics checks names, labels and values of a deterministic
-// run.
+// TestMetrics checks names, labels and values of a deterministic run.
 func TestMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		page := runScenario(t)
@@ -122,7 +121,7 @@ func TestIncomingPodsByEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := cluster("2")
 		s, stop := start(t, client, client, nil)
-		change := func(f func(*corev1.Node)) {
+		updateNode := func(f func(*corev1.Node)) {
 			t.Helper()
 			n, err := client.CoreV1().Nodes().Get(t.Context(), "n1", metav1.GetOptions{})
 			if err == nil {
@@ -133,7 +132,7 @@ func TestIncomingPodsByEvent(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		edit := func(name string, f func(*corev1.Pod)) {
+		updatePod := func(name string, f func(*corev1.Pod)) {
 			t.Helper()
 			p := get(t, client, name)
 			f(p)
@@ -142,24 +141,24 @@ func TestIncomingPodsByEvent(t *testing.T) {
 			}
 		}
 		create(t, client, "gated", "100m", func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "wait"}} })
-		create(t, client, "choosy", "100m", func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"disk": "ssd"} })
+		create(t, client, "node-selector", "100m", func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"disk": "ssd"} })
 		create(t, client, "big", "4")
 		time.Sleep(time.Minute)
-		edit("gated", func(p *corev1.Pod) { p.Spec.SchedulingGates = nil })
-		change(func(n *corev1.Node) { n.Labels = map[string]string{"disk": "ssd"} })
-		change(func(n *corev1.Node) { n.Status.Allocatable["cpu"] = resource.MustParse("8") })
+		updatePod("gated", func(p *corev1.Pod) { p.Spec.SchedulingGates = nil })
+		updateNode(func(n *corev1.Node) { n.Labels = map[string]string{"disk": "ssd"} })
+		updateNode(func(n *corev1.Node) { n.Status.Allocatable["cpu"] = resource.MustParse("8") })
 		time.Sleep(time.Minute)
-		change(func(n *corev1.Node) {
+		updateNode(func(n *corev1.Node) {
 			n.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}
 		})
 		time.Sleep(time.Second) // the watch of nodes may lag behind that of pods
-		create(t, client, "kept-off", "100m")
+		create(t, client, "untolerated", "100m")
 		create(t, client, "changed", "100m")
 		create(t, client, "huge", "64")
 		time.Sleep(time.Minute)
-		edit("changed", func(p *corev1.Pod) { p.Spec.Tolerations = []corev1.Toleration{{Key: "k"}} })
+		updatePod("changed", func(p *corev1.Pod) { p.Spec.Tolerations = []corev1.Toleration{{Key: "k"}} })
 		time.Sleep(time.Minute)
-		change(func(n *corev1.Node) { n.Spec.Taints = nil })
+		updateNode(func(n *corev1.Node) { n.Spec.Taints = nil })
 		time.Sleep(6 * time.Minute)
 		got := values(scrape(s, "good").Body.String())
 		for event, want := range map[string]string{"PodAdd": "5", "PodUpdatePodSchedulingGatesEliminated": "1", "NodeUpdateNodeLabel": "1",
@@ -174,7 +173,7 @@ func TestIncomingPodsByEvent(t *testing.T) {
 	})
 }
 
-// A pod that waits for its binding is in flight and in no queue.
+// TestPodsInFlightAreNotPending checks that a pod whose binding is not finished is in flight and in no queue.
 func TestPodsInFlightAreNotPending(t *testing.T) {
 	m := newMetrics(nil, clock.RealClock{})
 	m.depths = queue.Depths{Active: 1, InFlight: 2}
@@ -191,6 +190,6 @@ func TestPodsInFlightAreNotPending(t *testing.T) {
 		}
 	}
 	if got["scheduler_pending_pods active"] != 1 || got["scheduler_inflight_events PodPopped"] != 2 {
-		t.Errorf("%v", got)
+		t.Errorf("metrics %v, want 1 active pod and 2 pods in flight", got)
 	}
 }

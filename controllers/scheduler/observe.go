@@ -53,7 +53,7 @@ func podOf(e scheduling.Effect) *model.Pod {
 	return e.(scheduling.ReportUnschedulable).Pod
 }
 
-// eventsName returns what the events of a step are about, or Mixed.
+// eventsName returns the common name of the events of a step, or Mixed if they differ.
 func eventsName(events []scheduling.Event) string {
 	name := eventName(events[0])
 	for _, e := range events[1:] {
@@ -151,7 +151,7 @@ func (m *metrics) onExecuted(e scheduling.Effect, o scheduling.Outcome, duration
 		switch {
 		case o.Result == scheduling.Conflict && !e.Retry: // the conflict of a retried Bind ends no attempt
 			m.observeAttempt("error", e.Pod.Spec.SchedulerName, duration)
-		case o.Result == scheduling.Done && !e.Retry: // retried Binds are followed by a Bound
+		case o.Result == scheduling.Done && !e.Retry: // a ReportBound follows a retried Bind
 			m.onBound(e, duration)
 		}
 	case scheduling.ReportBound:

@@ -51,7 +51,7 @@ func TestBindWithLostResponseIsCounted(t *testing.T) {
 		}
 		events, err := client.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{})
 		if err != nil || len(events.Items) != 1 || events.Items[0].Reason != "Scheduled" {
-			t.Errorf("events are %+v (%v)", events, err)
+			t.Errorf("events %+v, error %v, want one Scheduled event", events, err)
 		}
 		if err := stop(); err != nil {
 			t.Error(err)
@@ -59,9 +59,9 @@ func TestBindWithLostResponseIsCounted(t *testing.T) {
 	})
 }
 
-// TestIsAttempt checks that a conflict ends an attempt without a report, and that a report of
-// a failed nomination ends none.
-func TestIsAttempt(t *testing.T) {
+// TestFailedAttemptsAreCountedOnce checks that a conflict counts as an attempt without a report, and that the report
+// of a failed nomination does not count as one.
+func TestFailedAttemptsAreCountedOnce(t *testing.T) {
 	m := newMetrics(nil, clock.RealClock{})
 	pod := &model.Pod{Namespace: "default", Name: "web", UID: "web", Spec: &model.PodSpec{SchedulerName: "default-scheduler"}}
 	conflict := scheduling.Outcome{Result: scheduling.Conflict}

@@ -40,7 +40,7 @@ type Options struct {
 	Extenders config.Extenders
 
 	Preemption     preemption.Options
-	VictimsTimeout time.Duration // after it and the grace period, a pod whose victims still exist chooses again
+	VictimsTimeout time.Duration // after it and the grace period, a preemptor whose victims still exist is scheduled again
 	AuditInterval  time.Duration // how often a pending pod is checked for a missed wake-up; 0: never
 	// AssumedPressure is how long a node that has evicted a pod is assumed to be under that pressure; 0: not at all.
 	AssumedPressure time.Duration
@@ -69,7 +69,7 @@ type Options struct {
 	// OnStart is called once with the liveness check, which /livez serves, before scheduling
 	// begins. It may be nil.
 	OnStart func(livez func() error)
-	// Journal stores the displacement records of victims; nil: only events do.
+	// Journal stores the displacement records of victims; nil: only events report them.
 	Journal *journal.Journal
 	// Decisions stores all decisions, in the background; nil: only the latest are kept, in memory.
 	Decisions *journal.Decisions

@@ -23,7 +23,7 @@ var (
 )
 
 // serveResourceMetrics serves /metrics/resources: what the pods of the cluster request. The
-// scheduler keeps no limits, so the pods are listed for each request.
+// scheduler does not store limits, so each request lists the pods.
 func (s *scheduler) serveResourceMetrics(w http.ResponseWriter, r *http.Request) {
 	metrics, err := s.podResources(r.Context())
 	if err != nil {

@@ -30,7 +30,7 @@ func TestResourceMetrics(t *testing.T) {
 		`kube_pod_resource_limit{` + labels + `resource="memory",scheduler="default-scheduler",unit="bytes"} 1024`,
 	} {
 		if !strings.Contains(body, want+"\n") {
-			t.Errorf("no %s in\n%s", want, body)
+			t.Errorf("the metrics lack %s:\n%s", want, body)
 		}
 	}
 	if n := strings.Count(body, "\nkube_"); n != 3 {

@@ -19,7 +19,7 @@ import (
 	"github.com/berthproject/berth/informers"
 )
 
-// ErrLeaseLost reports that another instance may lead now; this one sends no requests any more.
+// ErrLeaseLost reports that another instance may lead; this one does not send requests any more.
 var ErrLeaseLost = errors.New("scheduler: the leader lease was lost")
 
 // shutdownTimeout bounds how long an orderly shutdown waits for requests in flight.
@@ -186,9 +186,9 @@ func (s *scheduler) run(ctx context.Context) error {
 		s.log.Warn("Configuration: " + w)
 	}
 	if s.journalWriter != nil {
-		historyCtx, stopHistory := context.WithCancel(context.WithoutCancel(ctx)) // it ends after the requests
-		defer stopHistory()
-		wg.Go(func() { s.journalWriter.run(historyCtx) })
+		journalCtx, stopJournal := context.WithCancel(context.WithoutCancel(ctx)) // the journal ends after the requests
+		defer stopJournal()
+		wg.Go(func() { s.journalWriter.run(journalCtx) })
 	}
 	wg.Go(func() { s.runInformers(informersCtx) })
 	wg.Go(func() { s.advertiseHoldSupport(informersCtx) })

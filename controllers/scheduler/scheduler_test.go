@@ -85,11 +85,11 @@ func start(t *testing.T, client *fake.Clientset, leases *fake.Clientset, e *Elec
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- s.run(ctx) }()
+	result := make(chan error, 1)
+	go func() { result <- s.run(ctx) }()
 	return s, func() error {
 		cancel()
-		return <-ended
+		return <-result
 	}
 }
 
@@ -103,23 +103,23 @@ func TestPodsAreBoundOrReportedUnschedulable(t *testing.T) {
 		time.Sleep(time.Minute)
 		for i := range 4 {
 			if p := get(t, client, fmt.Sprintf("p%d", i)); p.Spec.NodeName != "n1" {
-				t.Errorf("%s is on %q", p.Name, p.Spec.NodeName)
+				t.Errorf("%s is on %q, want n1", p.Name, p.Spec.NodeName)
 			}
 		}
 		create(t, client, "late", "500m")
 		time.Sleep(time.Minute)
 		late := get(t, client, "late")
 		if len(late.Status.Conditions) != 1 || late.Status.Conditions[0].Message != "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod." {
-			t.Fatalf("conditions are %+v", late.Status.Conditions)
+			t.Fatalf("conditions %+v, want Insufficient cpu", late.Status.Conditions)
 		}
 		if err := client.CoreV1().Pods("default").Delete(t.Context(), "p0", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
 		if late = get(t, client, "late"); late.Spec.NodeName != "n1" {
-			t.Error("the resources of a deleted pod were not used")
+			t.Errorf("late is on %q after the deletion of a pod, want n1", late.Spec.NodeName)
 		}
-		page := scrape(s, "good")
+		response := scrape(s, "good")
 		for _, want := range []string{
 			`scheduler_schedule_attempts_total{profile="default-scheduler",result="scheduled"} 5`,
 			`scheduler_schedule_attempts_total{profile="default-scheduler",result="unschedulable"} 1`,
@@ -127,12 +127,12 @@ func TestPodsAreBoundOrReportedUnschedulable(t *testing.T) {
 			`scheduler_queue_incoming_pods_total{event="PodAdd",queue="active"} 5`,
 			`scheduler_queue_incoming_pods_total{event="AssignedPodDelete",queue="active"} 1`,
 		} {
-			if !strings.Contains(page.Body.String(), want+"\n") {
-				t.Errorf("missing metric %s", want)
+			if !strings.Contains(response.Body.String(), want+"\n") {
+				t.Errorf("the metrics lack %s", want)
 			}
 		}
 		if err := stop(); err != nil {
-			t.Errorf("orderly shutdown: %v", err)
+			t.Errorf("the scheduler ended with %v, want no error", err)
 		}
 	})
 }
@@ -140,11 +140,11 @@ func TestPodsAreBoundOrReportedUnschedulable(t *testing.T) {
 func TestLeaderFailover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := cluster("64")
-		var broken atomic.Bool
+		var disconnected atomic.Bool
 		leases := fake.NewClientset()
 		firstLeases := fake.NewClientset() // the first instance's connection to the same Leases, which can fail
 		firstLeases.PrependReactor("*", "leases", func(a ktesting.Action) (bool, runtime.Object, error) {
-			if broken.Load() {
+			if disconnected.Load() {
 				return true, nil, errors.New("connection refused")
 			}
 			obj, err := leases.Invokes(a, nil)
@@ -158,37 +158,36 @@ func TestLeaderFailover(t *testing.T) {
 		create(t, client, "a", "1")
 		time.Sleep(time.Minute)
 		if get(t, client, "a").Spec.NodeName == "" || !first.leads() || second.leads() {
-			t.Fatalf("the first is not the leader: %v %v", first.leads(), second.leads())
+			t.Fatalf("first leads: %t, second leads: %t, want only the first to lead and bind", first.leads(), second.leads())
 		}
-		broken.Store(true)
+		disconnected.Store(true)
 		time.Sleep(e1.RenewDeadline + e1.RetryPeriod) // there is no leader
-		create(t, client, "held", "1", func(p *corev1.Pod) {
+		create(t, client, "with-claim", "1", func(p *corev1.Pod) {
 			p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: &p.Name}}
 		})
 		time.Sleep(time.Second)
-		if c := get(t, client, "held").Status.Conditions; len(c) != 0 {
-			t.Errorf("write without the lease: %+v", c)
+		if c := get(t, client, "with-claim").Status.Conditions; len(c) != 0 {
+			t.Errorf("conditions %+v without a leader, want none", c)
 		}
 		time.Sleep(e1.LeaseDuration + e1.RetryPeriod*3)
 		create(t, client, "b", "1")
 		time.Sleep(2 * heartbeat)
-		if c := get(t, client, "held").Status.Conditions; len(c) != 1 {
-			t.Errorf("the second scheduler did not report a pod that was gated before it became leader: %+v", c)
+		if c := get(t, client, "with-claim").Status.Conditions; len(c) != 1 {
+			t.Errorf("conditions %+v of a pod that was gated before the second scheduler became leader, want one", c)
 		}
 		if get(t, client, "b").Spec.NodeName == "" || first.leads() || !second.leads() {
-			t.Errorf("the second did not take over: %v %v", first.leads(), second.leads())
+			t.Errorf("first leads: %t, second leads: %t, want only the second to lead and bind", first.leads(), second.leads())
 		}
 		if err := stopFirst(); !errors.Is(err, ErrLeaseLost) {
-			t.Errorf("the first ended with %v", err)
+			t.Errorf("the first ended with %v, want %v", err, ErrLeaseLost)
 		}
 		if err := stopSecond(); err != nil {
-			t.Errorf("the second ended with %v", err)
+			t.Errorf("the second ended with %v, want no error", err)
 		}
 	})
 }
 
-// TestDelayCacheUntilActive checks that a candidate with delayCacheUntilActive
-// is ready and sends no API requests.
+// TestDelayCacheUntilActive checks that a candidate with delayCacheUntilActive is ready and sends no API requests.
 func TestDelayCacheUntilActive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, idle, leases := cluster("64"), cluster("64"), fake.NewClientset()
@@ -201,17 +200,17 @@ func TestDelayCacheUntilActive(t *testing.T) {
 		create(t, client, "a", "1")
 		time.Sleep(time.Minute)
 		if get(t, client, "a").Spec.NodeName == "" || len(idle.Actions()) != 0 {
-			t.Errorf("the first instance is not the leader, or the second sent %v", idle.Actions())
+			t.Errorf("requests of the second instance %v, want none and a pod bound by the first", idle.Actions())
 		}
 		if err := second.readyz(); err != nil || first.readyz() != nil || second.metrics.livez() != nil {
-			t.Errorf("the second is not ready: %v", err)
+			t.Errorf("second: readiness error %v, want both instances ready and live", err)
 		}
 		if err := stopFirst(); err != nil {
 			t.Error(err)
 		}
 		time.Sleep(time.Minute)
 		if len(idle.Actions()) == 0 || second.readyz() != nil || !second.leads() {
-			t.Error("the second did not start when it became the leader")
+			t.Errorf("second: %d requests, readiness error %v, leads %t, want a leader that is ready", len(idle.Actions()), second.readyz(), second.leads())
 		}
 		if err := stopSecond(); err != nil {
 			t.Error(err)
@@ -225,25 +224,25 @@ func TestOptionsValidate(t *testing.T) {
 	err := Run(t.Context(), o)
 	for _, want := range []string{"bind workers: 0", "initial backoff 1s, maximum backoff 0s"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v does not contain %q", err, want)
+			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}
 }
 
 // scrape gets the metrics with a token.
 func scrape(s *scheduler, token string) *httptest.ResponseRecorder {
-	page, request := httptest.NewRecorder(), httptest.NewRequest("GET", "/metrics", nil)
+	response, request := httptest.NewRecorder(), httptest.NewRequest("GET", "/metrics", nil)
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	s.serve(page, request)
-	return page
+	s.serve(response, request)
+	return response
 }
 
 // serve handles a request as the server does, with authentication and authorization.
 func (s *scheduler) serve(w http.ResponseWriter, r *http.Request) {
 	server := s.server()
-	server.Client = reviewtest.Reviews{Tokens: []string{"good", "poor"},
+	server.Client = reviewtest.Reviews{Tokens: []string{"good", "forbidden"},
 		Allow: func(user, path string) bool { return user == "good" && path == "/metrics" }}.Client(s.client)
 	handler, err := server.Handler()
 	if err != nil {
@@ -256,9 +255,9 @@ func TestMetricsRequireAuthorization(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := cluster("2")
 		s, stop := start(t, client, client, nil)
-		for token, want := range map[string]int{"": 401, "forged": 401, "poor": 403, "good": 200} {
+		for token, want := range map[string]int{"": 401, "forged": 401, "forbidden": 403, "good": 200} {
 			if got := scrape(s, token); got.Code != want {
-				t.Errorf("token %q: %d %s, want %d", token, got.Code, got.Body, want)
+				t.Errorf("token %q: status %d, body %s, want status %d", token, got.Code, got.Body, want)
 			}
 		}
 		if err := stop(); err != nil {

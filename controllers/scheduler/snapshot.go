@@ -19,18 +19,18 @@ const (
 	maxListedPerPool = 5000
 	// maxClassesPerStep is the number of equivalence classes that the loop visits per query.
 	maxClassesPerStep = 5000
-	// A snapshot is reused for this time, and longer if it took long to make, so that queries use at most a tenth of
+	// A snapshot is reused for this time, and longer if the copy was slow, so that queries use at most a tenth of
 	// the loop's time.
 	snapshotAge, snapshotShare = time.Second, 10
 )
 
 // cachedSnapshot is a copy of a part of the machine's state for readers.
 type cachedSnapshot[T any] struct {
-	clock clock.PassiveClock
-	mu    sync.Mutex
-	at    time.Time
-	took  time.Duration
-	value T
+	clock    clock.PassiveClock
+	mu       sync.Mutex
+	at       time.Time
+	duration time.Duration
+	value    T
 }
 
 // get returns the last copy while it is fresh, and otherwise a new one. If the loop does not
@@ -38,13 +38,13 @@ type cachedSnapshot[T any] struct {
 func (c *cachedSnapshot[T]) get(ctx context.Context, read func(context.Context) (T, error)) (T, time.Time, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.at.IsZero() && c.clock.Since(c.at) < max(snapshotAge, snapshotShare*c.took) {
+	if !c.at.IsZero() && c.clock.Since(c.at) < max(snapshotAge, snapshotShare*c.duration) {
 		return c.value, c.at, nil
 	}
 	start := c.clock.Now()
 	value, err := read(ctx)
 	if err == nil {
-		c.value, c.at, c.took = value, start, c.clock.Since(start)
+		c.value, c.at, c.duration = value, start, c.clock.Since(start)
 	}
 	return c.value, c.at, err
 }
@@ -62,15 +62,15 @@ func (s *scheduler) copyQueue(ctx context.Context) (queueState, error) {
 		out.depths = m.Depths()
 		d := out.depths
 		out.pods = make([]queue.PendingPod, 0, d.Active+d.Backoff+d.Unschedulable+d.Gated+d.InFlight)
-		for w := range m.InQueue {
-			out.pods = append(out.pods, w)
+		for p := range m.InQueue {
+			out.pods = append(out.pods, p)
 		}
 	})
 	slices.SortFunc(out.pods, compareTurn)
 	seen := map[queue.Pool]int{}
-	out.pods = slices.Clone(slices.DeleteFunc(out.pods, func(w queue.PendingPod) bool {
-		seen[w.Pool]++
-		return seen[w.Pool] > maxListedPerPool
+	out.pods = slices.Clone(slices.DeleteFunc(out.pods, func(p queue.PendingPod) bool {
+		seen[p.Pool]++
+		return seen[p.Pool] > maxListedPerPool
 	}))
 	return out, err
 }
@@ -89,7 +89,7 @@ type rejectionKey struct {
 	profile    string
 }
 
-// countRejections counts in the loop, some thousand equivalence classes per query.
+// countRejections counts in the loop, maxClassesPerStep equivalence classes per query.
 func (s *scheduler) countRejections(ctx context.Context) (rejections, error) {
 	out := rejections{}
 	for from, first := 0, true; from > 0 || first; first = false {
@@ -105,17 +105,17 @@ func (s *scheduler) countRejections(ctx context.Context) (rejections, error) {
 	return out, nil
 }
 
-// byPlugin counts a pod for each plugin that rejected it.
+// byPlugin calls f with the number of pods that each plugin rejected.
 func (r rejections) byPlugin(f func(plugin decision.Plugin, profile string, n int)) {
-	type one struct {
+	type key struct {
 		plugin  decision.Plugin
 		profile string
 	}
-	sums := map[one]int{}
+	sums := map[key]int{}
 	for k, n := range r {
 		for p := decision.NoPlugin + 1; p < decision.NumPlugins; p++ {
 			if k.rejectedBy.Has(p) {
-				sums[one{p, k.profile}] += n
+				sums[key{p, k.profile}] += n
 			}
 		}
 	}

@@ -42,17 +42,17 @@ type controller struct {
 // Run reconciles all namespaces until ctx is done. It starts factory, which supplies the namespaces. rootCA is the
 // PEM certificate to publish; nil publishes none. Run returns an error only if it cannot start.
 func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, rootCA []byte, env runner.Environment, log klog.Logger) error {
-	l := &controller{client: client, rootCA: string(rootCA), log: log}
-	l.queue = workqueue.New("serviceaccount", "Reconciling the namespace", log, func(ctx context.Context, name string) (time.Duration, error) { return 0, l.sync(ctx, name) })
+	c := &controller{client: client, rootCA: string(rootCA), log: log}
+	c.queue = workqueue.New("serviceaccount", "Reconciling the namespace", log, func(ctx context.Context, name string) (time.Duration, error) { return 0, c.sync(ctx, name) })
 	namespaces := factory.Core().V1().Namespaces()
 	accounts := newNamedInformer(accountName, client, coreinformers.NewFilteredServiceAccountInformer)
 	maps := newNamedInformer(ConfigMapName, client, coreinformers.NewFilteredConfigMapInformer)
-	l.namespaces = namespaces.Lister()
-	l.accounts = corelisters.NewServiceAccountLister(accounts.GetIndexer())
-	l.maps = corelisters.NewConfigMapLister(maps.GetIndexer())
+	c.namespaces = namespaces.Lister()
+	c.accounts = corelisters.NewServiceAccountLister(accounts.GetIndexer())
+	c.maps = corelisters.NewConfigMapLister(maps.GetIndexer())
 
-	byName := func(o metav1.Object) { l.queue.Add(o.GetName()) }
-	byNamespace := func(o metav1.Object) { l.queue.Add(o.GetNamespace()) }
+	byName := func(o metav1.Object) { c.queue.Add(o.GetName()) }
+	byNamespace := func(o metav1.Object) { c.queue.Add(o.GetNamespace()) }
 	if err := watch(namespaces.Informer(), byName, byName, nil); err != nil {
 		return err
 	}
@@ -69,8 +69,8 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 		return nil
 	}
 	runner.Concurrently(
-		func() { runner.Every(ctx, env, resync, func(context.Context) { l.enqueueAll() }) },
-		func() { l.queue.Run(ctx, workers) })
+		func() { runner.Every(ctx, env, resync, func(context.Context) { c.enqueueAll() }) },
+		func() { c.queue.Run(ctx, workers) })
 	return nil
 }
 
@@ -105,50 +105,49 @@ func watch(informer cache.SharedIndexInformer, added, updated, deleted func(meta
 }
 
 // enqueueAll enqueues every namespace.
-func (l *controller) enqueueAll() {
-	all, err := l.namespaces.List(labels.Everything())
+func (c *controller) enqueueAll() {
+	list, err := c.namespaces.List(labels.Everything())
 	if err != nil {
-		l.log.Error(err, "Listing namespaces failed")
+		c.log.Error(err, "Listing namespaces failed")
 	}
-	for _, ns := range all {
-		l.queue.Add(ns.Name)
+	for _, ns := range list {
+		c.queue.Add(ns.Name)
 	}
 }
 
 // sync creates the objects that a namespace lacks. It accepts that another process creates them first or deletes
 // the namespace.
-func (l *controller) sync(ctx context.Context, namespace string) error {
-	ns, err := l.namespaces.Get(namespace)
+func (c *controller) sync(ctx context.Context, namespace string) error {
+	ns, err := c.namespaces.Get(namespace)
 	if apierrors.IsNotFound(err) || err == nil && (ns.Status.Phase == corev1.NamespaceTerminating || ns.DeletionTimestamp != nil) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if err := ignoreExpected(l.ensureAccount(ctx, namespace)); err != nil {
+	if err := ignoreExpected(c.ensureAccount(ctx, namespace)); err != nil {
 		return fmt.Errorf("serviceaccount %s/%s: %w", namespace, accountName, err)
 	}
-	if l.rootCA == "" {
+	if c.rootCA == "" {
 		return nil
 	}
-	if err := ignoreExpected(l.ensureRootCA(ctx, namespace)); err != nil {
+	if err := ignoreExpected(c.ensureRootCA(ctx, namespace)); err != nil {
 		return fmt.Errorf("configmap %s/%s: %w", namespace, ConfigMapName, err)
 	}
 	return nil
 }
 
-func (l *controller) ensureAccount(ctx context.Context, namespace string) error {
-	_, err := l.accounts.ServiceAccounts(namespace).Get(accountName)
+func (c *controller) ensureAccount(ctx context.Context, namespace string) error {
+	_, err := c.accounts.ServiceAccounts(namespace).Get(accountName)
 	if !apierrors.IsNotFound(err) {
 		return err
 	}
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: accountName, Namespace: namespace}}
-	_, err = l.client.CoreV1().ServiceAccounts(namespace).Create(ctx, account, metav1.CreateOptions{})
+	_, err = c.client.CoreV1().ServiceAccounts(namespace).Create(ctx, account, metav1.CreateOptions{})
 	return err
 }
 
-// ignoreExpected drops errors which mean that the object exists already or is not needed
-// any more.
+// ignoreExpected drops errors about an object that exists already or is not needed any more.
 func ignoreExpected(err error) error {
 	if apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) ||
 		apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {

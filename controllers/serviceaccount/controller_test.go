@@ -16,7 +16,7 @@ import (
 	"github.com/berthproject/berth/controllers/runner"
 )
 
-func start(t *testing.T, client kubernetes.Interface) {
+func startController(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -40,7 +40,7 @@ func eventually(t *testing.T, condition string, ok func(ctx context.Context) boo
 	}
 }
 
-func namespace(name string, phase corev1.NamespacePhase) *corev1.Namespace {
+func newNamespace(name string, phase corev1.NamespacePhase) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NamespaceStatus{Phase: phase}}
 }
 
@@ -59,11 +59,11 @@ func hasRootCA(client kubernetes.Interface, ns string) func(context.Context) boo
 }
 
 func TestActiveNamespacesGetDefaults(t *testing.T) {
-	client := fake.NewClientset(namespace("old", corev1.NamespaceActive), namespace("terminating", corev1.NamespaceTerminating))
-	start(t, client)
-	eventually(t, "account in an existing namespace", hasAccount(client, "old"))
-	eventually(t, "root CA in an existing namespace", hasRootCA(client, "old"))
-	if _, err := client.CoreV1().Namespaces().Create(t.Context(), namespace("new", corev1.NamespaceActive), metav1.CreateOptions{}); err != nil {
+	client := fake.NewClientset(newNamespace("existing", corev1.NamespaceActive), newNamespace("terminating", corev1.NamespaceTerminating))
+	startController(t, client)
+	eventually(t, "account in an existing namespace", hasAccount(client, "existing"))
+	eventually(t, "root CA in an existing namespace", hasRootCA(client, "existing"))
+	if _, err := client.CoreV1().Namespaces().Create(t.Context(), newNamespace("new", corev1.NamespaceActive), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "account in a new namespace", hasAccount(client, "new"))
@@ -74,8 +74,8 @@ func TestActiveNamespacesGetDefaults(t *testing.T) {
 }
 
 func TestDeletedDefaultsAreRecreated(t *testing.T) {
-	client := fake.NewClientset(namespace("a", corev1.NamespaceActive))
-	start(t, client)
+	client := fake.NewClientset(newNamespace("a", corev1.NamespaceActive))
+	startController(t, client)
 	eventually(t, "root CA", hasRootCA(client, "a"))
 	if err := client.CoreV1().ServiceAccounts("a").Delete(t.Context(), "default", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)

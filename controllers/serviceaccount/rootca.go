@@ -19,10 +19,10 @@ const (
 	description           = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters."
 )
 
-func (l *controller) ensureRootCA(ctx context.Context, namespace string) error {
-	want := map[string]string{ConfigMapKey: l.rootCA}
-	client := l.client.CoreV1().ConfigMaps(namespace)
-	found, err := l.maps.ConfigMaps(namespace).Get(ConfigMapName)
+func (c *controller) ensureRootCA(ctx context.Context, namespace string) error {
+	want := map[string]string{ConfigMapKey: c.rootCA}
+	client := c.client.CoreV1().ConfigMaps(namespace)
+	existing, err := c.maps.ConfigMaps(namespace).Get(ConfigMapName)
 	if apierrors.IsNotFound(err) {
 		_, err = client.Create(ctx, &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{
@@ -33,15 +33,15 @@ func (l *controller) ensureRootCA(ctx context.Context, namespace string) error {
 		}, metav1.CreateOptions{})
 		return err
 	}
-	if err != nil || maps.Equal(found.Data, want) && found.Annotations[descriptionAnnotation] != "" {
+	if err != nil || maps.Equal(existing.Data, want) && existing.Annotations[descriptionAnnotation] != "" {
 		return err
 	}
-	changed := found.DeepCopy()
-	changed.Data = want
-	if changed.Annotations == nil {
-		changed.Annotations = map[string]string{}
+	updated := existing.DeepCopy()
+	updated.Data = want
+	if updated.Annotations == nil {
+		updated.Annotations = map[string]string{}
 	}
-	changed.Annotations[descriptionAnnotation] = description
-	_, err = client.Update(ctx, changed, metav1.UpdateOptions{})
+	updated.Annotations[descriptionAnnotation] = description
+	_, err = client.Update(ctx, updated, metav1.UpdateOptions{})
 	return err
 }

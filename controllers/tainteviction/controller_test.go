@@ -24,37 +24,37 @@ import (
 	"github.com/berthproject/berth/executor"
 )
 
-// fakeDisplacer deletes pods and records when.
+// fakeDisplacer deletes pods and records the times.
 type fakeDisplacer struct {
-	client kubernetes.Interface
-	start  time.Time
-	fail   int // number of failures
+	client   kubernetes.Interface
+	start    time.Time
+	failures int // remaining failures
 
 	mu      sync.Mutex
 	deleted []string
 }
 
-func (n *fakeDisplacer) Displace(ctx context.Context, x executor.Displacement) error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.fail > 0 {
-		n.fail--
-		return errors.New("no")
+func (d *fakeDisplacer) Displace(ctx context.Context, x executor.Displacement) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.failures > 0 {
+		d.failures--
+		return errors.New("failed")
 	}
 	if x.Cause != displacement.Taint || !strings.Contains(x.Rule, "taint out:NoExecute on node n") {
 		return fmt.Errorf("cause %v, rule %q", x.Cause, x.Rule)
 	}
-	n.deleted = append(n.deleted, fmt.Sprintf("%s %d", x.Pod.Name, int(time.Since(n.start).Seconds())))
-	return n.client.CoreV1().Pods(x.Pod.Namespace).Delete(ctx, x.Pod.Name, metav1.DeleteOptions{})
+	d.deleted = append(d.deleted, fmt.Sprintf("%s %d", x.Pod.Name, int(time.Since(d.start).Seconds())))
+	return d.client.CoreV1().Pods(x.Pod.Namespace).Delete(ctx, x.Pod.Name, metav1.DeleteOptions{})
 }
 
-func pod(name string, seconds int64) *corev1.Pod {
+func newPod(name string, seconds int64) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", UID: "u"},
 		Spec: corev1.PodSpec{NodeName: "n", Tolerations: []corev1.Toleration{
 			{Key: "out", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds}}}}
 }
 
-func node(tainted bool) *corev1.Node {
+func newNode(tainted bool) *corev1.Node {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
 	if tainted {
 		n.Spec.Taints = []corev1.Taint{{Key: "out", Effect: corev1.TaintEffectNoExecute}}
@@ -63,20 +63,20 @@ func node(tainted bool) *corev1.Node {
 }
 
 // runController runs the controller against a fake API and calls f.
-func runController(t *testing.T, fail int, f func(ctx context.Context, api kubernetes.Interface, n *fakeDisplacer)) {
+func runController(t *testing.T, failures int, f func(ctx context.Context, api kubernetes.Interface, d *fakeDisplacer)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		api := fake.NewClientset(node(false))
-		n := &fakeDisplacer{client: api, start: time.Now(), fail: fail}
+		api := fake.NewClientset(newNode(false))
+		d := &fakeDisplacer{client: api, start: time.Now(), failures: failures}
 		var wg sync.WaitGroup
 		factory := informers.NewSharedInformerFactory(api, 0)
 		wg.Go(func() {
-			if err := Run(ctx, api, factory, n, tainteviction.Options{}, nil, runner.Production(), klog.Background()); err != nil {
+			if err := Run(ctx, api, factory, d, tainteviction.Options{}, nil, runner.Production(), klog.Background()); err != nil {
 				t.Error(err)
 			}
 		})
 		time.Sleep(time.Second)
-		f(ctx, api, n)
+		f(ctx, api, d)
 		cancel()
 		wg.Wait()
 		factory.Shutdown()
@@ -93,50 +93,50 @@ func must[T any](t *testing.T) func(T, error) {
 }
 
 func TestPodsAreEvictedWhenDue(t *testing.T) {
-	runController(t, 0, func(ctx context.Context, api kubernetes.Interface, n *fakeDisplacer) {
+	runController(t, 0, func(ctx context.Context, api kubernetes.Interface, d *fakeDisplacer) {
 		pods, nodes := api.CoreV1().Pods("ns"), api.CoreV1().Nodes()
-		for _, p := range []*corev1.Pod{pod("now", 0), pod("soon", 30), pod("edited", 60)} {
+		for _, p := range []*corev1.Pod{newPod("immediate", 0), newPod("delayed", 30), newPod("edited", 60)} {
 			must[*corev1.Pod](t)(pods.Create(ctx, p, metav1.CreateOptions{}))
 		}
 		time.Sleep(9 * time.Second)
-		must[*corev1.Node](t)(nodes.Update(ctx, node(true), metav1.UpdateOptions{}))
+		must[*corev1.Node](t)(nodes.Update(ctx, newNode(true), metav1.UpdateOptions{}))
 		time.Sleep(20 * time.Second)
-		must[*corev1.Pod](t)(pods.Update(ctx, pod("edited", 100), metav1.UpdateOptions{}))
+		must[*corev1.Pod](t)(pods.Update(ctx, newPod("edited", 100), metav1.UpdateOptions{}))
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
-		if want := []string{"now 10", "soon 40", "edited 110"}; !slices.Equal(n.deleted, want) {
-			t.Errorf("deleted %v, want %v", n.deleted, want)
+		if want := []string{"immediate 10", "delayed 40", "edited 110"}; !slices.Equal(d.deleted, want) {
+			t.Errorf("deleted %v, want %v", d.deleted, want)
 		}
 	})
 }
 
-func TestCancelledEvictionEvent(t *testing.T) {
-	runController(t, 0, func(ctx context.Context, api kubernetes.Interface, n *fakeDisplacer) {
-		must[*corev1.Pod](t)(api.CoreV1().Pods("ns").Create(ctx, pod("p", 60), metav1.CreateOptions{}))
+func TestCanceledEvictionEvent(t *testing.T) {
+	runController(t, 0, func(ctx context.Context, api kubernetes.Interface, d *fakeDisplacer) {
+		must[*corev1.Pod](t)(api.CoreV1().Pods("ns").Create(ctx, newPod("p", 60), metav1.CreateOptions{}))
 		for _, tainted := range []bool{true, false} {
-			must[*corev1.Node](t)(api.CoreV1().Nodes().Update(ctx, node(tainted), metav1.UpdateOptions{}))
+			must[*corev1.Node](t)(api.CoreV1().Nodes().Update(ctx, newNode(tainted), metav1.UpdateOptions{}))
 			time.Sleep(10 * time.Second)
 		}
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		events, err := api.CoreV1().Events("ns").List(ctx, metav1.ListOptions{})
 		if err != nil || len(events.Items) != 1 || events.Items[0].Message != "Cancelling deletion of Pod ns/p" || events.Items[0].Reason != "TaintManagerEviction" {
-			t.Errorf("events %+v, %v", events, err)
+			t.Errorf("events %+v, error %v, want one cancellation", events, err)
 		}
-		if len(n.deleted) != 0 {
-			t.Errorf("deleted %v", n.deleted)
+		if len(d.deleted) != 0 {
+			t.Errorf("deleted %v, want none", d.deleted)
 		}
 	})
 }
 
 func TestFailedEvictionIsRetried(t *testing.T) {
-	runController(t, 10, func(ctx context.Context, api kubernetes.Interface, n *fakeDisplacer) {
-		must[*corev1.Node](t)(api.CoreV1().Nodes().Update(ctx, node(true), metav1.UpdateOptions{}))
-		must[*corev1.Pod](t)(api.CoreV1().Pods("ns").Create(ctx, pod("p", 0), metav1.CreateOptions{}))
+	runController(t, 10, func(ctx context.Context, api kubernetes.Interface, d *fakeDisplacer) {
+		must[*corev1.Node](t)(api.CoreV1().Nodes().Update(ctx, newNode(true), metav1.UpdateOptions{}))
+		must[*corev1.Pod](t)(api.CoreV1().Pods("ns").Create(ctx, newPod("p", 0), metav1.CreateOptions{}))
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
-		if len(n.deleted) != 1 {
-			t.Errorf("deleted %v", n.deleted)
+		if len(d.deleted) != 1 {
+			t.Errorf("deleted %v, want one pod", d.deleted)
 		}
 	})
 }

@@ -28,19 +28,19 @@ func (a *recordingDisplacer) Displace(_ context.Context, x executor.Displacement
 
 // TestEvictionsDebitBudgets checks that a healthy pod is debited in every budget that covers it, in name order.
 func TestEvictionsDebitBudgets(t *testing.T) {
-	all := &metav1.LabelSelector{}
+	everything := &metav1.LabelSelector{}
 	budgets := informers.NewSharedInformerFactory(fake.NewClientset(), 0).Policy().V1().PodDisruptionBudgets()
 	for _, b := range []*policyv1.PodDisruptionBudget{
-		{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "z"}, Spec: policyv1.PodDisruptionBudgetSpec{Selector: all}},
-		{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}, Spec: policyv1.PodDisruptionBudgetSpec{Selector: all}},
-		{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "o"}, Spec: policyv1.PodDisruptionBudgetSpec{Selector: all}},
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "z"}, Spec: policyv1.PodDisruptionBudgetSpec{Selector: everything}},
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}, Spec: policyv1.PodDisruptionBudgetSpec{Selector: everything}},
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "o"}, Spec: policyv1.PodDisruptionBudgetSpec{Selector: everything}},
 		{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "else"}, Spec: policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"no": "pod"}}}},
 	} {
 		if err := budgets.Informer().GetStore().Add(b); err != nil {
 			t.Fatal(err)
 		}
 	}
-	ready := pod("p", 0)
+	ready := newPod("p", 0)
 	ready.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 	terminating := ready.DeepCopy()
 	terminating.DeletionTimestamp = &metav1.Time{}
@@ -49,7 +49,7 @@ func TestEvictionsDebitBudgets(t *testing.T) {
 		want []string
 	}{
 		"healthy":     {ready, []string{"a [p] true", "z [p] true"}},
-		"unhealthy":   {pod("p", 0), nil},
+		"unhealthy":   {newPod("p", 0), nil},
 		"terminating": {terminating, nil},
 	} {
 		a := &recordingDisplacer{}
@@ -57,7 +57,7 @@ func TestEvictionsDebitBudgets(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !slices.Equal(a.debits, c.want) {
-			t.Errorf("%s: %v is debited, want %v", name, a.debits, c.want)
+			t.Errorf("%s: debits %v, want %v", name, a.debits, c.want)
 		}
 	}
 }

@@ -26,19 +26,19 @@ import (
 	"github.com/berthproject/berth/internal/metrics"
 )
 
-// Two pods are evicted, one of them at the third attempt. Each counts once.
+// TestDeletionsAreCountedOnce evicts two pods, one of them at the third attempt. Each counts once.
 func TestDeletionsAreCountedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		first, second := pod("now", 0), pod("soon", 30)
+		first, second := newPod("immediate", 0), newPod("delayed", 30)
 		first.UID, second.UID = "u1", "u2"
-		api := fake.NewClientset(node(false), first, second)
-		fail := 2
+		api := fake.NewClientset(newNode(false), first, second)
+		failures := 2
 		api.PrependReactor("delete", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
-			if d, ok := a.(ktesting.DeleteAction); !ok || d.GetName() != "soon" || fail == 0 {
+			if d, ok := a.(ktesting.DeleteAction); !ok || d.GetName() != "delayed" || failures == 0 {
 				return false, nil, nil
 			}
-			fail--
+			failures--
 			return true, nil, errors.New("EOF")
 		})
 		registry, displaced := prometheus.NewRegistry(), metrics.NewDisplacements()
@@ -52,13 +52,13 @@ func TestDeletionsAreCountedOnce(t *testing.T) {
 			}
 		})
 		time.Sleep(time.Second)
-		must[*corev1.Node](t)(api.CoreV1().Nodes().Update(ctx, node(true), metav1.UpdateOptions{}))
+		must[*corev1.Node](t)(api.CoreV1().Nodes().Update(ctx, newNode(true), metav1.UpdateOptions{}))
 		time.Sleep(time.Hour)
 		cancel()
 		wg.Wait()
 		factory.Shutdown()
-		if fail != 0 {
-			t.Error("no failure")
+		if failures != 0 {
+			t.Errorf("%d deletions did not fail as configured", failures)
 		}
 		const want = `# HELP taint_eviction_controller_pod_deletions_total Number of pods that were deleted because of NoExecute taints.
 # TYPE taint_eviction_controller_pod_deletions_total counter
@@ -68,10 +68,10 @@ taint_eviction_controller_pod_deletions_total 2
 			t.Error(err)
 		}
 		if n := testutil.ToFloat64(displaced.WithLabelValues("Taint", "unasked")); n != 2 {
-			t.Errorf("%v displacements", n)
+			t.Errorf("%v displacements, want 2", n)
 		}
 		if families, err := registry.Gather(); err != nil || !strings.Contains(fmt.Sprint(families), "sample_count:2") {
-			t.Errorf("eviction delays are not recorded: %v, %v", families, err)
+			t.Errorf("metrics %v, error %v, want 2 eviction delays", families, err)
 		}
 	})
 }

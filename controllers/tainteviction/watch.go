@@ -13,22 +13,22 @@ import (
 
 // watch passes relevant changes of nodes and pods to the machine.
 func (e *controller) watch(pods, nodes cache.SharedInformer) error {
-	if err := workqueue.Watch(nodes, func(old, now *corev1.Node) {
+	if err := workqueue.Watch(nodes, func(old, cur *corev1.Node) {
 		switch {
-		case now == nil:
+		case cur == nil:
 			e.stepper.Push(tainteviction.NodeDeleted{Name: old.Name})
-		case old == nil || !slices.EqualFunc(old.Spec.Taints, now.Spec.Taints, sameTaint):
-			e.stepper.Push(tainteviction.Node{Name: now.Name, Taints: conversion.TimedTaints(now)})
+		case old == nil || !slices.EqualFunc(old.Spec.Taints, cur.Spec.Taints, sameTaint):
+			e.stepper.Push(tainteviction.Node{Name: cur.Name, Taints: conversion.TimedTaints(cur)})
 		}
 	}); err != nil {
 		return err
 	}
-	return workqueue.Watch(pods, func(old, now *corev1.Pod) {
+	return workqueue.Watch(pods, func(old, cur *corev1.Pod) {
 		switch {
-		case now == nil, now.Spec.NodeName == "" && old != nil && old.Spec.NodeName != "": // deleted, or replaced by a pod of the same name
+		case cur == nil, cur.Spec.NodeName == "" && old != nil && old.Spec.NodeName != "": // deleted, or replaced by a pod of the same name
 			e.stepper.Push(tainteviction.PodDeleted{Namespace: old.Namespace, Name: old.Name})
-		case now.Spec.NodeName != "" && (old == nil || relevantChange(old, now)):
-			e.stepper.Push(conversion.TaintEvictionPod(now))
+		case cur.Spec.NodeName != "" && (old == nil || relevantChange(old, cur)):
+			e.stepper.Push(conversion.TaintEvictionPod(cur))
 		}
 	})
 }
@@ -51,7 +51,7 @@ func sameToleration(a, b corev1.Toleration) bool {
 }
 
 func sameScheduled(a, b *corev1.Pod) bool {
-	at := func(p *corev1.Pod) *corev1.PodCondition {
+	scheduled := func(p *corev1.Pod) *corev1.PodCondition {
 		for i := range p.Status.Conditions {
 			if p.Status.Conditions[i].Type == corev1.PodScheduled {
 				return &p.Status.Conditions[i]
@@ -59,6 +59,6 @@ func sameScheduled(a, b *corev1.Pod) bool {
 		}
 		return &corev1.PodCondition{}
 	}
-	x, y := at(a), at(b)
+	x, y := scheduled(a), scheduled(b)
 	return x.Status == y.Status && x.LastTransitionTime.Equal(&y.LastTransitionTime)
 }

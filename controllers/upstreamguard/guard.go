@@ -76,13 +76,13 @@ func (g *Guard) Recheck(ctx context.Context) error {
 	if len(conflicting(g.Controllers, g.UpstreamOff)) == 0 {
 		return nil
 	}
-	now, err := g.lease(ctx)
+	latest, err := g.lease(ctx)
 	if err != nil {
 		return err
 	}
 	previous := g.lastLease
-	g.lastLease = now
-	if holder, _, _ := readLease(now); previous != nil && holder != "" && !now.Spec.RenewTime.Equal(previous.Spec.RenewTime) {
+	g.lastLease = latest
+	if holder, _, _ := readLease(latest); previous != nil && holder != "" && !latest.Spec.RenewTime.Equal(previous.Spec.RenewTime) {
 		return g.conflictError(holder)
 	}
 	return nil

@@ -18,8 +18,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// leaseHeldBy returns the Lease of kube-controller-manager with an old renewal.
-func leaseHeldBy(holder string, ago time.Duration) *coordinationv1.Lease {
+// newLease returns the Lease of kube-controller-manager, renewed some time ago.
+func newLease(holder string, ago time.Duration) *coordinationv1.Lease {
 	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: LeaseNamespace, Name: LeaseName},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: ptr.To[int32](15), RenewTime: ptr.To(metav1.NewMicroTime(time.Now().Add(-ago)))}}
 }
@@ -30,37 +30,37 @@ func TestControllerRefusedWhileUpstreamRuns(t *testing.T) {
 		holder                   string
 		ago                      time.Duration
 		renews                   bool // renewed during the check by a holder whose clock is behind
-		refused                  string
+		wantErr                  string
 	}{
 		"no Lease":                         {controllers: []string{"taints"}},
-		"live":                             {controllers: []string{"taints", "disruption"}, holder: "kcm_1", ago: time.Second, refused: "controllers taints, disruption"},
-		"its clock is ahead":               {controllers: []string{"taints"}, holder: "kcm_1", ago: -time.Hour, refused: "controller taints"},
-		"its clock is behind":              {controllers: []string{"taints"}, holder: "kcm_1", ago: time.Minute, renews: true, refused: "controller taints"},
+		"live":                             {controllers: []string{"taints", "disruption"}, holder: "kcm_1", ago: time.Second, wantErr: "controllers taints, disruption"},
+		"clock of the holder is ahead":     {controllers: []string{"taints"}, holder: "kcm_1", ago: -time.Hour, wantErr: "controller taints"},
+		"clock of the holder is behind":    {controllers: []string{"taints"}, holder: "kcm_1", ago: time.Minute, renews: true, wantErr: "controller taints"},
 		"stale":                            {controllers: []string{"taints"}, holder: "kcm_1", ago: time.Minute},
 		"expired Lease":                    {controllers: []string{"taints"}, holder: "kcm_1", ago: time.Hour, renews: true},
 		"released":                         {controllers: []string{"taints"}, ago: time.Second},
 		"all upstream controllers are off": {controllers: []string{"taints", "podgc"}, switchedOff: []string{"taints", "podgc"}, holder: "kcm_1", ago: time.Second},
-		"one upstream controller is off":   {controllers: []string{"taints", "podgc"}, switchedOff: []string{"taints"}, holder: "kcm_1", ago: time.Second, refused: "controller podgc"},
+		"one upstream controller is off":   {controllers: []string{"taints", "podgc"}, switchedOff: []string{"taints"}, holder: "kcm_1", ago: time.Second, wantErr: "controller podgc"},
 		"controllers without an upstream counterpart keep running": {controllers: []string{"records"}, holder: "kcm_1", ago: time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				api := fake.NewSimpleClientset()
 				if tc.holder != "" || tc.ago != 0 {
-					api = fake.NewSimpleClientset(leaseHeldBy(tc.holder, tc.ago))
+					api = fake.NewSimpleClientset(newLease(tc.holder, tc.ago))
 				}
 				if tc.renews {
 					time.AfterFunc(10*time.Second, func() {
-						_, _ = api.CoordinationV1().Leases(LeaseNamespace).Update(t.Context(), leaseHeldBy(tc.holder, tc.ago), metav1.UpdateOptions{})
+						_, _ = api.CoordinationV1().Leases(LeaseNamespace).Update(t.Context(), newLease(tc.holder, tc.ago), metav1.UpdateOptions{})
 					})
 				}
 				err := (&Guard{Client: api, Host: "https://api", Controllers: tc.controllers, UpstreamOff: tc.switchedOff}).Check(t.Context())
 				var conflict *ConflictError
 				switch {
-				case tc.refused == "" && err != nil, tc.refused != "" && (!errors.As(err, &conflict) || !strings.HasPrefix(err.Error(), tc.refused)):
-					t.Errorf("got %v, want %q", err, tc.refused)
+				case tc.wantErr == "" && err != nil, tc.wantErr != "" && (!errors.As(err, &conflict) || !strings.HasPrefix(err.Error(), tc.wantErr)):
+					t.Errorf("got %v, want %q", err, tc.wantErr)
 				case err != nil && (!strings.Contains(err.Error(), "--controllers=*,-") || !strings.Contains(err.Error(), "--upstream-off=") || !strings.Contains(err.Error(), "kcm_1")):
-					t.Errorf("the message does not name the flags: %v", err)
+					t.Errorf("error %q, want the flags and the holder", err)
 				}
 				time.Sleep(time.Minute)
 			})
@@ -71,37 +71,37 @@ func TestControllerRefusedWhileUpstreamRuns(t *testing.T) {
 func TestUnreadableLeaseIsAnError(t *testing.T) {
 	api := fake.NewSimpleClientset()
 	api.PrependReactor("get", "leases", func(kubetesting.Action) (bool, runtime.Object, error) {
-		return true, nil, apierrors.NewForbidden(schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}, LeaseName, errors.New("no"))
+		return true, nil, apierrors.NewForbidden(schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}, LeaseName, errors.New("forbidden"))
 	})
 	err := (&Guard{Client: api, Controllers: []string{"taints"}}).Check(t.Context())
 	if err == nil || !apierrors.IsForbidden(err) {
-		t.Errorf("got %v", err)
+		t.Errorf("error %v, want Forbidden", err)
 	}
 }
 
 func TestWatchDetectsLaterControllerManager(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		api := fake.NewSimpleClientset(leaseHeldBy("kcm_1", time.Hour))
+		api := fake.NewSimpleClientset(newLease("kcm_1", time.Hour))
 		g := &Guard{Client: api, Controllers: []string{"taints"}}
-		ended := make(chan error, 1)
+		done := make(chan error, 1)
 		ctx, stop := context.WithCancel(t.Context())
-		go func() { ended <- g.Watch(ctx) }()
+		go func() { done <- g.Watch(ctx) }()
 		time.Sleep(10 * time.Minute)
-		if len(ended) > 0 {
-			t.Fatalf("Watch returned: %v", <-ended)
+		if len(done) > 0 {
+			t.Fatalf("Watch returned %v without a conflict", <-done)
 		}
-		if _, err := api.CoordinationV1().Leases(LeaseNamespace).Update(t.Context(), leaseHeldBy("kcm_2", 0), metav1.UpdateOptions{}); err != nil {
+		if _, err := api.CoordinationV1().Leases(LeaseNamespace).Update(t.Context(), newLease("kcm_2", 0), metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		var conflict *ConflictError
-		if len(ended) == 0 || !errors.As(<-ended, &conflict) || conflict.Holder != "kcm_2" {
-			t.Errorf("the controllers keep running next to a controller manager: %+v", conflict)
+		if len(done) == 0 || !errors.As(<-done, &conflict) || conflict.Holder != "kcm_2" {
+			t.Errorf("conflict %+v, want one with kcm_2", conflict)
 		}
-		go func() { ended <- g.Watch(ctx) }()
+		go func() { done <- g.Watch(ctx) }()
 		stop()
-		if err := <-ended; err != nil {
+		if err := <-done; err != nil {
 			t.Error(err)
 		}
 	})

@@ -17,9 +17,9 @@ type AlreadyRunningError struct {
 }
 
 // Error names the conflict and what to do.
-func (b *AlreadyRunningError) Error() string {
+func (e *AlreadyRunningError) Error() string {
 	return fmt.Sprintf("a %s is running (Lease %s/%s, held by %s; API server %s) and would conflict: stop it first, or enable leader election on its Lease",
-		b.Component, b.Namespace, b.Name, b.Holder, b.Host)
+		e.Component, e.Namespace, e.Name, e.Holder, e.Host)
 }
 
 // CheckNotRunning returns an *AlreadyRunningError while a process holds the Lease of a component. It is for processes

@@ -15,15 +15,15 @@ import (
 
 func TestCheckNotRunning(t *testing.T) {
 	lease := func(holder string, age time.Duration) *coordinationv1.Lease {
-		at := metav1.NewMicroTime(time.Now().Add(-age))
+		renewed := metav1.NewMicroTime(time.Now().Add(-age))
 		return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "descheduler"},
-			Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: new(int32(137)), RenewTime: &at}}
+			Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: new(int32(137)), RenewTime: &renewed}}
 	}
 	for name, tc := range map[string]struct {
 		lease   *coordinationv1.Lease
 		wantErr bool
 	}{
-		"never ran":                  {nil, false},
+		"no Lease":                   {nil, false},
 		"running":                    {lease("pod-1", time.Minute), true},
 		"the holder has released it": {lease("", time.Second), false},
 		"expired Lease":              {lease("pod-1", time.Hour), false},
@@ -35,10 +35,10 @@ func TestCheckNotRunning(t *testing.T) {
 		err := CheckNotRunning(t.Context(), client, "descheduler", "https://api", "kube-system", "descheduler")
 		var running *AlreadyRunningError
 		if errors.As(err, &running) != tc.wantErr || (err != nil) != tc.wantErr {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v, want AlreadyRunningError %v", name, err, tc.wantErr)
 		}
 		if tc.wantErr && (!strings.Contains(err.Error(), "held by pod-1") || !strings.Contains(err.Error(), "stop it first")) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %q, want the holder and the advice", name, err)
 		}
 	}
 	client := fake.NewClientset()
@@ -46,6 +46,6 @@ func TestCheckNotRunning(t *testing.T) {
 		return true, nil, errors.New("no route to host")
 	})
 	if CheckNotRunning(t.Context(), client, "descheduler", "https://api", "kube-system", "descheduler") == nil {
-		t.Error("an unreadable Lease was accepted")
+		t.Error("no error for a Lease that cannot be read")
 	}
 }

@@ -46,15 +46,15 @@ type ConflictError struct {
 }
 
 // Error names the conflict and the flags to change.
-func (r *ConflictError) Error() string {
+func (e *ConflictError) Error() string {
 	flags := []string{"*"}
-	for _, l := range r.Controllers {
-		for _, t := range upstreamControllers[l] {
-			flags = append(flags, "-"+t)
+	for _, name := range e.Controllers {
+		for _, upstream := range upstreamControllers[name] {
+			flags = append(flags, "-"+upstream)
 		}
 	}
 	return fmt.Sprintf("%s: a kube-controller-manager at %s runs the same controllers (Lease %s/%s, held by %s): start it with --controllers=%s, and berth with --upstream-off=%s",
-		controllerList(r.Controllers), r.Host, LeaseNamespace, LeaseName, r.Holder, strings.Join(flags, ","), strings.Join(r.Controllers, ","))
+		controllerList(e.Controllers), e.Host, LeaseNamespace, LeaseName, e.Holder, strings.Join(flags, ","), strings.Join(e.Controllers, ","))
 }
 
 func controllerList(names []string) string {

@@ -13,58 +13,58 @@ import (
 )
 
 // syncClaim reconciles a claim.
-func (l *controller) syncClaim(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
+func (ctrl *controller) syncClaim(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
 	switch {
 	case c.DeletionTimestamp != nil:
-		return l.removeClaimProtection(ctx, c)
+		return ctrl.removeClaimProtection(ctx, c)
 	case !slices.Contains(c.Finalizers, claimProtection):
-		return l.addClaimProtection(ctx, c)
+		return ctrl.addClaimProtection(ctx, c)
 	}
 	if _, done := c.Annotations[volume.AnnBindCompleted]; done {
-		return l.syncBound(ctx, c)
+		return ctrl.syncBound(ctx, c)
 	}
 	if c.Spec.VolumeName != "" {
-		return l.syncRequested(ctx, c)
+		return ctrl.syncRequested(ctx, c)
 	}
-	return l.syncUnbound(ctx, c)
+	return ctrl.syncUnbound(ctx, c)
 }
 
 // syncUnbound finds a volume for a claim, or reports what the claim waits for.
-func (l *controller) syncUnbound(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
-	delayed, err := volume.IsDelayBindingMode(c, l.classes)
+func (ctrl *controller) syncUnbound(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
+	delayed, err := volume.IsDelayBindingMode(c, ctrl.classes)
 	if err != nil {
 		return err
 	}
-	v, err := l.findVolume(c, delayed)
+	v, err := ctrl.findVolume(c, delayed)
 	if err != nil {
-		l.events.Event(c, corev1.EventTypeWarning, "FailedBinding", err.Error())
-		return l.setClaimPhase(ctx, c, corev1.ClaimPending, nil)
+		ctrl.events.Event(c, corev1.EventTypeWarning, "FailedBinding", err.Error())
+		return ctrl.setClaimPhase(ctx, c, corev1.ClaimPending, nil)
 	}
 	if v != nil {
-		return l.bind(ctx, v, c)
+		return ctrl.bind(ctx, v, c)
 	}
-	if assigned, err := l.assignDefault(ctx, c); assigned || err != nil {
+	if assigned, err := ctrl.assignDefault(ctx, c); assigned || err != nil {
 		return err
 	}
 	switch class := volume.GetPersistentVolumeClaimClass(c); {
 	case delayed && !volume.IsDelayBindingProvisioning(c):
-		l.events.Event(c, corev1.EventTypeNormal, "WaitForFirstConsumer", "waiting for first consumer to be created before binding")
+		ctrl.events.Event(c, corev1.EventTypeNormal, "WaitForFirstConsumer", "waiting for first consumer to be created before binding")
 	case class != "":
-		if c, err = l.notifyProvisioner(ctx, c, class); err != nil {
+		if c, err = ctrl.notifyProvisioner(ctx, c, class); err != nil {
 			return err
 		}
 	default:
-		l.events.Event(c, corev1.EventTypeNormal, "FailedBinding", "no persistent volumes available for this claim and no storage class is set")
+		ctrl.events.Event(c, corev1.EventTypeNormal, "FailedBinding", "no persistent volumes available for this claim and no storage class is set")
 	}
-	return l.setClaimPhase(ctx, c, corev1.ClaimPending, nil)
+	return ctrl.setClaimPhase(ctx, c, corev1.ClaimPending, nil)
 }
 
 // findVolume returns the volume for a claim: one that names it or, unless binding is delayed,
 // the smallest available volume that matches.
-func (l *controller) findVolume(c *corev1.PersistentVolumeClaim, delayed bool) (*corev1.PersistentVolume, error) {
-	candidates := volumesIn(l.volumeIndex, byClaim, c.Namespace+"/"+c.Name)
+func (ctrl *controller) findVolume(c *corev1.PersistentVolumeClaim, delayed bool) (*corev1.PersistentVolume, error) {
+	candidates := volumesIn(ctrl.volumeIndex, byClaim, c.Namespace+"/"+c.Name)
 	if !delayed {
-		candidates = append(candidates, volumesIn(l.volumeIndex, byClass, volume.GetPersistentVolumeClaimClass(c))...)
+		candidates = append(candidates, volumesIn(ctrl.volumeIndex, byClass, volume.GetPersistentVolumeClaimClass(c))...)
 	}
 	candidates = slices.DeleteFunc(candidates, func(v *corev1.PersistentVolume) bool { return !volume.CheckAccessModes(c, v) })
 	slices.SortFunc(candidates, func(a, b *corev1.PersistentVolume) int { return strings.Compare(a.Name, b.Name) })
@@ -72,31 +72,31 @@ func (l *controller) findVolume(c *corev1.PersistentVolumeClaim, delayed bool) (
 }
 
 // syncRequested binds a claim to the volume that it names, once that volume is available to it.
-func (l *controller) syncRequested(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
-	v, err := l.volumes.Get(c.Spec.VolumeName)
+func (ctrl *controller) syncRequested(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
+	v, err := ctrl.volumes.Get(c.Spec.VolumeName)
 	switch {
 	case apierrors.IsNotFound(err):
 	case err != nil:
 		return err
 	case v.Spec.ClaimRef == nil:
 		if err := checkVolumeSatisfiesClaim(v, c); err != nil {
-			l.events.Event(c, corev1.EventTypeWarning, "VolumeMismatch", fmt.Sprintf("Cannot bind to requested volume %q: %s", v.Name, err))
+			ctrl.events.Event(c, corev1.EventTypeWarning, "VolumeMismatch", fmt.Sprintf("Cannot bind to requested volume %q: %s", v.Name, err))
 			break
 		}
-		return l.bind(ctx, v, c)
+		return ctrl.bind(ctx, v, c)
 	case volume.IsVolumeBoundToClaim(v, c):
-		return l.bind(ctx, v, c)
+		return ctrl.bind(ctx, v, c)
 	default:
-		l.events.Event(c, corev1.EventTypeWarning, "FailedBinding", fmt.Sprintf("volume %q already bound to a different claim.", v.Name))
+		ctrl.events.Event(c, corev1.EventTypeWarning, "FailedBinding", fmt.Sprintf("volume %q already bound to a different claim.", v.Name))
 	}
-	return l.setClaimPhase(ctx, c, corev1.ClaimPending, nil)
+	return ctrl.setClaimPhase(ctx, c, corev1.ClaimPending, nil)
 }
 
 // checkVolumeSatisfiesClaim returns why a volume does not satisfy a claim.
 func checkVolumeSatisfiesClaim(v *corev1.PersistentVolume, c *corev1.PersistentVolumeClaim) error {
-	want, have := c.Spec.Resources.Requests[corev1.ResourceStorage], v.Spec.Capacity[corev1.ResourceStorage]
+	requested, capacity := c.Spec.Resources.Requests[corev1.ResourceStorage], v.Spec.Capacity[corev1.ResourceStorage]
 	switch {
-	case have.Cmp(want) < 0:
+	case capacity.Cmp(requested) < 0:
 		return fmt.Errorf("requested PV is too small")
 	case volume.GetPersistentVolumeClass(v) != volume.GetPersistentVolumeClaimClass(c):
 		return fmt.Errorf("storageClassName does not match")
@@ -111,32 +111,32 @@ func checkVolumeSatisfiesClaim(v *corev1.PersistentVolume, c *corev1.PersistentV
 }
 
 // syncBound completes a binding, or marks the claim as lost.
-func (l *controller) syncBound(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
+func (ctrl *controller) syncBound(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
 	if c.Spec.VolumeName == "" {
-		return l.markLost(ctx, c, "ClaimLost", "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!")
+		return ctrl.markLost(ctx, c, "ClaimLost", "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!")
 	}
-	v, err := l.volumes.Get(c.Spec.VolumeName)
+	v, err := ctrl.volumes.Get(c.Spec.VolumeName)
 	if apierrors.IsNotFound(err) { // the volume cache may lag behind the claim cache
-		v, err = l.getLiveVolume(ctx, c.Spec.VolumeName)
+		v, err = ctrl.getLiveVolume(ctx, c.Spec.VolumeName)
 	}
 	switch {
 	case err != nil:
 		return err
 	case v == nil:
-		return l.markLost(ctx, c, "ClaimLost", "Bound claim has lost its PersistentVolume. Data on the volume is lost!")
+		return ctrl.markLost(ctx, c, "ClaimLost", "Bound claim has lost its PersistentVolume. Data on the volume is lost!")
 	case v.Spec.ClaimRef == nil || v.Spec.ClaimRef.UID == c.UID:
-		return l.bind(ctx, v, c)
+		return ctrl.bind(ctx, v, c)
 	}
-	return l.markLost(ctx, c, "ClaimMisbound", "Two claims are bound to the same volume, this one is bound incorrectly")
+	return ctrl.markLost(ctx, c, "ClaimMisbound", "Two claims are bound to the same volume, this one is bound incorrectly")
 }
 
-func (l *controller) markLost(ctx context.Context, c *corev1.PersistentVolumeClaim, reason, text string) error {
+func (ctrl *controller) markLost(ctx context.Context, c *corev1.PersistentVolumeClaim, reason, message string) error {
 	if c.Status.Phase == corev1.ClaimLost {
 		return nil
 	}
-	if err := l.setClaimPhase(ctx, c, corev1.ClaimLost, nil); err != nil {
+	if err := ctrl.setClaimPhase(ctx, c, corev1.ClaimLost, nil); err != nil {
 		return err
 	}
-	l.events.Event(c, corev1.EventTypeWarning, reason, text)
+	ctrl.events.Event(c, corev1.EventTypeWarning, reason, message)
 	return nil
 }

@@ -16,30 +16,30 @@ import (
 const noProvisioner = "kubernetes.io/no-provisioner"
 
 // assignDefault assigns the default class to a claim without a class, if there is one.
-func (l *controller) assignDefault(ctx context.Context, c *corev1.PersistentVolumeClaim) (bool, error) {
+func (ctrl *controller) assignDefault(ctx context.Context, c *corev1.PersistentVolumeClaim) (bool, error) {
 	if volume.PersistentVolumeClaimHasClass(c) {
 		return false, nil
 	}
-	class, err := l.defaultClass()
+	class, err := ctrl.defaultClass()
 	if class == nil || err != nil {
 		return false, err
 	}
 	c = c.DeepCopy()
 	c.Spec.StorageClassName = &class.Name
-	l.log.Info("Assigning the default storage class", "namespace", c.Namespace, "name", c.Name, "class", class.Name)
-	_, err = l.client.CoreV1().PersistentVolumeClaims(c.Namespace).Update(ctx, c, metav1.UpdateOptions{})
+	ctrl.log.Info("Assigning the default storage class", "namespace", c.Namespace, "name", c.Name, "class", class.Name)
+	_, err = ctrl.client.CoreV1().PersistentVolumeClaims(c.Namespace).Update(ctx, c, metav1.UpdateOptions{})
 	return err == nil, err
 }
 
 // defaultClass returns the most recently created default class, the first by name among equals, as
 // admission does. It returns nil if there is none.
-func (l *controller) defaultClass() (*storagev1.StorageClass, error) {
-	all, err := l.classes.List(labels.Everything())
+func (ctrl *controller) defaultClass() (*storagev1.StorageClass, error) {
+	list, err := ctrl.classes.List(labels.Everything())
 	if err != nil {
 		return nil, err
 	}
 	var best *storagev1.StorageClass
-	for _, c := range all {
+	for _, c := range list {
 		if !isDefault(c) {
 			continue
 		}
@@ -52,8 +52,8 @@ func (l *controller) defaultClass() (*storagev1.StorageClass, error) {
 }
 
 // notifyProvisioner sets the annotation that requests a volume from the provisioner of a class.
-func (l *controller) notifyProvisioner(ctx context.Context, c *corev1.PersistentVolumeClaim, name string) (*corev1.PersistentVolumeClaim, error) {
-	class, err := l.classes.Get(name)
+func (ctrl *controller) notifyProvisioner(ctx context.Context, c *corev1.PersistentVolumeClaim, name string) (*corev1.PersistentVolumeClaim, error) {
+	class, err := ctrl.classes.Get(name)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, err
 	}
@@ -65,18 +65,18 @@ func (l *controller) notifyProvisioner(ctx context.Context, c *corev1.Persistent
 		reason = "no volume plugin matched name: " + noProvisioner
 	}
 	if reason != "" {
-		l.events.Event(c, corev1.EventTypeWarning, "ProvisioningFailed", reason)
+		ctrl.events.Event(c, corev1.EventTypeWarning, "ProvisioningFailed", reason)
 		return c, nil
 	}
 	if c.Annotations[volume.AnnStorageProvisioner] != class.Provisioner {
 		c = c.DeepCopy()
 		metav1.SetMetaDataAnnotation(&c.ObjectMeta, volume.AnnStorageProvisioner, class.Provisioner)
 		metav1.SetMetaDataAnnotation(&c.ObjectMeta, volume.AnnBetaStorageProvisioner, class.Provisioner)
-		if c, err = l.client.CoreV1().PersistentVolumeClaims(c.Namespace).Update(ctx, c, metav1.UpdateOptions{}); err != nil {
+		if c, err = ctrl.client.CoreV1().PersistentVolumeClaims(c.Namespace).Update(ctx, c, metav1.UpdateOptions{}); err != nil {
 			return nil, err
 		}
 	}
-	l.events.Event(c, corev1.EventTypeNormal, "ExternalProvisioning", fmt.Sprintf("Waiting for a volume to be created either by the external provisioner '%s' "+
+	ctrl.events.Event(c, corev1.EventTypeNormal, "ExternalProvisioning", fmt.Sprintf("Waiting for a volume to be created either by the external provisioner '%s' "+
 		"or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered.", class.Provisioner))
 	return c, nil
 }

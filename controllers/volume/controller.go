@@ -98,14 +98,14 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	defer broadcaster.Shutdown()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
-	l := &controller{
+	ctrl := &controller{
 		env: env, client: client, log: log,
 		volumes: volumes.Lister(), claims: claims.Lister(), classes: classes.Lister(),
 		volumeIndex: volumes.Informer().GetIndexer(), claimIndex: claims.Informer().GetIndexer(),
 		events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component}),
 	}
-	l.queue = workqueue.New("volumes", "Binding volumes", log, func(ctx context.Context, k key) (time.Duration, error) { return 0, l.sync(ctx, k) })
-	if err := l.watch(volumes.Informer(), claims.Informer(), classes.Informer()); err != nil {
+	ctrl.queue = workqueue.New("volumes", "Binding volumes", log, func(ctx context.Context, k key) (time.Duration, error) { return 0, ctrl.sync(ctx, k) })
+	if err := ctrl.watch(volumes.Informer(), claims.Informer(), classes.Informer()); err != nil {
 		return err
 	}
 	factory.Start(ctx.Done())
@@ -113,36 +113,36 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 		return nil
 	}
 	runner.Concurrently(
-		func() { runner.Every(ctx, env, resync, func(context.Context) { l.enqueueAll() }) },
-		func() { l.queue.Run(ctx, workers) })
+		func() { runner.Every(ctx, env, resync, func(context.Context) { ctrl.enqueueAll() }) },
+		func() { ctrl.queue.Run(ctx, workers) })
 	return nil
 }
 
 // enqueueAll enqueues every volume and claim.
-func (l *controller) enqueueAll() {
-	volumes, _ := l.volumes.List(labels.Everything())
+func (ctrl *controller) enqueueAll() {
+	volumes, _ := ctrl.volumes.List(labels.Everything())
 	for _, v := range volumes {
-		l.queue.Add(key{name: v.Name})
+		ctrl.queue.Add(key{name: v.Name})
 	}
-	claims, _ := l.claims.List(labels.Everything())
+	claims, _ := ctrl.claims.List(labels.Everything())
 	for _, c := range claims {
-		l.queue.Add(key{c.Namespace, c.Name})
+		ctrl.queue.Add(key{c.Namespace, c.Name})
 	}
 }
 
-func (l *controller) sync(ctx context.Context, k key) error {
+func (ctrl *controller) sync(ctx context.Context, k key) error {
 	if k.namespace == "" {
-		v, err := l.volumes.Get(k.name)
+		v, err := ctrl.volumes.Get(k.name)
 		if err != nil {
 			return ignoreNotFound(err)
 		}
-		return ignoreNotFound(l.syncVolume(ctx, v))
+		return ignoreNotFound(ctrl.syncVolume(ctx, v))
 	}
-	c, err := l.claims.PersistentVolumeClaims(k.namespace).Get(k.name)
+	c, err := ctrl.claims.PersistentVolumeClaims(k.namespace).Get(k.name)
 	if err != nil {
 		return ignoreNotFound(err)
 	}
-	return ignoreNotFound(l.syncClaim(ctx, c))
+	return ignoreNotFound(ctrl.syncClaim(ctx, c))
 }
 
 // ignoreNotFound drops NotFound errors.

@@ -77,31 +77,31 @@ func (a *fakeAPI) update(action ktesting.Action) (bool, runtime.Object, error) {
 	defer a.mu.Unlock()
 	u := action.(ktesting.UpdateAction)
 	m, _ := meta.Accessor(u.GetObject())
-	now, err := a.Tracker().Get(u.GetResource(), u.GetNamespace(), m.GetName())
+	current, err := a.Tracker().Get(u.GetResource(), u.GetNamespace(), m.GetName())
 	if err != nil {
 		return true, nil, err
 	}
-	if stored, _ := meta.Accessor(now); stored.GetResourceVersion() != m.GetResourceVersion() {
-		return true, nil, apierrors.NewConflict(u.GetResource().GroupResource(), m.GetName(), fmt.Errorf("version %s is %s", m.GetResourceVersion(), stored.GetResourceVersion()))
+	if stored, _ := meta.Accessor(current); stored.GetResourceVersion() != m.GetResourceVersion() {
+		return true, nil, apierrors.NewConflict(u.GetResource().GroupResource(), m.GetName(), fmt.Errorf("resource version is %s: must be %s", m.GetResourceVersion(), stored.GetResourceVersion()))
 	}
-	o := a.withNextVersion(mergeStatus(u.GetObject(), now, u.GetSubresource() == "status"))
+	o := a.withNextVersion(mergeStatus(u.GetObject(), current, u.GetSubresource() == "status"))
 	if m, _ := meta.Accessor(o); m.GetDeletionTimestamp() != nil && len(m.GetFinalizers()) == 0 {
 		return true, o, a.Tracker().Delete(u.GetResource(), u.GetNamespace(), m.GetName())
 	}
 	return true, o, a.Tracker().Update(u.GetResource(), o, u.GetNamespace())
 }
 
-// mergeStatus returns updated with the status of now or, for an update of the status, now with the status of updated.
-func mergeStatus(updated, now runtime.Object, status bool) runtime.Object {
+// mergeStatus returns updated with the status of current or, for a status update, current with the status of updated.
+func mergeStatus(updated, current runtime.Object, status bool) runtime.Object {
 	if status {
-		updated, now = now, updated
+		updated, current = current, updated
 	}
 	updated = updated.DeepCopyObject()
 	switch o := updated.(type) {
 	case *corev1.PersistentVolume:
-		o.Status = now.(*corev1.PersistentVolume).Status
+		o.Status = current.(*corev1.PersistentVolume).Status
 	case *corev1.PersistentVolumeClaim:
-		o.Status = now.(*corev1.PersistentVolumeClaim).Status
+		o.Status = current.(*corev1.PersistentVolumeClaim).Status
 	}
 	return updated
 }
@@ -125,17 +125,17 @@ func (a *fakeAPI) remove(action ktesting.Action) (bool, runtime.Object, error) {
 }
 
 // runController calls f while the controller runs on an API server with the objects.
-func runController(t *testing.T, f func(w *harness), objects ...runtime.Object) {
+func runController(t *testing.T, f func(h *harness), objects ...runtime.Object) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &harness{t: t, api: newFakeAPI(objects...), ctx: t.Context()}
+		h := &harness{t: t, api: newFakeAPI(objects...), ctx: t.Context()}
 		done := make(chan error, 1)
 		ctx, stop := context.WithCancel(t.Context())
 		go func() {
-			done <- Run(ctx, w.api, informers.NewSharedInformerFactory(w.api, 0), runner.Production(), klog.Background())
+			done <- Run(ctx, h.api, informers.NewSharedInformerFactory(h.api, 0), runner.Production(), klog.Background())
 		}()
-		w.waitIdle()
-		f(w)
+		h.waitIdle()
+		f(h)
 		stop()
 		if err := <-done; err != nil {
 			t.Errorf("Run: %v", err)
@@ -151,34 +151,34 @@ type harness struct {
 }
 
 // waitIdle waits until the controller is idle.
-func (w *harness) waitIdle() {
+func (h *harness) waitIdle() {
 	time.Sleep(10 * time.Second)
 	synctest.Wait()
 }
 
-func (w *harness) claim(name string) *corev1.PersistentVolumeClaim {
-	w.t.Helper()
-	c, err := w.api.CoreV1().PersistentVolumeClaims("ns").Get(w.ctx, name, metav1.GetOptions{})
+func (h *harness) claim(name string) *corev1.PersistentVolumeClaim {
+	h.t.Helper()
+	c, err := h.api.CoreV1().PersistentVolumeClaims("ns").Get(h.ctx, name, metav1.GetOptions{})
 	if err != nil {
-		w.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	return c
 }
 
-func (w *harness) volume(name string) *corev1.PersistentVolume {
-	w.t.Helper()
-	v, err := w.api.CoreV1().PersistentVolumes().Get(w.ctx, name, metav1.GetOptions{})
+func (h *harness) volume(name string) *corev1.PersistentVolume {
+	h.t.Helper()
+	v, err := h.api.CoreV1().PersistentVolumes().Get(h.ctx, name, metav1.GetOptions{})
 	if err != nil {
-		w.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	return v
 }
 
 // state formats volumes and claims by name: "a Bound c; c Bound a".
-func (w *harness) state() string {
-	w.t.Helper()
+func (h *harness) state() string {
+	h.t.Helper()
 	var out []string
-	volumes, _ := w.api.CoreV1().PersistentVolumes().List(w.ctx, metav1.ListOptions{})
+	volumes, _ := h.api.CoreV1().PersistentVolumes().List(h.ctx, metav1.ListOptions{})
 	for _, v := range volumes.Items {
 		line := v.Name + " " + string(v.Status.Phase)
 		if r := v.Spec.ClaimRef; r != nil {
@@ -186,7 +186,7 @@ func (w *harness) state() string {
 		}
 		out = append(out, line)
 	}
-	claims, _ := w.api.CoreV1().PersistentVolumeClaims("ns").List(w.ctx, metav1.ListOptions{})
+	claims, _ := h.api.CoreV1().PersistentVolumeClaims("ns").List(h.ctx, metav1.ListOptions{})
 	for _, c := range claims.Items {
 		out = append(out, strings.TrimSpace(c.Name+" "+string(c.Status.Phase)+" "+c.Spec.VolumeName))
 	}
@@ -194,19 +194,19 @@ func (w *harness) state() string {
 	return strings.Join(out, "; ")
 }
 
-func (w *harness) want(state string) {
-	w.t.Helper()
-	w.waitIdle()
-	if got := w.state(); got != state {
-		w.t.Errorf("got  %s\nwant %s", got, state)
+func (h *harness) checkState(want string) {
+	h.t.Helper()
+	h.waitIdle()
+	if got := h.state(); got != want {
+		h.t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 
 // events returns the events of an object as "Reason: text".
-func (w *harness) events(name string) []string {
+func (h *harness) events(name string) []string {
 	var out []string
 	for _, namespace := range []string{"ns", "default"} {
-		events, _ := w.api.CoreV1().Events(namespace).List(w.ctx, metav1.ListOptions{})
+		events, _ := h.api.CoreV1().Events(namespace).List(h.ctx, metav1.ListOptions{})
 		for _, e := range events.Items {
 			if e.InvolvedObject.Name == name {
 				out = append(out, e.Reason+": "+e.Message)
@@ -216,14 +216,14 @@ func (w *harness) events(name string) []string {
 	return out
 }
 
-func (w *harness) expectEvent(name, begins string) {
-	w.t.Helper()
-	if messages := w.events(name); !slices.ContainsFunc(messages, func(s string) bool { return strings.HasPrefix(s, begins) }) {
-		w.t.Errorf("events of %s are %q, none begins with %q", name, messages, begins)
+func (h *harness) checkEvent(name, prefix string) {
+	h.t.Helper()
+	if messages := h.events(name); !slices.ContainsFunc(messages, func(s string) bool { return strings.HasPrefix(s, prefix) }) {
+		h.t.Errorf("events of %s: %q, want one with prefix %q", name, messages, prefix)
 	}
 }
 
-func class(name, provisioner string, mode storagev1.VolumeBindingMode) *storagev1.StorageClass {
+func newClass(name, provisioner string, mode storagev1.VolumeBindingMode) *storagev1.StorageClass {
 	return &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: provisioner, VolumeBindingMode: &mode}
 }
 

@@ -9,7 +9,7 @@ import (
 	"k8s.io/component-helpers/storage/volume"
 )
 
-// A binding that stopped after any of its four writes is completed.
+// TestPartialBindingIsCompleted checks that a binding that stopped after any of its four writes is completed.
 func TestPartialBindingIsCompleted(t *testing.T) {
 	for done := range 5 {
 		t.Run(fmt.Sprint(done, " of 4 writes"), func(t *testing.T) {
@@ -25,13 +25,14 @@ func TestPartialBindingIsCompleted(t *testing.T) {
 			}[:done] {
 				write()
 			}
-			runController(t, func(w *harness) { w.want("c Bound v; v Bound c") }, v, c)
+			runController(t, func(h *harness) { h.checkState("c Bound v; v Bound c") }, v, c)
 		})
 	}
 }
 
-// The smaller volume is created after the larger one was reserved.
-func TestReservedVolumeIsKept(t *testing.T) {
-	runController(t, func(w *harness) { w.want("c Bound v; small Available; v Bound c") },
+// TestReservedVolumeIsPreferred checks that a claim is bound to the volume that is reserved for it, although a
+// smaller one matches.
+func TestReservedVolumeIsPreferred(t *testing.T) {
+	runController(t, func(h *harness) { h.checkState("c Bound v; small Available; v Bound c") },
 		freeVolume("v", "", "5Gi", reserved("c", "uid-c")), freeVolume("small", "", "1Gi"), newClaim("c", "", "1Gi"))
 }

@@ -24,37 +24,37 @@ const (
 )
 
 // addClaimProtection adds the finalizer to a claim that was admitted without it.
-func (l *controller) addClaimProtection(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
+func (ctrl *controller) addClaimProtection(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
 	c = c.DeepCopy()
 	c.Finalizers = append(c.Finalizers, claimProtection)
-	_, err := l.client.CoreV1().PersistentVolumeClaims(c.Namespace).Update(ctx, c, metav1.UpdateOptions{})
+	_, err := ctrl.client.CoreV1().PersistentVolumeClaims(c.Namespace).Update(ctx, c, metav1.UpdateOptions{})
 	return err
 }
 
 // removeClaimProtection removes the finalizer of a claim in deletion once no pod on a node uses it.
-func (l *controller) removeClaimProtection(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
+func (ctrl *controller) removeClaimProtection(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
 	if !slices.Contains(c.Finalizers, claimProtection) {
 		return nil
 	}
-	used, err := l.claimInUse(ctx, c)
+	used, err := ctrl.claimInUse(ctx, c)
 	if err != nil {
 		return err
 	}
 	if used {
-		l.queue.AddAfter(key{c.Namespace, c.Name}, min(max(l.env.Since(c.DeletionTimestamp.Time)/2, minRecheckInterval), maxRecheckInterval))
+		ctrl.queue.AddAfter(key{c.Namespace, c.Name}, min(max(ctrl.env.Since(c.DeletionTimestamp.Time)/2, minRecheckInterval), maxRecheckInterval))
 		return nil
 	}
 	c = c.DeepCopy()
 	c.Finalizers = slices.DeleteFunc(c.Finalizers, func(f string) bool { return f == claimProtection })
-	_, err = l.client.CoreV1().PersistentVolumeClaims(c.Namespace).Update(ctx, c, metav1.UpdateOptions{})
+	_, err = ctrl.client.CoreV1().PersistentVolumeClaims(c.Namespace).Update(ctx, c, metav1.UpdateOptions{})
 	return err
 }
 
 // claimInUse reports whether a pod on a node uses a claim. Pending pods do not count: they
 // cannot be scheduled while their claim is being deleted.
-func (l *controller) claimInUse(ctx context.Context, c *corev1.PersistentVolumeClaim) (bool, error) {
+func (ctrl *controller) claimInUse(ctx context.Context, c *corev1.PersistentVolumeClaim) (bool, error) {
 	options := metav1.ListOptions{FieldSelector: fields.OneTermNotEqualSelector("spec.nodeName", "").String()}
-	pods, err := l.client.CoreV1().Pods(c.Namespace).List(ctx, options)
+	pods, err := ctrl.client.CoreV1().Pods(c.Namespace).List(ctx, options)
 	if err != nil {
 		return false, err
 	}
@@ -83,18 +83,18 @@ func podUsesClaim(p *corev1.Pod, c *corev1.PersistentVolumeClaim) bool {
 
 // syncVolumeProtection adds the finalizer to a volume, and removes it from a volume in deletion
 // that is not bound.
-func (l *controller) syncVolumeProtection(ctx context.Context, v *corev1.PersistentVolume) error {
-	guarded := slices.Contains(v.Finalizers, volumeProtection)
+func (ctrl *controller) syncVolumeProtection(ctx context.Context, v *corev1.PersistentVolume) error {
+	hasFinalizer := slices.Contains(v.Finalizers, volumeProtection)
 	switch {
-	case v.DeletionTimestamp == nil && !guarded:
+	case v.DeletionTimestamp == nil && !hasFinalizer:
 		v = v.DeepCopy()
 		v.Finalizers = append(v.Finalizers, volumeProtection)
-	case v.DeletionTimestamp != nil && guarded && v.Status.Phase != corev1.VolumeBound:
+	case v.DeletionTimestamp != nil && hasFinalizer && v.Status.Phase != corev1.VolumeBound:
 		v = v.DeepCopy()
 		v.Finalizers = slices.DeleteFunc(v.Finalizers, func(f string) bool { return f == volumeProtection })
 	default:
 		return nil
 	}
-	_, err := l.client.CoreV1().PersistentVolumes().Update(ctx, v, metav1.UpdateOptions{})
+	_, err := ctrl.client.CoreV1().PersistentVolumes().Update(ctx, v, metav1.UpdateOptions{})
 	return err
 }

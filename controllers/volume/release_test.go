@@ -9,7 +9,7 @@ import (
 	"k8s.io/component-helpers/storage/volume"
 )
 
-func policy(p corev1.PersistentVolumeReclaimPolicy, provisioner string) func(*corev1.PersistentVolume) {
+func reclaimPolicy(p corev1.PersistentVolumeReclaimPolicy, provisioner string) func(*corev1.PersistentVolume) {
 	return func(v *corev1.PersistentVolume) {
 		v.Spec.PersistentVolumeReclaimPolicy = p
 		if provisioner != "" {
@@ -18,81 +18,81 @@ func policy(p corev1.PersistentVolumeReclaimPolicy, provisioner string) func(*co
 	}
 }
 
-func (w *harness) deleteClaim(name string) {
-	if err := w.api.CoreV1().PersistentVolumeClaims("ns").Delete(w.ctx, name, metav1.DeleteOptions{}); err != nil {
-		w.t.Fatal(err)
+func (h *harness) deleteClaim(name string) {
+	if err := h.api.CoreV1().PersistentVolumeClaims("ns").Delete(h.ctx, name, metav1.DeleteOptions{}); err != nil {
+		h.t.Fatal(err)
 	}
 }
 
 func TestReclaimPolicy(t *testing.T) {
-	runController(t, func(w *harness) {
-		w.want("byhand Bound c2; c1 Bound kept; c2 Bound byhand; c3 Bound made; kept Bound c1; made Bound c3")
+	runController(t, func(h *harness) {
+		h.checkState("c1 Bound retained; c2 Bound static; c3 Bound dynamic; dynamic Bound c3; retained Bound c1; static Bound c2")
 		for _, c := range []string{"c1", "c2", "c3"} {
-			w.deleteClaim(c)
+			h.deleteClaim(c)
 		}
-		w.want("byhand Failed c2; kept Released c1; made Released c3")
-		w.expectEvent("byhand", "VolumeFailedDelete: error getting deleter volume plugin for volume \"byhand\": no deletable volume plugin matched")
+		h.checkState("dynamic Released c3; retained Released c1; static Failed c2")
+		h.checkEvent("static", "VolumeFailedDelete: error getting deleter volume plugin for volume \"static\": no deletable volume plugin matched")
 		// A new claim of the same name does not get the volume of the old one.
-		if _, err := w.api.CoreV1().PersistentVolumeClaims("ns").Create(w.ctx, newClaim("c1", "", "1Gi", func(c *corev1.PersistentVolumeClaim) { c.UID = "again" }), metav1.CreateOptions{}); err != nil {
+		if _, err := h.api.CoreV1().PersistentVolumeClaims("ns").Create(h.ctx, newClaim("c1", "", "1Gi", func(c *corev1.PersistentVolumeClaim) { c.UID = "new" }), metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		w.want("byhand Failed c2; c1 Pending; kept Released c1; made Released c3")
-	}, freeVolume("kept", "", "1Gi"), freeVolume("byhand", "", "2Gi", policy(corev1.PersistentVolumeReclaimDelete, "")),
-		freeVolume("made", "", "3Gi", policy(corev1.PersistentVolumeReclaimDelete, "csi.example.com")),
+		h.checkState("c1 Pending; dynamic Released c3; retained Released c1; static Failed c2")
+	}, freeVolume("retained", "", "1Gi"), freeVolume("static", "", "2Gi", reclaimPolicy(corev1.PersistentVolumeReclaimDelete, "")),
+		freeVolume("dynamic", "", "3Gi", reclaimPolicy(corev1.PersistentVolumeReclaimDelete, "csi.example.com")),
 		newClaim("c1", "", "1Gi"), newClaim("c2", "", "2Gi"), newClaim("c3", "", "3Gi"))
 }
 
 func TestClaimInUseIsProtected(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p"}, Spec: corev1.PodSpec{NodeName: "n1", Volumes: []corev1.Volume{{Name: "v",
 		VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}}}}}
-	runController(t, func(w *harness) {
-		w.want("c Bound v; v Bound c")
-		w.deleteClaim("c")
-		w.want("c Bound v; v Bound c")
-		if err := w.api.CoreV1().Pods("ns").Delete(w.ctx, "p", metav1.DeleteOptions{}); err != nil {
+	runController(t, func(h *harness) {
+		h.checkState("c Bound v; v Bound c")
+		h.deleteClaim("c")
+		h.checkState("c Bound v; v Bound c")
+		if err := h.api.CoreV1().Pods("ns").Delete(h.ctx, "p", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(maxRecheckInterval)
-		w.want("v Released c")
+		h.checkState("v Released c")
 	}, freeVolume("v", "", "1Gi"), newClaim("c", "", "1Gi"), pod)
 }
 
 func TestBoundVolumeIsProtected(t *testing.T) {
-	runController(t, func(w *harness) {
-		w.want("c Bound v; free Available; v Bound c")
+	runController(t, func(h *harness) {
+		h.checkState("c Bound v; free Available; v Bound c")
 		for _, v := range []string{"v", "free"} {
-			if err := w.api.CoreV1().PersistentVolumes().Delete(w.ctx, v, metav1.DeleteOptions{}); err != nil {
+			if err := h.api.CoreV1().PersistentVolumes().Delete(h.ctx, v, metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		w.want("c Bound v; v Bound c")
-		w.deleteClaim("c")
-		w.want("")
+		h.checkState("c Bound v; v Bound c")
+		h.deleteClaim("c")
+		h.checkState("")
 	}, freeVolume("v", "", "1Gi"), freeVolume("free", "x", "1Gi"), newClaim("c", "", "1Gi"))
 }
 
 func TestClaimLost(t *testing.T) {
-	runController(t, func(w *harness) {
-		w.want("c Bound v; v Bound c")
-		v := w.volume("v")
+	runController(t, func(h *harness) {
+		h.checkState("c Bound v; v Bound c")
+		v := h.volume("v")
 		v.Finalizers = nil
-		if v, err := w.api.CoreV1().PersistentVolumes().Update(w.ctx, v, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(v, err)
-		}
-		if err := w.api.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("persistentvolumes"), "", "v"); err != nil {
+		if _, err := h.api.CoreV1().PersistentVolumes().Update(h.ctx, v, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		w.want("c Lost v")
-		w.expectEvent("c", "ClaimLost: Bound claim has lost its PersistentVolume. Data on the volume is lost!")
+		if err := h.api.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("persistentvolumes"), "", "v"); err != nil {
+			t.Fatal(err)
+		}
+		h.checkState("c Lost v")
+		h.checkEvent("c", "ClaimLost: Bound claim has lost its PersistentVolume. Data on the volume is lost!")
 	}, freeVolume("v", "", "1Gi"), newClaim("c", "", "1Gi"))
 }
 
-// Two volumes were reserved for one claim: it keeps one, the other becomes available.
+// TestSecondVolumeIsUnbound reserves two volumes for one claim, which keeps one. The other becomes available.
 func TestSecondVolumeIsUnbound(t *testing.T) {
-	runController(t, func(w *harness) {
-		w.want("a Bound c; b Available; c Bound a")
-		if _, byController := w.volume("b").Annotations[volume.AnnBoundByController]; byController {
-			t.Error("the annotation of the reservation is still there")
+	runController(t, func(h *harness) {
+		h.checkState("a Bound c; b Available; c Bound a")
+		if _, byController := h.volume("b").Annotations[volume.AnnBoundByController]; byController {
+			t.Error("the reservation annotation was not removed")
 		}
 	}, freeVolume("a", "", "1Gi", reserved("c", "uid-c")), freeVolume("b", "", "1Gi", reserved("c", "uid-c")), newClaim("c", "", "1Gi"))
 }

@@ -24,7 +24,7 @@ import (
 // It matters only for pods that no scheduler places, since the scheduler honors Holds for all others.
 type AvoidHolds struct {
 	mu        sync.Mutex
-	held      map[ownerNode]map[string]*v1alpha1.Hold // by the name of the Hold
+	holds     map[ownerNode]map[string]*v1alpha1.Hold // by the name of the Hold
 	liftedAt  map[ownerNode]time.Time
 	listeners []func(kind string, owner types.NamespacedName)
 }
@@ -40,7 +40,7 @@ const liftedRetention = 15 * time.Minute
 
 // NewAvoidHolds returns an empty AvoidHolds. Call Run to fill it.
 func NewAvoidHolds() *AvoidHolds {
-	return &AvoidHolds{held: map[ownerNode]map[string]*v1alpha1.Hold{}, liftedAt: map[ownerNode]time.Time{}}
+	return &AvoidHolds{holds: map[ownerNode]map[string]*v1alpha1.Hold{}, liftedAt: map[ownerNode]time.Time{}}
 }
 
 // OnChange registers a function that is called with the kind and the key of an owner whose Holds change. It must be
@@ -61,7 +61,7 @@ func (a *AvoidHolds) AvoidUntil(owner types.UID, node string, now time.Time) (un
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, h := range a.held[ownerNode{owner, node}] {
+	for _, h := range a.holds[ownerNode{owner, node}] {
 		if t := h.Spec.Until.Time; t.After(now) && (t.After(until) || t.Equal(until) && h.Spec.Cause < cause) {
 			until, cause = t, h.Spec.Cause
 		}
@@ -80,33 +80,33 @@ func (a *AvoidHolds) EndedEarlyAt(owner types.UID, node string) time.Time {
 	return a.liftedAt[ownerNode{owner, node}]
 }
 
-// onHold handles an added, updated or deleted Hold. now is nil for a deleted one.
-func (a *AvoidHolds) onHold(old, now *v1alpha1.Hold, at time.Time) {
+// onHold handles an added, updated or deleted Hold. cur is nil for a deleted one.
+func (a *AvoidHolds) onHold(old, cur *v1alpha1.Hold, at time.Time) {
 	a.mu.Lock()
 	if old != nil && old.Spec.Type == v1alpha1.Avoid {
-		s := ownerNode{old.Spec.Owner.UID, old.Spec.Node}
-		if delete(a.held[s], old.Name); len(a.held[s]) == 0 {
-			delete(a.held, s)
+		key := ownerNode{old.Spec.Owner.UID, old.Spec.Node}
+		if delete(a.holds[key], old.Name); len(a.holds[key]) == 0 {
+			delete(a.holds, key)
 		}
-		if now == nil && at.Before(old.Spec.Until.Time) && !a.stillHeld(s, at) {
-			a.liftedAt[s] = at
+		if cur == nil && at.Before(old.Spec.Until.Time) && !a.hasActiveHold(key, at) {
+			a.liftedAt[key] = at
 		}
 	}
-	if now != nil && now.Spec.Type == v1alpha1.Avoid {
-		s := ownerNode{now.Spec.Owner.UID, now.Spec.Node}
-		if a.held[s] == nil {
-			a.held[s] = map[string]*v1alpha1.Hold{}
+	if cur != nil && cur.Spec.Type == v1alpha1.Avoid {
+		key := ownerNode{cur.Spec.Owner.UID, cur.Spec.Node}
+		if a.holds[key] == nil {
+			a.holds[key] = map[string]*v1alpha1.Hold{}
 		}
-		a.held[s][now.Name] = now
+		a.holds[key][cur.Name] = cur
 	}
-	for s, t := range a.liftedAt {
+	for key, t := range a.liftedAt {
 		if at.Sub(t) > liftedRetention {
-			delete(a.liftedAt, s)
+			delete(a.liftedAt, key)
 		}
 	}
 	listeners := a.listeners
 	a.mu.Unlock()
-	h := now
+	h := cur
 	if h == nil {
 		h = old
 	}
@@ -115,10 +115,10 @@ func (a *AvoidHolds) onHold(old, now *v1alpha1.Hold, at time.Time) {
 	}
 }
 
-// stillHeld reports whether an unexpired Hold keeps an owner off a node. Expired Holds may be kept as a record of
+// hasActiveHold reports whether an unexpired Hold of an owner exists on a node. Expired Holds may remain as a record of
 // futile moves. The caller must hold the lock.
-func (a *AvoidHolds) stillHeld(s ownerNode, at time.Time) bool {
-	for _, h := range a.held[s] {
+func (a *AvoidHolds) hasActiveHold(key ownerNode, at time.Time) bool {
+	for _, h := range a.holds[key] {
 		if h.Spec.Until.After(at) {
 			return true
 		}
@@ -143,12 +143,12 @@ func (a *AvoidHolds) Run(ctx context.Context, holds *v1alpha1.Client, served dis
 			return nil
 		}
 	}
-	all := holds.Holds("")
+	client := holds.Holds("")
 	informer := cache.NewSharedIndexInformer(&cache.ListWatch{
-		ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return all.List(ctx, o) },
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return all.Watch(ctx, o) },
+		ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return client.List(ctx, o) },
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return client.Watch(ctx, o) },
 	}, &v1alpha1.Hold{}, 0, nil)
-	if err := workqueue.Watch(informer, func(old, now *v1alpha1.Hold) { a.onHold(old, now, env.Now()) }); err != nil {
+	if err := workqueue.Watch(informer, func(old, cur *v1alpha1.Hold) { a.onHold(old, cur, env.Now()) }); err != nil {
 		return err
 	}
 	informer.RunWithContext(ctx)

@@ -14,7 +14,7 @@ const BackOffReason = "BackOff"
 
 // NotBefore returns until when an owner must not create a pod, and why. The time is zero if it need not wait. node is
 // the node that the template (or a DaemonSet) selects; "" leaves placement to a scheduler, which honors Holds.
-// failures are the known failures of the owner's pods.
+// failures are the recorded failures of the owner's pods.
 //
 // A Hold replaces the failures that led to it. When it is lifted they are ignored, since their cause
 // has ended.
@@ -25,9 +25,9 @@ func (a *AvoidHolds) NotBefore(now time.Time, owner types.UID, node string, fail
 		}
 	}
 	counted := make([]workload.PodFailure, 0, len(failures))
-	for _, d := range failures {
-		if !d.FailedAt.Before(a.EndedEarlyAt(owner, d.Node).Truncate(time.Second)) { // the API stores whole seconds
-			counted = append(counted, d)
+	for _, f := range failures {
+		if !f.FailedAt.Before(a.EndedEarlyAt(owner, f.Node).Truncate(time.Second)) { // the API stores whole seconds
+			counted = append(counted, f)
 		}
 	}
 	until, last := workload.BackoffUntil(counted, node)

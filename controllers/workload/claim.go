@@ -75,15 +75,15 @@ func Claim[T metav1.Object](ctx context.Context, o *Owner, objects []T, adopts f
 
 // checkAlive returns an error if the owner was deleted, replaced, or is being deleted.
 func (o *Owner) checkAlive(ctx context.Context) error {
-	now, err := o.GetLive(ctx)
+	live, err := o.GetLive(ctx)
 	if err != nil {
 		return err
 	}
-	if now.GetUID() != o.Object.GetUID() {
-		return fmt.Errorf("%s %s/%s was replaced", o.Kind.Kind, now.GetNamespace(), now.GetName())
+	if live.GetUID() != o.Object.GetUID() {
+		return fmt.Errorf("%s %s/%s was replaced", o.Kind.Kind, live.GetNamespace(), live.GetName())
 	}
-	if now.GetDeletionTimestamp() != nil {
-		return fmt.Errorf("%s %s/%s is being deleted", o.Kind.Kind, now.GetNamespace(), now.GetName())
+	if live.GetDeletionTimestamp() != nil {
+		return fmt.Errorf("%s %s/%s is being deleted", o.Kind.Kind, live.GetNamespace(), live.GetName())
 	}
 	return nil
 }

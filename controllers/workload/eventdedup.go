@@ -19,18 +19,18 @@ func NewEventDeduplicator() *EventDeduplicator {
 }
 
 // ShouldRecord reports whether an event with this time has not been recorded for the slot yet.
-func (o *EventDeduplicator) ShouldRecord(object types.UID, name string, at time.Time) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	p := slot{object, name}
-	if o.recorded[p].Equal(at) {
+func (d *EventDeduplicator) ShouldRecord(object types.UID, name string, at time.Time) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	key := slot{object, name}
+	if d.recorded[key].Equal(at) {
 		return false
 	}
-	for old, t := range o.recorded {
+	for k, t := range d.recorded {
 		if at.Sub(t) > failureRetention {
-			delete(o.recorded, old)
+			delete(d.recorded, k)
 		}
 	}
-	o.recorded[p] = at
+	d.recorded[key] = at
 	return true
 }

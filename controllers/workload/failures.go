@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/workload"
 )
 
-// FailureTracker remembers failures of pods that were deleted since, so that the backoff grows (engine/workload).
+// FailureTracker records failures of pods that were deleted since, so that the backoff grows (engine/workload).
 // Failures before a restart are lost, except for Holds and existing pods.
 type FailureTracker struct {
 	mu     sync.Mutex
@@ -33,28 +33,28 @@ func NewFailureTracker() *FailureTracker {
 
 // Add records a failure. It also removes expired failures of all slots, since slots such as those of deleted
 // nodes are not queried any more.
-func (d *FailureTracker) Add(owner types.UID, name string, pod types.UID, failure workload.PodFailure) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	p := slot{owner, name}
-	if _, known := d.bySlot[p][pod]; !known {
-		for old := range d.bySlot {
-			d.expire(old, failure.FailedAt)
+func (t *FailureTracker) Add(owner types.UID, name string, pod types.UID, failure workload.PodFailure) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := slot{owner, name}
+	if _, exists := t.bySlot[key][pod]; !exists {
+		for s := range t.bySlot {
+			t.expire(s, failure.FailedAt)
 		}
 	}
-	if d.bySlot[p] == nil {
-		d.bySlot[p] = map[types.UID]workload.PodFailure{}
+	if t.bySlot[key] == nil {
+		t.bySlot[key] = map[types.UID]workload.PodFailure{}
 	}
-	d.bySlot[p][pod] = failure
+	t.bySlot[key][pod] = failure
 }
 
 // List returns the unexpired failures of a slot, oldest first.
-func (d *FailureTracker) List(owner types.UID, name string, now time.Time) (out []workload.PodFailure) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	p := slot{owner, name}
-	d.expire(p, now)
-	for _, failure := range d.bySlot[p] {
+func (t *FailureTracker) List(owner types.UID, name string, now time.Time) (out []workload.PodFailure) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := slot{owner, name}
+	t.expire(key, now)
+	for _, failure := range t.bySlot[key] {
 		out = append(out, failure)
 	}
 	slices.SortFunc(out, func(a, b workload.PodFailure) int { return a.FailedAt.Compare(b.FailedAt) })
@@ -62,24 +62,24 @@ func (d *FailureTracker) List(owner types.UID, name string, now time.Time) (out 
 }
 
 // expire removes the expired failures of a slot. The caller must hold the lock.
-func (d *FailureTracker) expire(p slot, now time.Time) {
-	for uid, failure := range d.bySlot[p] {
+func (t *FailureTracker) expire(key slot, now time.Time) {
+	for uid, failure := range t.bySlot[key] {
 		if now.Sub(failure.FailedAt) > failureRetention {
-			delete(d.bySlot[p], uid)
+			delete(t.bySlot[key], uid)
 		}
 	}
-	if len(d.bySlot[p]) == 0 {
-		delete(d.bySlot, p)
+	if len(t.bySlot[key]) == 0 {
+		delete(t.bySlot, key)
 	}
 }
 
 // Forget removes all failures of a deleted owner.
-func (d *FailureTracker) Forget(owner types.UID) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for p := range d.bySlot {
-		if p.owner == owner {
-			delete(d.bySlot, p)
+func (t *FailureTracker) Forget(owner types.UID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key := range t.bySlot {
+		if key.owner == owner {
+			delete(t.bySlot, key)
 		}
 	}
 }

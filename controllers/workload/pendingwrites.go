@@ -47,8 +47,8 @@ func (w *pendingWrites) observe(p *corev1.Pod, deleted bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	name := types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
-	if m, ok := w.creates[name]; ok && (m.pod.UID == "" && !deleted || m.pod.UID == p.UID) {
-		delete(w.creates, name) // unless this is the deletion of an earlier pod of the name
+	if c, ok := w.creates[name]; ok && (c.pod.UID == "" && !deleted || c.pod.UID == p.UID) {
+		delete(w.creates, name) // the deletion of an earlier pod of this name does not count
 	}
 	if deleted {
 		delete(w.deletes, p.UID)
@@ -66,8 +66,8 @@ func (w *pendingWrites) confirmCreate(p *corev1.Pod) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	name := types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
-	if m, ok := w.creates[name]; ok {
-		w.creates[name] = pendingCreate{p, m.owner, m.at}
+	if c, ok := w.creates[name]; ok {
+		w.creates[name] = pendingCreate{p, c.owner, c.at}
 	}
 }
 
@@ -96,15 +96,15 @@ func (w *pendingWrites) overlay(owner types.UID, pods []*corev1.Pod) []*corev1.P
 	existing := make(map[types.NamespacedName]bool, len(pods))
 	for i, p := range pods {
 		existing[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}] = true
-		if g, ok := w.deletes[p.UID]; ok && p.DeletionTimestamp == nil {
+		if d, ok := w.deletes[p.UID]; ok && p.DeletionTimestamp == nil {
 			deleting := *p
-			deleting.DeletionTimestamp = &metav1.Time{Time: g.at}
+			deleting.DeletionTimestamp = &metav1.Time{Time: d.at}
 			pods[i] = &deleting
 		}
 	}
-	for name, m := range w.creates {
-		if m.owner == owner && !existing[name] {
-			pods = append(pods, m.pod)
+	for name, c := range w.creates {
+		if c.owner == owner && !existing[name] {
+			pods = append(pods, c.pod)
 		}
 	}
 	return pods
@@ -114,13 +114,13 @@ func (w *pendingWrites) overlay(owner types.UID, pods []*corev1.Pod) []*corev1.P
 func (p *Pods) RequeueAfter(owner types.UID) (requeueAfter time.Duration) {
 	p.pending.mu.Lock()
 	defer p.pending.mu.Unlock()
-	for _, m := range p.pending.creates {
-		if m.owner == owner {
+	for _, c := range p.pending.creates {
+		if c.owner == owner {
 			return cacheLagTimeout
 		}
 	}
-	for _, g := range p.pending.deletes {
-		if g.owner == owner {
+	for _, d := range p.pending.deletes {
+		if d.owner == owner {
 			return cacheLagTimeout
 		}
 	}
@@ -130,15 +130,15 @@ func (p *Pods) RequeueAfter(owner types.UID) (requeueAfter time.Duration) {
 // VerifyOverdue queries the API server about writes of an owner that have been pending for too long. It must
 // be called before Claim.
 func (p *Pods) VerifyOverdue(ctx context.Context, owner types.UID) error {
-	made, gone := p.pending.olderThan(owner, p.env.Now().Add(-cacheLagTimeout))
-	for _, name := range made {
+	creates, deletes := p.pending.olderThan(owner, p.env.Now().Add(-cacheLagTimeout))
+	for _, name := range creates {
 		if _, err := p.getLive(ctx, name); apierrors.IsNotFound(err) {
 			p.pending.cancelCreate(name)
 		} else if err != nil {
 			return err
 		}
 	}
-	for uid, name := range gone {
+	for uid, name := range deletes {
 		pod, err := p.getLive(ctx, name)
 		switch {
 		case apierrors.IsNotFound(err) || err == nil && pod.UID != uid:
@@ -160,19 +160,20 @@ func (p *Pods) getLive(ctx context.Context, name types.NamespacedName) (*corev1.
 	return p.client.CoreV1().Pods(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
 }
 
-func (w *pendingWrites) olderThan(owner types.UID, before time.Time) (made []types.NamespacedName, gone map[types.UID]types.NamespacedName) {
+// olderThan returns the writes of an owner that are pending since before a time.
+func (w *pendingWrites) olderThan(owner types.UID, before time.Time) (creates []types.NamespacedName, deletes map[types.UID]types.NamespacedName) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	gone = map[types.UID]types.NamespacedName{}
-	for name, m := range w.creates {
-		if m.owner == owner && m.at.Before(before) {
-			made = append(made, name)
+	deletes = map[types.UID]types.NamespacedName{}
+	for name, c := range w.creates {
+		if c.owner == owner && c.at.Before(before) {
+			creates = append(creates, name)
 		}
 	}
-	for uid, g := range w.deletes {
-		if g.owner == owner && g.at.Before(before) {
-			gone[uid] = g.name
+	for uid, d := range w.deletes {
+		if d.owner == owner && d.at.Before(before) {
+			deletes[uid] = d.name
 		}
 	}
-	return made, gone
+	return creates, deletes
 }

@@ -50,7 +50,7 @@ func isOutcomeUnknown(err error) bool {
 }
 
 // IsNamespaceTerminating reports whether a create was refused because its namespace is being deleted. A
-// retry is useless.
+// retry cannot succeed.
 func IsNamespaceTerminating(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }

@@ -86,36 +86,36 @@ func Controlled[T metav1.Object](informer cache.SharedIndexInformer, owner metav
 func (p *Pods) HasSynced() bool { return p.informer.HasSynced() }
 
 // Watch calls enqueue with the owners of the given kind that have or had a changed pod, and orphan with
-// pods without controller, which an owner may adopt. It must be called exactly
-// once: it also tracks which writes the cache shows.
+// pods without controller, which an owner may adopt. It must be called exactly once: it also tracks which writes the
+// cache shows.
 func (p *Pods) Watch(kind schema.GroupVersionKind, enqueue func(owner types.NamespacedName), orphan func(*corev1.Pod)) error {
-	return workqueue.Watch(p.informer, func(old, now *corev1.Pod) {
-		if now == nil {
+	return workqueue.Watch(p.informer, func(old, cur *corev1.Pod) {
+		if cur == nil {
 			p.pending.observe(old, true)
 		} else {
-			p.pending.observe(now, now.DeletionTimestamp != nil)
+			p.pending.observe(cur, cur.DeletionTimestamp != nil)
 		}
-		notify(kind, old, now, enqueue, orphan)
+		notify(kind, old, cur, enqueue, orphan)
 	})
 }
 
 // WatchControlled is Pods.Watch for objects of any kind.
 func WatchControlled[T metav1.Object](informer cache.SharedInformer, kind schema.GroupVersionKind, enqueue func(owner types.NamespacedName), orphan func(T)) error {
-	return workqueue.Watch(informer, func(old, now T) { notify(kind, old, now, enqueue, orphan) })
+	return workqueue.Watch(informer, func(old, cur T) { notify(kind, old, cur, enqueue, orphan) })
 }
 
-func notify[T metav1.Object](kind schema.GroupVersionKind, old, now T, enqueue func(owner types.NamespacedName), orphan func(T)) {
-	before, existed := ownerOf(old, kind)
-	if existed {
-		enqueue(before)
+func notify[T metav1.Object](kind schema.GroupVersionKind, old, cur T, enqueue func(owner types.NamespacedName), orphan func(T)) {
+	oldOwner, hadOwner := ownerOf(old, kind)
+	if hadOwner {
+		enqueue(oldOwner)
 	}
-	if isNil(now) {
+	if isNil(cur) {
 		return
 	}
-	if owner, has := ownerOf(now, kind); has && (!existed || owner != before) {
+	if owner, ok := ownerOf(cur, kind); ok && (!hadOwner || owner != oldOwner) {
 		enqueue(owner)
-	} else if !has && orphan != nil && metav1.GetControllerOfNoCopy(now) == nil && now.GetDeletionTimestamp() == nil {
-		orphan(now)
+	} else if !ok && orphan != nil && metav1.GetControllerOfNoCopy(cur) == nil && cur.GetDeletionTimestamp() == nil {
+		orphan(cur)
 	}
 }
 
@@ -132,8 +132,8 @@ func ownerOf[T metav1.Object](obj T, kind schema.GroupVersionKind) (types.Namesp
 
 // isNil reports whether obj is the nil pointer that workqueue.Watch passes for a missing object.
 func isNil[T metav1.Object](obj T) bool {
-	var none T
-	return any(obj) == any(none)
+	var zero T
+	return any(obj) == any(zero)
 }
 
 // Claim returns the owner's pods, including terminating, finished and pending ones. It adopts active pods without

@@ -15,12 +15,12 @@ func KeyOf(o metav1.Object) types.NamespacedName {
 // Selects reports whether a workload with this selector may adopt an object without controller. An object without
 // labels is never adopted. A malformed selector selects nothing.
 func Selects(selector *metav1.LabelSelector, orphan metav1.Object) bool {
-	has := orphan.GetLabels()
-	if len(has) == 0 {
+	set := orphan.GetLabels()
+	if len(set) == 0 {
 		return false
 	}
 	s, err := metav1.LabelSelectorAsSelector(selector)
-	return err == nil && s.Matches(labels.Set(has))
+	return err == nil && s.Matches(labels.Set(set))
 }
 
 // IgnoreNotFound drops NotFound errors.

@@ -13,14 +13,14 @@ func TestSelects(t *testing.T) {
 		labels   map[string]string
 		want     bool
 	}{
-		"matching labels":        {&metav1.LabelSelector{MatchLabels: web}, web, true},
-		"another":                {&metav1.LabelSelector{MatchLabels: web}, map[string]string{"app": "db"}, false},
-		"all, but not unlabeled": {&metav1.LabelSelector{}, nil, false},
-		"none":                   {nil, web, false},
-		"invalid selector":       {&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Like"}}}, web, false},
+		"matching labels":       {&metav1.LabelSelector{MatchLabels: web}, web, true},
+		"different labels":      {&metav1.LabelSelector{MatchLabels: web}, map[string]string{"app": "db"}, false},
+		"object without labels": {&metav1.LabelSelector{}, nil, false},
+		"no selector":           {nil, web, false},
+		"invalid selector":      {&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Like"}}}, web, false},
 	} {
 		if got := Selects(tc.selector, &metav1.ObjectMeta{Labels: tc.labels}); got != tc.want {
-			t.Errorf("%s: %v", name, got)
+			t.Errorf("%s: got %v, want %v", name, got, tc.want)
 		}
 	}
 }

@@ -53,8 +53,8 @@ func TestClaim(t *testing.T) {
 		"adopts and releases":  {owner: o, claimed: "owned orphan", actions: "orphan unselected"},
 		"terminating: neither": {owner: owner(func(rs *appsv1.ReplicaSet) { rs.DeletionTimestamp = &metav1.Time{} }), claimed: "owned unselected"},
 		"a deleted pod":        {owner: o, patchErrors: map[string]error{"orphan": apierrors.NewNotFound(corev1.Resource("pods"), "orphan")}, claimed: "owned", actions: "orphan unselected"},
-		"forbidden":            {owner: o, patchErrors: map[string]error{"orphan": errors.New("no")}, claimed: "owned", actions: "orphan unselected", err: "adopting orphan: no"},
-		"a failed release":     {owner: o, patchErrors: map[string]error{"unselected": errors.New("no")}, claimed: "owned orphan", actions: "orphan unselected", err: "releasing unselected: no"},
+		"forbidden":            {owner: o, patchErrors: map[string]error{"orphan": errors.New("failed")}, claimed: "owned", actions: "orphan unselected", err: "adopting orphan: failed"},
+		"a failed release":     {owner: o, patchErrors: map[string]error{"unselected": errors.New("failed")}, claimed: "owned orphan", actions: "orphan unselected", err: "releasing unselected: failed"},
 		"released by another":  {owner: o, patchErrors: map[string]error{"unselected": apierrors.NewInvalid(kind.GroupKind(), "unselected", nil)}, claimed: "owned orphan", actions: "orphan unselected"},
 		"deleted in the API":   {owner: newReplacedOwner(func(rs *appsv1.ReplicaSet) { rs.DeletionTimestamp = &metav1.Time{} }), claimed: "owned", err: "is being deleted"},
 		"replaced in the API":  {owner: newReplacedOwner(func(rs *appsv1.ReplicaSet) { rs.UID = "new" }), claimed: "owned", err: "was replaced"},
@@ -76,7 +76,7 @@ func TestClaim(t *testing.T) {
 				t.Errorf("claimed %q, want %q; patched %q, want %q", got, tc.claimed, actions, tc.actions)
 			}
 			if tc.err == "" && err != nil || err != nil && !strings.Contains(err.Error(), tc.err) || tc.err != "" && err == nil {
-				t.Errorf("the error is %v, want %q", err, tc.err)
+				t.Errorf("error %v, want %q", err, tc.err)
 			}
 		})
 	}
@@ -101,12 +101,12 @@ func TestSlowStartBatch(t *testing.T) {
 			succeeded, err := SlowStartBatch(tc.n, func(i int) error {
 				attempts <- i
 				if i == tc.failAt {
-					return errors.New("no")
+					return errors.New("failed")
 				}
 				return nil
 			})
 			if succeeded != tc.succeeded || len(attempts) != tc.attempts || (err != nil) != (tc.failAt >= 0) {
-				t.Errorf("%d attempts, %d succeeded, error %v", len(attempts), succeeded, err)
+				t.Errorf("%d attempts, %d succeeded, error %v, want %+v", len(attempts), succeeded, err, tc)
 			}
 		})
 	}
@@ -155,16 +155,16 @@ func TestPendingWritesUntilObserved(t *testing.T) {
 func TestNotBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now, a := time.Now(), NewAvoidHolds()
-		var listeners []string
-		a.OnChange(func(kind string, owner types.NamespacedName) { listeners = append(listeners, kind+" "+owner.String()) })
+		var calls []string
+		a.OnChange(func(kind string, owner types.NamespacedName) { calls = append(calls, kind+" "+owner.String()) })
 		failures := []workload.PodFailure{{Node: "n1", Cause: "Evicted", StartedAt: now, FailedAt: now}}
 		hold := &v1alpha1.Hold{ObjectMeta: metav1.ObjectMeta{Name: "h", Namespace: "ns"}, Spec: v1alpha1.HoldSpec{Type: v1alpha1.Avoid, Node: "n1", Cause: "Pressure",
 			Owner: v1alpha1.Owner{Kind: "ReplicaSet", Name: "web", UID: "owner-1"}, Until: metav1.NewTime(now.Add(time.Minute))}}
 		check := func(step string, at time.Time, want time.Duration, reason string) {
 			t.Helper()
-			until, logged := a.NotBefore(at, "owner-1", "n1", failures)
-			if want == 0 && !until.IsZero() || want > 0 && !until.Equal(now.Add(want)) || !strings.Contains(logged, reason) {
-				t.Errorf("%s: until %v: %s", step, until, logged)
+			until, got := a.NotBefore(at, "owner-1", "n1", failures)
+			if want == 0 && !until.IsZero() || want > 0 && !until.Equal(now.Add(want)) || !strings.Contains(got, reason) {
+				t.Errorf("%s: until %v, reason %q; want %v after the start, reason %q", step, until, got, want, reason)
 			}
 		}
 		check("without a hold", now, 10*time.Second, "n1 failed immediately with Evicted")
@@ -175,17 +175,18 @@ func TestNotBefore(t *testing.T) {
 		check("lifting the Hold resets earlier failures", now.Add(5*time.Second), 0, "")
 		failures = append(failures, workload.PodFailure{Node: "n1", Cause: "Evicted", StartedAt: now.Add(6 * time.Second), FailedAt: now.Add(7 * time.Second)})
 		check("lifting the Hold does not reset later failures", now.Add(7*time.Second), 17*time.Second, "Evicted")
-		if !slices.Equal(listeners, []string{"ReplicaSet ns/web", "ReplicaSet ns/web"}) {
-			t.Errorf("OnChange calls %q", listeners)
+		if !slices.Equal(calls, []string{"ReplicaSet ns/web", "ReplicaSet ns/web"}) {
+			t.Errorf("OnChange calls %q, want two for ReplicaSet ns/web", calls)
 		}
 		var noHolds *AvoidHolds
 		if until, _ := noHolds.NotBefore(now, "owner-1", "n1", nil); !until.IsZero() {
-			t.Error("NotBefore is set without Holds")
+			t.Error("a nil AvoidHolds delays the creation of a pod")
 		}
 	})
 }
 
-// An expired Hold that counts futile moves does not prevent another Hold from being lifted.
+// TestHoldLiftedNextToExpiredHold checks that an expired Hold that counts futile moves does not prevent another Hold
+// from being lifted.
 func TestHoldLiftedNextToExpiredHold(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	hold := func(name string, until time.Duration) *v1alpha1.Hold {
@@ -197,7 +198,7 @@ func TestHoldLiftedNextToExpiredHold(t *testing.T) {
 		a.onHold(nil, hold("pressure", time.Minute), now)
 		a.onHold(hold("pressure", time.Minute), nil, now)
 		if got := !a.EndedEarlyAt("owner-1", "n1").IsZero(); got != want {
-			t.Errorf("next to a Hold that ends in %v: lifted is %v", other, got)
+			t.Errorf("next to a Hold that ends in %v: lifted is %v, want %v", other, got, want)
 		}
 	}
 }

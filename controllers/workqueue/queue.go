@@ -45,72 +45,72 @@ var metricsEnabled atomic.Bool
 func EnableMetrics() { metricsEnabled.Store(true) }
 
 // Add enqueues a key.
-func (l *Queue[K]) Add(key K) { l.queue.Add(key) }
+func (q *Queue[K]) Add(key K) { q.queue.Add(key) }
 
 // AddAfter enqueues a key after a delay.
-func (l *Queue[K]) AddAfter(key K, d time.Duration) { l.queue.AddAfter(key, d) }
+func (q *Queue[K]) AddAfter(key K, d time.Duration) { q.queue.AddAfter(key, d) }
 
 // Run processes keys with the given number of workers until ctx is done and the workers have returned.
-func (l *Queue[K]) Run(ctx context.Context, workers int) {
+func (q *Queue[K]) Run(ctx context.Context, workers int) {
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
-			for l.processNext(ctx) {
+			for q.processNext(ctx) {
 			}
 		})
 	}
 	<-ctx.Done()
-	l.queue.ShutDown()
+	q.queue.ShutDown()
 	wg.Wait()
 }
 
-func (l *Queue[K]) processNext(ctx context.Context) bool {
-	key, shutdown := l.queue.Get()
+func (q *Queue[K]) processNext(ctx context.Context) bool {
+	key, shutdown := q.queue.Get()
 	if shutdown {
 		return false
 	}
-	defer l.queue.Done(key)
-	requeueAfter, err := l.reconcileRecovered(ctx, key)
+	defer q.queue.Done(key)
+	requeueAfter, err := q.reconcileRecovered(ctx, key)
 	switch {
 	case err != nil:
 		if !apierrors.IsConflict(err) && ctx.Err() == nil {
-			l.log.Error(err, l.action+" failed; retrying", "key", key)
+			q.log.Error(err, q.action+" failed; retrying", "key", key)
 		}
-		l.queue.AddRateLimited(key)
+		q.queue.AddRateLimited(key)
 	case requeueAfter > 0:
-		l.queue.Forget(key)
-		l.queue.AddAfter(key, requeueAfter)
+		q.queue.Forget(key)
+		q.queue.AddAfter(key, requeueAfter)
 	default:
-		l.queue.Forget(key)
+		q.queue.Forget(key)
 	}
 	return true
 }
 
 // reconcileRecovered returns a panic of reconcile as an error: a faulty object must not end the process, which may run
 // the API server and node agents too.
-func (l *Queue[K]) reconcileRecovered(ctx context.Context, key K) (requeueAfter time.Duration, err error) {
+func (q *Queue[K]) reconcileRecovered(ctx context.Context, key K) (requeueAfter time.Duration, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			requeueAfter, err = 0, fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
 		}
 	}()
-	return l.reconcile(ctx, key)
+	return q.reconcile(ctx, key)
 }
 
 // Watch calls handle with the old and the new state of each object that is added, updated or
-// deleted. The missing state is nil. For a missed deletion, the last known state is passed.
-func Watch[T metav1.Object](informer cache.SharedInformer, handle func(old, now T)) error {
+// deleted. The missing state is nil. After a missed deletion, the last cached state is passed.
+func Watch[T metav1.Object](informer cache.SharedInformer, handle func(old, cur T)) error {
 	var zero T
 	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(o any) {
-			if now, ok := o.(T); ok {
-				handle(zero, now)
+			if cur, ok := o.(T); ok {
+				handle(zero, cur)
 			}
 		},
 		UpdateFunc: func(o, n any) {
 			old, _ := o.(T)
-			if now, ok := n.(T); ok {
-				handle(old, now)
+			if cur, ok := n.(T); ok {
+				handle(old, cur)
 			}
 		},
 		DeleteFunc: func(o any) {

@@ -18,31 +18,32 @@ import (
 func TestErrorsRetryWithBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		started := time.Now()
-		var at []time.Duration
-		l := New("trying", "Trying", klog.Background(), func(context.Context, string) (time.Duration, error) {
-			at = append(at, time.Since(started))
-			if len(at) < 4 {
-				return 0, errors.New("no")
+		var times []time.Duration
+		q := New("trying", "Trying", klog.Background(), func(context.Context, string) (time.Duration, error) {
+			times = append(times, time.Since(started))
+			if len(times) < 4 {
+				return 0, errors.New("failed")
 			}
 			return time.Minute, nil
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
-		l.Add("a")
-		l.Run(ctx, 2)
-		if len(at) != 5 || at[1]-at[0] > at[2]-at[1] || at[4]-at[3] != time.Minute {
-			t.Errorf("reconciled at %v", at)
+		q.Add("a")
+		q.Run(ctx, 2)
+		if len(times) != 5 || times[1]-times[0] > times[2]-times[1] || times[4]-times[3] != time.Minute {
+			t.Errorf("reconciled at %v, want growing delays and then one minute", times)
 		}
 	})
 }
 
-// A panic of one reconcile does not end the process: the key is retried, and others are processed.
+// TestPanicsRetryWithBackoff checks that a panic of one reconcile does not end the process: the key is retried, and
+// other keys are processed.
 func TestPanicsRetryWithBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var calls, other atomic.Int32
-		l := New("panicking", "Trying", klog.Background(), func(_ context.Context, key string) (time.Duration, error) {
+		var calls, otherCalls atomic.Int32
+		q := New("panicking", "Trying", klog.Background(), func(_ context.Context, key string) (time.Duration, error) {
 			if key == "b" {
-				other.Add(1)
+				otherCalls.Add(1)
 			} else if calls.Add(1) < 3 {
 				panic("injected")
 			}
@@ -50,11 +51,11 @@ func TestPanicsRetryWithBackoff(t *testing.T) {
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		l.Add("a")
-		l.Add("b")
-		l.Run(ctx, 1)
-		if calls.Load() != 3 || other.Load() != 1 {
-			t.Errorf("%d and %d calls, want 3 and 1", calls.Load(), other.Load())
+		q.Add("a")
+		q.Add("b")
+		q.Run(ctx, 1)
+		if calls.Load() != 3 || otherCalls.Load() != 1 {
+			t.Errorf("%d and %d calls, want 3 and 1", calls.Load(), otherCalls.Load())
 		}
 	})
 }
@@ -63,7 +64,7 @@ func TestWatchPassesOldAndNew(t *testing.T) {
 	client := fake.NewSimpleClientset()
 	factory := informers.NewSharedInformerFactory(client, 0)
 	seen := make(chan [2]*corev1.Pod, 10)
-	if err := Watch(factory.Core().V1().Pods().Informer(), func(old, now *corev1.Pod) { seen <- [2]*corev1.Pod{old, now} }); err != nil {
+	if err := Watch(factory.Core().V1().Pods().Informer(), func(old, cur *corev1.Pod) { seen <- [2]*corev1.Pod{old, cur} }); err != nil {
 		t.Fatal(err)
 	}
 	factory.Start(t.Context().Done())
@@ -74,19 +75,19 @@ func TestWatchPassesOldAndNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s := <-seen; s[0] != nil || s[1].Name != "p" {
-		t.Errorf("added: %v", s)
+		t.Errorf("added: %v, want only a new state", s)
 	}
 	p.Labels = map[string]string{"a": "b"}
 	if _, err := pods.Update(t.Context(), p, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if s := <-seen; len(s[0].Labels) != 0 || s[1].Labels["a"] != "b" {
-		t.Errorf("changed: %v", s)
+		t.Errorf("updated: %v, want the old and the new state", s)
 	}
 	if err := pods.Delete(t.Context(), "p", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if s := <-seen; s[0].Name != "p" || s[1] != nil {
-		t.Errorf("deleted: %v", s)
+		t.Errorf("deleted: %v, want only an old state", s)
 	}
 }

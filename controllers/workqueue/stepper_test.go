@@ -37,7 +37,7 @@ func TestStepperBatchesEventsAndWakes(t *testing.T) {
 		})
 		want := []string{"0s[0]", "2s[1 2]", "11.4s[7]", "26.4s[]"}
 		if !slices.Equal(got, want) {
-			t.Errorf("steps %v, want %v", got, want)
+			t.Errorf("got steps %v, want %v", got, want)
 		}
 	})
 }

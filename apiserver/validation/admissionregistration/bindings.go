@@ -13,7 +13,7 @@ import (
 
 // ValidateValidatingBinding validates a new binding.
 func ValidateValidatingBinding(b *v1.ValidatingAdmissionPolicyBinding) field.ErrorList {
-	errs := binding(&b.ObjectMeta, b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
+	errs := validateBinding(&b.ObjectMeta, b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
 	path := field.NewPath("spec", "validationActions")
 	actions := b.Spec.ValidationActions
 	if len(actions) == 0 {
@@ -38,7 +38,7 @@ func ValidateValidatingBindingUpdate(b, old *v1.ValidatingAdmissionPolicyBinding
 
 // ValidateMutatingBinding validates a new binding.
 func ValidateMutatingBinding(b *v1.MutatingAdmissionPolicyBinding) field.ErrorList {
-	return binding(&b.ObjectMeta, b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
+	return validateBinding(&b.ObjectMeta, b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
 }
 
 // ValidateMutatingBindingUpdate validates an update.
@@ -46,7 +46,7 @@ func ValidateMutatingBindingUpdate(b, old *v1.MutatingAdmissionPolicyBinding) fi
 	return append(checks.ObjectMetaUpdate(&b.ObjectMeta, &old.ObjectMeta), ValidateMutatingBinding(b)...)
 }
 
-func binding(meta *metav1.ObjectMeta, policyName string, params *v1.ParamRef, matches *v1.MatchResources) field.ErrorList {
+func validateBinding(meta *metav1.ObjectMeta, policyName string, params *v1.ParamRef, matches *v1.MatchResources) field.ErrorList {
 	errs := checks.ObjectMeta(meta, false, apivalidation.NameIsDNSSubdomain)
 	path := field.NewPath("spec")
 	if policyName == "" {
@@ -55,15 +55,15 @@ func binding(meta *metav1.ObjectMeta, policyName string, params *v1.ParamRef, ma
 		errs = append(errs, checks.DNSSubdomain(policyName, path.Child("policyName"))...)
 	}
 	if params != nil {
-		errs = append(errs, paramRef(params, path.Child("paramRef"))...)
+		errs = append(errs, validateParamRef(params, path.Child("paramRef"))...)
 	}
 	if matches != nil {
-		errs = append(errs, matchResources(matches, path.Child("matchResources"))...)
+		errs = append(errs, validateMatchResources(matches, path.Child("matchResources"))...)
 	}
 	return errs
 }
 
-func paramRef(r *v1.ParamRef, path *field.Path) (errs field.ErrorList) {
+func validateParamRef(r *v1.ParamRef, path *field.Path) (errs field.ErrorList) {
 	switch {
 	case r.Name == "" && r.Selector == nil:
 		errs = append(errs, field.Required(path, "one of name or selector must be specified"))

@@ -79,23 +79,23 @@ func (c compiler) variable(v *v1.Variable, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// matchConditions validates conditions: unique qualified names and expressions that compile.
-func matchConditions(list []v1.MatchCondition, c compiler, path *field.Path) field.ErrorList {
+// validateMatchConditions validates conditions: unique qualified names and expressions that compile.
+func validateMatchConditions(list []v1.MatchCondition, c compiler, path *field.Path) field.ErrorList {
 	if len(list) > maxMatchConditions {
 		return field.ErrorList{field.TooMany(path, len(list), maxMatchConditions)}
 	}
 	var errs field.ErrorList
 	names := sets.New[string]()
 	for i := range list {
-		at := path.Index(i)
-		errs = append(errs, c.check((*matchconditions.MatchCondition)(&list[i]), at.Child("expression"))...)
+		itemPath := path.Index(i)
+		errs = append(errs, c.check((*matchconditions.MatchCondition)(&list[i]), itemPath.Child("expression"))...)
 		switch name := list[i].Name; {
 		case name == "":
-			errs = append(errs, field.Required(at.Child("name"), ""))
+			errs = append(errs, field.Required(itemPath.Child("name"), ""))
 		case names.Has(name):
-			errs = append(errs, field.Duplicate(at.Child("name"), name))
+			errs = append(errs, field.Duplicate(itemPath.Child("name"), name))
 		default:
-			errs = append(errs, checks.QualifiedName(name, at.Child("name"))...)
+			errs = append(errs, checks.QualifiedName(name, itemPath.Child("name"))...)
 		}
 		names.Insert(list[i].Name)
 	}

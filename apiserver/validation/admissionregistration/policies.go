@@ -72,13 +72,13 @@ func validatingPolicy(p *v1.ValidatingAdmissionPolicy, accepted sets.Set[string]
 	}
 	keys := sets.New[string]()
 	for i, annotation := range s.AuditAnnotations {
-		at := path.Child("auditAnnotations").Index(i)
-		errs = append(errs, checks.QualifiedName(p.Name+"/"+annotation.Key, at.Child("key"))...)
+		itemPath := path.Child("auditAnnotations").Index(i)
+		errs = append(errs, checks.QualifiedName(p.Name+"/"+annotation.Key, itemPath.Child("key"))...)
 		if keys.Has(annotation.Key) {
-			errs = append(errs, field.Duplicate(at.Child("key"), annotation.Key))
+			errs = append(errs, field.Duplicate(itemPath.Child("key"), annotation.Key))
 		}
 		keys.Insert(annotation.Key)
-		errs = append(errs, c.check(&validating.AuditAnnotationCondition{ValueExpression: annotation.ValueExpression}, at.Child("valueExpression"))...)
+		errs = append(errs, c.check(&validating.AuditAnnotationCondition{ValueExpression: annotation.ValueExpression}, itemPath.Child("valueExpression"))...)
 	}
 	return errs
 }
@@ -106,19 +106,19 @@ func validationRule(v *v1.Validation, c compiler, path *field.Path) field.ErrorL
 // policy validates what both kinds of policies have. The returned compiler has the policy's variables.
 func policy(meta *metav1.ObjectMeta, s policySpec, accepted sets.Set[string], path *field.Path) (field.ErrorList, compiler) {
 	errs := checks.ObjectMeta(meta, false, apivalidation.NameIsDNSSubdomain)
-	errs = append(errs, paramKind(s.paramKind, path.Child("paramKind"))...)
+	errs = append(errs, validateParamKind(s.paramKind, path.Child("paramKind"))...)
 	if s.failurePolicy == nil {
 		errs = append(errs, field.Required(path.Child("failurePolicy"), ""))
 	} else {
 		errs = append(errs, checks.OneOf(*s.failurePolicy, path.Child("failurePolicy"), v1.Fail, v1.Ignore)...)
 	}
-	at := path.Child("matchConstraints")
+	childPath := path.Child("matchConstraints")
 	if s.matchConstraints == nil {
-		errs = append(errs, field.Required(at, ""))
+		errs = append(errs, field.Required(childPath, ""))
 	} else {
-		errs = append(errs, matchResources(s.matchConstraints, at)...)
+		errs = append(errs, validateMatchResources(s.matchConstraints, childPath)...)
 		if len(s.matchConstraints.ResourceRules) == 0 {
-			errs = append(errs, field.Required(at.Child("resourceRules"), ""))
+			errs = append(errs, field.Required(childPath.Child("resourceRules"), ""))
 		}
 	}
 	c, err := newCompiler(accepted).withVariables(s.paramKind)
@@ -127,22 +127,22 @@ func policy(meta *metav1.ObjectMeta, s policySpec, accepted sets.Set[string], pa
 	}
 	names := sets.New[string]()
 	for i := range s.variables {
-		v, at := &s.variables[i], path.Child("variables").Index(i)
+		v, childPath := &s.variables[i], path.Child("variables").Index(i)
 		switch {
 		case !identifier.MatchString(v.Name):
-			errs = append(errs, field.Invalid(at.Child("name"), v.Name, "name is not a valid CEL identifier"))
+			errs = append(errs, field.Invalid(childPath.Child("name"), v.Name, "name is not a valid CEL identifier"))
 			continue
 		case names.Has(v.Name):
-			errs = append(errs, field.Duplicate(at.Child("name"), v.Name))
+			errs = append(errs, field.Duplicate(childPath.Child("name"), v.Name))
 			continue
 		}
 		names.Insert(v.Name)
-		errs = append(errs, c.variable(v, at.Child("expression"))...)
+		errs = append(errs, c.variable(v, childPath.Child("expression"))...)
 	}
-	return append(errs, matchConditions(s.matchConditions, c, path.Child("matchConditions"))...), c
+	return append(errs, validateMatchConditions(s.matchConditions, c, path.Child("matchConditions"))...), c
 }
 
-func paramKind(kind *v1.ParamKind, path *field.Path) (errs field.ErrorList) {
+func validateParamKind(kind *v1.ParamKind, path *field.Path) (errs field.ErrorList) {
 	if kind == nil {
 		return nil
 	}
@@ -185,12 +185,12 @@ func mutatingPolicy(p *v1.MutatingAdmissionPolicy, accepted sets.Set[string]) fi
 	}
 	c.declared.HasPatchTypes = true
 	for i := range s.Mutations {
-		errs = append(errs, mutation(&s.Mutations[i], c, path.Child("mutations").Index(i))...)
+		errs = append(errs, validateMutation(&s.Mutations[i], c, path.Child("mutations").Index(i))...)
 	}
 	return errs
 }
 
-func mutation(m *v1.Mutation, c compiler, path *field.Path) field.ErrorList {
+func validateMutation(m *v1.Mutation, c compiler, path *field.Path) field.ErrorList {
 	errs := checks.OneOf(m.PatchType, path.Child("patchType"), v1.PatchTypeApplyConfiguration, v1.PatchTypeJSONPatch)
 	apply, jsonPatch := path.Child("applyConfiguration"), path.Child("jsonPatch")
 	switch {

@@ -10,8 +10,8 @@ import (
 	"github.com/berthproject/berth/apiserver/validation/checks"
 )
 
-// rule validates the operations and resources of a rule.
-func rule(r *v1.RuleWithOperations, path *field.Path) field.ErrorList {
+// validateRule validates the operations and resources of a rule.
+func validateRule(r *v1.RuleWithOperations, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if len(r.Operations) == 0 {
 		errs = append(errs, field.Required(path.Child("operations"), ""))
@@ -22,17 +22,17 @@ func rule(r *v1.RuleWithOperations, path *field.Path) field.ErrorList {
 	for i, operation := range r.Operations {
 		errs = append(errs, checks.OneOf(operation, path.Child("operations").Index(i), v1.OperationAll, v1.Connect, v1.Create, v1.Delete, v1.Update)...)
 	}
-	errs = append(errs, names(r.APIGroups, true, path.Child("apiGroups"))...)
-	errs = append(errs, names(r.APIVersions, false, path.Child("apiVersions"))...)
-	errs = append(errs, resources(r.Resources, path.Child("resources"))...)
+	errs = append(errs, validateNames(r.APIGroups, true, path.Child("apiGroups"))...)
+	errs = append(errs, validateNames(r.APIVersions, false, path.Child("apiVersions"))...)
+	errs = append(errs, validateResources(r.Resources, path.Child("resources"))...)
 	if r.Scope != nil {
 		errs = append(errs, checks.OneOf(*r.Scope, path.Child("scope"), v1.AllScopes, v1.ClusterScope, v1.NamespacedScope)...)
 	}
 	return errs
 }
 
-// names requires a list in which "*" stands alone. The core group is the empty name.
-func names(list []string, allowEmpty bool, path *field.Path) (errs field.ErrorList) {
+// validateNames requires a list in which "*" stands alone. The core group is the empty name.
+func validateNames(list []string, allowEmpty bool, path *field.Path) (errs field.ErrorList) {
 	if len(list) == 0 {
 		return field.ErrorList{field.Required(path, "")}
 	}
@@ -45,25 +45,25 @@ func names(list []string, allowEmpty bool, path *field.Path) (errs field.ErrorLi
 	return errs
 }
 
-// resources requires RESOURCE or RESOURCE/SUBRESOURCE, and no entry that a wildcard covers.
-func resources(list []string, path *field.Path) (errs field.ErrorList) {
+// validateResources requires RESOURCE or RESOURCE/SUBRESOURCE, and no entry that a wildcard covers.
+func validateResources(list []string, path *field.Path) (errs field.ErrorList) {
 	if len(list) == 0 {
 		return field.ErrorList{field.Required(path, "")}
 	}
 	for i, name := range list {
-		at := path.Index(i)
+		itemPath := path.Index(i)
 		resource, subresource, _ := strings.Cut(name, "/")
 		switch {
 		case name == "":
-			errs = append(errs, field.Required(at, ""))
+			errs = append(errs, field.Required(itemPath, ""))
 		case name == "*/*" && len(list) > 1:
 			errs = append(errs, field.Invalid(path, list, "if '*/*' is present, must not specify other resources"))
 		case slices.Contains(list[:i], name):
-			errs = append(errs, field.Invalid(at, name, "listed twice"))
+			errs = append(errs, field.Invalid(itemPath, name, "listed twice"))
 		case name != "*" && resource != "*" && strings.Contains(name, "/") && slices.Contains(list, resource+"/*") && subresource != "*":
-			errs = append(errs, field.Invalid(at, name, "if '"+resource+"/*' is present, must not specify '"+name+"'"))
+			errs = append(errs, field.Invalid(itemPath, name, "if '"+resource+"/*' is present, must not specify '"+name+"'"))
 		case strings.Contains(name, "/") && resource != "*" && slices.Contains(list, "*/"+subresource):
-			errs = append(errs, field.Invalid(at, name, "if '*/"+subresource+"' is present, must not specify '"+name+"'"))
+			errs = append(errs, field.Invalid(itemPath, name, "if '*/"+subresource+"' is present, must not specify '"+name+"'"))
 		}
 	}
 	covered := func(name string) bool { return name != "*" && !strings.Contains(name, "/") }
@@ -73,9 +73,9 @@ func resources(list []string, path *field.Path) (errs field.ErrorList) {
 	return errs
 }
 
-// matchResources validates which requests a policy or binding matches.
-func matchResources(m *v1.MatchResources, path *field.Path) field.ErrorList {
-	errs := selectors(m.NamespaceSelector, m.ObjectSelector, path)
+// validateMatchResources validates which requests a policy or binding matches.
+func validateMatchResources(m *v1.MatchResources, path *field.Path) field.ErrorList {
+	errs := validateSelectors(m.NamespaceSelector, m.ObjectSelector, path)
 	if m.NamespaceSelector == nil {
 		errs = append(errs, field.Required(path.Child("namespaceSelector"), ""))
 	}
@@ -87,20 +87,20 @@ func matchResources(m *v1.MatchResources, path *field.Path) field.ErrorList {
 	} else {
 		errs = append(errs, checks.OneOf(*m.MatchPolicy, path.Child("matchPolicy"), v1.Equivalent, v1.Exact)...)
 	}
-	errs = append(errs, namedRules(m.ResourceRules, path.Child("resourceRules"))...)
-	return append(errs, namedRules(m.ExcludeResourceRules, path.Child("excludeResourceRules"))...)
+	errs = append(errs, validateNamedRules(m.ResourceRules, path.Child("resourceRules"))...)
+	return append(errs, validateNamedRules(m.ExcludeResourceRules, path.Child("excludeResourceRules"))...)
 }
 
-func namedRules(rules []v1.NamedRuleWithOperations, path *field.Path) (errs field.ErrorList) {
+func validateNamedRules(rules []v1.NamedRuleWithOperations, path *field.Path) (errs field.ErrorList) {
 	for i := range rules {
-		at := path.Index(i)
-		errs = append(errs, rule(&rules[i].RuleWithOperations, at)...)
+		itemPath := path.Index(i)
+		errs = append(errs, validateRule(&rules[i].RuleWithOperations, itemPath)...)
 		for j, name := range rules[i].ResourceNames {
 			switch {
 			case name == "":
-				errs = append(errs, field.Required(at.Child("resourceNames").Index(j), ""))
+				errs = append(errs, field.Required(itemPath.Child("resourceNames").Index(j), ""))
 			case slices.Contains(rules[i].ResourceNames[:j], name):
-				errs = append(errs, field.Duplicate(at.Child("resourceNames").Index(j), name))
+				errs = append(errs, field.Duplicate(itemPath.Child("resourceNames").Index(j), name))
 			}
 		}
 	}

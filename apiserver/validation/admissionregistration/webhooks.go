@@ -46,25 +46,25 @@ func mutatingWebhook(w *v1.MutatingWebhook) webhook {
 
 // ValidateValidatingWebhooks validates a new configuration.
 func ValidateValidatingWebhooks(c *v1.ValidatingWebhookConfiguration) field.ErrorList {
-	return webhooks(&c.ObjectMeta, validatingWebhooks(c), nil)
+	return validateWebhooks(&c.ObjectMeta, validatingWebhooks(c), nil)
 }
 
 // ValidateValidatingWebhooksUpdate validates an update. Unchanged expressions are not rejected.
 func ValidateValidatingWebhooksUpdate(c, old *v1.ValidatingWebhookConfiguration) field.ErrorList {
 	errs := checks.ObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)
-	return append(errs, webhooks(&c.ObjectMeta, validatingWebhooks(c), validatingWebhooks(old))...)
+	return append(errs, validateWebhooks(&c.ObjectMeta, validatingWebhooks(c), validatingWebhooks(old))...)
 }
 
 // ValidateMutatingWebhooks validates a new configuration.
 func ValidateMutatingWebhooks(c *v1.MutatingWebhookConfiguration) field.ErrorList {
-	return append(webhooks(&c.ObjectMeta, mutatingWebhooks(c), nil), reinvocationPolicies(c)...)
+	return append(validateWebhooks(&c.ObjectMeta, mutatingWebhooks(c), nil), validateReinvocationPolicies(c)...)
 }
 
 // ValidateMutatingWebhooksUpdate validates an update. Unchanged expressions are not rejected.
 func ValidateMutatingWebhooksUpdate(c, old *v1.MutatingWebhookConfiguration) field.ErrorList {
 	errs := checks.ObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)
-	errs = append(errs, webhooks(&c.ObjectMeta, mutatingWebhooks(c), mutatingWebhooks(old))...)
-	return append(errs, reinvocationPolicies(c)...)
+	errs = append(errs, validateWebhooks(&c.ObjectMeta, mutatingWebhooks(c), mutatingWebhooks(old))...)
+	return append(errs, validateReinvocationPolicies(c)...)
 }
 
 func validatingWebhooks(c *v1.ValidatingWebhookConfiguration) (list []webhook) {
@@ -81,7 +81,7 @@ func mutatingWebhooks(c *v1.MutatingWebhookConfiguration) (list []webhook) {
 	return list
 }
 
-func reinvocationPolicies(c *v1.MutatingWebhookConfiguration) (errs field.ErrorList) {
+func validateReinvocationPolicies(c *v1.MutatingWebhookConfiguration) (errs field.ErrorList) {
 	for i := range c.Webhooks {
 		if policy := c.Webhooks[i].ReinvocationPolicy; policy != nil {
 			errs = append(errs, checks.OneOf(*policy, field.NewPath("webhooks").Index(i).Child("reinvocationPolicy"), v1.IfNeededReinvocationPolicy, v1.NeverReinvocationPolicy)...)
@@ -90,7 +90,7 @@ func reinvocationPolicies(c *v1.MutatingWebhookConfiguration) (errs field.ErrorL
 	return errs
 }
 
-func webhooks(meta *metav1.ObjectMeta, list, old []webhook) field.ErrorList {
+func validateWebhooks(meta *metav1.ObjectMeta, list, old []webhook) field.ErrorList {
 	errs := checks.ObjectMeta(meta, false, apivalidation.NameIsDNSSubdomain)
 	accepted := sets.New[string]()
 	for _, w := range old {
@@ -112,9 +112,9 @@ func webhooks(meta *metav1.ObjectMeta, list, old []webhook) field.ErrorList {
 
 func validateWebhook(w webhook, accepted sets.Set[string], path *field.Path) field.ErrorList {
 	errs := validation.IsFullyQualifiedName(path.Child("name"), w.name)
-	errs = append(errs, clientConfig(w.clientConfig, path.Child("clientConfig"))...)
+	errs = append(errs, validateClientConfig(w.clientConfig, path.Child("clientConfig"))...)
 	for i := range w.rules {
-		errs = append(errs, rule(&w.rules[i], path.Child("rules").Index(i))...)
+		errs = append(errs, validateRule(&w.rules[i], path.Child("rules").Index(i))...)
 	}
 	if p := *w.failurePolicy; p != nil {
 		errs = append(errs, checks.OneOf(*p, path.Child("failurePolicy"), v1.Fail, v1.Ignore)...)
@@ -130,12 +130,12 @@ func validateWebhook(w webhook, accepted sets.Set[string], path *field.Path) fie
 	if seconds := *w.timeoutSeconds; seconds != nil && (*seconds < 1 || *seconds > maxTimeoutSeconds) {
 		errs = append(errs, field.Invalid(path.Child("timeoutSeconds"), *seconds, fmt.Sprintf("the timeout value must be between 1 and %d seconds", maxTimeoutSeconds)))
 	}
-	errs = append(errs, selectors(*w.namespaceSelector, *w.objectSelector, path)...)
-	errs = append(errs, reviewVersionList(w.reviewVersions, path.Child("admissionReviewVersions"))...)
-	return append(errs, matchConditions(w.matchConditions, newCompiler(accepted), path.Child("matchConditions"))...)
+	errs = append(errs, validateSelectors(*w.namespaceSelector, *w.objectSelector, path)...)
+	errs = append(errs, validateReviewVersionList(w.reviewVersions, path.Child("admissionReviewVersions"))...)
+	return append(errs, validateMatchConditions(w.matchConditions, newCompiler(accepted), path.Child("matchConditions"))...)
 }
 
-func selectors(namespaces, objects *metav1.LabelSelector, path *field.Path) (errs field.ErrorList) {
+func validateSelectors(namespaces, objects *metav1.LabelSelector, path *field.Path) (errs field.ErrorList) {
 	if namespaces != nil {
 		errs = append(errs, checks.LabelSelector(namespaces, false, path.Child("namespaceSelector"))...)
 	}
@@ -145,7 +145,7 @@ func selectors(namespaces, objects *metav1.LabelSelector, path *field.Path) (err
 	return errs
 }
 
-func clientConfig(c *v1.WebhookClientConfig, path *field.Path) field.ErrorList {
+func validateClientConfig(c *v1.WebhookClientConfig, path *field.Path) field.ErrorList {
 	if (c.URL == nil) == (c.Service == nil) {
 		return field.ErrorList{field.Required(path, "exactly one of url or service is required")}
 	}
@@ -159,8 +159,8 @@ func clientConfig(c *v1.WebhookClientConfig, path *field.Path) field.ErrorList {
 	return webhookclient.ValidateWebhookService(path.Child("service"), c.Service.Namespace, c.Service.Name, c.Service.Path, port)
 }
 
-// reviewVersionList requires unique version names, of which the server can send at least one.
-func reviewVersionList(versions []string, path *field.Path) field.ErrorList {
+// validateReviewVersionList requires unique version names, of which the server can send at least one.
+func validateReviewVersionList(versions []string, path *field.Path) field.ErrorList {
 	if len(versions) == 0 {
 		return field.ErrorList{field.Required(path, fmt.Sprintf("must specify one of %v", reviewVersions))}
 	}

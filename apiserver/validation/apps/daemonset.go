@@ -69,45 +69,45 @@ func setTemplateGeneration(ds *appsv1.DaemonSet, n int64) {
 
 // ValidateDaemonSet validates a new DaemonSet.
 func ValidateDaemonSet(ds *appsv1.DaemonSet) field.ErrorList {
-	return append(checks.ObjectMeta(&ds.ObjectMeta, true, apivalidation.NameIsDNSSubdomain), daemonSetSpec(&ds.Spec, false)...)
+	return append(checks.ObjectMeta(&ds.ObjectMeta, true, apivalidation.NameIsDNSSubdomain), validateDaemonSetSpec(&ds.Spec, false)...)
 }
 
 // ValidateDaemonSetUpdate validates an update. The selector is immutable. As in kube-apiserver,
 // errors of the spec are reported twice.
 func ValidateDaemonSetUpdate(ds, old *appsv1.DaemonSet) field.ErrorList {
-	badLabels := hasInvalidSelector(old.Spec.Selector)
+	allowInvalidLabels := hasInvalidSelector(old.Spec.Selector)
 	errs := checks.ObjectMeta(&ds.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
-	errs = append(errs, daemonSetSpec(&ds.Spec, badLabels)...)
+	errs = append(errs, validateDaemonSetSpec(&ds.Spec, allowInvalidLabels)...)
 	errs = append(errs, checks.ObjectMetaUpdate(&ds.ObjectMeta, &old.ObjectMeta)...)
-	errs = append(errs, daemonSetSpec(&ds.Spec, badLabels)...)
+	errs = append(errs, validateDaemonSetSpec(&ds.Spec, allowInvalidLabels)...)
 	return append(errs, checks.Immutable(ds.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))...)
 }
 
-func daemonSetSpec(spec *appsv1.DaemonSetSpec, badLabels bool) field.ErrorList {
+func validateDaemonSetSpec(spec *appsv1.DaemonSetSpec, allowInvalidLabels bool) field.ErrorList {
 	path := field.NewPath("spec")
-	template := path.Child("template")
-	errs := checks.LabelSelector(spec.Selector, badLabels, path.Child("selector"))
+	templatePath := path.Child("template")
+	errs := checks.LabelSelector(spec.Selector, allowInvalidLabels, path.Child("selector"))
 	selector, err := metav1.LabelSelectorAsSelector(spec.Selector)
 	if err == nil && !selector.Matches(labels.Set(spec.Template.Labels)) {
-		errs = append(errs, field.Invalid(template.Child("metadata", "labels"), spec.Template.Labels, checks.SelectorMismatchText))
+		errs = append(errs, field.Invalid(templatePath.Child("metadata", "labels"), spec.Template.Labels, checks.SelectorMismatchText))
 	}
 	if spec.Selector != nil && checks.EmptySelector(spec.Selector) {
 		errs = append(errs, field.Invalid(path.Child("selector"), spec.Selector, "empty selector is invalid for daemonset"))
 	}
-	errs = append(errs, podvalidation.ValidatePodTemplateSpec(&spec.Template, template)...)
-	errs = append(errs, checks.NoSharedWritableDisks(spec.Template.Spec.Volumes, template.Child("spec", "volumes"))...)
-	errs = append(errs, checks.AlwaysRestartTemplate(&spec.Template, "DaemonSet", template)...)
+	errs = append(errs, podvalidation.ValidatePodTemplateSpec(&spec.Template, templatePath)...)
+	errs = append(errs, checks.NoSharedWritableDisks(spec.Template.Spec.Volumes, templatePath.Child("spec", "volumes"))...)
+	errs = append(errs, checks.AlwaysRestartTemplate(&spec.Template, "DaemonSet", templatePath)...)
 	errs = append(errs, checks.NonNegative(spec.MinReadySeconds, path.Child("minReadySeconds"))...)
-	errs = append(errs, daemonSetStrategy(&spec.UpdateStrategy, path.Child("updateStrategy"))...)
+	errs = append(errs, validateDaemonSetStrategy(&spec.UpdateStrategy, path.Child("updateStrategy"))...)
 	return append(errs, checks.NonNegativeIfSet(spec.RevisionHistoryLimit, path.Child("revisionHistoryLimit"))...)
 }
 
-func daemonSetStrategy(strategy *appsv1.DaemonSetUpdateStrategy, path *field.Path) field.ErrorList {
+func validateDaemonSetStrategy(strategy *appsv1.DaemonSetUpdateStrategy, path *field.Path) field.ErrorList {
 	switch strategy.Type {
 	case appsv1.OnDeleteDaemonSetStrategyType:
 		return nil
 	case appsv1.RollingUpdateDaemonSetStrategyType:
-		return rollingDaemonSet(strategy.RollingUpdate, path.Child("rollingUpdate"))
+		return validateRollingDaemonSet(strategy.RollingUpdate, path.Child("rollingUpdate"))
 	}
 	printable := struct {
 		Type          appsv1.DaemonSetUpdateStrategyType
@@ -120,8 +120,8 @@ func daemonSetStrategy(strategy *appsv1.DaemonSetUpdateStrategy, path *field.Pat
 		[]appsv1.DaemonSetUpdateStrategyType{appsv1.RollingUpdateDaemonSetStrategyType, appsv1.OnDeleteDaemonSetStrategyType})}
 }
 
-// rollingDaemonSet requires exactly one of maxUnavailable and maxSurge.
-func rollingDaemonSet(r *appsv1.RollingUpdateDaemonSet, path *field.Path) field.ErrorList {
+// validateRollingDaemonSet requires exactly one of maxUnavailable and maxSurge.
+func validateRollingDaemonSet(r *appsv1.RollingUpdateDaemonSet, path *field.Path) field.ErrorList {
 	if r == nil {
 		return field.ErrorList{field.Required(path, "")}
 	}

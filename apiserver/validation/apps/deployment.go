@@ -46,27 +46,27 @@ func PrepareDeploymentStatusUpdate(d, old *appsv1.Deployment) {
 
 // ValidateDeployment validates a new Deployment.
 func ValidateDeployment(d *appsv1.Deployment) field.ErrorList {
-	return append(checks.ObjectMeta(&d.ObjectMeta, true, apivalidation.NameIsDNSSubdomain), deploymentSpec(&d.Spec, false)...)
+	return append(checks.ObjectMeta(&d.ObjectMeta, true, apivalidation.NameIsDNSSubdomain), validateDeploymentSpec(&d.Spec, false)...)
 }
 
 // ValidateDeploymentUpdate validates an update. The selector is immutable.
 func ValidateDeploymentUpdate(d, old *appsv1.Deployment) field.ErrorList {
 	errs := checks.ObjectMetaUpdate(&d.ObjectMeta, &old.ObjectMeta)
-	errs = append(errs, deploymentSpec(&d.Spec, hasInvalidSelector(old.Spec.Selector))...)
+	errs = append(errs, validateDeploymentSpec(&d.Spec, hasInvalidSelector(old.Spec.Selector))...)
 	return append(errs, checks.Immutable(d.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))...)
 }
 
-func deploymentSpec(spec *appsv1.DeploymentSpec, badLabels bool) field.ErrorList {
+func validateDeploymentSpec(spec *appsv1.DeploymentSpec, allowInvalidLabels bool) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := checks.NonNegativeIfSet(spec.Replicas, path.Child("replicas"))
-	errs = append(errs, checks.RequiredSelector(spec.Selector, badLabels, "deployment", path.Child("selector"))...)
+	errs = append(errs, checks.RequiredSelector(spec.Selector, allowInvalidLabels, "deployment", path.Child("selector"))...)
 	selector, err := metav1.LabelSelectorAsSelector(spec.Selector)
 	if err != nil {
 		errs = append(errs, field.Invalid(path.Child("selector"), spec.Selector, "invalid label selector"))
 	} else {
 		errs = append(errs, checks.ReplicaTemplate(&spec.Template, selector, *spec.Replicas, path.Child("template"))...)
 	}
-	errs = append(errs, deploymentStrategy(&spec.Strategy, path.Child("strategy"))...)
+	errs = append(errs, validateDeploymentStrategy(&spec.Strategy, path.Child("strategy"))...)
 	errs = append(errs, checks.NonNegative(spec.MinReadySeconds, path.Child("minReadySeconds"))...)
 	errs = append(errs, checks.NonNegativeIfSet(spec.RevisionHistoryLimit, path.Child("revisionHistoryLimit"))...)
 	if deadline := spec.ProgressDeadlineSeconds; deadline != nil {
@@ -78,16 +78,16 @@ func deploymentSpec(spec *appsv1.DeploymentSpec, badLabels bool) field.ErrorList
 	return errs
 }
 
-func deploymentStrategy(strategy *appsv1.DeploymentStrategy, path *field.Path) field.ErrorList {
-	rolling := path.Child("rollingUpdate")
+func validateDeploymentStrategy(strategy *appsv1.DeploymentStrategy, path *field.Path) field.ErrorList {
+	rollingPath := path.Child("rollingUpdate")
 	switch strategy.Type {
 	case appsv1.RecreateDeploymentStrategyType:
 		if strategy.RollingUpdate != nil {
-			return field.ErrorList{field.Forbidden(rolling, "may not be specified when strategy `type` is 'Recreate'")}
+			return field.ErrorList{field.Forbidden(rollingPath, "may not be specified when strategy `type` is 'Recreate'")}
 		}
 		return nil
 	case appsv1.RollingUpdateDeploymentStrategyType:
-		return rollingDeployment(strategy.RollingUpdate, rolling)
+		return validateRollingDeployment(strategy.RollingUpdate, rollingPath)
 	}
 	printable := struct {
 		Type          appsv1.DeploymentStrategyType
@@ -110,7 +110,7 @@ func countOrZero(value *intstr.IntOrString) intstr.IntOrString {
 	return *value
 }
 
-func rollingDeployment(r *appsv1.RollingUpdateDeployment, path *field.Path) field.ErrorList {
+func validateRollingDeployment(r *appsv1.RollingUpdateDeployment, path *field.Path) field.ErrorList {
 	if r == nil {
 		return field.ErrorList{field.Required(path, "this should be defaulted and never be nil")}
 	}

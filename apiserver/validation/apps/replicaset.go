@@ -32,17 +32,17 @@ func PrepareReplicaSetForUpdate(rs, old *appsv1.ReplicaSet) {
 
 // ValidateReplicaSet validates a new ReplicaSet.
 func ValidateReplicaSet(rs *appsv1.ReplicaSet) field.ErrorList {
-	return append(checks.ObjectMeta(&rs.ObjectMeta, true, apivalidation.NameIsDNSSubdomain), replicaSetSpec(&rs.Spec, false)...)
+	return append(checks.ObjectMeta(&rs.ObjectMeta, true, apivalidation.NameIsDNSSubdomain), validateReplicaSetSpec(&rs.Spec, false)...)
 }
 
 // ValidateReplicaSetUpdate validates an update. The selector is immutable. As in kube-apiserver,
 // errors of the spec are reported twice.
 func ValidateReplicaSetUpdate(rs, old *appsv1.ReplicaSet) field.ErrorList {
-	badLabels := hasInvalidSelector(old.Spec.Selector)
+	allowInvalidLabels := hasInvalidSelector(old.Spec.Selector)
 	errs := checks.ObjectMeta(&rs.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
-	errs = append(errs, replicaSetSpec(&rs.Spec, badLabels)...)
+	errs = append(errs, validateReplicaSetSpec(&rs.Spec, allowInvalidLabels)...)
 	errs = append(errs, checks.ObjectMetaUpdate(&rs.ObjectMeta, &old.ObjectMeta)...)
-	errs = append(errs, replicaSetSpec(&rs.Spec, badLabels)...)
+	errs = append(errs, validateReplicaSetSpec(&rs.Spec, allowInvalidLabels)...)
 	return append(errs, checks.Immutable(rs.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))...)
 }
 
@@ -50,11 +50,11 @@ func hasInvalidSelector(s *metav1.LabelSelector) bool {
 	return s != nil && metavalidation.LabelSelectorHasInvalidLabelValue(s)
 }
 
-func replicaSetSpec(spec *appsv1.ReplicaSetSpec, badLabels bool) field.ErrorList {
+func validateReplicaSetSpec(spec *appsv1.ReplicaSetSpec, allowInvalidLabels bool) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := checks.NonNegativeIfSet(spec.Replicas, path.Child("replicas"))
 	errs = append(errs, checks.NonNegative(spec.MinReadySeconds, path.Child("minReadySeconds"))...)
-	errs = append(errs, checks.RequiredSelector(spec.Selector, badLabels, "deployment", path.Child("selector"))...)
+	errs = append(errs, checks.RequiredSelector(spec.Selector, allowInvalidLabels, "deployment", path.Child("selector"))...)
 	selector, err := metav1.LabelSelectorAsSelector(spec.Selector)
 	if err != nil {
 		return append(errs, field.Invalid(path.Child("selector"), spec.Selector, "invalid label selector"))

@@ -47,7 +47,7 @@ func PrepareReplicationControllerForUpdate(rc, old *corev1.ReplicationController
 
 // ValidateReplicationController validates a new ReplicationController.
 func ValidateReplicationController(rc *corev1.ReplicationController) field.ErrorList {
-	return append(checks.ObjectMeta(&rc.ObjectMeta, true, apivalidation.NameIsDNSSubdomain), replicationControllerSpec(&rc.Spec)...)
+	return append(checks.ObjectMeta(&rc.ObjectMeta, true, apivalidation.NameIsDNSSubdomain), validateReplicationControllerSpec(&rc.Spec)...)
 }
 
 // ValidateReplicationControllerUpdate validates an update. As in kube-apiserver, errors of the spec
@@ -55,10 +55,10 @@ func ValidateReplicationController(rc *corev1.ReplicationController) field.Error
 func ValidateReplicationControllerUpdate(rc, old *corev1.ReplicationController) field.ErrorList {
 	errs := ValidateReplicationController(rc)
 	errs = append(errs, checks.ObjectMetaUpdate(&rc.ObjectMeta, &old.ObjectMeta)...)
-	return append(errs, replicationControllerSpec(&rc.Spec)...)
+	return append(errs, validateReplicationControllerSpec(&rc.Spec)...)
 }
 
-func replicationControllerSpec(spec *corev1.ReplicationControllerSpec) field.ErrorList {
+func validateReplicationControllerSpec(spec *corev1.ReplicationControllerSpec) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := checks.NonNegative(spec.MinReadySeconds, path.Child("minReadySeconds"))
 	if len(spec.Selector) == 0 {
@@ -68,13 +68,13 @@ func replicationControllerSpec(spec *corev1.ReplicationControllerSpec) field.Err
 	if spec.Template == nil {
 		return append(errs, field.Required(path.Child("template"), ""))
 	}
-	template := path.Child("template")
-	errs = append(errs, checks.MatchingTemplate(labels.SelectorFromSet(spec.Selector), spec.Template, template)...)
-	errs = append(errs, podvalidation.ValidatePodTemplateSpec(spec.Template, template)...)
+	templatePath := path.Child("template")
+	errs = append(errs, checks.MatchingTemplate(labels.SelectorFromSet(spec.Selector), spec.Template, templatePath)...)
+	errs = append(errs, podvalidation.ValidatePodTemplateSpec(spec.Template, templatePath)...)
 	if *spec.Replicas > 1 {
-		errs = append(errs, checks.NoSharedWritableDisks(spec.Template.Spec.Volumes, template.Child("spec", "volumes"))...)
+		errs = append(errs, checks.NoSharedWritableDisks(spec.Template.Spec.Volumes, templatePath.Child("spec", "volumes"))...)
 	}
-	return append(errs, checks.AlwaysRestartTemplate(spec.Template, "ReplicationController", template)...)
+	return append(errs, checks.AlwaysRestartTemplate(spec.Template, "ReplicationController", templatePath)...)
 }
 
 // ValidateReplicationControllerStatusUpdate validates the counts.

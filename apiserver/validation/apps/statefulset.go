@@ -69,7 +69,7 @@ func dropMaxUnavailable(ss, old *appsv1.StatefulSet) {
 // hostnames. Service name and claim templates are not validated on update, because stored objects
 // may be invalid.
 func ValidateStatefulSet(ss *appsv1.StatefulSet) field.ErrorList {
-	errs := append(checks.ObjectMeta(&ss.ObjectMeta, true, apivalidation.NameIsDNSLabel), statefulSetSpec(&ss.Spec, false)...)
+	errs := append(checks.ObjectMeta(&ss.ObjectMeta, true, apivalidation.NameIsDNSLabel), validateStatefulSetSpec(&ss.Spec, false)...)
 	if name := ss.Spec.ServiceName; name != "" {
 		errs = append(errs, checks.DNSLabel(name, field.NewPath("spec", "serviceName"))...)
 	}
@@ -83,22 +83,22 @@ func ValidateStatefulSet(ss *appsv1.StatefulSet) field.ErrorList {
 // ValidateStatefulSetUpdate validates an update. Seven fields of the spec are mutable.
 func ValidateStatefulSetUpdate(ss, old *appsv1.StatefulSet) field.ErrorList {
 	errs := checks.ObjectMetaUpdate(&ss.ObjectMeta, &old.ObjectMeta)
-	errs = append(errs, statefulSetSpec(&ss.Spec, hasInvalidSelector(old.Spec.Selector))...)
-	expected := ss.Spec.DeepCopy()
-	expected.Replicas = old.Spec.Replicas
-	expected.Template = old.Spec.Template
-	expected.UpdateStrategy = old.Spec.UpdateStrategy
-	expected.MinReadySeconds = old.Spec.MinReadySeconds
-	expected.Ordinals = old.Spec.Ordinals
-	expected.RevisionHistoryLimit = old.Spec.RevisionHistoryLimit
-	expected.PersistentVolumeClaimRetentionPolicy = old.Spec.PersistentVolumeClaimRetentionPolicy
-	if !checks.SemanticEqual(*expected, old.Spec) {
+	errs = append(errs, validateStatefulSetSpec(&ss.Spec, hasInvalidSelector(old.Spec.Selector))...)
+	spec := ss.Spec.DeepCopy()
+	spec.Replicas = old.Spec.Replicas
+	spec.Template = old.Spec.Template
+	spec.UpdateStrategy = old.Spec.UpdateStrategy
+	spec.MinReadySeconds = old.Spec.MinReadySeconds
+	spec.Ordinals = old.Spec.Ordinals
+	spec.RevisionHistoryLimit = old.Spec.RevisionHistoryLimit
+	spec.PersistentVolumeClaimRetentionPolicy = old.Spec.PersistentVolumeClaimRetentionPolicy
+	if !checks.SemanticEqual(*spec, old.Spec) {
 		errs = append(errs, field.Forbidden(field.NewPath("spec"), "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"))
 	}
 	return errs
 }
 
-func statefulSetSpec(spec *appsv1.StatefulSetSpec, badLabels bool) field.ErrorList {
+func validateStatefulSetSpec(spec *appsv1.StatefulSetSpec, allowInvalidLabels bool) field.ErrorList {
 	path := field.NewPath("spec")
 	var errs field.ErrorList
 	switch spec.PodManagementPolicy {
@@ -109,14 +109,14 @@ func statefulSetSpec(spec *appsv1.StatefulSetSpec, badLabels bool) field.ErrorLi
 		errs = append(errs, field.Invalid(path.Child("podManagementPolicy"), spec.PodManagementPolicy,
 			fmt.Sprintf("must be '%s' or '%s'", appsv1.OrderedReadyPodManagement, appsv1.ParallelPodManagement)))
 	}
-	errs = append(errs, statefulSetStrategy(&spec.UpdateStrategy, path.Child("updateStrategy"))...)
-	errs = append(errs, claimRetention(spec.PersistentVolumeClaimRetentionPolicy, path.Child("persistentVolumeClaimRetentionPolicy"))...)
+	errs = append(errs, validateStatefulSetStrategy(&spec.UpdateStrategy, path.Child("updateStrategy"))...)
+	errs = append(errs, validateClaimRetention(spec.PersistentVolumeClaimRetentionPolicy, path.Child("persistentVolumeClaimRetentionPolicy"))...)
 	errs = append(errs, checks.NonNegativeIfSet(spec.Replicas, path.Child("replicas"))...)
 	errs = append(errs, checks.NonNegative(spec.MinReadySeconds, path.Child("minReadySeconds"))...)
 	if spec.Ordinals != nil {
 		errs = append(errs, checks.NonNegative(spec.Ordinals.Start, path.Child("ordinals", "start"))...)
 	}
-	errs = append(errs, checks.RequiredSelector(spec.Selector, badLabels, "statefulset", path.Child("selector"))...)
+	errs = append(errs, checks.RequiredSelector(spec.Selector, allowInvalidLabels, "statefulset", path.Child("selector"))...)
 	selector, err := metav1.LabelSelectorAsSelector(spec.Selector)
 	if err != nil {
 		errs = append(errs, field.Invalid(path.Child("selector"), spec.Selector, ""))
@@ -133,8 +133,8 @@ func templateWithClaimVolumes(spec *appsv1.StatefulSetSpec) *corev1.PodTemplateS
 	template := spec.Template
 	template.Spec.Volumes = slices.Clone(template.Spec.Volumes)
 	for _, claim := range spec.VolumeClaimTemplates {
-		named := func(v corev1.Volume) bool { return v.Name == claim.Name }
-		if claim.Name != "" && !slices.ContainsFunc(template.Spec.Volumes, named) {
+		hasName := func(v corev1.Volume) bool { return v.Name == claim.Name }
+		if claim.Name != "" && !slices.ContainsFunc(template.Spec.Volumes, hasName) {
 			template.Spec.Volumes = append(template.Spec.Volumes, corev1.Volume{Name: claim.Name,
 				VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim.Name}}})
 		}
@@ -142,14 +142,14 @@ func templateWithClaimVolumes(spec *appsv1.StatefulSetSpec) *corev1.PodTemplateS
 	return &template
 }
 
-func statefulSetStrategy(strategy *appsv1.StatefulSetUpdateStrategy, path *field.Path) field.ErrorList {
-	rolling := path.Child("rollingUpdate")
+func validateStatefulSetStrategy(strategy *appsv1.StatefulSetUpdateStrategy, path *field.Path) field.ErrorList {
+	rollingPath := path.Child("rollingUpdate")
 	switch strategy.Type {
 	case "":
 		return field.ErrorList{field.Required(path, "")}
 	case appsv1.OnDeleteStatefulSetStrategyType:
 		if strategy.RollingUpdate != nil {
-			return field.ErrorList{field.Invalid(rolling, strategy.RollingUpdate,
+			return field.ErrorList{field.Invalid(rollingPath, strategy.RollingUpdate,
 				fmt.Sprintf("only allowed for updateStrategy '%s'", appsv1.RollingUpdateStatefulSetStrategyType))}
 		}
 		return nil
@@ -157,13 +157,13 @@ func statefulSetStrategy(strategy *appsv1.StatefulSetUpdateStrategy, path *field
 		if strategy.RollingUpdate == nil {
 			return nil
 		}
-		errs := checks.NonNegativeIfSet(strategy.RollingUpdate.Partition, rolling.Child("partition"))
+		errs := checks.NonNegativeIfSet(strategy.RollingUpdate.Partition, rollingPath.Child("partition"))
 		if n := strategy.RollingUpdate.MaxUnavailable; n != nil {
-			errs = append(errs, checks.CountOrPercent(*n, rolling.Child("maxUnavailable"))...)
+			errs = append(errs, checks.CountOrPercent(*n, rollingPath.Child("maxUnavailable"))...)
 			if checks.IsZeroCount(*n) {
-				errs = append(errs, field.Invalid(rolling.Child("maxUnavailable"), *n, "cannot be 0"))
+				errs = append(errs, field.Invalid(rollingPath.Child("maxUnavailable"), *n, "cannot be 0"))
 			}
-			errs = append(errs, checks.NotAbove100Percent(*n, rolling.Child("maxUnavailable"))...)
+			errs = append(errs, checks.NotAbove100Percent(*n, rollingPath.Child("maxUnavailable"))...)
 		}
 		return errs
 	}
@@ -175,7 +175,7 @@ func statefulSetStrategy(strategy *appsv1.StatefulSetUpdateStrategy, path *field
 		fmt.Sprintf("must be '%s' or '%s'", appsv1.RollingUpdateStatefulSetStrategyType, appsv1.OnDeleteStatefulSetStrategyType))}
 }
 
-func claimRetention(policy *appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy, path *field.Path) field.ErrorList {
+func validateClaimRetention(policy *appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy, path *field.Path) field.ErrorList {
 	if policy == nil {
 		return nil
 	}

@@ -33,13 +33,13 @@ func annotationsOf(h *autoscalingv2.HorizontalPodAutoscaler) (map[string]string,
 		out[name] = string(encoded)
 		return nil
 	}
-	var other []autoscalingv1.MetricSpec
+	var otherMetrics []autoscalingv1.MetricSpec
 	for i := range h.Spec.Metrics {
 		if targetOfCPU(&h.Spec.Metrics[i]) == nil {
-			other = append(other, specToV1(&h.Spec.Metrics[i]))
+			otherMetrics = append(otherMetrics, specToV1(&h.Spec.Metrics[i]))
 		}
 	}
-	if err := add(metricsAnnotation, len(other) > 0, other); err != nil {
+	if err := add(metricsAnnotation, len(otherMetrics) > 0, otherMetrics); err != nil {
 		return nil, err
 	}
 	if err := add(currentMetricsAnnotation, len(h.Status.CurrentMetrics) > 0, convertEach(h.Status.CurrentMetrics, statusToV1)); err != nil {
@@ -51,7 +51,8 @@ func annotationsOf(h *autoscalingv2.HorizontalPodAutoscaler) (map[string]string,
 	return out, add(behaviorAnnotation, h.Spec.Behavior != nil, encodedBehaviorOf(h.Spec.Behavior))
 }
 
-// readAnnotations sets the fields that the annotations of version v1 contain. Values that cannot be parsed are dropped, as in kube-apiserver.
+// readAnnotations sets the fields that the annotations of version v1 contain.
+// Values that cannot be parsed are dropped, as in kube-apiserver.
 func readAnnotations(annotations map[string]string, to *autoscalingv2.HorizontalPodAutoscaler) {
 	if metrics := parse[[]autoscalingv1.MetricSpec](annotations[metricsAnnotation]); len(metrics) > 0 {
 		to.Spec.Metrics = append(convertEach(metrics, specFromV1), to.Spec.Metrics...)
@@ -69,9 +70,9 @@ func readAnnotations(annotations map[string]string, to *autoscalingv2.Horizontal
 
 // parse returns the zero value for a value that cannot be parsed.
 func parse[T any](encoded string) T {
-	var out, none T
+	var out, zero T
 	if encoded == "" || json.Unmarshal([]byte(encoded), &out) != nil {
-		return none
+		return zero
 	}
 	return out
 }

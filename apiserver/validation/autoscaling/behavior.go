@@ -24,17 +24,17 @@ func validateRules(rules *autoscalingv2.HPAScalingRules, path *field.Path) field
 	if p := rules.SelectPolicy; p != nil {
 		errs = append(errs, checks.OneOf(*p, path.Child("selectPolicy"), autoscalingv2.DisabledPolicySelect, autoscalingv2.MaxChangePolicySelect, autoscalingv2.MinChangePolicySelect)...)
 	}
-	policies := path.Child("policies")
+	policiesPath := path.Child("policies")
 	if len(rules.Policies) == 0 {
-		errs = append(errs, field.Required(policies, "must specify at least one Policy"))
+		errs = append(errs, field.Required(policiesPath, "must specify at least one Policy"))
 	}
 	for i, p := range rules.Policies {
-		at := policies.Index(i)
-		errs = append(errs, checks.OneOf(p.Type, at.Child("type"), autoscalingv2.PercentScalingPolicy, autoscalingv2.PodsScalingPolicy)...)
+		itemPath := policiesPath.Index(i)
+		errs = append(errs, checks.OneOf(p.Type, itemPath.Child("type"), autoscalingv2.PercentScalingPolicy, autoscalingv2.PodsScalingPolicy)...)
 		if p.Value <= 0 {
-			errs = append(errs, field.Invalid(at.Child("value"), p.Value, "must be greater than zero"))
+			errs = append(errs, field.Invalid(itemPath.Child("value"), p.Value, "must be greater than zero"))
 		}
-		errs = append(errs, validateSeconds(p.PeriodSeconds, 1, "must be greater than zero", maxPeriod, "must be less than or equal to 1800", at.Child("periodSeconds"))...)
+		errs = append(errs, validateSeconds(p.PeriodSeconds, 1, "must be greater than zero", maxPeriod, "must be less than or equal to 1800", itemPath.Child("periodSeconds"))...)
 	}
 	if t := rules.Tolerance; t != nil && t.Sign() < 0 {
 		errs = append(errs, field.Invalid(path.Child("tolerance"), t.String(), "must be greater than or equal to 0"))
@@ -42,12 +42,12 @@ func validateRules(rules *autoscalingv2.HPAScalingRules, path *field.Path) field
 	return errs
 }
 
-func validateSeconds(value, minimum int32, minimumText string, maximum int32, maximumText string, path *field.Path) field.ErrorList {
+func validateSeconds(value, minimum int32, minimumMsg string, maximum int32, maximumMsg string, path *field.Path) field.ErrorList {
 	switch {
 	case value < minimum:
-		return field.ErrorList{field.Invalid(path, value, minimumText)}
+		return field.ErrorList{field.Invalid(path, value, minimumMsg)}
 	case value > maximum:
-		return field.ErrorList{field.Invalid(path, value, maximumText)}
+		return field.ErrorList{field.Invalid(path, value, maximumMsg)}
 	}
 	return nil
 }

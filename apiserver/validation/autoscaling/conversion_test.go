@@ -20,7 +20,7 @@ func decode(t *testing.T, text string) *autoscalingv2.HorizontalPodAutoscaler {
 }
 
 const allMetrics = `
-metadata: {name: a, annotations: {own: kept}}
+metadata: {name: a, annotations: {team: a}}
 spec:
   scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: d}
   minReplicas: 2
@@ -47,26 +47,26 @@ status:
   - {type: External, external: {metric: {name: e}, current: {value: "0", averageValue: "5"}}}
 `
 
-// TestConversionKeepsEverything converts to version v1 and back.
-func TestConversionKeepsEverything(t *testing.T) {
+// TestConversionRoundTrip checks that converting an autoscaler to version v1 and back is lossless.
+func TestConversionRoundTrip(t *testing.T) {
 	from := decode(t, allMetrics)
 	var v1 autoscalingv1.HorizontalPodAutoscaler
 	if err := ToV1(from, &v1); err != nil {
 		t.Fatal(err)
 	}
-	if *v1.Spec.TargetCPUUtilizationPercentage != 60 || *v1.Status.CurrentCPUUtilizationPercentage != 12 || v1.Annotations["own"] != "kept" {
-		t.Errorf("version v1 is %+v", v1)
+	if *v1.Spec.TargetCPUUtilizationPercentage != 60 || *v1.Status.CurrentCPUUtilizationPercentage != 12 || v1.Annotations["team"] != "a" {
+		t.Errorf("version v1 %+v, want the CPU utilizations and the annotation", v1)
 	}
 	if got := v1.Annotations[behaviorAnnotation]; !strings.Contains(got, `"ScaleUp":{"StabilizationWindowSeconds":5`) {
-		t.Errorf("the keys of kube-apiserver are capitalised: %s", got)
+		t.Errorf("behavior annotation %s, want the capitalized keys of kube-apiserver", got)
 	}
-	var back autoscalingv2.HorizontalPodAutoscaler
-	FromV1(&v1, &back)
-	if !equality.Semantic.DeepEqual(from, &back) {
-		t.Errorf("sent\n%+v\nreceived\n%+v", from, &back)
+	var result autoscalingv2.HorizontalPodAutoscaler
+	FromV1(&v1, &result)
+	if !equality.Semantic.DeepEqual(from, &result) {
+		t.Errorf("got\n%+v\nwant\n%+v", &result, from)
 	}
-	if len(from.Annotations) != 1 || len(back.Annotations) != 1 {
-		t.Errorf("annotations: %v, %v", from.Annotations, back.Annotations)
+	if len(from.Annotations) != 1 || len(result.Annotations) != 1 {
+		t.Errorf("annotations %v before, %v after, want one each", from.Annotations, result.Annotations)
 	}
 }
 
@@ -77,20 +77,20 @@ func TestConversionFromV1(t *testing.T) {
 	var h autoscalingv2.HorizontalPodAutoscaler
 	FromV1(&autoscalingv1.HorizontalPodAutoscaler{}, &h)
 	if len(h.Spec.Metrics) != 1 || utilization(&h) != 80 || *h.Spec.MinReplicas != 1 {
-		t.Errorf("without metrics: %+v", h.Spec)
+		t.Errorf("without metrics: spec %+v, want a target of 80 %%", h.Spec)
 	}
 	v1 := &autoscalingv1.HorizontalPodAutoscaler{}
 	v1.Annotations = map[string]string{metricsAnnotation: "{", behaviorAnnotation: `{"scaleDown":{"selectPolicy":"Disabled"}}`, conditionsAnnotation: "[]"}
 	FromV1(v1, &h)
 	if len(h.Spec.Metrics) != 1 || utilization(&h) != 80 || h.Annotations != nil {
-		t.Errorf("an annotation that cannot be parsed: %+v", h)
+		t.Errorf("an annotation that cannot be parsed: %+v, want the default metric", h)
 	}
 	if b := h.Spec.Behavior; b == nil || *b.ScaleDown.SelectPolicy != autoscalingv2.DisabledPolicySelect || len(b.ScaleUp.Policies) != 2 {
-		t.Errorf("behavior is %+v", b)
+		t.Errorf("behavior %+v, want that of the annotation with defaults", b)
 	}
 	v1.Annotations = map[string]string{metricsAnnotation: `[{"type":"Resource","resource":{"name":"memory","targetAverageValue":"1Mi"}}]`}
 	FromV1(v1, &h)
 	if len(h.Spec.Metrics) != 1 || h.Spec.Metrics[0].Resource.Name != "memory" {
-		t.Errorf("metrics of the annotation: %+v", h.Spec.Metrics)
+		t.Errorf("metrics %+v, want memory", h.Spec.Metrics)
 	}
 }

@@ -27,7 +27,7 @@ func Default(h *autoscalingv2.HorizontalPodAutoscaler) {
 			autoscalingv2.HPAScalingPolicy{Type: autoscalingv2.PodsScalingPolicy, Value: 4, PeriodSeconds: policyPeriod},
 			autoscalingv2.HPAScalingPolicy{Type: autoscalingv2.PercentScalingPolicy, Value: 100, PeriodSeconds: policyPeriod})
 		checks.SetDefaultPointer(&b.ScaleUp.StabilizationWindowSeconds, 0)
-		// The default window of scaling down belongs to the controller.
+		// The controller sets the default window of scaling down.
 		defaultRules(&b.ScaleDown, autoscalingv2.HPAScalingPolicy{Type: autoscalingv2.PercentScalingPolicy, Value: 100, PeriodSeconds: policyPeriod})
 	}
 }

@@ -2,7 +2,7 @@ package autoscaling
 
 import autoscalingv2 "k8s.io/api/autoscaling/v2"
 
-// encodedBehavior is the behavior in the annotation of version v1, whose keys are capitalised.
+// encodedBehavior is the behavior in the annotation of version v1, whose keys are capitalized.
 type encodedBehavior struct{ ScaleUp, ScaleDown *encodedRules }
 
 type encodedRules struct {

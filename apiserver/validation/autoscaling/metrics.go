@@ -60,14 +60,14 @@ func validateMetric(m *autoscalingv2.MetricSpec, path *field.Path) field.ErrorLi
 		return field.ErrorList{field.NotSupported(path.Child("type"), m.Type, types)}
 	}
 	for _, s := range sourcesOf(m) {
-		at := path.Child(s.field)
+		childPath := path.Child(s.field)
 		switch {
 		case s.isSet && s.kind == m.Type:
-			errs = append(errs, s.validate(at)...)
+			errs = append(errs, s.validate(childPath)...)
 		case s.isSet:
-			errs = append(errs, field.Forbidden(at, "must populate the given metric source only"))
+			errs = append(errs, field.Forbidden(childPath, "must populate the given metric source only"))
 		case s.kind == m.Type:
-			errs = append(errs, field.Required(at, "must populate information for the given metric source"))
+			errs = append(errs, field.Required(childPath, "must populate information for the given metric source"))
 		}
 	}
 	return errs
@@ -86,13 +86,13 @@ func validateResource(name string, target *autoscalingv2.MetricTarget, path *fie
 	if name == "" {
 		errs = append(errs, field.Required(path.Child("name"), "must specify a resource name"))
 	}
-	at := path.Child("target")
-	errs = append(errs, validateTarget(target, at)...)
+	childPath := path.Child("target")
+	errs = append(errs, validateTarget(target, childPath)...)
 	switch {
 	case target.AverageUtilization == nil && target.AverageValue == nil:
-		errs = append(errs, field.Required(at.Child("averageUtilization"), "must set either a target raw value or a target utilization"))
+		errs = append(errs, field.Required(childPath.Child("averageUtilization"), "must set either a target raw value or a target utilization"))
 	case target.AverageUtilization != nil && target.AverageValue != nil:
-		errs = append(errs, field.Forbidden(at.Child("averageValue"), "may not set both a target raw value and a target utilization"))
+		errs = append(errs, field.Forbidden(childPath.Child("averageValue"), "may not set both a target raw value and a target utilization"))
 	}
 	return errs
 }

@@ -66,9 +66,9 @@ func validateReference(ref *autoscalingv2.CrossVersionObjectReference, checkVers
 }
 
 // validateSegment requires a value that may be part of a URL path.
-func validateSegment(value, required string, path *field.Path) field.ErrorList {
+func validateSegment(value, requiredMsg string, path *field.Path) field.ErrorList {
 	if value == "" {
-		return field.ErrorList{field.Required(path, required)}
+		return field.ErrorList{field.Required(path, requiredMsg)}
 	}
 	return checks.InvalidEach(path, value, content.IsPathSegmentName(value))
 }

@@ -24,12 +24,12 @@ var cronFields = [...]cronField{
 // scheduleError returns the error for a cron schedule or a descriptor such as @daily, with the text
 // of the parser that kube-apiserver uses, or "".
 func scheduleError(schedule string) string {
-	if rest, zoned := cutZone(schedule); zoned {
-		name, after, _ := strings.Cut(rest, " ")
+	if remainder, hasZone := cutZone(schedule); hasZone {
+		name, fields, _ := strings.Cut(remainder, " ")
 		if _, err := time.LoadLocation(name); err != nil {
 			return fmt.Sprintf("provided bad location %s: %v", name, err)
 		}
-		schedule = strings.TrimSpace(after)
+		schedule = strings.TrimSpace(fields)
 	}
 	if strings.HasPrefix(schedule, "@") {
 		return descriptorError(schedule)
@@ -48,10 +48,11 @@ func scheduleError(schedule string) string {
 	return ""
 }
 
+// cutZone returns the schedule without the prefix of a time zone, and whether it had one.
 func cutZone(schedule string) (string, bool) {
 	for _, prefix := range []string{"TZ=", "CRON_TZ="} {
-		if rest, found := strings.CutPrefix(schedule, prefix); found {
-			return rest, true
+		if remainder, found := strings.CutPrefix(schedule, prefix); found {
+			return remainder, true
 		}
 	}
 	return "", false
@@ -98,7 +99,7 @@ func (f cronField) check(expr string) error {
 	case 1:
 	case 2:
 		var err error
-		if step, err = number(rangeAndStep[1]); err != nil {
+		if step, err = parseNumber(rangeAndStep[1]); err != nil {
 			return err
 		}
 		if single {
@@ -126,10 +127,10 @@ func (f cronField) value(text string) (int, error) {
 			return f.low + i, nil
 		}
 	}
-	return number(text)
+	return parseNumber(text)
 }
 
-func number(text string) (int, error) {
+func parseNumber(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil {
 		return 0, fmt.Errorf("failed to parse int from %s: %w", text, err)

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// TestCronSchedules: the errors are those of the cron parser that kube-apiserver uses.
+// TestCronSchedules checks that the errors are those of the cron parser that kube-apiserver uses.
 func TestCronSchedules(t *testing.T) {
 	for text, want := range map[string]string{
 		"*/15 0 1,15 * MON-FRI": "",
@@ -21,7 +21,7 @@ func TestCronSchedules(t *testing.T) {
 		"x * * * *":             `failed to parse int from x: strconv.Atoi: parsing "x": invalid syntax`,
 	} {
 		if got := scheduleError(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
+			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
 }

@@ -40,36 +40,36 @@ func PrepareCronJobForUpdate(cj, old *batchv1.CronJob) {
 // ValidateCronJob validates a new CronJob.
 func ValidateCronJob(cj *batchv1.CronJob) field.ErrorList {
 	errs := checks.ObjectMeta(&cj.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
-	errs = append(errs, cronJobSpec(&cj.Spec, nil)...)
-	return append(errs, cronJobName(cj.Name)...)
+	errs = append(errs, validateCronJobSpec(&cj.Spec, nil)...)
+	return append(errs, validateCronJobName(cj.Name)...)
 }
 
 // ValidateCronJobUpdate validates an update. It accepts a stored name that is too long.
 func ValidateCronJobUpdate(cj, old *batchv1.CronJob) field.ErrorList {
 	errs := checks.ObjectMetaUpdate(&cj.ObjectMeta, &old.ObjectMeta)
-	return append(errs, cronJobSpec(&cj.Spec, &old.Spec)...)
+	return append(errs, validateCronJobSpec(&cj.Spec, &old.Spec)...)
 }
 
-func cronJobName(name string) field.ErrorList {
+func validateCronJobName(name string) field.ErrorList {
 	if len(name) <= maxCronJobName {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(checks.MetadataPath.Child("name"), name, fmt.Sprintf("must be no more than %d characters", maxCronJobName))}
 }
 
-// cronJobSpec accepts deprecated values that the update does not change.
-func cronJobSpec(spec, old *batchv1.CronJobSpec) field.ErrorList {
+// validateCronJobSpec accepts deprecated values that the update does not change.
+func validateCronJobSpec(spec, old *batchv1.CronJobSpec) field.ErrorList {
 	path := field.NewPath("spec")
 	var errs field.ErrorList
 	if spec.Schedule == "" {
 		errs = append(errs, field.Required(path.Child("schedule"), ""))
 	} else {
-		zoned := old != nil && strings.Contains(old.Schedule, "TZ")
-		errs = append(errs, cronSchedule(spec.Schedule, zoned, spec.TimeZone, path.Child("schedule"))...)
+		oldHasZone := old != nil && strings.Contains(old.Schedule, "TZ")
+		errs = append(errs, validateCronSchedule(spec.Schedule, oldHasZone, spec.TimeZone, path.Child("schedule"))...)
 	}
 	errs = append(errs, checks.NonNegativeIfSet(spec.StartingDeadlineSeconds, path.Child("startingDeadlineSeconds"))...)
 	if old == nil || !checks.SemanticEqual(old.TimeZone, spec.TimeZone) {
-		errs = append(errs, timeZone(spec.TimeZone, path.Child("timeZone"))...)
+		errs = append(errs, validateTimeZone(spec.TimeZone, path.Child("timeZone"))...)
 	}
 	policies := []batchv1.ConcurrencyPolicy{batchv1.AllowConcurrent, batchv1.ForbidConcurrent, batchv1.ReplaceConcurrent}
 	if spec.ConcurrencyPolicy == "" {
@@ -77,26 +77,26 @@ func cronJobSpec(spec, old *batchv1.CronJobSpec) field.ErrorList {
 	} else {
 		errs = append(errs, checks.OneOf(spec.ConcurrencyPolicy, path.Child("concurrencyPolicy"), policies...)...)
 	}
-	errs = append(errs, jobTemplate(&spec.JobTemplate, path.Child("jobTemplate"))...)
+	errs = append(errs, validateJobTemplate(&spec.JobTemplate, path.Child("jobTemplate"))...)
 	errs = append(errs, checks.NonNegativeIfSet(spec.SuccessfulJobsHistoryLimit, path.Child("successfulJobsHistoryLimit"))...)
 	return append(errs, checks.NonNegativeIfSet(spec.FailedJobsHistoryLimit, path.Child("failedJobsHistoryLimit"))...)
 }
 
-func cronSchedule(schedule string, oldHasZone bool, zone *string, path *field.Path) field.ErrorList {
+func validateCronSchedule(schedule string, oldHasZone bool, zone *string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if reason := scheduleError(schedule); reason != "" {
 		errs = append(errs, field.Invalid(path, schedule, reason))
 	}
-	switch named := strings.Contains(schedule, "TZ"); {
-	case oldHasZone && zone != nil && named:
+	switch hasZone := strings.Contains(schedule, "TZ"); {
+	case oldHasZone && zone != nil && hasZone:
 		errs = append(errs, field.Invalid(path, schedule, "cannot use both timeZone field and TZ or CRON_TZ in schedule"))
-	case !oldHasZone && named:
+	case !oldHasZone && hasZone:
 		errs = append(errs, field.Invalid(path, schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"))
 	}
 	return errs
 }
 
-func timeZone(zone *string, path *field.Path) field.ErrorList {
+func validateTimeZone(zone *string, path *field.Path) field.ErrorList {
 	switch {
 	case zone == nil:
 		return nil
@@ -111,15 +111,15 @@ func timeZone(zone *string, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// jobTemplate validates a Job template, which has no generated selector yet.
-func jobTemplate(template *batchv1.JobTemplateSpec, path *field.Path) field.ErrorList {
-	spec := path.Child("spec")
-	errs := jobSpec(&template.Spec, spec)
+// validateJobTemplate validates a Job template, which has no generated selector yet.
+func validateJobTemplate(template *batchv1.JobTemplateSpec, path *field.Path) field.ErrorList {
+	specPath := path.Child("spec")
+	errs := validateJobSpec(&template.Spec, specPath)
 	if template.Spec.ManualSelector != nil && *template.Spec.ManualSelector {
-		errs = append(errs, field.NotSupported(spec.Child("manualSelector"), template.Spec.ManualSelector, []string{"nil", "false"}))
+		errs = append(errs, field.NotSupported(specPath.Child("manualSelector"), template.Spec.ManualSelector, []string{"nil", "false"}))
 	}
 	if template.Spec.Selector != nil {
-		errs = append(errs, field.Invalid(spec.Child("selector"), template.Spec.Selector, "`selector` will be auto-generated"))
+		errs = append(errs, field.Invalid(specPath.Child("selector"), template.Spec.Selector, "`selector` will be auto-generated"))
 	}
 	return errs
 }

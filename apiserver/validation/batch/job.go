@@ -98,8 +98,8 @@ func PrepareJobForUpdate(job, old *batchv1.Job) {
 // ValidateJob validates a new Job.
 func ValidateJob(job *batchv1.Job) field.ErrorList {
 	errs := checks.ObjectMeta(&job.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
-	errs = append(errs, generatedSelector(job)...)
-	errs = append(errs, storedJobSpec(&job.Spec)...)
+	errs = append(errs, validateGeneratedSelector(job)...)
+	errs = append(errs, validateStoredJobSpec(&job.Spec)...)
 	if n := job.Spec.Completions; isIndexedJob(&job.Spec) && n != nil && *n > 0 {
 		longest := fmt.Sprintf("%s-%d", job.Name, *n-1)
 		if len(checks.DNSLabel(longest, nil)) > 0 {
@@ -114,8 +114,8 @@ func isIndexedJob(spec *batchv1.JobSpec) bool {
 	return spec.CompletionMode != nil && *spec.CompletionMode == batchv1.IndexedCompletion
 }
 
-// generatedSelector requires the generated selector and labels to be unchanged.
-func generatedSelector(job *batchv1.Job) field.ErrorList {
+// validateGeneratedSelector requires the generated selector and labels to be unchanged.
+func validateGeneratedSelector(job *batchv1.Job) field.ErrorList {
 	if job.Spec.Selector == nil || (job.Spec.ManualSelector != nil && *job.Spec.ManualSelector) {
 		return nil
 	}
@@ -128,7 +128,7 @@ func generatedSelector(job *batchv1.Job) field.ErrorList {
 		batchv1.ControllerUidLabel: string(job.UID), batchv1.JobNameLabel: job.Name,
 	}
 	for _, key := range []string{plainControllerUIDLabel, plainJobNameLabel, batchv1.ControllerUidLabel, batchv1.JobNameLabel} {
-		errs = append(errs, requiredLabel(job.Spec.Template.Labels, key, generated[key])...)
+		errs = append(errs, validateRequiredLabel(job.Spec.Template.Labels, key, generated[key])...)
 	}
 	if s, err := metav1.LabelSelectorAsSelector(job.Spec.Selector); err == nil && !s.Matches(generated) {
 		errs = append(errs, field.Invalid(field.NewPath("spec", "selector"), job.Spec.Selector, "`selector` not auto-generated"))
@@ -136,14 +136,14 @@ func generatedSelector(job *batchv1.Job) field.ErrorList {
 	return errs
 }
 
-func requiredLabel(have map[string]string, key, want string) field.ErrorList {
+func validateRequiredLabel(templateLabels map[string]string, key, want string) field.ErrorList {
 	path := field.NewPath("spec", "template", "metadata", "labels").Key(key)
-	value, found := have[key]
+	value, found := templateLabels[key]
 	switch text := fmt.Sprintf("must be '%s'", want); {
 	case !found:
 		return field.ErrorList{field.Required(path, text)}
 	case value != want:
-		return field.ErrorList{field.Invalid(path, have, text)}
+		return field.ErrorList{field.Invalid(path, templateLabels, text)}
 	}
 	return nil
 }
@@ -153,59 +153,59 @@ func requiredLabel(have map[string]string, key, want string) field.ErrorList {
 func ValidateJobUpdate(job, old *batchv1.Job) field.ErrorList {
 	errs := ValidateJob(job)
 	errs = append(errs, checks.ObjectMetaUpdate(&job.ObjectMeta, &old.ObjectMeta)...)
-	errs = append(errs, storedJobSpec(&job.Spec)...)
-	path, now, before := field.NewPath("spec"), &job.Spec, &old.Spec
-	errs = append(errs, completionsChange(now, before, path.Child("completions"))...)
-	errs = append(errs, checks.Immutable(now.Selector, before.Selector, path.Child("selector"))...)
-	errs = append(errs, jobTemplateChange(job, old, path.Child("template"))...)
-	errs = append(errs, checks.Immutable(now.CompletionMode, before.CompletionMode, path.Child("completionMode"))...)
-	errs = append(errs, checks.Immutable(now.PodFailurePolicy, before.PodFailurePolicy, path.Child("podFailurePolicy"))...)
-	errs = append(errs, checks.Immutable(now.BackoffLimitPerIndex, before.BackoffLimitPerIndex, path.Child("backoffLimitPerIndex"))...)
-	errs = append(errs, checks.Immutable(now.ManagedBy, before.ManagedBy, path.Child("managedBy"))...)
-	return append(errs, checks.Immutable(now.SuccessPolicy, before.SuccessPolicy, path.Child("successPolicy"))...)
+	errs = append(errs, validateStoredJobSpec(&job.Spec)...)
+	path, spec, oldSpec := field.NewPath("spec"), &job.Spec, &old.Spec
+	errs = append(errs, validateCompletionsChange(spec, oldSpec, path.Child("completions"))...)
+	errs = append(errs, checks.Immutable(spec.Selector, oldSpec.Selector, path.Child("selector"))...)
+	errs = append(errs, validateJobTemplateChange(job, old, path.Child("template"))...)
+	errs = append(errs, checks.Immutable(spec.CompletionMode, oldSpec.CompletionMode, path.Child("completionMode"))...)
+	errs = append(errs, checks.Immutable(spec.PodFailurePolicy, oldSpec.PodFailurePolicy, path.Child("podFailurePolicy"))...)
+	errs = append(errs, checks.Immutable(spec.BackoffLimitPerIndex, oldSpec.BackoffLimitPerIndex, path.Child("backoffLimitPerIndex"))...)
+	errs = append(errs, checks.Immutable(spec.ManagedBy, oldSpec.ManagedBy, path.Child("managedBy"))...)
+	return append(errs, checks.Immutable(spec.SuccessPolicy, oldSpec.SuccessPolicy, path.Child("successPolicy"))...)
 }
 
-// completionsChange allows an indexed Job to scale if completions and parallelism change together.
-func completionsChange(now, before *batchv1.JobSpec, path *field.Path) field.ErrorList {
-	if !isIndexedJob(now) {
-		return checks.Immutable(now.Completions, before.Completions, path)
+// validateCompletionsChange allows an indexed Job to scale if completions and parallelism change together.
+func validateCompletionsChange(spec, oldSpec *batchv1.JobSpec, path *field.Path) field.ErrorList {
+	if !isIndexedJob(spec) {
+		return checks.Immutable(spec.Completions, oldSpec.Completions, path)
 	}
-	if checks.SemanticEqual(now.Completions, before.Completions) || now.Completions == nil || now.Parallelism == nil ||
-		*now.Completions == *now.Parallelism {
+	if checks.SemanticEqual(spec.Completions, oldSpec.Completions) || spec.Completions == nil || spec.Parallelism == nil ||
+		*spec.Completions == *spec.Parallelism {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(path, now.Completions, "can only be modified in tandem with spec.parallelism")}
+	return field.ErrorList{field.Invalid(path, spec.Completions, "can only be modified in tandem with spec.parallelism")}
 }
 
-// jobTemplateChange rejects changes of the template, except for scheduling directives and resources
+// validateJobTemplateChange rejects changes of the template, except for scheduling directives and resources
 // while the Job is suspended.
-func jobTemplateChange(job, old *batchv1.Job, path *field.Path) field.ErrorList {
-	before := old.Spec.Template.DeepCopy()
-	now := &job.Spec.Template
+func validateJobTemplateChange(job, old *batchv1.Job, path *field.Path) field.ErrorList {
+	expected := old.Spec.Template.DeepCopy()
+	template := &job.Spec.Template
 	if old.Spec.Suspend != nil && *old.Spec.Suspend && old.Status.StartTime == nil {
 		switch {
-		case before.Spec.Affinity == nil && now.Spec.Affinity != nil:
-			before.Spec.Affinity = &corev1.Affinity{NodeAffinity: now.Spec.Affinity.NodeAffinity}
-		case before.Spec.Affinity != nil && now.Spec.Affinity == nil:
-			before.Spec.Affinity.NodeAffinity = nil
-			if (*before.Spec.Affinity == corev1.Affinity{}) {
-				before.Spec.Affinity = nil
+		case expected.Spec.Affinity == nil && template.Spec.Affinity != nil:
+			expected.Spec.Affinity = &corev1.Affinity{NodeAffinity: template.Spec.Affinity.NodeAffinity}
+		case expected.Spec.Affinity != nil && template.Spec.Affinity == nil:
+			expected.Spec.Affinity.NodeAffinity = nil
+			if (*expected.Spec.Affinity == corev1.Affinity{}) {
+				expected.Spec.Affinity = nil
 			}
-		case before.Spec.Affinity != nil:
-			before.Spec.Affinity.NodeAffinity = now.Spec.Affinity.NodeAffinity
+		case expected.Spec.Affinity != nil:
+			expected.Spec.Affinity.NodeAffinity = template.Spec.Affinity.NodeAffinity
 		}
-		before.Spec.NodeSelector = now.Spec.NodeSelector
-		before.Spec.Tolerations = now.Spec.Tolerations
-		before.Annotations, before.Labels = now.Annotations, now.Labels
-		before.Spec.SchedulingGates = now.Spec.SchedulingGates
-		suspendedResources(&before.Spec, &now.Spec)
+		expected.Spec.NodeSelector = template.Spec.NodeSelector
+		expected.Spec.Tolerations = template.Spec.Tolerations
+		expected.Annotations, expected.Labels = template.Annotations, template.Labels
+		expected.Spec.SchedulingGates = template.Spec.SchedulingGates
+		copySuspendedResources(&expected.Spec, &template.Spec)
 	}
-	return checks.Immutable(*now, *before, path)
+	return checks.Immutable(*template, *expected, path)
 }
 
-// suspendedResources copies the resources of now to containers of before with the same name and
-// index.
-func suspendedResources(before, now *corev1.PodSpec) {
+// copySuspendedResources copies the resources of containers of from to the containers of to with the
+// same name and index.
+func copySuspendedResources(to, from *corev1.PodSpec) {
 	copyResources := func(to, from []corev1.Container) {
 		for i := range min(len(to), len(from)) {
 			if to[i].Name == from[i].Name {
@@ -213,8 +213,8 @@ func suspendedResources(before, now *corev1.PodSpec) {
 			}
 		}
 	}
-	copyResources(before.Containers, now.Containers)
-	copyResources(before.InitContainers, now.InitContainers)
+	copyResources(to.Containers, from.Containers)
+	copyResources(to.InitContainers, from.InitContainers)
 }
 
 // ValidateJobStatusUpdate validates the counts, and that a finished Job stays finished.
@@ -229,8 +229,8 @@ func ValidateJobStatusUpdate(job, old *batchv1.Job) field.ErrorList {
 	if s.Ready != nil && *s.Ready > s.Active {
 		errs = append(errs, field.Invalid(path.Child("ready"), *s.Ready, "cannot set more ready pods than active"))
 	}
-	errs = append(errs, uncountedPods(s.UncountedTerminatedPods, path.Child("uncountedTerminatedPods"))...)
-	complete, failed := jobCondition(s.Conditions, batchv1.JobComplete), jobCondition(s.Conditions, batchv1.JobFailed)
+	errs = append(errs, validateUncountedPods(s.UncountedTerminatedPods, path.Child("uncountedTerminatedPods"))...)
+	complete, failed := hasJobCondition(s.Conditions, batchv1.JobComplete), hasJobCondition(s.Conditions, batchv1.JobFailed)
 	if complete && failed {
 		errs = append(errs, field.Invalid(path.Child("conditions"), field.OmitValueType{}, "cannot set Complete=True and Failed=true conditions"))
 	}
@@ -238,24 +238,25 @@ func ValidateJobStatusUpdate(job, old *batchv1.Job) field.ErrorList {
 		errs = append(errs, field.Invalid(path.Child("completionTime"), s.CompletionTime, "cannot set completionTime when there is no Complete=True condition"))
 	}
 	for _, end := range []batchv1.JobConditionType{batchv1.JobComplete, batchv1.JobFailed} {
-		if jobCondition(old.Status.Conditions, end) && !jobCondition(s.Conditions, end) {
+		if hasJobCondition(old.Status.Conditions, end) && !hasJobCondition(s.Conditions, end) {
 			errs = append(errs, field.Invalid(path.Child("conditions"), field.OmitValueType{}, fmt.Sprintf("cannot disable the terminal %s=True condition", end)))
 		}
 	}
 	return errs
 }
 
-func jobCondition(list []batchv1.JobCondition, kind batchv1.JobConditionType) bool {
-	for _, c := range list {
-		if c.Type == kind {
+// hasJobCondition reports whether a condition is true.
+func hasJobCondition(conditions []batchv1.JobCondition, conditionType batchv1.JobConditionType) bool {
+	for _, c := range conditions {
+		if c.Type == conditionType {
 			return c.Status == corev1.ConditionTrue
 		}
 	}
 	return false
 }
 
-// uncountedPods requires unique UIDs over both lists.
-func uncountedPods(u *batchv1.UncountedTerminatedPods, path *field.Path) field.ErrorList {
+// validateUncountedPods requires unique UIDs over both lists.
+func validateUncountedPods(u *batchv1.UncountedTerminatedPods, path *field.Path) field.ErrorList {
 	if u == nil {
 		return nil
 	}

@@ -11,12 +11,12 @@ import (
 
 const maxIndexesLength = 64 * 1024
 
-// succeededIndexes validates a list such as "1,3-5": ascending, without overlap and below
+// validateSucceededIndexes validates a list such as "1,3-5": ascending, without overlap and below
 // completions.
-func succeededIndexes(rule batchv1.SuccessPolicyRule, completions *int32, path *field.Path) field.ErrorList {
-	text, at := *rule.SucceededIndexes, path.Child("succeededIndexes")
+func validateSucceededIndexes(rule batchv1.SuccessPolicyRule, completions *int32, path *field.Path) field.ErrorList {
+	text, childPath := *rule.SucceededIndexes, path.Child("succeededIndexes")
 	if len(text) > maxIndexesLength {
-		return field.ErrorList{field.TooLong(at, "", maxIndexesLength)}
+		return field.ErrorList{field.TooLong(childPath, "", maxIndexesLength)}
 	}
 	var limit int32
 	if completions != nil {
@@ -24,7 +24,7 @@ func succeededIndexes(rule batchv1.SuccessPolicyRule, completions *int32, path *
 	}
 	total, err := countIndexes(text, limit)
 	if err != nil {
-		return field.ErrorList{field.Invalid(at, text, "error parsing succeededIndexes: "+err.Error())}
+		return field.ErrorList{field.Invalid(childPath, text, "error parsing succeededIndexes: "+err.Error())}
 	}
 	if n := rule.SucceededCount; n != nil && *n > total {
 		return field.ErrorList{field.Invalid(path.Child("succeededCount"), *n,
@@ -44,11 +44,11 @@ func countIndexes(text string, limit int32) (int32, error) {
 		if !isRange {
 			to = from
 		}
-		first, err := oneIndex(from, limit)
+		first, err := parseIndex(from, limit)
 		if err != nil {
 			return 0, err
 		}
-		end, err := oneIndex(to, limit)
+		end, err := parseIndex(to, limit)
 		switch {
 		case err != nil:
 			return 0, err
@@ -63,7 +63,7 @@ func countIndexes(text string, limit int32) (int32, error) {
 	return total, nil
 }
 
-func oneIndex(text string, limit int32) (int64, error) {
+func parseIndex(text string, limit int32) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil {
 		return 0, fmt.Errorf("cannot convert string to integer for index: %q", text)

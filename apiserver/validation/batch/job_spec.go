@@ -23,10 +23,10 @@ const (
 	maxManagedByLength    = 63
 )
 
-// storedJobSpec validates the spec of a Job, which has a selector.
-func storedJobSpec(spec *batchv1.JobSpec) field.ErrorList {
+// validateStoredJobSpec validates the spec of a Job, which has a selector.
+func validateStoredJobSpec(spec *batchv1.JobSpec) field.ErrorList {
 	path := field.NewPath("spec")
-	errs := jobSpec(spec, path)
+	errs := validateJobSpec(spec, path)
 	if spec.Selector == nil {
 		errs = append(errs, field.Required(path.Child("selector"), ""))
 	} else {
@@ -39,7 +39,7 @@ func storedJobSpec(spec *batchv1.JobSpec) field.ErrorList {
 	return errs
 }
 
-func jobSpec(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
+func validateJobSpec(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	errs := checks.NonNegativeIfSet(spec.Parallelism, path.Child("parallelism"))
 	errs = append(errs, checks.NonNegativeIfSet(spec.Completions, path.Child("completions"))...)
 	errs = append(errs, checks.NonNegativeIfSet(spec.ActiveDeadlineSeconds, path.Child("activeDeadlineSeconds"))...)
@@ -58,23 +58,23 @@ func jobSpec(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 			errs = append(errs, field.TooLong(path.Child("managedBy"), "", maxManagedByLength))
 		}
 	}
-	errs = append(errs, completionMode(spec, path)...)
+	errs = append(errs, validateCompletionMode(spec, path)...)
 	if spec.PodFailurePolicy != nil {
-		errs = append(errs, podFailurePolicy(spec, path.Child("podFailurePolicy"))...)
+		errs = append(errs, validatePodFailurePolicy(spec, path.Child("podFailurePolicy"))...)
 	}
 	if spec.SuccessPolicy != nil {
 		if isIndexedJob(spec) {
-			errs = append(errs, successPolicy(spec, path.Child("successPolicy"))...)
+			errs = append(errs, validateSuccessPolicy(spec, path.Child("successPolicy"))...)
 		} else {
 			errs = append(errs, field.Invalid(path.Child("successPolicy"), *spec.SuccessPolicy, "requires indexed completion mode"))
 		}
 	}
-	errs = append(errs, podReplacementPolicy(spec, path.Child("podReplacementPolicy"))...)
+	errs = append(errs, validatePodReplacementPolicy(spec, path.Child("podReplacementPolicy"))...)
 	errs = append(errs, podvalidation.ValidatePodTemplateSpec(&spec.Template, path.Child("template"))...)
-	return append(errs, jobRestartPolicy(spec, path.Child("template", "spec", "restartPolicy"))...)
+	return append(errs, validateJobRestartPolicy(spec, path.Child("template", "spec", "restartPolicy"))...)
 }
 
-func jobRestartPolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
+func validateJobRestartPolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	switch policy := spec.Template.Spec.RestartPolicy; policy {
 	case corev1.RestartPolicyAlways:
@@ -89,7 +89,7 @@ func jobRestartPolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	return errs
 }
 
-func completionMode(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
+func validateCompletionMode(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if mode := spec.CompletionMode; mode != nil {
 		errs = append(errs, checks.OneOf(*mode, path.Child("completionMode"), batchv1.NonIndexedCompletion, batchv1.IndexedCompletion)...)
@@ -106,30 +106,30 @@ func completionMode(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	if spec.Completions == nil {
 		errs = append(errs, field.Required(path.Child("completions"), "when completion mode is Indexed"))
 	}
-	atMost := func(value *int32, limit int32, name, text string) {
+	checkAtMost := func(value *int32, limit int32, name, msg string) {
 		if value != nil && *value > limit {
-			errs = append(errs, field.Invalid(path.Child(name), *value, text))
+			errs = append(errs, field.Invalid(path.Child(name), *value, msg))
 		}
 	}
-	atMost(spec.Parallelism, maxIndexedParallelism, "parallelism",
+	checkAtMost(spec.Parallelism, maxIndexedParallelism, "parallelism",
 		fmt.Sprintf("must be less than or equal to %d when completion mode is Indexed", maxIndexedParallelism))
 	if spec.Completions != nil {
-		atMost(spec.MaxFailedIndexes, *spec.Completions, "maxFailedIndexes", "must be less than or equal to completions")
+		checkAtMost(spec.MaxFailedIndexes, *spec.Completions, "maxFailedIndexes", "must be less than or equal to completions")
 	}
-	atMost(spec.MaxFailedIndexes, maxFailedIndexes, "maxFailedIndexes", fmt.Sprintf("must be less than or equal to %d", maxFailedIndexes))
+	checkAtMost(spec.MaxFailedIndexes, maxFailedIndexes, "maxFailedIndexes", fmt.Sprintf("must be less than or equal to %d", maxFailedIndexes))
 	if spec.Completions != nil && *spec.Completions > maxIndexedParallelism && spec.BackoffLimitPerIndex != nil {
 		if spec.MaxFailedIndexes == nil {
 			errs = append(errs, field.Required(path.Child("maxFailedIndexes"), fmt.Sprintf("must be specified when completions is above %d", maxIndexedParallelism)))
 		}
-		atMost(spec.Parallelism, 10_000, "parallelism",
+		checkAtMost(spec.Parallelism, 10_000, "parallelism",
 			fmt.Sprintf("must be less than or equal to %d when completions are above %d and used with backoff limit per index", 10_000, maxIndexedParallelism))
-		atMost(spec.MaxFailedIndexes, 10_000, "maxFailedIndexes",
+		checkAtMost(spec.MaxFailedIndexes, 10_000, "maxFailedIndexes",
 			fmt.Sprintf("must be less than or equal to %d when completions are above %d and used with backoff limit per index", 10_000, maxIndexedParallelism))
 	}
 	return errs
 }
 
-func podReplacementPolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
+func validatePodReplacementPolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	if spec.PodReplacementPolicy == nil {
 		return nil
 	}
@@ -139,44 +139,44 @@ func podReplacementPolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorLi
 	return checks.OneOf(*spec.PodReplacementPolicy, path, batchv1.Failed, batchv1.TerminatingOrFailed)
 }
 
-func podFailurePolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
+func validatePodFailurePolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	rules := path.Child("rules")
+	rulesPath := path.Child("rules")
 	if n := len(spec.PodFailurePolicy.Rules); n > maxPolicyRules {
-		errs = append(errs, field.TooMany(rules, n, maxPolicyRules))
+		errs = append(errs, field.TooMany(rulesPath, n, maxPolicyRules))
 	}
 	for i := range spec.PodFailurePolicy.Rules {
-		errs = append(errs, podFailureRule(spec, &spec.PodFailurePolicy.Rules[i], rules.Index(i))...)
+		errs = append(errs, validatePodFailureRule(spec, &spec.PodFailurePolicy.Rules[i], rulesPath.Index(i))...)
 	}
 	return errs
 }
 
-func podFailureRule(spec *batchv1.JobSpec, rule *batchv1.PodFailurePolicyRule, path *field.Path) field.ErrorList {
+func validatePodFailureRule(spec *batchv1.JobSpec, rule *batchv1.PodFailurePolicyRule, path *field.Path) field.ErrorList {
 	actions := []batchv1.PodFailurePolicyAction{batchv1.PodFailurePolicyActionCount, batchv1.PodFailurePolicyActionFailIndex,
 		batchv1.PodFailurePolicyActionFailJob, batchv1.PodFailurePolicyActionIgnore}
 	var errs field.ErrorList
-	switch action := path.Child("action"); {
+	switch actionPath := path.Child("action"); {
 	case rule.Action == "":
-		errs = append(errs, field.Required(action, fmt.Sprintf("valid values: %q", actions)))
+		errs = append(errs, field.Required(actionPath, fmt.Sprintf("valid values: %q", actions)))
 	case rule.Action == batchv1.PodFailurePolicyActionFailIndex && spec.BackoffLimitPerIndex == nil:
-		errs = append(errs, field.Invalid(action, rule.Action, "requires the backoffLimitPerIndex to be set"))
+		errs = append(errs, field.Invalid(actionPath, rule.Action, "requires the backoffLimitPerIndex to be set"))
 	default:
-		errs = append(errs, checks.OneOf(rule.Action, action, actions...)...)
+		errs = append(errs, checks.OneOf(rule.Action, actionPath, actions...)...)
 	}
 	if rule.OnExitCodes != nil {
-		errs = append(errs, onExitCodes(spec, rule.OnExitCodes, path.Child("onExitCodes"))...)
+		errs = append(errs, validateOnExitCodes(spec, rule.OnExitCodes, path.Child("onExitCodes"))...)
 	}
-	conditions := path.Child("onPodConditions")
+	conditionsPath := path.Child("onPodConditions")
 	if n := len(rule.OnPodConditions); n > maxPolicyRules {
-		errs = append(errs, field.TooMany(conditions, n, maxPolicyRules))
+		errs = append(errs, field.TooMany(conditionsPath, n, maxPolicyRules))
 	}
 	for i, c := range rule.OnPodConditions {
-		errs = append(errs, checks.QualifiedName(string(c.Type), conditions.Index(i).Child("type"))...)
+		errs = append(errs, checks.QualifiedName(string(c.Type), conditionsPath.Index(i).Child("type"))...)
 		statuses := []corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionTrue, corev1.ConditionUnknown}
 		if c.Status == "" {
-			errs = append(errs, field.Required(conditions.Index(i).Child("status"), fmt.Sprintf("valid values: %q", statuses)))
+			errs = append(errs, field.Required(conditionsPath.Index(i).Child("status"), fmt.Sprintf("valid values: %q", statuses)))
 		} else {
-			errs = append(errs, checks.OneOf(c.Status, conditions.Index(i).Child("status"), statuses...)...)
+			errs = append(errs, checks.OneOf(c.Status, conditionsPath.Index(i).Child("status"), statuses...)...)
 		}
 	}
 	switch codes, pods := rule.OnExitCodes != nil, len(rule.OnPodConditions) > 0; {
@@ -188,7 +188,7 @@ func podFailureRule(spec *batchv1.JobSpec, rule *batchv1.PodFailurePolicyRule, p
 	return errs
 }
 
-func onExitCodes(spec *batchv1.JobSpec, r *batchv1.PodFailurePolicyOnExitCodesRequirement, path *field.Path) field.ErrorList {
+func validateOnExitCodes(spec *batchv1.JobSpec, r *batchv1.PodFailurePolicyOnExitCodesRequirement, path *field.Path) field.ErrorList {
 	operators := []batchv1.PodFailurePolicyOnExitCodesOperator{batchv1.PodFailurePolicyOnExitCodesOpIn, batchv1.PodFailurePolicyOnExitCodesOpNotIn}
 	var errs field.ErrorList
 	if r.Operator == "" {
@@ -196,44 +196,44 @@ func onExitCodes(spec *batchv1.JobSpec, r *batchv1.PodFailurePolicyOnExitCodesRe
 	} else {
 		errs = append(errs, checks.OneOf(r.Operator, path.Child("operator"), operators...)...)
 	}
-	named := func(c corev1.Container) bool { return c.Name == *r.ContainerName }
-	if r.ContainerName != nil && !slices.ContainsFunc(spec.Template.Spec.Containers, named) && !slices.ContainsFunc(spec.Template.Spec.InitContainers, named) {
+	hasName := func(c corev1.Container) bool { return c.Name == *r.ContainerName }
+	if r.ContainerName != nil && !slices.ContainsFunc(spec.Template.Spec.Containers, hasName) && !slices.ContainsFunc(spec.Template.Spec.InitContainers, hasName) {
 		errs = append(errs, field.Invalid(path.Child("containerName"), *r.ContainerName, "must be one of the container or initContainer names in the pod template"))
 	}
-	values := path.Child("values")
+	valuesPath := path.Child("values")
 	switch n := len(r.Values); {
 	case n == 0:
-		errs = append(errs, field.Invalid(values, r.Values, "at least one value is required"))
+		errs = append(errs, field.Invalid(valuesPath, r.Values, "at least one value is required"))
 	case n > maxExitCodes:
-		errs = append(errs, field.TooMany(values, n, maxExitCodes))
+		errs = append(errs, field.TooMany(valuesPath, n, maxExitCodes))
 	}
 	seen := map[int32]bool{}
 	for i, code := range r.Values {
 		if r.Operator == batchv1.PodFailurePolicyOnExitCodesOpIn && code == 0 {
-			errs = append(errs, field.Invalid(values.Index(i), code, "must not be 0 for the In operator"))
+			errs = append(errs, field.Invalid(valuesPath.Index(i), code, "must not be 0 for the In operator"))
 		}
 		if seen[code] {
-			errs = append(errs, field.Duplicate(values.Index(i), code))
+			errs = append(errs, field.Duplicate(valuesPath.Index(i), code))
 		}
 		seen[code] = true
 	}
 	if !slices.IsSorted(r.Values) {
-		errs = append(errs, field.Invalid(values, r.Values, "must be ordered"))
+		errs = append(errs, field.Invalid(valuesPath, r.Values, "must be ordered"))
 	}
 	return errs
 }
 
-func successPolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
-	rules := path.Child("rules")
+func validateSuccessPolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
+	rulesPath := path.Child("rules")
 	var errs field.ErrorList
 	switch n := len(spec.SuccessPolicy.Rules); {
 	case n == 0:
-		errs = append(errs, field.Required(rules, "at least one rules must be specified when the successPolicy is specified"))
+		errs = append(errs, field.Required(rulesPath, "at least one rules must be specified when the successPolicy is specified"))
 	case n > maxPolicyRules:
-		errs = append(errs, field.TooMany(rules, n, maxPolicyRules))
+		errs = append(errs, field.TooMany(rulesPath, n, maxPolicyRules))
 	}
 	for i, rule := range spec.SuccessPolicy.Rules {
-		path := rules.Index(i)
+		path := rulesPath.Index(i)
 		if rule.SucceededCount == nil && rule.SucceededIndexes == nil {
 			errs = append(errs, field.Required(path, "at least one of succeededCount or succeededIndexes must be specified"))
 		}
@@ -242,7 +242,7 @@ func successPolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 			errs = append(errs, field.Invalid(path.Child("succeededCount"), *n, fmt.Sprintf("must be less than or equal to %d (the number of specified completions)", *spec.Completions)))
 		}
 		if rule.SucceededIndexes != nil {
-			errs = append(errs, succeededIndexes(rule, spec.Completions, path)...)
+			errs = append(errs, validateSucceededIndexes(rule, spec.Completions, path)...)
 		}
 	}
 	return errs

@@ -71,10 +71,10 @@ func setTimes(r, old *certificatesv1.CertificateSigningRequest) {
 			continue
 		}
 		c.LastTransitionTime = now
-		if at := slices.IndexFunc(old.Status.Conditions, func(o certificatesv1.CertificateSigningRequestCondition) bool {
+		if j := slices.IndexFunc(old.Status.Conditions, func(o certificatesv1.CertificateSigningRequestCondition) bool {
 			return o.Type == c.Type && o.Status == c.Status
-		}); at >= 0 && !old.Status.Conditions[at].LastTransitionTime.IsZero() {
-			c.LastTransitionTime = old.Status.Conditions[at].LastTransitionTime
+		}); j >= 0 && !old.Status.Conditions[j].LastTransitionTime.IsZero() {
+			c.LastTransitionTime = old.Status.Conditions[j].LastTransitionTime
 		}
 	}
 }

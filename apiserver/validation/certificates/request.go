@@ -69,11 +69,11 @@ func validateSpec(s *certificatesv1.CertificateSigningRequestSpec, path *field.P
 		errs = append(errs, field.Required(path.Child("usages"), "usages must be provided"))
 	}
 	for i, usage := range s.Usages {
-		idxPath := path.Child("usages").Index(i)
+		itemPath := path.Child("usages").Index(i)
 		if !slices.Contains(usages, usage) {
-			errs = append(errs, field.NotSupported(idxPath, usage, usages))
+			errs = append(errs, field.NotSupported(itemPath, usage, usages))
 		} else if slices.Index(s.Usages, usage) < i {
-			errs = append(errs, field.Duplicate(idxPath, usage))
+			errs = append(errs, field.Duplicate(itemPath, usage))
 		}
 	}
 	if s.SignerName == legacyUnknown {
@@ -91,16 +91,16 @@ func validateSignerName(name string, path *field.Path) (errs field.ErrorList) {
 	if name == "" {
 		return field.ErrorList{field.Required(path, "")}
 	}
-	domain, rest, found := strings.Cut(name, "/")
-	if !found || strings.Contains(rest, "/") {
+	domain, signerPath, found := strings.Cut(name, "/")
+	if !found || strings.Contains(signerPath, "/") {
 		return field.ErrorList{field.Invalid(path, name, "must be a fully qualified domain and path of the form 'example.com/signer-name'")}
 	}
 	errs = append(errs, checks.InvalidEach(path, domain, validation.IsDNS1123Subdomain(domain))...)
 	if !strings.Contains(domain, ".") {
 		errs = append(errs, field.Invalid(path, domain, "should be a domain with at least two segments separated by dots"))
 	}
-	for _, part := range strings.Split(rest, ".") {
-		errs = append(errs, checks.InvalidEach(path, rest, validation.IsDNS1123Subdomain(part))...)
+	for _, part := range strings.Split(signerPath, ".") {
+		errs = append(errs, checks.InvalidEach(path, signerPath, validation.IsDNS1123Subdomain(part))...)
 	}
 	if len(name) > maxSignerName {
 		errs = append(errs, field.TooLong(path, "", maxSignerName))

@@ -28,26 +28,26 @@ func validateStatus(s *certificatesv1.CertificateSigningRequestStatus, path *fie
 func validateConditions(conditions []certificatesv1.CertificateSigningRequestCondition, path *field.Path) (errs field.ErrorList) {
 	seen := map[certificatesv1.RequestConditionType]bool{}
 	for i, c := range conditions {
-		idxPath := path.Index(i)
+		itemPath := path.Index(i)
 		if c.Type == "" {
-			errs = append(errs, field.Required(idxPath.Child("type"), ""))
+			errs = append(errs, field.Required(itemPath.Child("type"), ""))
 		}
 		switch c.Status {
 		case "":
-			errs = append(errs, field.Required(idxPath.Child("status"), ""))
+			errs = append(errs, field.Required(itemPath.Child("status"), ""))
 		case corev1.ConditionTrue:
 		case corev1.ConditionFalse, corev1.ConditionUnknown:
 			if isDecision(c.Type) || c.Type == certificatesv1.CertificateFailed {
-				errs = append(errs, field.NotSupported(idxPath.Child("status"), c.Status, []corev1.ConditionStatus{corev1.ConditionTrue}))
+				errs = append(errs, field.NotSupported(itemPath.Child("status"), c.Status, []corev1.ConditionStatus{corev1.ConditionTrue}))
 			}
 		default:
-			errs = append(errs, field.NotSupported(idxPath.Child("status"), c.Status, []corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown}))
+			errs = append(errs, field.NotSupported(itemPath.Child("status"), c.Status, []corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown}))
 		}
 		if seen[c.Type] {
-			errs = append(errs, field.Duplicate(idxPath.Child("type"), c.Type))
+			errs = append(errs, field.Duplicate(itemPath.Child("type"), c.Type))
 		}
 		if c.Type == certificatesv1.CertificateApproved && seen[certificatesv1.CertificateDenied] || c.Type == certificatesv1.CertificateDenied && seen[certificatesv1.CertificateApproved] {
-			errs = append(errs, field.Invalid(idxPath.Child("type"), c.Type, "Approved and Denied conditions are mutually exclusive"))
+			errs = append(errs, field.Invalid(itemPath.Child("type"), c.Type, "Approved and Denied conditions are mutually exclusive"))
 		}
 		seen[c.Type] = true
 	}
@@ -79,32 +79,33 @@ func checkCertificates(data []byte) error {
 	}
 }
 
-// validateUpdate validates what all updates have in common. mayDecide: the update may add decisions.
+// validateUpdate validates what all updates have in common. mayDecide is whether the update may add
+// decisions, maySign whether it may set the certificate.
 func validateUpdate(r, old *certificatesv1.CertificateSigningRequest, mayDecide, maySign bool) field.ErrorList {
 	errs := checks.ObjectMetaUpdate(&r.ObjectMeta, &old.ObjectMeta)
 	path := field.NewPath("status")
 	errs = append(errs, validateStatus(&r.Status, path)...)
 	for _, t := range []certificatesv1.RequestConditionType{certificatesv1.CertificateApproved, certificatesv1.CertificateDenied, certificatesv1.CertificateFailed} {
-		before, after := find(old, t), find(r, t)
-		fldPath := path.Child("conditions")
+		oldIndex, index := indexOfCondition(old, t), indexOfCondition(r, t)
+		childPath := path.Child("conditions")
 		switch {
-		case before >= 0 && after < 0:
-			errs = append(errs, field.Forbidden(fldPath, fmt.Sprintf("updates may not remove a condition of type %q", t)))
-		case before < 0 && after >= 0 && isDecision(t) && !mayDecide:
-			errs = append(errs, field.Forbidden(fldPath, fmt.Sprintf("updates may not add a condition of type %q", t)))
+		case oldIndex >= 0 && index < 0:
+			errs = append(errs, field.Forbidden(childPath, fmt.Sprintf("updates may not remove a condition of type %q", t)))
+		case oldIndex < 0 && index >= 0 && isDecision(t) && !mayDecide:
+			errs = append(errs, field.Forbidden(childPath, fmt.Sprintf("updates may not add a condition of type %q", t)))
 		}
 	}
 	changed := !bytes.Equal(r.Status.Certificate, old.Status.Certificate)
-	switch fldPath := path.Child("certificate"); {
+	switch childPath := path.Child("certificate"); {
 	case changed && !maySign:
-		errs = append(errs, field.Forbidden(fldPath, "updates may not set certificate content"))
+		errs = append(errs, field.Forbidden(childPath, "updates may not set certificate content"))
 	case changed && len(old.Status.Certificate) > 0:
-		errs = append(errs, field.Forbidden(fldPath, "updates may not modify existing certificate content"))
+		errs = append(errs, field.Forbidden(childPath, "updates may not modify existing certificate content"))
 	}
 	return errs
 }
 
-func find(r *certificatesv1.CertificateSigningRequest, t certificatesv1.RequestConditionType) int {
+func indexOfCondition(r *certificatesv1.CertificateSigningRequest, t certificatesv1.RequestConditionType) int {
 	return slices.IndexFunc(r.Status.Conditions, func(c certificatesv1.CertificateSigningRequestCondition) bool { return c.Type == t })
 }
 

@@ -48,7 +48,7 @@ func NonNegative[T ~int32 | ~int64](value T, path *field.Path) field.ErrorList {
 	return apivalidation.ValidateNonnegativeField(int64(value), path)
 }
 
-// NonNegativeIfSet is nonNegative for an optional value.
+// NonNegativeIfSet is NonNegative for an optional value.
 func NonNegativeIfSet[T ~int32 | ~int64](value *T, path *field.Path) field.ErrorList {
 	if value == nil {
 		return nil
@@ -72,11 +72,11 @@ func Immutable(obj, old any, path *field.Path) field.ErrorList {
 // SemanticEqual compares API values: quantities by value, and nil and empty lists as equal.
 func SemanticEqual(a, b any) bool { return equality.Semantic.DeepEqual(a, b) }
 
-// InvalidEach returns one error per text.
-func InvalidEach(path *field.Path, value string, texts []string) field.ErrorList {
+// InvalidEach returns one error per message.
+func InvalidEach(path *field.Path, value string, msgs []string) field.ErrorList {
 	var errs field.ErrorList
-	for _, text := range texts {
-		errs = append(errs, field.Invalid(path, value, text))
+	for _, msg := range msgs {
+		errs = append(errs, field.Invalid(path, value, msg))
 	}
 	return errs
 }
@@ -99,8 +99,8 @@ func QualifiedName(value string, path *field.Path) field.ErrorList {
 // PortNumber requires a port from 1 to 65535.
 func PortNumber(port int32, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	for _, text := range validation.IsValidPortNum(int(port)) {
-		errs = append(errs, field.Invalid(path, port, text))
+	for _, msg := range validation.IsValidPortNum(int(port)) {
+		errs = append(errs, field.Invalid(path, port, msg))
 	}
 	return errs
 }
@@ -111,8 +111,8 @@ func PortNumberOrName(port intstr.IntOrString, path *field.Path) field.ErrorList
 		return InvalidEach(path, port.StrVal, validation.IsValidPortName(port.StrVal))
 	}
 	var errs field.ErrorList
-	for _, text := range validation.IsValidPortNum(port.IntValue()) {
-		errs = append(errs, field.Invalid(path, port.IntValue(), text))
+	for _, msg := range validation.IsValidPortNum(port.IntValue()) {
+		errs = append(errs, field.Invalid(path, port.IntValue(), msg))
 	}
 	return errs
 }
@@ -159,10 +159,10 @@ func IsZeroCount(value intstr.IntOrString) bool {
 	return value.Type == intstr.Int && value.IntValue() == 0
 }
 
-// LabelSelector validates a selector. badValues allows invalid label values, which a stored object
+// LabelSelector validates a selector. allowInvalidValues allows invalid label values, which a stored object
 // may have.
-func LabelSelector(s *metav1.LabelSelector, badValues bool, path *field.Path) field.ErrorList {
-	opts := metavalidation.LabelSelectorValidationOptions{AllowInvalidLabelValueInSelector: badValues}
+func LabelSelector(s *metav1.LabelSelector, allowInvalidValues bool, path *field.Path) field.ErrorList {
+	opts := metavalidation.LabelSelectorValidationOptions{AllowInvalidLabelValueInSelector: allowInvalidValues}
 	return metavalidation.ValidateLabelSelector(s, opts, path)
 }
 
@@ -176,18 +176,18 @@ func SortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
 	return slices.Sorted(maps.Keys(m))
 }
 
-// SetDefault sets *value to standard if it has the zero value.
-func SetDefault[T comparable](value *T, standard T) {
+// SetDefault sets *value to defaultValue if it has the zero value.
+func SetDefault[T comparable](value *T, defaultValue T) {
 	var zero T
 	if *value == zero {
-		*value = standard
+		*value = defaultValue
 	}
 }
 
-// SetDefaultPointer sets *value to a pointer to standard if it is nil.
-func SetDefaultPointer[T any](value **T, standard T) {
+// SetDefaultPointer sets *value to a pointer to defaultValue if it is nil.
+func SetDefaultPointer[T any](value **T, defaultValue T) {
 	if *value == nil {
-		*value = &standard
+		*value = &defaultValue
 	}
 }
 
@@ -203,8 +203,8 @@ func CSIDriverName(name string, path *field.Path) field.ErrorList {
 	if len(name) > maxDriverName {
 		errs = append(errs, field.TooLong(path, "", maxDriverName))
 	}
-	for _, text := range validation.IsDNS1123Subdomain(strings.ToLower(name)) {
-		errs = append(errs, field.Invalid(path, name, text))
+	for _, msg := range validation.IsDNS1123Subdomain(strings.ToLower(name)) {
+		errs = append(errs, field.Invalid(path, name, msg))
 	}
 	return errs
 }

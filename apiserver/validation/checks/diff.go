@@ -6,8 +6,8 @@ import (
 )
 
 // JSONDiff returns the JSON of both values. The format is not part of the API.
-func JSONDiff(before, now any) string {
-	return fmt.Sprintf("old: %s\nnew: %s", asJSON(before), asJSON(now))
+func JSONDiff(old, obj any) string {
+	return fmt.Sprintf("old: %s\nnew: %s", asJSON(old), asJSON(obj))
 }
 
 func asJSON(value any) string {

@@ -19,11 +19,11 @@ const SelectorMismatchText = "`selector` does not match template `labels`"
 
 // RequiredSelector validates the selector of a workload that requires one. owner is e.g.
 // "deployment".
-func RequiredSelector(s *metav1.LabelSelector, badLabels bool, owner string, path *field.Path) field.ErrorList {
+func RequiredSelector(s *metav1.LabelSelector, allowInvalidLabels bool, owner string, path *field.Path) field.ErrorList {
 	if s == nil {
 		return field.ErrorList{field.Required(path, "")}
 	}
-	errs := LabelSelector(s, badLabels, path)
+	errs := LabelSelector(s, allowInvalidLabels, path)
 	if EmptySelector(s) {
 		errs = append(errs, field.Invalid(path, s, "empty selector is invalid for "+owner))
 	}
@@ -105,16 +105,16 @@ func NotGreaterThan(count, limit int32, path *field.Path, limitName string) fiel
 }
 
 // NotDecremented requires a collision count not to decrease.
-func NotDecremented(now, before *int32, path *field.Path) field.ErrorList {
-	var was, is int32
-	if before != nil {
-		was = *before
+func NotDecremented(count, old *int32, path *field.Path) field.ErrorList {
+	var oldValue, value int32
+	if old != nil {
+		oldValue = *old
 	}
-	if now != nil {
-		is = *now
+	if count != nil {
+		value = *count
 	}
-	if is < was {
-		return field.ErrorList{field.Invalid(path, is, "cannot be decremented")}
+	if value < oldValue {
+		return field.ErrorList{field.Invalid(path, value, "cannot be decremented")}
 	}
 	return nil
 }

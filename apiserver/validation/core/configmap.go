@@ -19,7 +19,7 @@ func ValidateConfigMap(cm *corev1.ConfigMap) field.ErrorList {
 	data, binary := field.NewPath("data"), field.NewPath("binaryData")
 	for _, key := range checks.SortedKeys(cm.Data) {
 		errs = append(errs, checks.InvalidEach(data.Key(key), key, validation.IsConfigMapKey(key))...)
-		if _, both := cm.BinaryData[key]; both {
+		if _, found := cm.BinaryData[key]; found {
 			errs = append(errs, field.Invalid(data.Key(key), key, "duplicate of key present in binaryData"))
 		}
 		total += len(cm.Data[key])

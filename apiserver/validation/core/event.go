@@ -22,42 +22,42 @@ const (
 // ValidateEvent validates a new event. The rules for requests through the core group are less
 // strict. version is the group and version of the request.
 func ValidateEvent(e *corev1.Event, version schema.GroupVersion) field.ErrorList {
-	errs := legacyEventFields(e, version)
+	errs := validateLegacyEventFields(e, version)
 	if version == corev1.SchemeGroupVersion {
 		return errs
 	}
 	errs = append(errs, checks.ObjectMeta(&e.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)...)
-	errs = append(errs, eventSeries(e)...)
+	errs = append(errs, validateEventSeries(e)...)
 	if e.EventTime.IsZero() {
 		errs = append(errs, field.Required(field.NewPath("eventTime"), ""))
 	}
 	if e.Type != corev1.EventTypeNormal && e.Type != corev1.EventTypeWarning {
 		errs = append(errs, field.Invalid(field.NewPath("type"), "", fmt.Sprintf("has invalid value: %v", e.Type)))
 	}
-	unset := func(isSet bool, name string) {
+	requireUnset := func(isSet bool, name string) {
 		if isSet {
 			errs = append(errs, field.Invalid(field.NewPath(name), "", "needs to be unset"))
 		}
 	}
-	unset(!e.FirstTimestamp.IsZero(), "firstTimestamp")
-	unset(!e.LastTimestamp.IsZero(), "lastTimestamp")
-	unset(e.Count != 0, "count")
-	unset(e.Source != corev1.EventSource{}, "source")
+	requireUnset(!e.FirstTimestamp.IsZero(), "firstTimestamp")
+	requireUnset(!e.LastTimestamp.IsZero(), "lastTimestamp")
+	requireUnset(e.Count != 0, "count")
+	requireUnset(e.Source != corev1.EventSource{}, "source")
 	return errs
 }
 
 // ValidateEventUpdate validates an update. Through events.k8s.io only the series is mutable.
 func ValidateEventUpdate(e, old *corev1.Event, version schema.GroupVersion) field.ErrorList {
-	errs := legacyEventFields(e, version)
+	errs := validateLegacyEventFields(e, version)
 	if version == corev1.SchemeGroupVersion {
 		return errs
 	}
 	errs = append(errs, checks.ObjectMetaUpdate(&e.ObjectMeta, &old.ObjectMeta)...)
 	if !checks.SemanticEqual(e.Series, old.Series) {
-		errs = append(errs, eventSeries(e)...)
+		errs = append(errs, validateEventSeries(e)...)
 	}
-	requireUnchanged := func(now, before any, name string) {
-		errs = append(errs, checks.Immutable(now, before, field.NewPath(name))...)
+	requireUnchanged := func(value, oldValue any, name string) {
+		errs = append(errs, checks.Immutable(value, oldValue, field.NewPath(name))...)
 	}
 	requireUnchanged(e.InvolvedObject, old.InvolvedObject, "involvedObject")
 	requireUnchanged(e.Reason, old.Reason, "reason")
@@ -76,57 +76,57 @@ func ValidateEventUpdate(e, old *corev1.Event, version schema.GroupVersion) fiel
 	return errs
 }
 
-// legacyEventFields applies the rules common to both groups. An event without eventTime is a legacy
+// validateLegacyEventFields applies the rules common to both groups. An event without eventTime is a legacy
 // event.
-func legacyEventFields(e *corev1.Event, version schema.GroupVersion) field.ErrorList {
+func validateLegacyEventFields(e *corev1.Event, version schema.GroupVersion) field.ErrorList {
 	var errs field.ErrorList
-	involved := e.InvolvedObject.Namespace
-	wrongNamespace := field.Invalid(field.NewPath("involvedObject", "namespace"), involved, "does not match event.namespace")
+	involvedNamespace := e.InvolvedObject.Namespace
+	namespaceErr := field.Invalid(field.NewPath("involvedObject", "namespace"), involvedNamespace, "does not match event.namespace")
 	if e.EventTime.IsZero() {
 		switch {
-		case involved == "" && (e.Namespace == "" || e.Namespace == corev1.NamespaceDefault):
-		case involved != e.Namespace:
-			errs = append(errs, wrongNamespace)
+		case involvedNamespace == "" && (e.Namespace == "" || e.Namespace == corev1.NamespaceDefault):
+		case involvedNamespace != e.Namespace:
+			errs = append(errs, namespaceErr)
 		}
 	} else {
-		if involved == "" && e.Namespace != corev1.NamespaceDefault && e.Namespace != "kube-system" {
-			errs = append(errs, wrongNamespace)
+		if involvedNamespace == "" && e.Namespace != corev1.NamespaceDefault && e.Namespace != "kube-system" {
+			errs = append(errs, namespaceErr)
 		}
-		errs = append(errs, newEventFields(e, version)...)
+		errs = append(errs, validateNewEventFields(e, version)...)
 	}
 	return append(errs, checks.InvalidEach(field.NewPath("namespace"), e.Namespace, validation.IsDNS1123Subdomain(e.Namespace))...)
 }
 
-func newEventFields(e *corev1.Event, version schema.GroupVersion) field.ErrorList {
-	controller := field.NewPath("reportingController")
+func validateNewEventFields(e *corev1.Event, version schema.GroupVersion) field.ErrorList {
+	controllerPath := field.NewPath("reportingController")
 	if version == corev1.SchemeGroupVersion {
-		controller = field.NewPath("reportingComponent")
+		controllerPath = field.NewPath("reportingComponent")
 	}
 	var errs field.ErrorList
 	if e.ReportingController == "" {
-		errs = append(errs, field.Required(controller, ""))
+		errs = append(errs, field.Required(controllerPath, ""))
 	}
-	errs = append(errs, checks.QualifiedName(e.ReportingController, controller)...)
-	named := func(value, name string) {
+	errs = append(errs, checks.QualifiedName(e.ReportingController, controllerPath)...)
+	requireName := func(value, name string) {
 		if value == "" {
 			errs = append(errs, field.Required(field.NewPath(name), ""))
 		}
-		errs = append(errs, eventTextLimit(value, name, eventNameLimit)...)
+		errs = append(errs, validateEventTextLimit(value, name, eventNameLimit)...)
 	}
-	named(e.ReportingInstance, "reportingInstance")
-	named(e.Action, "action")
-	named(e.Reason, "reason")
-	return append(errs, eventTextLimit(e.Message, "message", eventNoteLimit)...)
+	requireName(e.ReportingInstance, "reportingInstance")
+	requireName(e.Action, "action")
+	requireName(e.Reason, "reason")
+	return append(errs, validateEventTextLimit(e.Message, "message", eventNoteLimit)...)
 }
 
-func eventTextLimit(value, name string, limit int) field.ErrorList {
+func validateEventTextLimit(value, name string, limit int) field.ErrorList {
 	if len(value) <= limit {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(field.NewPath(name), "", fmt.Sprintf("can have at most %d characters", limit))}
 }
 
-func eventSeries(e *corev1.Event) field.ErrorList {
+func validateEventSeries(e *corev1.Event) field.ErrorList {
 	if e.Series == nil {
 		return nil
 	}

@@ -51,7 +51,7 @@ func ValidateLimitRange(l *corev1.LimitRange) field.ErrorList {
 			errs = append(errs, field.Duplicate(path.Child("type"), item.Type))
 		}
 		seen[item.Type] = true
-		errs = append(errs, limitItem(item, path)...)
+		errs = append(errs, validateLimitItem(item, path)...)
 	}
 	return errs
 }
@@ -61,17 +61,17 @@ func ValidateLimitRangeUpdate(l, _ *corev1.LimitRange) field.ErrorList {
 	return ValidateLimitRange(l)
 }
 
-func limitItem(item *corev1.LimitRangeItem, path *field.Path) field.ErrorList {
+func validateLimitItem(item *corev1.LimitRangeItem, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	names := map[corev1.ResourceName]bool{}
-	list := func(list corev1.ResourceList, child string) {
+	checkNames := func(list corev1.ResourceList, child string) {
 		for _, name := range checks.SortedKeys(list) {
 			errs = append(errs, checks.QualifiedName(string(name), path.Child(child).Key(string(name)))...)
 			names[name] = true
 		}
 	}
-	list(item.Max, "max")
-	list(item.Min, "min")
+	checkNames(item.Max, "max")
+	checkNames(item.Min, "min")
 	if item.Type == corev1.LimitTypePod {
 		if len(item.Default) > 0 {
 			errs = append(errs, field.Forbidden(path.Child("default"), "may not be specified when `type` is 'Pod'"))
@@ -80,8 +80,8 @@ func limitItem(item *corev1.LimitRangeItem, path *field.Path) field.ErrorList {
 			errs = append(errs, field.Forbidden(path.Child("defaultRequest"), "may not be specified when `type` is 'Pod'"))
 		}
 	} else {
-		list(item.Default, "default")
-		list(item.DefaultRequest, "defaultRequest")
+		checkNames(item.Default, "default")
+		checkNames(item.DefaultRequest, "defaultRequest")
 	}
 	if item.Type == corev1.LimitTypePersistentVolumeClaim {
 		_, hasMin := item.Min[corev1.ResourceStorage]
@@ -90,18 +90,18 @@ func limitItem(item *corev1.LimitRangeItem, path *field.Path) field.ErrorList {
 			errs = append(errs, field.Required(path.Child("limits"), "either minimum or maximum storage value is required, but neither was provided"))
 		}
 	}
-	list(item.MaxLimitRequestRatio, "maxLimitRequestRatio")
+	checkNames(item.MaxLimitRequestRatio, "maxLimitRequestRatio")
 	for _, name := range checks.SortedKeys(names) {
-		errs = append(errs, limitOrder(item, name, path)...)
+		errs = append(errs, validateLimitOrder(item, name, path)...)
 	}
 	return errs
 }
 
-// limitOrder requires min <= default request <= default <= max for a resource, and a feasible
+// validateLimitOrder requires min <= default request <= default <= max for a resource, and a feasible
 // ratio.
-func limitOrder(item *corev1.LimitRangeItem, name corev1.ResourceName, path *field.Path) field.ErrorList {
+func validateLimitOrder(item *corev1.LimitRangeItem, name corev1.ResourceName, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	ordered := func(low, high corev1.ResourceList, reported corev1.ResourceList, child, format string) {
+	checkOrder := func(low, high, reported corev1.ResourceList, child, format string) {
 		a, hasLow := low[name]
 		b, hasHigh := high[name]
 		if hasLow && hasHigh && a.Cmp(b) > 0 {
@@ -109,25 +109,25 @@ func limitOrder(item *corev1.LimitRangeItem, name corev1.ResourceName, path *fie
 			errs = append(errs, field.Invalid(path.Child(child).Key(string(name)), value, fmt.Sprintf(format, a.String(), b.String())))
 		}
 	}
-	ordered(item.Min, item.Max, item.Min, "min", "min value %s is greater than max value %s")
-	ordered(item.Min, item.DefaultRequest, item.DefaultRequest, "defaultRequest", "min value %s is greater than default request value %s")
-	ordered(item.DefaultRequest, item.Max, item.DefaultRequest, "defaultRequest", "default request value %s is greater than max value %s")
-	ordered(item.DefaultRequest, item.Default, item.DefaultRequest, "defaultRequest", "default request value %s is greater than default limit value %s")
-	ordered(item.Min, item.Default, item.Min, "default", "min value %s is greater than default value %s")
-	ordered(item.Default, item.Max, item.Max, "default", "default value %s is greater than max value %s")
+	checkOrder(item.Min, item.Max, item.Min, "min", "min value %s is greater than max value %s")
+	checkOrder(item.Min, item.DefaultRequest, item.DefaultRequest, "defaultRequest", "min value %s is greater than default request value %s")
+	checkOrder(item.DefaultRequest, item.Max, item.DefaultRequest, "defaultRequest", "default request value %s is greater than max value %s")
+	checkOrder(item.DefaultRequest, item.Default, item.DefaultRequest, "defaultRequest", "default request value %s is greater than default limit value %s")
+	checkOrder(item.Min, item.Default, item.Min, "default", "min value %s is greater than default value %s")
+	checkOrder(item.Default, item.Max, item.Max, "default", "default value %s is greater than max value %s")
 	ratio, found := item.MaxLimitRequestRatio[name]
 	if !found {
 		return errs
 	}
-	at := path.Child("maxLimitRequestRatio").Key(string(name))
+	childPath := path.Child("maxLimitRequestRatio").Key(string(name))
 	if one := resource.MustParse("1"); ratio.Cmp(one) < 0 {
-		errs = append(errs, field.Invalid(at, ratio, fmt.Sprintf("ratio %s is less than 1", ratio.String())))
+		errs = append(errs, field.Invalid(childPath, ratio, fmt.Sprintf("ratio %s is less than 1", ratio.String())))
 	}
 	minValue, hasMin := item.Min[name]
 	maxValue, hasMax := item.Max[name]
 	if hasMin && hasMax && !minValue.IsZero() {
 		if limit := maxValue.AsApproximateFloat64() / minValue.AsApproximateFloat64(); ratio.AsApproximateFloat64() > limit {
-			errs = append(errs, field.Invalid(at, ratio, fmt.Sprintf("ratio %s is greater than max/min = %f", ratio.String(), limit)))
+			errs = append(errs, field.Invalid(childPath, ratio, fmt.Sprintf("ratio %s is greater than max/min = %f", ratio.String(), limit)))
 		}
 	}
 	return errs

@@ -44,7 +44,7 @@ func PrepareNamespaceFinalize(ns, old *corev1.Namespace) {
 
 // ValidateNamespace validates a new namespace. The name is a DNS label.
 func ValidateNamespace(ns *corev1.Namespace) field.ErrorList {
-	return append(checks.ObjectMeta(&ns.ObjectMeta, false, apivalidation.ValidateNamespaceName), specFinalizers(ns)...)
+	return append(checks.ObjectMeta(&ns.ObjectMeta, false, apivalidation.ValidateNamespaceName), validateSpecFinalizers(ns)...)
 }
 
 // ValidateNamespaceUpdate validates an update of labels and annotations.
@@ -69,10 +69,10 @@ func ValidateNamespaceStatusUpdate(ns, old *corev1.Namespace) field.ErrorList {
 
 // ValidateNamespaceFinalizeUpdate validates the remaining finalizers.
 func ValidateNamespaceFinalizeUpdate(ns, old *corev1.Namespace) field.ErrorList {
-	return append(checks.ObjectMetaUpdate(&ns.ObjectMeta, &old.ObjectMeta), specFinalizers(ns)...)
+	return append(checks.ObjectMetaUpdate(&ns.ObjectMeta, &old.ObjectMeta), validateSpecFinalizers(ns)...)
 }
 
-func specFinalizers(ns *corev1.Namespace) field.ErrorList {
+func validateSpecFinalizers(ns *corev1.Namespace) field.ErrorList {
 	var errs field.ErrorList
 	for i, f := range ns.Spec.Finalizers {
 		path := field.NewPath("spec", "finalizers").Index(i)

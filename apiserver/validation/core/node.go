@@ -55,25 +55,25 @@ func PrepareNodeStatusUpdate(node, old *corev1.Node) {
 // ValidateNode validates a new node.
 func ValidateNode(node *corev1.Node) field.ErrorList {
 	errs := checks.ObjectMeta(&node.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
-	errs = append(errs, nodeTaints(node.Spec.Taints)...)
-	errs = append(errs, nodeResources(node)...)
-	return append(errs, podCIDRs(node.Spec.PodCIDRs)...)
+	errs = append(errs, validateNodeTaints(node.Spec.Taints)...)
+	errs = append(errs, validateNodeResources(node)...)
+	return append(errs, validatePodCIDRs(node.Spec.PodCIDRs)...)
 }
 
 // ValidateNodeUpdate validates an update of spec or metadata. As in kube-apiserver, errors of
 // taints are reported twice.
 func ValidateNodeUpdate(node, old *corev1.Node) field.ErrorList {
-	return append(ValidateNode(node), nodeChange(node, old)...)
+	return append(ValidateNode(node), validateNodeChange(node, old)...)
 }
 
 // ValidateNodeStatusUpdate validates an update of the status.
 func ValidateNodeStatusUpdate(node, old *corev1.Node) field.ErrorList {
-	return nodeChange(node, old)
+	return validateNodeChange(node, old)
 }
 
-func nodeChange(node, old *corev1.Node) field.ErrorList {
+func validateNodeChange(node, old *corev1.Node) field.ErrorList {
 	errs := checks.ObjectMetaUpdate(&node.ObjectMeta, &old.ObjectMeta)
-	errs = append(errs, nodeResources(node)...)
+	errs = append(errs, validateNodeResources(node)...)
 	seen := map[corev1.NodeAddress]bool{}
 	for i, address := range node.Status.Addresses {
 		if seen[address] {
@@ -86,32 +86,32 @@ func nodeChange(node, old *corev1.Node) field.ErrorList {
 		}
 		seen[address] = true
 	}
-	spec := field.NewPath("spec")
-	const cidrText = `node updates may not change podCIDR except from "" to valid`
-	switch before, now := old.Spec.PodCIDRs, node.Spec.PodCIDRs; {
-	case len(before) == 0:
-	case len(before) != len(now):
-		errs = append(errs, field.Forbidden(spec.Child("podCIDRs"), cidrText))
+	specPath := field.NewPath("spec")
+	const podCIDRMsg = `node updates may not change podCIDR except from "" to valid`
+	switch oldCIDRs, cidrs := old.Spec.PodCIDRs, node.Spec.PodCIDRs; {
+	case len(oldCIDRs) == 0:
+	case len(oldCIDRs) != len(cidrs):
+		errs = append(errs, field.Forbidden(specPath.Child("podCIDRs"), podCIDRMsg))
 	default:
-		for i := range before {
-			if before[i] != now[i] {
-				errs = append(errs, field.Forbidden(spec.Child("podCIDRs"), cidrText))
+		for i := range oldCIDRs {
+			if oldCIDRs[i] != cidrs[i] {
+				errs = append(errs, field.Forbidden(specPath.Child("podCIDRs"), podCIDRMsg))
 			}
 		}
 	}
 	if old.Spec.ProviderID != "" && old.Spec.ProviderID != node.Spec.ProviderID {
-		errs = append(errs, field.Forbidden(spec.Child("providerID"), `node updates may not change providerID except from "" to valid`))
+		errs = append(errs, field.Forbidden(specPath.Child("providerID"), `node updates may not change providerID except from "" to valid`))
 	}
-	errs = append(errs, configSource(node.Spec.ConfigSource, spec.Child("configSource"))...) //nolint:staticcheck // the deprecated API is still served
-	errs = append(errs, nodeTaints(node.Spec.Taints)...)
+	errs = append(errs, validateConfigSource(node.Spec.ConfigSource, specPath.Child("configSource"))...) //nolint:staticcheck // the deprecated API is still served
+	errs = append(errs, validateNodeTaints(node.Spec.Taints)...)
 	if node.Spec.DoNotUseExternalID != old.Spec.DoNotUseExternalID {
-		errs = append(errs, field.Forbidden(spec.Child("externalID"), "may not be updated"))
+		errs = append(errs, field.Forbidden(specPath.Child("externalID"), "may not be updated"))
 	}
 	return errs
 }
 
-// nodeTaints reports errors at metadata.taints, as kube-apiserver does.
-func nodeTaints(taints []corev1.Taint) field.ErrorList {
+// validateNodeTaints reports errors at metadata.taints, as kube-apiserver does.
+func validateNodeTaints(taints []corev1.Taint) field.ErrorList {
 	if len(taints) == 0 {
 		return nil
 	}
@@ -129,12 +129,12 @@ func nodeTaints(taints []corev1.Taint) field.ErrorList {
 	return errs
 }
 
-func nodeResources(node *corev1.Node) field.ErrorList {
-	errs := nodeQuantities(node.Status.Capacity, field.NewPath("status", "capacity"))
-	return append(errs, nodeQuantities(node.Status.Allocatable, field.NewPath("status", "allocatable"))...)
+func validateNodeResources(node *corev1.Node) field.ErrorList {
+	errs := validateNodeQuantities(node.Status.Capacity, field.NewPath("status", "capacity"))
+	return append(errs, validateNodeQuantities(node.Status.Allocatable, field.NewPath("status", "allocatable"))...)
 }
 
-func nodeQuantities(list corev1.ResourceList, path *field.Path) field.ErrorList {
+func validateNodeQuantities(list corev1.ResourceList, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, name := range checks.SortedKeys(list) {
 		errs = append(errs, podvalidation.ValidateResourceQuantityValue(name, list[name], path.Child(string(name)))...)
@@ -142,7 +142,7 @@ func nodeQuantities(list corev1.ResourceList, path *field.Path) field.ErrorList 
 	return errs
 }
 
-func podCIDRs(cidrs []string) field.ErrorList {
+func validatePodCIDRs(cidrs []string) field.ErrorList {
 	if len(cidrs) == 0 {
 		return nil
 	}
@@ -154,19 +154,19 @@ func podCIDRs(cidrs []string) field.ErrorList {
 	if len(cidrs) < 2 {
 		return errs
 	}
-	dual, err := utilsnet.IsDualStackCIDRStrings(cidrs)
+	isDual, err := utilsnet.IsDualStackCIDRStrings(cidrs)
 	if err != nil {
 		errs = append(errs, field.InternalError(path, fmt.Errorf("invalid PodCIDRs. failed to check with dual stack with error:%w", err)))
 	}
-	if !dual || len(cidrs) > 2 {
+	if !isDual || len(cidrs) > 2 {
 		errs = append(errs, field.Invalid(path, cidrs, "may specify no more than one CIDR for each IP family"))
 	}
 	return errs
 }
 
-// configSource validates the spec of the removed dynamic kubelet configuration, which is still
+// validateConfigSource validates the spec of the removed dynamic kubelet configuration, which is still
 // stored.
-func configSource(source *corev1.NodeConfigSource, path *field.Path) field.ErrorList {
+func validateConfigSource(source *corev1.NodeConfigSource, path *field.Path) field.ErrorList {
 	if source == nil {
 		return nil
 	}

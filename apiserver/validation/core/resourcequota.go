@@ -38,17 +38,17 @@ func DefaultResourceQuota(q *corev1.ResourceQuota) {
 
 // ValidateResourceQuota validates a new quota.
 func ValidateResourceQuota(q *corev1.ResourceQuota) field.ErrorList {
-	return append(checks.ObjectMeta(&q.ObjectMeta, true, apivalidation.NameIsDNSSubdomain), quotaSpec(&q.Spec)...)
+	return append(checks.ObjectMeta(&q.ObjectMeta, true, apivalidation.NameIsDNSSubdomain), validateQuotaSpec(&q.Spec)...)
 }
 
-func quotaSpec(spec *corev1.ResourceQuotaSpec) field.ErrorList {
+func validateQuotaSpec(spec *corev1.ResourceQuotaSpec) field.ErrorList {
 	path := field.NewPath("spec")
-	errs := quotaList(spec.Hard, path.Child("hard"))
+	errs := validateQuotaList(spec.Hard, path.Child("hard"))
 	for _, scope := range spec.Scopes {
 		if !slices.Contains(quotaScopes, scope) {
 			errs = append(errs, field.Invalid(path.Child("scopes"), spec.Scopes, "unsupported scope"))
 		}
-		errs = append(errs, scopeOfResources(scope, spec, path.Child("scopes"), spec.Scopes)...)
+		errs = append(errs, validateScopeOfResources(scope, spec, path.Child("scopes"), spec.Scopes)...)
 	}
 	for _, pair := range [][2]corev1.ResourceQuotaScope{
 		{corev1.ResourceQuotaScopeBestEffort, corev1.ResourceQuotaScopeNotBestEffort},
@@ -59,14 +59,14 @@ func quotaSpec(spec *corev1.ResourceQuotaSpec) field.ErrorList {
 		}
 	}
 	if spec.ScopeSelector != nil {
-		errs = append(errs, scopeSelector(spec, path.Child("scopeSelector", "matchExpressions"))...)
+		errs = append(errs, validateScopeSelector(spec, path.Child("scopeSelector", "matchExpressions"))...)
 	}
 	return errs
 }
 
-// scopeOfResources rejects a scope that the limited resources are never in. Resources outside the
+// validateScopeOfResources rejects a scope that the limited resources are never in. Resources outside the
 // standard quota resources are not checked.
-func scopeOfResources(scope corev1.ResourceQuotaScope, spec *corev1.ResourceQuotaSpec, path *field.Path, value any) field.ErrorList {
+func validateScopeOfResources(scope corev1.ResourceQuotaScope, spec *corev1.ResourceQuotaSpec, path *field.Path, value any) field.ErrorList {
 	for _, name := range checks.SortedKeys(spec.Hard) {
 		if standardQuota[name] && !isInScope(name, scope) {
 			return field.ErrorList{field.Invalid(path, value, "unsupported scope applied to resource")}
@@ -95,45 +95,45 @@ var countedObjects = map[corev1.ResourceName]bool{
 	corev1.ResourceConfigMaps: true, corev1.ResourceServicesNodePorts: true, corev1.ResourceServicesLoadBalancers: true,
 }
 
-func scopeSelector(spec *corev1.ResourceQuotaSpec, path *field.Path) field.ErrorList {
+func validateScopeSelector(spec *corev1.ResourceQuotaSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, e := range spec.ScopeSelector.MatchExpressions {
-		at := path.Index(i)
+		itemPath := path.Index(i)
 		if !slices.Contains(quotaScopes, e.ScopeName) {
-			errs = append(errs, field.Invalid(at.Child("scopeName"), e.ScopeName, "unsupported scope"))
+			errs = append(errs, field.Invalid(itemPath.Child("scopeName"), e.ScopeName, "unsupported scope"))
 		}
-		errs = append(errs, scopeOfResources(e.ScopeName, spec, at.Child("scopeName"), e.ScopeName)...)
+		errs = append(errs, validateScopeOfResources(e.ScopeName, spec, itemPath.Child("scopeName"), e.ScopeName)...)
 		if e.ScopeName != corev1.ResourceQuotaScopePriorityClass && e.ScopeName != corev1.ResourceQuotaScopeVolumeAttributesClass && e.Operator != corev1.ScopeSelectorOpExists {
-			errs = append(errs, field.Invalid(at.Child("operator"), e.Operator,
+			errs = append(errs, field.Invalid(itemPath.Child("operator"), e.Operator,
 				"must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"))
 		}
 		switch e.Operator {
 		case corev1.ScopeSelectorOpIn, corev1.ScopeSelectorOpNotIn:
 			if len(e.Values) == 0 {
-				errs = append(errs, field.Required(at.Child("values"), "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"))
+				errs = append(errs, field.Required(itemPath.Child("values"), "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"))
 			}
 		case corev1.ScopeSelectorOpExists, corev1.ScopeSelectorOpDoesNotExist:
 			if len(e.Values) != 0 {
-				errs = append(errs, field.Invalid(at.Child("values"), e.Values, "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"))
+				errs = append(errs, field.Invalid(itemPath.Child("values"), e.Values, "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"))
 			}
 		default:
-			errs = append(errs, field.Invalid(at.Child("operator"), e.Operator, "not a valid selector operator"))
+			errs = append(errs, field.Invalid(itemPath.Child("operator"), e.Operator, "not a valid selector operator"))
 		}
 	}
 	return errs
 }
 
-func quotaList(list corev1.ResourceList, path *field.Path) field.ErrorList {
+func validateQuotaList(list corev1.ResourceList, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, name := range checks.SortedKeys(list) {
-		at := path.Key(string(name))
-		errs = append(errs, quotaName(name, at)...)
-		errs = append(errs, podvalidation.ValidateResourceQuantityValue(name, list[name], at)...)
+		itemPath := path.Key(string(name))
+		errs = append(errs, validateQuotaName(name, itemPath)...)
+		errs = append(errs, podvalidation.ValidateResourceQuantityValue(name, list[name], itemPath)...)
 	}
 	return errs
 }
 
-func quotaName(name corev1.ResourceName, path *field.Path) field.ErrorList {
+func validateQuotaName(name corev1.ResourceName, path *field.Path) field.ErrorList {
 	errs := checks.QualifiedName(string(name), path)
 	if len(errs) > 0 || strings.Contains(string(name), "/") || standardQuota[name] {
 		return errs
@@ -147,11 +147,11 @@ func quotaName(name corev1.ResourceName, path *field.Path) field.ErrorList {
 // ValidateResourceQuotaUpdate validates an update. The scopes are immutable.
 func ValidateResourceQuotaUpdate(q, old *corev1.ResourceQuota) field.ErrorList {
 	errs := checks.ObjectMetaUpdate(&q.ObjectMeta, &old.ObjectMeta)
-	errs = append(errs, quotaSpec(&q.Spec)...)
-	now, before := slices.Clone(q.Spec.Scopes), slices.Clone(old.Spec.Scopes)
-	slices.Sort(now)
-	slices.Sort(before)
-	if !slices.Equal(slices.Compact(now), slices.Compact(before)) {
+	errs = append(errs, validateQuotaSpec(&q.Spec)...)
+	scopes, oldScopes := slices.Clone(q.Spec.Scopes), slices.Clone(old.Spec.Scopes)
+	slices.Sort(scopes)
+	slices.Sort(oldScopes)
+	if !slices.Equal(slices.Compact(scopes), slices.Compact(oldScopes)) {
 		errs = append(errs, field.Invalid(field.NewPath("spec", "scopes"), q.Spec.Scopes, apivalidation.FieldImmutableErrorMsg))
 	}
 	return errs
@@ -163,6 +163,6 @@ func ValidateResourceQuotaStatusUpdate(q, old *corev1.ResourceQuota) field.Error
 	if q.ResourceVersion == "" {
 		errs = append(errs, field.Required(checks.MetadataPath.Child("resourceVersion"), ""))
 	}
-	errs = append(errs, quotaList(q.Status.Hard, field.NewPath("status", "hard"))...)
-	return append(errs, quotaList(q.Status.Used, field.NewPath("status", "used"))...)
+	errs = append(errs, validateQuotaList(q.Status.Hard, field.NewPath("status", "hard"))...)
+	return append(errs, validateQuotaList(q.Status.Used, field.NewPath("status", "used"))...)
 }

@@ -40,7 +40,7 @@ func TestQuotaScopes(t *testing.T) {
 			got = errs.ToAggregate().Error()
 		}
 		if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
-			t.Errorf("%s: %q, want %q", name, got, tc.want)
+			t.Errorf("%s: got %q, want %q", name, got, tc.want)
 		}
 	}
 }

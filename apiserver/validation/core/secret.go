@@ -40,10 +40,10 @@ func ValidateSecret(s *corev1.Secret) field.ErrorList {
 	if total > corev1.MaxSecretSize {
 		errs = append(errs, field.TooLong(data, "", corev1.MaxSecretSize))
 	}
-	return append(errs, secretType(s, data)...)
+	return append(errs, validateSecretType(s, data)...)
 }
 
-func secretType(s *corev1.Secret, data *field.Path) field.ErrorList {
+func validateSecretType(s *corev1.Secret, data *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	require := func(key string) {
 		if _, found := s.Data[key]; !found {
@@ -56,13 +56,13 @@ func secretType(s *corev1.Secret, data *field.Path) field.ErrorList {
 			errs = append(errs, field.Required(field.NewPath("metadata", "annotations").Key(corev1.ServiceAccountNameKey), ""))
 		}
 	case corev1.SecretTypeDockercfg:
-		return jsonKey(s, corev1.DockerConfigKey, data)
+		return validateJSONKey(s, corev1.DockerConfigKey, data)
 	case corev1.SecretTypeDockerConfigJson:
-		return jsonKey(s, corev1.DockerConfigJsonKey, data)
+		return validateJSONKey(s, corev1.DockerConfigJsonKey, data)
 	case corev1.SecretTypeBasicAuth:
-		_, user := s.Data[corev1.BasicAuthUsernameKey]
-		_, password := s.Data[corev1.BasicAuthPasswordKey]
-		if !user && !password {
+		_, hasUser := s.Data[corev1.BasicAuthUsernameKey]
+		_, hasPassword := s.Data[corev1.BasicAuthPasswordKey]
+		if !hasUser && !hasPassword {
 			require(corev1.BasicAuthUsernameKey)
 			require(corev1.BasicAuthPasswordKey)
 		}
@@ -77,8 +77,8 @@ func secretType(s *corev1.Secret, data *field.Path) field.ErrorList {
 	return errs
 }
 
-// jsonKey requires a key with a JSON object. The error does not contain the value.
-func jsonKey(s *corev1.Secret, key string, data *field.Path) field.ErrorList {
+// validateJSONKey requires a key with a JSON object. The error does not contain the value.
+func validateJSONKey(s *corev1.Secret, key string, data *field.Path) field.ErrorList {
 	value, found := s.Data[key]
 	if !found {
 		return field.ErrorList{field.Required(data.Key(key), "")}

@@ -34,13 +34,13 @@ func DefaultFlowSchema(f *flowcontrolv1.FlowSchema) {
 func ValidateFlowSchema(f *flowcontrolv1.FlowSchema) field.ErrorList {
 	errs := checks.ObjectMeta(&f.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	path := field.NewPath("spec")
-	for _, fixed := range bootstrap.MandatoryFlowSchemas {
-		if f.Name == fixed.Name && !checks.SemanticEqual(fixed.Spec, f.Spec) {
+	for _, mandatory := range bootstrap.MandatoryFlowSchemas {
+		if f.Name == mandatory.Name && !checks.SemanticEqual(mandatory.Spec, f.Spec) {
 			errs = append(errs, field.Invalid(path, f.Spec, fmt.Sprintf("spec of '%s' must equal the fixed value", f.Name)))
 		}
 	}
-	errs = append(errs, flowSchemaSpec(f, path)...)
-	return append(errs, flowSchemaConditions(f)...)
+	errs = append(errs, validateFlowSchemaSpec(f, path)...)
+	return append(errs, validateFlowSchemaConditions(f)...)
 }
 
 // ValidateFlowSchemaUpdate validates an update.
@@ -50,79 +50,79 @@ func ValidateFlowSchemaUpdate(f, old *flowcontrolv1.FlowSchema) field.ErrorList 
 
 // ValidateFlowSchemaStatusUpdate validates the conditions.
 func ValidateFlowSchemaStatusUpdate(f, old *flowcontrolv1.FlowSchema) field.ErrorList {
-	return append(checks.ObjectMetaUpdate(&f.ObjectMeta, &old.ObjectMeta), flowSchemaConditions(f)...)
+	return append(checks.ObjectMetaUpdate(&f.ObjectMeta, &old.ObjectMeta), validateFlowSchemaConditions(f)...)
 }
 
-func flowSchemaConditions(f *flowcontrolv1.FlowSchema) field.ErrorList {
+func validateFlowSchemaConditions(f *flowcontrolv1.FlowSchema) field.ErrorList {
 	var types, reasons []string
 	for _, c := range f.Status.Conditions {
 		types, reasons = append(types, string(c.Type)), append(reasons, c.Reason)
 	}
-	return conditions(types, reasons, field.NewPath("status", "conditions"))
+	return validateConditions(types, reasons, field.NewPath("status", "conditions"))
 }
 
-func flowSchemaSpec(f *flowcontrolv1.FlowSchema, path *field.Path) field.ErrorList {
+func validateFlowSchemaSpec(f *flowcontrolv1.FlowSchema, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	precedence := path.Child("matchingPrecedence")
+	precedencePath := path.Child("matchingPrecedence")
 	switch p := f.Spec.MatchingPrecedence; {
 	case p <= 0:
-		errs = append(errs, field.Invalid(precedence, p, "must be a positive value"))
+		errs = append(errs, field.Invalid(precedencePath, p, "must be a positive value"))
 	case p > maxPrecedence:
-		errs = append(errs, field.Invalid(precedence, p, fmt.Sprintf("must not be greater than %d", maxPrecedence)))
+		errs = append(errs, field.Invalid(precedencePath, p, fmt.Sprintf("must not be greater than %d", maxPrecedence)))
 	case p == 1 && f.Name != flowcontrolv1.FlowSchemaNameExempt:
-		errs = append(errs, field.Invalid(precedence, p, "only the schema named 'exempt' may have matchingPrecedence 1"))
+		errs = append(errs, field.Invalid(precedencePath, p, "only the schema named 'exempt' may have matchingPrecedence 1"))
 	}
 	if d := f.Spec.DistinguisherMethod; d != nil && d.Type != flowcontrolv1.FlowDistinguisherMethodByUserType && d.Type != flowcontrolv1.FlowDistinguisherMethodByNamespaceType {
 		errs = append(errs, field.NotSupported(path.Child("distinguisherMethod"), d, []flowcontrolv1.FlowDistinguisherMethodType{
 			flowcontrolv1.FlowDistinguisherMethodByNamespaceType, flowcontrolv1.FlowDistinguisherMethodByUserType}))
 	}
-	name, at := f.Spec.PriorityLevelConfiguration.Name, path.Child("priorityLevelConfiguration").Child("name")
+	name, childPath := f.Spec.PriorityLevelConfiguration.Name, path.Child("priorityLevelConfiguration").Child("name")
 	if name == "" {
-		errs = append(errs, field.Required(at, "must reference a priority level"))
+		errs = append(errs, field.Required(childPath, "must reference a priority level"))
 	} else {
-		errs = append(errs, checks.InvalidEach(at, name, apivalidation.NameIsDNSSubdomain(name, false))...)
+		errs = append(errs, checks.InvalidEach(childPath, name, apivalidation.NameIsDNSSubdomain(name, false))...)
 	}
 	for i := range f.Spec.Rules {
-		errs = append(errs, policyRules(&f.Spec.Rules[i], path.Child("rules").Index(i))...)
+		errs = append(errs, validatePolicyRules(&f.Spec.Rules[i], path.Child("rules").Index(i))...)
 	}
 	return errs
 }
 
-func policyRules(r *flowcontrolv1.PolicyRulesWithSubjects, path *field.Path) field.ErrorList {
+func validatePolicyRules(r *flowcontrolv1.PolicyRulesWithSubjects, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if len(r.Subjects) == 0 {
 		errs = append(errs, field.Required(path.Child("subjects"), "subjects must contain at least one value"))
 	}
 	for i, s := range r.Subjects {
-		errs = append(errs, subject(s, path.Child("subjects").Index(i))...)
+		errs = append(errs, validateSubject(s, path.Child("subjects").Index(i))...)
 	}
 	if len(r.ResourceRules) == 0 && len(r.NonResourceRules) == 0 {
 		errs = append(errs, field.Required(path, "at least one of resourceRules and nonResourceRules has to be non-empty"))
 	}
 	for i, rule := range r.ResourceRules {
-		at := path.Child("resourceRules").Index(i)
-		errs = append(errs, verbs(rule.Verbs, resourceVerbs, at.Child("verbs"))...)
-		errs = append(errs, wildcardList(rule.APIGroups, flowcontrolv1.APIGroupAll, at.Child("apiGroups"), "resource rules must supply at least one api group", "if '*' is present, must not specify other api groups")...)
-		errs = append(errs, wildcardList(rule.Resources, flowcontrolv1.ResourceAll, at.Child("resources"), "resource rules must supply at least one resource", "if '*' is present, must not specify other resources")...)
-		errs = append(errs, namespaces(rule, at.Child("namespaces"))...)
+		itemPath := path.Child("resourceRules").Index(i)
+		errs = append(errs, validateVerbs(rule.Verbs, resourceVerbs, itemPath.Child("verbs"))...)
+		errs = append(errs, validateWildcardList(rule.APIGroups, flowcontrolv1.APIGroupAll, itemPath.Child("apiGroups"), "resource rules must supply at least one api group", "if '*' is present, must not specify other api groups")...)
+		errs = append(errs, validateWildcardList(rule.Resources, flowcontrolv1.ResourceAll, itemPath.Child("resources"), "resource rules must supply at least one resource", "if '*' is present, must not specify other resources")...)
+		errs = append(errs, validateNamespaces(rule, itemPath.Child("namespaces"))...)
 	}
 	for i, rule := range r.NonResourceRules {
-		at := path.Child("nonResourceRules").Index(i)
-		errs = append(errs, verbs(rule.Verbs, nonResourceVerbs, at.Child("verbs"))...)
-		errs = append(errs, nonResourceURLs(rule.NonResourceURLs, at.Child("nonResourceURLs"))...)
+		itemPath := path.Child("nonResourceRules").Index(i)
+		errs = append(errs, validateVerbs(rule.Verbs, nonResourceVerbs, itemPath.Child("verbs"))...)
+		errs = append(errs, validateNonResourceURLs(rule.NonResourceURLs, itemPath.Child("nonResourceURLs"))...)
 	}
 	return errs
 }
 
-func subject(s flowcontrolv1.Subject, path *field.Path) field.ErrorList {
+func validateSubject(s flowcontrolv1.Subject, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	for kind, present := range map[flowcontrolv1.SubjectKind]bool{
+	for kind, isSet := range map[flowcontrolv1.SubjectKind]bool{
 		flowcontrolv1.SubjectKindUser: s.User != nil, flowcontrolv1.SubjectKindGroup: s.Group != nil, flowcontrolv1.SubjectKindServiceAccount: s.ServiceAccount != nil,
 	} {
-		if member := strings.ToLower(string(kind)[:1]) + string(kind)[1:]; present && kind != s.Kind {
-			errs = append(errs, field.Forbidden(path.Child(member), fmt.Sprintf("%s is forbidden when subject kind is not '%s'", member, kind)))
-		} else if !present && kind == s.Kind {
-			errs = append(errs, field.Required(path.Child(member), fmt.Sprintf("%s is required when subject kind is '%s'", member, kind)))
+		if name := strings.ToLower(string(kind)[:1]) + string(kind)[1:]; isSet && kind != s.Kind {
+			errs = append(errs, field.Forbidden(path.Child(name), fmt.Sprintf("%s is forbidden when subject kind is not '%s'", name, kind)))
+		} else if !isSet && kind == s.Kind {
+			errs = append(errs, field.Required(path.Child(name), fmt.Sprintf("%s is required when subject kind is '%s'", name, kind)))
 		}
 	}
 	switch {
@@ -131,7 +131,7 @@ func subject(s flowcontrolv1.Subject, path *field.Path) field.ErrorList {
 	case s.Kind == flowcontrolv1.SubjectKindGroup && s.Group != nil && s.Group.Name == "":
 		errs = append(errs, field.Required(path.Child("group", "name"), ""))
 	case s.Kind == flowcontrolv1.SubjectKindServiceAccount && s.ServiceAccount != nil:
-		errs = append(errs, serviceAccount(s.ServiceAccount, path.Child("serviceAccount"))...)
+		errs = append(errs, validateServiceAccount(s.ServiceAccount, path.Child("serviceAccount"))...)
 	case s.Kind != flowcontrolv1.SubjectKindUser && s.Kind != flowcontrolv1.SubjectKindGroup && s.Kind != flowcontrolv1.SubjectKindServiceAccount:
 		errs = append(errs, field.NotSupported(path.Child("kind"), s.Kind, []flowcontrolv1.SubjectKind{
 			flowcontrolv1.SubjectKindGroup, flowcontrolv1.SubjectKindServiceAccount, flowcontrolv1.SubjectKindUser}))
@@ -139,7 +139,7 @@ func subject(s flowcontrolv1.Subject, path *field.Path) field.ErrorList {
 	return errs
 }
 
-func serviceAccount(s *flowcontrolv1.ServiceAccountSubject, path *field.Path) field.ErrorList {
+func validateServiceAccount(s *flowcontrolv1.ServiceAccountSubject, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	switch {
 	case s.Name == "":
@@ -153,38 +153,38 @@ func serviceAccount(s *flowcontrolv1.ServiceAccountSubject, path *field.Path) fi
 	return append(errs, checks.InvalidEach(path.Child("namespace"), s.Namespace, apivalidation.ValidateNamespaceName(s.Namespace, false))...)
 }
 
-func verbs(list, known []string, path *field.Path) field.ErrorList {
-	errs := wildcardList(list, flowcontrolv1.VerbAll, path, "verbs must contain at least one value", "if '*' is present, must not specify other verbs")
-	if slices.Contains(list, flowcontrolv1.VerbAll) {
+func validateVerbs(verbs, knownVerbs []string, path *field.Path) field.ErrorList {
+	errs := validateWildcardList(verbs, flowcontrolv1.VerbAll, path, "verbs must contain at least one value", "if '*' is present, must not specify other verbs")
+	if slices.Contains(verbs, flowcontrolv1.VerbAll) {
 		return errs
 	}
-	for i, v := range list {
-		if !slices.Contains(known, strings.ToLower(v)) {
-			errs = append(errs, field.NotSupported(path.Index(i), v, known))
+	for i, v := range verbs {
+		if !slices.Contains(knownVerbs, strings.ToLower(v)) {
+			errs = append(errs, field.NotSupported(path.Index(i), v, knownVerbs))
 		}
 	}
 	return errs
 }
 
-// wildcardList requires at least one value, and no other value next to the wildcard.
-func wildcardList(list []string, wildcard string, path *field.Path, required, alone string) field.ErrorList {
-	if len(list) == 0 {
-		return field.ErrorList{field.Required(path, required)}
+// validateWildcardList requires at least one value, and no other value next to the wildcard.
+func validateWildcardList(values []string, wildcard string, path *field.Path, requiredMsg, wildcardMsg string) field.ErrorList {
+	if len(values) == 0 {
+		return field.ErrorList{field.Required(path, requiredMsg)}
 	}
-	if len(list) > 1 && slices.Contains(list, wildcard) {
-		return field.ErrorList{field.Invalid(path, list, alone)}
+	if len(values) > 1 && slices.Contains(values, wildcard) {
+		return field.ErrorList{field.Invalid(path, values, wildcardMsg)}
 	}
 	return nil
 }
 
-func namespaces(rule flowcontrolv1.ResourcePolicyRule, path *field.Path) field.ErrorList {
+func validateNamespaces(rule flowcontrolv1.ResourcePolicyRule, path *field.Path) field.ErrorList {
 	if len(rule.Namespaces) == 0 {
 		if rule.ClusterScope {
 			return nil
 		}
 		return field.ErrorList{field.Required(path, "resource rules that are not cluster scoped must supply at least one namespace")}
 	}
-	errs := wildcardList(rule.Namespaces, flowcontrolv1.NamespaceEvery, path, "", "if '*' is present, must not specify other namespaces")
+	errs := validateWildcardList(rule.Namespaces, flowcontrolv1.NamespaceEvery, path, "", "if '*' is present, must not specify other namespaces")
 	for i, name := range rule.Namespaces {
 		if name != flowcontrolv1.NamespaceEvery {
 			errs = append(errs, checks.InvalidEach(path.Index(i), name, apivalidation.ValidateNamespaceName(name, false))...)
@@ -193,9 +193,9 @@ func namespaces(rule flowcontrolv1.ResourcePolicyRule, path *field.Path) field.E
 	return errs
 }
 
-func nonResourceURLs(list []string, path *field.Path) field.ErrorList {
-	errs := wildcardList(list, flowcontrolv1.NonResourceAll, path, "nonResourceURLs must contain at least one value", "if '*' is present, must not specify other non-resource URLs")
-	for i, url := range list {
+func validateNonResourceURLs(urls []string, path *field.Path) field.ErrorList {
+	errs := validateWildcardList(urls, flowcontrolv1.NonResourceAll, path, "nonResourceURLs must contain at least one value", "if '*' is present, must not specify other non-resource URLs")
+	for i, url := range urls {
 		star := strings.Index(url, "*")
 		switch {
 		case url == flowcontrolv1.NonResourceAll:

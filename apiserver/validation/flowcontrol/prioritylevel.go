@@ -28,23 +28,23 @@ func DefaultPriorityLevel(p *flowcontrolv1.PriorityLevelConfiguration) {
 		if p.Spec.Exempt == nil {
 			p.Spec.Exempt = &flowcontrolv1.ExemptPriorityLevelConfiguration{}
 		}
-		defaultTo(&p.Spec.Exempt.NominalConcurrencyShares, 0)
-		defaultTo(&p.Spec.Exempt.LendablePercent, 0)
+		setDefault(&p.Spec.Exempt.NominalConcurrencyShares, 0)
+		setDefault(&p.Spec.Exempt.LendablePercent, 0)
 	case flowcontrolv1.PriorityLevelEnablementLimited:
 		if p.Spec.Limited == nil {
 			return
 		}
-		defaultTo(&p.Spec.Limited.NominalConcurrencyShares, defaultShares)
-		defaultTo(&p.Spec.Limited.LendablePercent, 0)
+		setDefault(&p.Spec.Limited.NominalConcurrencyShares, defaultShares)
+		setDefault(&p.Spec.Limited.LendablePercent, 0)
 		if p.Spec.Limited.LimitResponse.Type == flowcontrolv1.LimitResponseTypeQueue && p.Spec.Limited.LimitResponse.Queuing != nil {
 			defaultQueuing(p.Spec.Limited.LimitResponse.Queuing)
 		}
 	}
 }
 
-func defaultTo(value **int32, v int32) {
-	if *value == nil {
-		*value = &v
+func setDefault(field **int32, defaultValue int32) {
+	if *field == nil {
+		*field = &defaultValue
 	}
 }
 
@@ -63,10 +63,10 @@ func defaultQueuing(q *flowcontrolv1.QueuingConfiguration) {
 // ValidatePriorityLevel validates a new priority level.
 func ValidatePriorityLevel(p *flowcontrolv1.PriorityLevelConfiguration) field.ErrorList {
 	errs := checks.ObjectMeta(&p.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
-	spec := field.NewPath("spec")
-	errs = append(errs, mandatoryPriorityLevel(p, spec)...)
-	errs = append(errs, priorityLevelSpec(p, spec)...)
-	return append(errs, priorityLevelConditions(p, field.NewPath("status", "conditions"))...)
+	specPath := field.NewPath("spec")
+	errs = append(errs, validateMandatoryPriorityLevel(p, specPath)...)
+	errs = append(errs, validatePriorityLevelSpec(p, specPath)...)
+	return append(errs, validatePriorityLevelConditions(p, field.NewPath("status", "conditions"))...)
 }
 
 // ValidatePriorityLevelUpdate validates an update.
@@ -76,17 +76,17 @@ func ValidatePriorityLevelUpdate(p, old *flowcontrolv1.PriorityLevelConfiguratio
 
 // ValidatePriorityLevelStatusUpdate validates the conditions.
 func ValidatePriorityLevelStatusUpdate(p, old *flowcontrolv1.PriorityLevelConfiguration) field.ErrorList {
-	return append(checks.ObjectMetaUpdate(&p.ObjectMeta, &old.ObjectMeta), priorityLevelConditions(p, field.NewPath("status", "conditions"))...)
+	return append(checks.ObjectMetaUpdate(&p.ObjectMeta, &old.ObjectMeta), validatePriorityLevelConditions(p, field.NewPath("status", "conditions"))...)
 }
 
-// mandatoryPriorityLevel requires the fixed specifications of the two mandatory levels. The shares
+// validateMandatoryPriorityLevel requires the fixed specifications of the two mandatory levels. The shares
 // of the exempt level may be changed.
-func mandatoryPriorityLevel(p *flowcontrolv1.PriorityLevelConfiguration, path *field.Path) field.ErrorList {
-	for _, fixed := range bootstrap.MandatoryPriorityLevelConfigurations {
-		if p.Name != fixed.Name {
+func validateMandatoryPriorityLevel(p *flowcontrolv1.PriorityLevelConfiguration, path *field.Path) field.ErrorList {
+	for _, mandatory := range bootstrap.MandatoryPriorityLevelConfigurations {
+		if p.Name != mandatory.Name {
 			continue
 		}
-		want := fixed.Spec.DeepCopy()
+		want := mandatory.Spec.DeepCopy()
 		if want.Exempt != nil && p.Spec.Exempt != nil {
 			want.Exempt = p.Spec.Exempt
 		}
@@ -97,7 +97,7 @@ func mandatoryPriorityLevel(p *flowcontrolv1.PriorityLevelConfiguration, path *f
 	return nil
 }
 
-func priorityLevelSpec(p *flowcontrolv1.PriorityLevelConfiguration, path *field.Path) field.ErrorList {
+func validatePriorityLevelSpec(p *flowcontrolv1.PriorityLevelConfiguration, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	isExempt := p.Name == flowcontrolv1.PriorityLevelConfigurationNameExempt
 	if isExempt != (p.Spec.Type == flowcontrolv1.PriorityLevelEnablementExempt) {
@@ -110,7 +110,7 @@ func priorityLevelSpec(p *flowcontrolv1.PriorityLevelConfiguration, path *field.
 		}
 		if e := p.Spec.Exempt; e != nil {
 			errs = append(errs, checks.NonNegativeIfSet(e.NominalConcurrencyShares, path.Child("exempt", "nominalConcurrencyShares"))...)
-			errs = append(errs, percent(e.LendablePercent, path.Child("exempt", "lendablePercent"))...)
+			errs = append(errs, validatePercent(e.LendablePercent, path.Child("exempt", "lendablePercent"))...)
 		}
 	case flowcontrolv1.PriorityLevelEnablementLimited:
 		if p.Spec.Exempt != nil {
@@ -119,7 +119,7 @@ func priorityLevelSpec(p *flowcontrolv1.PriorityLevelConfiguration, path *field.
 		if p.Spec.Limited == nil {
 			return append(errs, field.Required(path.Child("limited"), "must not be empty when type is Limited"))
 		}
-		errs = append(errs, limited(p.Spec.Limited, path.Child("limited"))...)
+		errs = append(errs, validateLimited(p.Spec.Limited, path.Child("limited"))...)
 	default:
 		errs = append(errs, field.NotSupported(path.Child("type"), p.Spec.Type,
 			[]flowcontrolv1.PriorityLevelEnablement{flowcontrolv1.PriorityLevelEnablementExempt, flowcontrolv1.PriorityLevelEnablementLimited}))
@@ -127,29 +127,29 @@ func priorityLevelSpec(p *flowcontrolv1.PriorityLevelConfiguration, path *field.
 	return errs
 }
 
-func limited(l *flowcontrolv1.LimitedPriorityLevelConfiguration, path *field.Path) field.ErrorList {
+func validateLimited(l *flowcontrolv1.LimitedPriorityLevelConfiguration, path *field.Path) field.ErrorList {
 	errs := checks.NonNegativeIfSet(l.NominalConcurrencyShares, path.Child("nominalConcurrencyShares"))
-	errs = append(errs, percent(l.LendablePercent, path.Child("lendablePercent"))...)
+	errs = append(errs, validatePercent(l.LendablePercent, path.Child("lendablePercent"))...)
 	errs = append(errs, checks.NonNegativeIfSet(l.BorrowingLimitPercent, path.Child("borrowingLimitPercent"))...)
-	response := path.Child("limitResponse")
+	responsePath := path.Child("limitResponse")
 	switch l.LimitResponse.Type {
 	case flowcontrolv1.LimitResponseTypeReject:
 		if l.LimitResponse.Queuing != nil {
-			errs = append(errs, field.Forbidden(response.Child("queuing"), "must be nil if limited.limitResponse.type is not Limited"))
+			errs = append(errs, field.Forbidden(responsePath.Child("queuing"), "must be nil if limited.limitResponse.type is not Limited"))
 		}
 	case flowcontrolv1.LimitResponseTypeQueue:
 		if l.LimitResponse.Queuing == nil {
-			return append(errs, field.Required(response.Child("queuing"), "must not be empty if limited.limitResponse.type is Limited"))
+			return append(errs, field.Required(responsePath.Child("queuing"), "must not be empty if limited.limitResponse.type is Limited"))
 		}
-		errs = append(errs, queuing(l.LimitResponse.Queuing, response.Child("queuing"))...)
+		errs = append(errs, validateQueuing(l.LimitResponse.Queuing, responsePath.Child("queuing"))...)
 	default:
-		errs = append(errs, field.NotSupported(response.Child("type"), l.LimitResponse.Type,
+		errs = append(errs, field.NotSupported(responsePath.Child("type"), l.LimitResponse.Type,
 			[]flowcontrolv1.LimitResponseType{flowcontrolv1.LimitResponseTypeQueue, flowcontrolv1.LimitResponseTypeReject}))
 	}
 	return errs
 }
 
-func queuing(q *flowcontrolv1.QueuingConfiguration, path *field.Path) field.ErrorList {
+func validateQueuing(q *flowcontrolv1.QueuingConfiguration, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if q.QueueLengthLimit <= 0 {
 		errs = append(errs, field.Invalid(path.Child("queueLengthLimit"), q.QueueLengthLimit, "must be positive"))
@@ -172,33 +172,33 @@ func queuing(q *flowcontrolv1.QueuingConfiguration, path *field.Path) field.Erro
 	return errs
 }
 
-func percent(value *int32, path *field.Path) field.ErrorList {
+func validatePercent(value *int32, path *field.Path) field.ErrorList {
 	if value != nil && (*value < 0 || *value > 100) {
 		return field.ErrorList{field.Invalid(path, *value, "must be between 0 and 100, inclusive")}
 	}
 	return nil
 }
 
-func priorityLevelConditions(p *flowcontrolv1.PriorityLevelConfiguration, path *field.Path) field.ErrorList {
+func validatePriorityLevelConditions(p *flowcontrolv1.PriorityLevelConfiguration, path *field.Path) field.ErrorList {
 	var types, reasons []string
 	for _, c := range p.Status.Conditions {
 		types, reasons = append(types, string(c.Type)), append(reasons, c.Reason)
 	}
-	return conditions(types, reasons, path)
+	return validateConditions(types, reasons, path)
 }
 
-// conditions requires types and unique types.
-func conditions(types, reasons []string, path *field.Path) field.ErrorList {
+// validateConditions requires unique types and reasons that are not empty.
+func validateConditions(types, reasons []string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	seen := map[string]bool{}
-	for i, name := range types {
+	for i, conditionType := range types {
 		switch {
-		case name == "":
+		case conditionType == "":
 			errs = append(errs, field.Required(path.Index(i).Child("type"), "must not be empty"))
-		case seen[name]:
-			errs = append(errs, field.Duplicate(path.Index(i).Child("type"), name))
+		case seen[conditionType]:
+			errs = append(errs, field.Duplicate(path.Index(i).Child("type"), conditionType))
 		}
-		seen[name] = true
+		seen[conditionType] = true
 		if reasons[i] == "" {
 			errs = append(errs, field.Required(path.Index(i).Child("reason"), "must not be empty"))
 		}

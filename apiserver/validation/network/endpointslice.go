@@ -48,8 +48,8 @@ func ValidateEndpointSlice(s *discoveryv1.EndpointSlice) field.ErrorList {
 	} else {
 		errs = append(errs, checks.OneOf(s.AddressType, field.NewPath("addressType"), discoveryv1.AddressTypeFQDN, discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6)...)
 	}
-	errs = append(errs, sliceEndpoints(s.Endpoints, s.AddressType, field.NewPath("endpoints"))...)
-	return append(errs, slicePorts(s.Ports, field.NewPath("ports"))...)
+	errs = append(errs, validateSliceEndpoints(s.Endpoints, s.AddressType, field.NewPath("endpoints"))...)
+	return append(errs, validateSlicePorts(s.Ports, field.NewPath("ports"))...)
 }
 
 // ValidateEndpointSliceUpdate validates an update. The address type is immutable.
@@ -58,60 +58,60 @@ func ValidateEndpointSliceUpdate(s, old *discoveryv1.EndpointSlice) field.ErrorL
 	return append(errs, checks.Immutable(s.AddressType, old.AddressType, field.NewPath("addressType"))...)
 }
 
-func sliceEndpoints(list []discoveryv1.Endpoint, kind discoveryv1.AddressType, path *field.Path) field.ErrorList {
-	if len(list) > maxEndpoints {
-		return field.ErrorList{field.TooMany(path, len(list), maxEndpoints)}
+func validateSliceEndpoints(endpoints []discoveryv1.Endpoint, addressType discoveryv1.AddressType, path *field.Path) field.ErrorList {
+	if len(endpoints) > maxEndpoints {
+		return field.ErrorList{field.TooMany(path, len(endpoints), maxEndpoints)}
 	}
 	var errs field.ErrorList
-	for i := range list {
-		e, at := &list[i], path.Index(i)
-		addresses := at.Child("addresses")
+	for i := range endpoints {
+		e, itemPath := &endpoints[i], path.Index(i)
+		addressesPath := itemPath.Child("addresses")
 		switch n := len(e.Addresses); {
 		case n == 0:
-			errs = append(errs, field.Required(addresses, "must contain at least 1 address"))
+			errs = append(errs, field.Required(addressesPath, "must contain at least 1 address"))
 		case n > maxAddresses:
-			errs = append(errs, field.TooMany(addresses, n, maxAddresses))
+			errs = append(errs, field.TooMany(addressesPath, n, maxAddresses))
 		}
 		for j, address := range e.Addresses {
-			errs = append(errs, sliceAddress(address, kind, addresses.Index(j))...)
+			errs = append(errs, validateSliceAddress(address, addressType, addressesPath.Index(j))...)
 		}
 		if e.NodeName != nil {
-			errs = append(errs, checks.InvalidEach(at.Child("nodeName"), *e.NodeName, apivalidation.NameIsDNSSubdomain(*e.NodeName, false))...)
+			errs = append(errs, checks.InvalidEach(itemPath.Child("nodeName"), *e.NodeName, apivalidation.NameIsDNSSubdomain(*e.NodeName, false))...)
 		}
-		topology := at.Child("deprecatedTopology")
+		topologyPath := itemPath.Child("deprecatedTopology")
 		if n := len(e.DeprecatedTopology); n > maxTopologyLabels {
-			errs = append(errs, field.TooMany(topology, n, maxTopologyLabels))
+			errs = append(errs, field.TooMany(topologyPath, n, maxTopologyLabels))
 		}
-		errs = append(errs, metavalidation.ValidateLabels(e.DeprecatedTopology, topology)...)
+		errs = append(errs, metavalidation.ValidateLabels(e.DeprecatedTopology, topologyPath)...)
 		if _, found := e.DeprecatedTopology[corev1.LabelHostname]; found {
-			errs = append(errs, field.Invalid(topology.Key(corev1.LabelHostname), e.DeprecatedTopology[corev1.LabelHostname], "must not be used, use nodeName instead"))
+			errs = append(errs, field.Invalid(topologyPath.Key(corev1.LabelHostname), e.DeprecatedTopology[corev1.LabelHostname], "must not be used, use nodeName instead"))
 		}
 		if e.Hostname != nil {
-			errs = append(errs, checks.DNSLabel(*e.Hostname, at.Child("hostname"))...)
+			errs = append(errs, checks.DNSLabel(*e.Hostname, itemPath.Child("hostname"))...)
 		}
-		errs = append(errs, sliceHints(e.Hints, at.Child("hints"))...)
+		errs = append(errs, validateSliceHints(e.Hints, itemPath.Child("hints"))...)
 	}
 	return errs
 }
 
-func sliceAddress(address string, kind discoveryv1.AddressType, path *field.Path) field.ErrorList {
-	switch kind {
+func validateSliceAddress(address string, addressType discoveryv1.AddressType, path *field.Path) field.ErrorList {
+	switch addressType {
 	case discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6:
 		errs := validation.IsValidIPForLegacyField(path, address, false, nil)
 		if len(errs) > 0 {
 			return errs
 		}
-		if utilsnet.IsIPv6String(address) != (kind == discoveryv1.AddressTypeIPv6) {
-			errs = append(errs, field.Invalid(path, address, fmt.Sprintf("must be an %s address", kind)))
+		if utilsnet.IsIPv6String(address) != (addressType == discoveryv1.AddressTypeIPv6) {
+			errs = append(errs, field.Invalid(path, address, fmt.Sprintf("must be an %s address", addressType)))
 		}
-		return append(errs, notSpecialIP(address, path)...)
+		return append(errs, validateNotSpecialIP(address, path)...)
 	case discoveryv1.AddressTypeFQDN:
 		return validation.IsFullyQualifiedDomainName(path, address)
 	}
 	return nil
 }
 
-func sliceHints(hints *discoveryv1.EndpointHints, path *field.Path) field.ErrorList {
+func validateSliceHints(hints *discoveryv1.EndpointHints, path *field.Path) field.ErrorList {
 	if hints == nil {
 		return nil
 	}
@@ -121,52 +121,52 @@ func sliceHints(hints *discoveryv1.EndpointHints, path *field.Path) field.ErrorL
 		return field.ErrorList{field.TooMany(path.Child("forZones"), n, maxZoneHints)}
 	}
 	for i, z := range hints.ForZones {
-		at := path.Child("forZones").Index(i).Child("name")
+		itemPath := path.Child("forZones").Index(i).Child("name")
 		if zones.Has(z.Name) {
-			errs = append(errs, field.Duplicate(at, z.Name))
+			errs = append(errs, field.Duplicate(itemPath, z.Name))
 		}
 		zones.Insert(z.Name)
-		errs = append(errs, checks.InvalidEach(at, z.Name, validation.IsValidLabelValue(z.Name))...)
+		errs = append(errs, checks.InvalidEach(itemPath, z.Name, validation.IsValidLabelValue(z.Name))...)
 	}
 	if n := len(hints.ForNodes); n > maxNodeHints {
 		return append(errs, field.TooMany(path.Child("forNodes"), n, maxNodeHints))
 	}
 	for i, n := range hints.ForNodes {
-		at := path.Child("forNodes").Index(i).Child("name")
+		itemPath := path.Child("forNodes").Index(i).Child("name")
 		if nodes.Has(n.Name) {
-			errs = append(errs, field.Duplicate(at, n.Name))
+			errs = append(errs, field.Duplicate(itemPath, n.Name))
 		}
 		nodes.Insert(n.Name)
-		errs = append(errs, checks.InvalidEach(at, n.Name, apivalidation.NameIsDNSSubdomain(n.Name, false))...)
+		errs = append(errs, checks.InvalidEach(itemPath, n.Name, apivalidation.NameIsDNSSubdomain(n.Name, false))...)
 	}
 	return errs
 }
 
-func slicePorts(list []discoveryv1.EndpointPort, path *field.Path) field.ErrorList {
-	if len(list) > maxSlicePorts {
-		return field.ErrorList{field.TooMany(path, len(list), maxSlicePorts)}
+func validateSlicePorts(ports []discoveryv1.EndpointPort, path *field.Path) field.ErrorList {
+	if len(ports) > maxSlicePorts {
+		return field.ErrorList{field.TooMany(path, len(ports), maxSlicePorts)}
 	}
 	var errs field.ErrorList
 	names := sets.New[string]()
-	for i, p := range list {
-		at, name := path.Index(i), ""
+	for i, p := range ports {
+		itemPath, name := path.Index(i), ""
 		if p.Name != nil {
 			name = *p.Name
 		}
 		if name != "" {
-			errs = append(errs, checks.DNSLabel(name, at.Child("name"))...)
+			errs = append(errs, checks.DNSLabel(name, itemPath.Child("name"))...)
 		}
 		if names.Has(name) {
-			errs = append(errs, field.Duplicate(at.Key("name"), p.Name))
+			errs = append(errs, field.Duplicate(itemPath.Key("name"), p.Name))
 		}
 		names.Insert(name)
 		if p.Protocol == nil {
-			errs = append(errs, field.Required(at.Child("protocol"), ""))
+			errs = append(errs, field.Required(itemPath.Child("protocol"), ""))
 		} else {
-			errs = append(errs, checks.OneOf(*p.Protocol, at.Child("protocol"), protocols...)...)
+			errs = append(errs, checks.OneOf(*p.Protocol, itemPath.Child("protocol"), protocols...)...)
 		}
 		if p.AppProtocol != nil {
-			errs = append(errs, checks.QualifiedName(*p.AppProtocol, at.Child("appProtocol"))...)
+			errs = append(errs, checks.QualifiedName(*p.AppProtocol, itemPath.Child("appProtocol"))...)
 		}
 	}
 	return errs

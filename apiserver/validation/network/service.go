@@ -9,8 +9,8 @@ import (
 	"github.com/berthproject/berth/apiserver/validation/checks"
 )
 
-// sessionSeconds is the default timeout of client IP affinity, three hours.
-const sessionSeconds = 3 * 60 * 60
+// defaultSessionSeconds is the default timeout of client IP affinity, three hours.
+const defaultSessionSeconds = 3 * 60 * 60
 
 // DefaultService sets the defaults of a service: type ClusterIP, no session affinity, and target
 // ports.
@@ -22,7 +22,7 @@ func DefaultService(s *corev1.Service) {
 		spec.SessionAffinityConfig = nil
 	case corev1.ServiceAffinityClientIP:
 		if c := spec.SessionAffinityConfig; c == nil || c.ClientIP == nil || c.ClientIP.TimeoutSeconds == nil {
-			timeout := int32(sessionSeconds)
+			timeout := int32(defaultSessionSeconds)
 			spec.SessionAffinityConfig = &corev1.SessionAffinityConfig{ClientIP: &corev1.ClientIPConfig{TimeoutSeconds: &timeout}}
 		}
 	}
@@ -126,9 +126,9 @@ func keepNodePorts(s, old *corev1.Service) {
 	}
 	for i := range s.Spec.Ports {
 		p := &s.Spec.Ports[i]
-		if before := oldPorts[key{p.Protocol, p.Port}]; p.NodePort == 0 && !used[before] {
-			p.NodePort = before
-			used[before] = before != 0
+		if oldPort := oldPorts[key{p.Protocol, p.Port}]; p.NodePort == 0 && !used[oldPort] {
+			p.NodePort = oldPort
+			used[oldPort] = oldPort != 0
 		}
 	}
 }
@@ -152,51 +152,51 @@ func syncClusterIPs(s, old *corev1.Service) {
 
 // dropTypeDependentFields clears unchanged fields of the old type.
 func dropTypeDependentFields(s, old *corev1.Service) {
-	now, was := &s.Spec, &old.Spec
+	spec, oldSpec := &s.Spec, &old.Spec
 	if NeedsClusterIP(old) && !NeedsClusterIP(s) {
-		if now.ClusterIP == was.ClusterIP && slices.Equal(now.ClusterIPs, was.ClusterIPs) {
-			now.ClusterIP, now.ClusterIPs = "", nil
+		if spec.ClusterIP == oldSpec.ClusterIP && slices.Equal(spec.ClusterIPs, oldSpec.ClusterIPs) {
+			spec.ClusterIP, spec.ClusterIPs = "", nil
 		}
-		if checks.SemanticEqual(now.IPFamilies, was.IPFamilies) {
-			now.IPFamilies = nil
+		if checks.SemanticEqual(spec.IPFamilies, oldSpec.IPFamilies) {
+			spec.IPFamilies = nil
 		}
-		clearIfUnchanged(&now.IPFamilyPolicy, was.IPFamilyPolicy)
-		clearIfUnchanged(&now.InternalTrafficPolicy, was.InternalTrafficPolicy)
+		clearIfUnchanged(&spec.IPFamilyPolicy, oldSpec.IPFamilyPolicy)
+		clearIfUnchanged(&spec.InternalTrafficPolicy, oldSpec.InternalTrafficPolicy)
 	}
-	if NeedsNodePorts(old) && !NeedsNodePorts(s) && sameNodePorts(now.Ports, was.Ports) {
-		for i := range now.Ports {
-			now.Ports[i].NodePort = 0
+	if NeedsNodePorts(old) && !NeedsNodePorts(s) && sameNodePorts(spec.Ports, oldSpec.Ports) {
+		for i := range spec.Ports {
+			spec.Ports[i].NodePort = 0
 		}
 	}
-	if NeedsHealthCheckNodePort(old) && !NeedsHealthCheckNodePort(s) && now.HealthCheckNodePort == was.HealthCheckNodePort {
-		now.HealthCheckNodePort = 0
+	if NeedsHealthCheckNodePort(old) && !NeedsHealthCheckNodePort(s) && spec.HealthCheckNodePort == oldSpec.HealthCheckNodePort {
+		spec.HealthCheckNodePort = 0
 	}
-	if was.Type == corev1.ServiceTypeLoadBalancer && now.Type != corev1.ServiceTypeLoadBalancer {
-		clearIfUnchanged(&now.AllocateLoadBalancerNodePorts, was.AllocateLoadBalancerNodePorts)
-		clearIfUnchanged(&now.LoadBalancerClass, was.LoadBalancerClass)
+	if oldSpec.Type == corev1.ServiceTypeLoadBalancer && spec.Type != corev1.ServiceTypeLoadBalancer {
+		clearIfUnchanged(&spec.AllocateLoadBalancerNodePorts, oldSpec.AllocateLoadBalancerNodePorts)
+		clearIfUnchanged(&spec.LoadBalancerClass, oldSpec.LoadBalancerClass)
 	}
-	if was.Type == corev1.ServiceTypeExternalName && now.Type != corev1.ServiceTypeExternalName && now.ExternalName == was.ExternalName {
-		now.ExternalName = ""
+	if oldSpec.Type == corev1.ServiceTypeExternalName && spec.Type != corev1.ServiceTypeExternalName && spec.ExternalName == oldSpec.ExternalName {
+		spec.ExternalName = ""
 	}
-	if isExternallyAccessible(was) && !isExternallyAccessible(now) && now.ExternalTrafficPolicy == was.ExternalTrafficPolicy {
-		now.ExternalTrafficPolicy = ""
+	if isExternallyAccessible(oldSpec) && !isExternallyAccessible(spec) && spec.ExternalTrafficPolicy == oldSpec.ExternalTrafficPolicy {
+		spec.ExternalTrafficPolicy = ""
 	}
 }
 
-func clearIfUnchanged[T comparable](now **T, was *T) {
-	if *now != nil && was != nil && **now == *was {
-		*now = nil
+func clearIfUnchanged[T comparable](field **T, old *T) {
+	if *field != nil && old != nil && **field == *old {
+		*field = nil
 	}
 }
 
-// sameNodePorts reports whether every node port of now is in was.
-func sameNodePorts(now, was []corev1.ServicePort) bool {
-	before := map[int32]bool{0: true}
-	for _, p := range was {
-		before[p.NodePort] = true
+// sameNodePorts reports whether ports has no node ports that old lacks.
+func sameNodePorts(ports, old []corev1.ServicePort) bool {
+	oldNodePorts := map[int32]bool{0: true}
+	for _, p := range old {
+		oldNodePorts[p.NodePort] = true
 	}
-	for _, p := range now {
-		if !before[p.NodePort] {
+	for _, p := range ports {
+		if !oldNodePorts[p.NodePort] {
 			return false
 		}
 	}

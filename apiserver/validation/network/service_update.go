@@ -18,8 +18,8 @@ func ValidateServiceUpdate(s, old *corev1.Service) field.ErrorList {
 	errs := checks.ObjectMetaUpdate(&s.ObjectMeta, &old.ObjectMeta)
 	path := field.NewPath("spec")
 	if NeedsClusterIP(s) && NeedsClusterIP(old) {
-		errs = append(errs, clusterIPsUnchanged(s, old, path.Child("clusterIPs"))...)
-		errs = append(errs, ipFamiliesUnchanged(s, old, path.Child("ipFamilies"))...)
+		errs = append(errs, validateClusterIPsUnchanged(s, old, path.Child("clusterIPs"))...)
+		errs = append(errs, validateIPFamiliesUnchanged(s, old, path.Child("ipFamilies"))...)
 	}
 	if s.Spec.Type == corev1.ServiceTypeLoadBalancer && old.Spec.Type == corev1.ServiceTypeLoadBalancer {
 		errs = append(errs, checks.Immutable(s.Spec.LoadBalancerClass, old.Spec.LoadBalancerClass, path.Child("loadBalancerClass"))...)
@@ -27,44 +27,44 @@ func ValidateServiceUpdate(s, old *corev1.Service) field.ErrorList {
 	return append(errs, ValidateService(s)...)
 }
 
-func singleStack(spec *corev1.ServiceSpec) bool {
+func isSingleStack(spec *corev1.ServiceSpec) bool {
 	return spec.IPFamilyPolicy == nil || *spec.IPFamilyPolicy == corev1.IPFamilyPolicySingleStack
 }
 
-// clusterIPsUnchanged allows adding and removing the secondary cluster IP. The primary one is
-// Immutable.
-func clusterIPsUnchanged(s, old *corev1.Service, path *field.Path) field.ErrorList {
-	now, was := s.Spec.ClusterIPs, old.Spec.ClusterIPs
+// validateClusterIPsUnchanged allows adding and removing the secondary cluster IP. The primary one is
+// immutable.
+func validateClusterIPsUnchanged(s, old *corev1.Service, path *field.Path) field.ErrorList {
+	ips, oldIPs := s.Spec.ClusterIPs, old.Spec.ClusterIPs
 	var errs field.ErrorList
-	if len(was) > 0 && len(now) == 0 {
-		return field.ErrorList{field.Invalid(path.Index(0), now, "primary clusterIP can not be unset")}
+	if len(oldIPs) > 0 && len(ips) == 0 {
+		return field.ErrorList{field.Invalid(path.Index(0), ips, "primary clusterIP can not be unset")}
 	}
-	if len(was) > 0 && now[0] != was[0] {
-		errs = append(errs, field.Invalid(path.Index(0), now, "may not change once set"))
+	if len(oldIPs) > 0 && ips[0] != oldIPs[0] {
+		errs = append(errs, field.Invalid(path.Index(0), ips, "may not change once set"))
 	}
-	if len(was) < 2 || isHeadless(&old.Spec) {
+	if len(oldIPs) < 2 || isHeadless(&old.Spec) {
 		return errs
 	}
 	switch {
-	case len(now) == 1 && !singleStack(&s.Spec):
+	case len(ips) == 1 && !isSingleStack(&s.Spec):
 		errs = append(errs, field.Required(field.NewPath("spec", "ipFamilyPolicy"), "must be set to 'SingleStack' when releasing the secondary clusterIP"))
-	case len(now) == 2 && now[1] != was[1]:
-		errs = append(errs, field.Invalid(path.Index(1), now, "may not change once set"))
+	case len(ips) == 2 && ips[1] != oldIPs[1]:
+		errs = append(errs, field.Invalid(path.Index(1), ips, "may not change once set"))
 	}
 	return errs
 }
 
-func ipFamiliesUnchanged(s, old *corev1.Service, path *field.Path) field.ErrorList {
-	now, was := s.Spec.IPFamilies, old.Spec.IPFamilies
+func validateIPFamiliesUnchanged(s, old *corev1.Service, path *field.Path) field.ErrorList {
+	families, oldFamilies := s.Spec.IPFamilies, old.Spec.IPFamilies
 	var errs field.ErrorList
 	switch {
-	case len(was) > 0 && len(now) == 0:
-		return field.ErrorList{field.Invalid(path.Index(0), now, "primary ipFamily can not be unset")}
-	case len(was) > 0 && now[0] != was[0]:
-		errs = append(errs, field.Invalid(path.Index(0), now, "may not change once set"))
+	case len(oldFamilies) > 0 && len(families) == 0:
+		return field.ErrorList{field.Invalid(path.Index(0), families, "primary ipFamily can not be unset")}
+	case len(oldFamilies) > 0 && families[0] != oldFamilies[0]:
+		errs = append(errs, field.Invalid(path.Index(0), families, "may not change once set"))
 	}
-	if len(was) == 2 && len(now) == 2 && now[1] != was[1] {
-		errs = append(errs, field.Invalid(path.Index(1), now, "may not change once set"))
+	if len(oldFamilies) == 2 && len(families) == 2 && families[1] != oldFamilies[1] {
+		errs = append(errs, field.Invalid(path.Index(1), families, "may not change once set"))
 	}
 	return errs
 }
@@ -77,24 +77,24 @@ func ValidateServiceStatusUpdate(s, old *corev1.Service) field.ErrorList {
 		return append(errs, field.Forbidden(path, "may only be used when `spec.type` is \"LoadBalancer\""))
 	}
 	for i, in := range s.Status.LoadBalancer.Ingress {
-		at := path.Index(i)
+		itemPath := path.Index(i)
 		if in.IP != "" {
-			errs = append(errs, validation.IsValidIPForLegacyField(at.Child("ip"), in.IP, false, nil)...)
+			errs = append(errs, validation.IsValidIPForLegacyField(itemPath.Child("ip"), in.IP, false, nil)...)
 		}
-		switch mode := at.Child("ipMode"); {
+		switch modePath := itemPath.Child("ipMode"); {
 		case in.IPMode == nil && in.IP != "":
-			errs = append(errs, field.Required(mode, "must be specified when `ip` is set"))
+			errs = append(errs, field.Required(modePath, "must be specified when `ip` is set"))
 		case in.IPMode != nil && in.IP == "":
-			errs = append(errs, field.Forbidden(mode, "may not be specified when `ip` is not set"))
+			errs = append(errs, field.Forbidden(modePath, "may not be specified when `ip` is not set"))
 		case in.IPMode != nil:
-			errs = append(errs, checks.OneOf(*in.IPMode, mode, corev1.LoadBalancerIPModeProxy, corev1.LoadBalancerIPModeVIP)...)
+			errs = append(errs, checks.OneOf(*in.IPMode, modePath, corev1.LoadBalancerIPModeProxy, corev1.LoadBalancerIPModeVIP)...)
 		}
 		if in.Hostname == "" {
 			continue
 		}
-		errs = append(errs, checks.DNSSubdomain(in.Hostname, at.Child("hostname"))...)
+		errs = append(errs, checks.DNSSubdomain(in.Hostname, itemPath.Child("hostname"))...)
 		if utilsnet.ParseIPSloppy(in.Hostname) != nil {
-			errs = append(errs, field.Invalid(at.Child("hostname"), in.Hostname, "must be a DNS name, not an IP address"))
+			errs = append(errs, field.Invalid(itemPath.Child("hostname"), in.Hostname, "must be a DNS name, not an IP address"))
 		}
 	}
 	return errs
@@ -106,24 +106,24 @@ func ServiceWarnings(_ context.Context, s, old *corev1.Service) []string {
 		return nil
 	}
 	var warnings []string
-	spec := field.NewPath("spec")
+	specPath := field.NewPath("spec")
 	if _, found := s.Annotations[corev1.DeprecatedAnnotationTopologyAwareHints]; found {
 		warnings = append(warnings, fmt.Sprintf("annotation %s is deprecated, please use %s instead",
 			corev1.DeprecatedAnnotationTopologyAwareHints, corev1.AnnotationTopologyMode))
 	}
 	if !isHeadless(&s.Spec) {
 		for i, ip := range s.Spec.ClusterIPs {
-			warnings = append(warnings, validation.GetWarningsForIP(spec.Child("clusterIPs").Index(i), ip)...)
+			warnings = append(warnings, validation.GetWarningsForIP(specPath.Child("clusterIPs").Index(i), ip)...)
 		}
 	}
 	for i, ip := range s.Spec.ExternalIPs {
-		warnings = append(warnings, validation.GetWarningsForIP(spec.Child("externalIPs").Index(i), ip)...)
+		warnings = append(warnings, validation.GetWarningsForIP(specPath.Child("externalIPs").Index(i), ip)...)
 	}
 	if s.Spec.LoadBalancerIP != "" {
-		warnings = append(warnings, validation.GetWarningsForIP(spec.Child("loadBalancerIP"), s.Spec.LoadBalancerIP)...)
+		warnings = append(warnings, validation.GetWarningsForIP(specPath.Child("loadBalancerIP"), s.Spec.LoadBalancerIP)...)
 	}
 	for i, cidr := range s.Spec.LoadBalancerSourceRanges {
-		warnings = append(warnings, validation.GetWarningsForCIDR(spec.Child("loadBalancerSourceRanges").Index(i), cidr)...)
+		warnings = append(warnings, validation.GetWarningsForCIDR(specPath.Child("loadBalancerSourceRanges").Index(i), cidr)...)
 	}
 	if s.Spec.Type == corev1.ServiceTypeExternalName && len(s.Spec.ExternalIPs) > 0 {
 		warnings = append(warnings, fmt.Sprintf("spec.externalIPs is ignored when spec.type is %q", corev1.ServiceTypeExternalName))

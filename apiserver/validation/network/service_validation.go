@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	kubeletPort       = 10250
-	maxSessionSeconds = 24 * 60 * 60
-	balancerOnly      = "may only be used when `type` is 'LoadBalancer'"
+	kubeletPort         = 10250
+	maxSessionSeconds   = 24 * 60 * 60
+	loadBalancerOnlyMsg = "may only be used when `type` is 'LoadBalancer'"
 )
 
 var protocols = []corev1.Protocol{corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP}
@@ -32,18 +32,18 @@ func ValidateService(s *corev1.Service) field.ErrorList {
 	if len(spec.Ports) == 0 && !isHeadless(spec) && spec.Type != corev1.ServiceTypeExternalName {
 		errs = append(errs, field.Required(path.Child("ports"), ""))
 	}
-	errs = append(errs, serviceType(spec, path)...)
+	errs = append(errs, validateServiceType(spec, path)...)
 	names := sets.New[string]()
 	for i := range spec.Ports {
-		errs = append(errs, servicePort(&spec.Ports[i], len(spec.Ports) > 1, names, path.Child("ports").Index(i))...)
+		errs = append(errs, validateServicePort(&spec.Ports[i], len(spec.Ports) > 1, names, path.Child("ports").Index(i))...)
 	}
 	if spec.Selector != nil {
 		errs = append(errs, metavalidation.ValidateLabels(spec.Selector, path.Child("selector"))...)
 	}
-	errs = append(errs, sessionAffinity(spec, path)...)
-	errs = append(errs, clusterIPs(spec, path)...)
+	errs = append(errs, validateSessionAffinity(spec, path)...)
+	errs = append(errs, validateClusterIPs(spec, path)...)
 	for i, ip := range spec.ExternalIPs {
-		errs = append(errs, endpointIP(ip, path.Child("externalIPs").Index(i))...)
+		errs = append(errs, validateEndpointIP(ip, path.Child("externalIPs").Index(i))...)
 	}
 	if spec.Type == "" {
 		errs = append(errs, field.Required(path.Child("type"), ""))
@@ -51,15 +51,15 @@ func ValidateService(s *corev1.Service) field.ErrorList {
 		errs = append(errs, checks.OneOf(spec.Type, path.Child("type"), corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName,
 			corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort)...)
 	}
-	errs = append(errs, distinctPorts(spec, path.Child("ports"))...)
-	errs = append(errs, sourceRanges(s, path)...)
-	errs = append(errs, balancerFields(spec, path)...)
-	return append(errs, trafficPolicies(s, path)...)
+	errs = append(errs, validateDistinctPorts(spec, path.Child("ports"))...)
+	errs = append(errs, validateSourceRanges(s, path)...)
+	errs = append(errs, validateLoadBalancerFields(spec, path)...)
+	return append(errs, validateTrafficPolicies(s, path)...)
 }
 
-func serviceType(spec *corev1.ServiceSpec, path *field.Path) field.ErrorList {
+func validateServiceType(spec *corev1.ServiceSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	noneAllowed := func() {
+	rejectHeadless := func() {
 		if isHeadless(spec) {
 			errs = append(errs, field.Invalid(path.Child("clusterIPs").Index(0), spec.ClusterIPs[0],
 				fmt.Sprintf("may not be set to 'None' for %s services", spec.Type)))
@@ -73,12 +73,12 @@ func serviceType(spec *corev1.ServiceSpec, path *field.Path) field.ErrorList {
 					fmt.Sprintf("may not expose port %d externally since it is used by kubelet", kubeletPort)))
 			}
 		}
-		noneAllowed()
+		rejectHeadless()
 	case corev1.ServiceTypeNodePort:
-		noneAllowed()
+		rejectHeadless()
 	case corev1.ServiceTypeExternalName:
-		forbid := func(set bool, name string) {
-			if set {
+		forbid := func(isSet bool, name string) {
+			if isSet {
 				errs = append(errs, field.Forbidden(path.Child(name), "may not be set for ExternalName services"))
 			}
 		}
@@ -94,7 +94,7 @@ func serviceType(spec *corev1.ServiceSpec, path *field.Path) field.ErrorList {
 	return errs
 }
 
-func servicePort(p *corev1.ServicePort, needsName bool, names sets.Set[string], path *field.Path) field.ErrorList {
+func validateServicePort(p *corev1.ServicePort, nameRequired bool, names sets.Set[string], path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	switch {
 	case p.Name != "":
@@ -103,7 +103,7 @@ func servicePort(p *corev1.ServicePort, needsName bool, names sets.Set[string], 
 			errs = append(errs, field.Duplicate(path.Child("name"), p.Name))
 		}
 		names.Insert(p.Name)
-	case needsName:
+	case nameRequired:
 		errs = append(errs, field.Required(path.Child("name"), ""))
 	}
 	errs = append(errs, checks.PortNumber(p.Port, path.Child("port"))...)
@@ -119,117 +119,117 @@ func servicePort(p *corev1.ServicePort, needsName bool, names sets.Set[string], 
 	return errs
 }
 
-func sessionAffinity(spec *corev1.ServiceSpec, path *field.Path) field.ErrorList {
-	at, config := path.Child("sessionAffinity"), path.Child("sessionAffinityConfig")
+func validateSessionAffinity(spec *corev1.ServiceSpec, path *field.Path) field.ErrorList {
+	childPath, configPath := path.Child("sessionAffinity"), path.Child("sessionAffinityConfig")
 	switch spec.SessionAffinity {
 	case "":
-		return field.ErrorList{field.Required(at, "")}
+		return field.ErrorList{field.Required(childPath, "")}
 	case corev1.ServiceAffinityClientIP:
 		switch c := spec.SessionAffinityConfig; {
 		case c == nil:
-			return field.ErrorList{field.Required(config, "when session affinity type is ClientIP")}
+			return field.ErrorList{field.Required(configPath, "when session affinity type is ClientIP")}
 		case c.ClientIP == nil:
-			return field.ErrorList{field.Required(config.Child("clientIP"), "when session affinity type is ClientIP")}
+			return field.ErrorList{field.Required(configPath.Child("clientIP"), "when session affinity type is ClientIP")}
 		case c.ClientIP.TimeoutSeconds == nil:
-			return field.ErrorList{field.Required(config.Child("clientIP", "timeoutSeconds"), "when session affinity type is ClientIP")}
+			return field.ErrorList{field.Required(configPath.Child("clientIP", "timeoutSeconds"), "when session affinity type is ClientIP")}
 		case *c.ClientIP.TimeoutSeconds <= 0 || *c.ClientIP.TimeoutSeconds > maxSessionSeconds:
-			return field.ErrorList{field.Invalid(config.Child("clientIP", "timeoutSeconds"), *c.ClientIP.TimeoutSeconds,
+			return field.ErrorList{field.Invalid(configPath.Child("clientIP", "timeoutSeconds"), *c.ClientIP.TimeoutSeconds,
 				fmt.Sprintf("must be greater than 0 and less than %d", maxSessionSeconds))}
 		}
 		return nil
 	case corev1.ServiceAffinityNone:
 		if spec.SessionAffinityConfig != nil {
-			return field.ErrorList{field.Forbidden(config, "must not be set when session affinity is None")}
+			return field.ErrorList{field.Forbidden(configPath, "must not be set when session affinity is None")}
 		}
 		return nil
 	}
-	return checks.OneOf(spec.SessionAffinity, at, corev1.ServiceAffinityClientIP, corev1.ServiceAffinityNone)
+	return checks.OneOf(spec.SessionAffinity, childPath, corev1.ServiceAffinityClientIP, corev1.ServiceAffinityNone)
 }
 
-// clusterIPs validates cluster IPs and IP families against each other.
-func clusterIPs(spec *corev1.ServiceSpec, path *field.Path) field.ErrorList {
+// validateClusterIPs validates cluster IPs and IP families against each other.
+func validateClusterIPs(spec *corev1.ServiceSpec, path *field.Path) field.ErrorList {
 	if spec.Type == corev1.ServiceTypeExternalName {
 		return nil
 	}
-	at, families := path.Child("clusterIPs"), path.Child("ipFamilies")
+	childPath, familiesPath := path.Child("clusterIPs"), path.Child("ipFamilies")
 	var errs field.ErrorList
 	switch {
 	case spec.ClusterIP == "" && len(spec.ClusterIPs) > 0:
-		errs = append(errs, field.Invalid(at, spec.ClusterIPs, "must be empty when `clusterIP` is not specified"))
+		errs = append(errs, field.Invalid(childPath, spec.ClusterIPs, "must be empty when `clusterIP` is not specified"))
 	case spec.ClusterIP != "" && (len(spec.ClusterIPs) == 0 || spec.ClusterIPs[0] != spec.ClusterIP):
-		errs = append(errs, field.Invalid(at, spec.ClusterIPs, "first value must match `clusterIP`"))
+		errs = append(errs, field.Invalid(childPath, spec.ClusterIPs, "first value must match `clusterIP`"))
 	}
 	for i, family := range spec.IPFamilies {
-		errs = append(errs, checks.OneOf(family, families.Index(i), corev1.IPv4Protocol, corev1.IPv6Protocol)...)
+		errs = append(errs, checks.OneOf(family, familiesPath.Index(i), corev1.IPv4Protocol, corev1.IPv6Protocol)...)
 		if slices.Contains(spec.IPFamilies[:i], family) {
-			errs = append(errs, field.Duplicate(families.Index(i), family))
+			errs = append(errs, field.Duplicate(familiesPath.Index(i), family))
 		}
 	}
 	if p := spec.IPFamilyPolicy; p != nil {
 		errs = append(errs, checks.OneOf(*p, path.Child("ipFamilyPolicy"), corev1.IPFamilyPolicyPreferDualStack,
 			corev1.IPFamilyPolicyRequireDualStack, corev1.IPFamilyPolicySingleStack)...)
 	}
-	broken := false
+	hasInvalid := false
 	for i, ip := range spec.ClusterIPs {
 		if i == 0 && ip == corev1.ClusterIPNone {
 			if len(spec.ClusterIPs) > 1 {
-				broken = true
-				errs = append(errs, field.Invalid(at, spec.ClusterIPs, "'None' must be the first and only value"))
+				hasInvalid = true
+				errs = append(errs, field.Invalid(childPath, spec.ClusterIPs, "'None' must be the first and only value"))
 			}
 			continue
 		}
-		invalid := validation.IsValidIPForLegacyField(at.Index(i), ip, false, nil)
-		broken = broken || len(invalid) > 0
+		invalid := validation.IsValidIPForLegacyField(childPath.Index(i), ip, false, nil)
+		hasInvalid = hasInvalid || len(invalid) > 0
 		errs = append(errs, invalid...)
 	}
 	if len(spec.ClusterIPs) > 2 {
-		errs = append(errs, field.Invalid(at, spec.ClusterIPs, "may only hold up to 2 values"))
+		errs = append(errs, field.Invalid(childPath, spec.ClusterIPs, "may only hold up to 2 values"))
 	}
-	if broken {
+	if hasInvalid {
 		return errs
 	}
 	if len(spec.ClusterIPs) > 1 {
-		if dual, err := utilsnet.IsDualStackIPStrings(spec.ClusterIPs); err != nil || !dual {
-			errs = append(errs, field.Invalid(at, spec.ClusterIPs, "may specify no more than one IP for each IP family"))
+		if isDual, err := utilsnet.IsDualStackIPStrings(spec.ClusterIPs); err != nil || !isDual {
+			errs = append(errs, field.Invalid(childPath, spec.ClusterIPs, "may specify no more than one IP for each IP family"))
 		}
 	}
 	if isHeadless(spec) || len(errs) > 0 {
 		return errs
 	}
 	for i := range min(len(spec.ClusterIPs), len(spec.IPFamilies)) {
-		if v6 := utilsnet.IsIPv6String(spec.ClusterIPs[i]); v6 != (spec.IPFamilies[i] == corev1.IPv6Protocol) {
-			errs = append(errs, field.Invalid(at.Index(i), spec.ClusterIPs[i],
+		if isV6 := utilsnet.IsIPv6String(spec.ClusterIPs[i]); isV6 != (spec.IPFamilies[i] == corev1.IPv6Protocol) {
+			errs = append(errs, field.Invalid(childPath.Index(i), spec.ClusterIPs[i],
 				fmt.Sprintf("expected an %s value as indicated by `ipFamilies[%d]`", spec.IPFamilies[i], i)))
 		}
 	}
 	return errs
 }
 
-// distinctPorts requires unique pairs of port and protocol, and of node port and protocol.
-func distinctPorts(spec *corev1.ServiceSpec, path *field.Path) field.ErrorList {
-	type shown struct {
+// validateDistinctPorts requires unique pairs of port and protocol, and of node port and protocol.
+func validateDistinctPorts(spec *corev1.ServiceSpec, path *field.Path) field.ErrorList {
+	type portKey struct {
 		Protocol corev1.Protocol
 		Port     int32
 	}
 	var errs field.ErrorList
-	nodePorts, ports := sets.New[shown](), sets.New[shown]()
+	nodePorts, ports := sets.New[portKey](), sets.New[portKey]()
 	for i, p := range spec.Ports {
 		if p.NodePort == 0 {
 			continue
 		}
-		at := path.Index(i).Child("nodePort")
+		itemPath := path.Index(i).Child("nodePort")
 		if spec.Type != corev1.ServiceTypeNodePort && spec.Type != corev1.ServiceTypeLoadBalancer {
-			errs = append(errs, field.Forbidden(at, fmt.Sprintf("may not be used when `type` is '%s'", spec.Type)))
+			errs = append(errs, field.Forbidden(itemPath, fmt.Sprintf("may not be used when `type` is '%s'", spec.Type)))
 			continue
 		}
-		key := shown{p.Protocol, p.NodePort}
+		key := portKey{p.Protocol, p.NodePort}
 		if nodePorts.Has(key) {
-			errs = append(errs, field.Duplicate(at, p.NodePort))
+			errs = append(errs, field.Duplicate(itemPath, p.NodePort))
 		}
 		nodePorts.Insert(key)
 	}
 	for i, p := range spec.Ports {
-		key := shown{p.Protocol, p.Port}
+		key := portKey{p.Protocol, p.Port}
 		if ports.Has(key) {
 			// Printed like kube-apiserver's internal type.
 			errs = append(errs, field.Duplicate(path.Index(i), struct {
@@ -246,68 +246,68 @@ func distinctPorts(spec *corev1.ServiceSpec, path *field.Path) field.ErrorList {
 	return errs
 }
 
-func sourceRanges(s *corev1.Service, path *field.Path) field.ErrorList {
+func validateSourceRanges(s *corev1.Service, path *field.Path) field.ErrorList {
 	const annotation = corev1.AnnotationLoadBalancerSourceRangesKey
-	ranges, at := s.Spec.LoadBalancerSourceRanges, path.Child("loadBalancerSourceRanges")
-	value, annotated := s.Annotations[annotation]
-	if len(ranges) == 0 && (!annotated || strings.TrimSpace(value) == "") {
+	ranges, childPath := s.Spec.LoadBalancerSourceRanges, path.Child("loadBalancerSourceRanges")
+	value, found := s.Annotations[annotation]
+	if len(ranges) == 0 && (!found || strings.TrimSpace(value) == "") {
 		return nil
 	}
 	if len(ranges) == 0 {
-		ranges, at = strings.Split(strings.TrimSpace(value), ","), checks.MetadataPath.Child("annotations").Key(annotation)
+		ranges, childPath = strings.Split(strings.TrimSpace(value), ","), checks.MetadataPath.Child("annotations").Key(annotation)
 	}
 	if s.Spec.Type != corev1.ServiceTypeLoadBalancer {
-		return field.ErrorList{field.Forbidden(at, balancerOnly)}
+		return field.ErrorList{field.Forbidden(childPath, loadBalancerOnlyMsg)}
 	}
 	var errs field.ErrorList
 	for i, cidr := range ranges {
-		errs = append(errs, validation.IsValidCIDRForLegacyField(at.Index(i), strings.TrimSpace(cidr), false, nil)...)
+		errs = append(errs, validation.IsValidCIDRForLegacyField(childPath.Index(i), strings.TrimSpace(cidr), false, nil)...)
 	}
 	return errs
 }
 
-func balancerFields(spec *corev1.ServiceSpec, path *field.Path) field.ErrorList {
+func validateLoadBalancerFields(spec *corev1.ServiceSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	balanced := spec.Type == corev1.ServiceTypeLoadBalancer
-	switch at, ports := path.Child("allocateLoadBalancerNodePorts"), spec.AllocateLoadBalancerNodePorts; {
-	case balanced && ports == nil:
-		errs = append(errs, field.Required(at, ""))
-	case !balanced && ports != nil:
-		errs = append(errs, field.Forbidden(at, balancerOnly))
+	isLoadBalancer := spec.Type == corev1.ServiceTypeLoadBalancer
+	switch childPath, ports := path.Child("allocateLoadBalancerNodePorts"), spec.AllocateLoadBalancerNodePorts; {
+	case isLoadBalancer && ports == nil:
+		errs = append(errs, field.Required(childPath, ""))
+	case !isLoadBalancer && ports != nil:
+		errs = append(errs, field.Forbidden(childPath, loadBalancerOnlyMsg))
 	}
-	switch at, class := path.Child("loadBalancerClass"), spec.LoadBalancerClass; {
+	switch childPath, class := path.Child("loadBalancerClass"), spec.LoadBalancerClass; {
 	case class == nil:
-	case balanced:
-		errs = append(errs, checks.QualifiedName(*class, at)...)
+	case isLoadBalancer:
+		errs = append(errs, checks.QualifiedName(*class, childPath)...)
 	default:
-		errs = append(errs, field.Forbidden(at, balancerOnly))
+		errs = append(errs, field.Forbidden(childPath, loadBalancerOnlyMsg))
 	}
 	return errs
 }
 
-func trafficPolicies(s *corev1.Service, path *field.Path) field.ErrorList {
+func validateTrafficPolicies(s *corev1.Service, path *field.Path) field.ErrorList {
 	spec := &s.Spec
 	var errs field.ErrorList
-	switch at, outside := path.Child("externalTrafficPolicy"), isExternallyAccessible(spec); {
-	case !outside && spec.ExternalTrafficPolicy != "":
-		errs = append(errs, field.Invalid(at, spec.ExternalTrafficPolicy, "may only be set for externally-accessible services"))
-	case outside && spec.ExternalTrafficPolicy == "":
-		errs = append(errs, field.Required(at, ""))
-	case outside:
-		errs = append(errs, checks.OneOf(spec.ExternalTrafficPolicy, at, corev1.ServiceExternalTrafficPolicyCluster, corev1.ServiceExternalTrafficPolicyLocal)...)
+	switch childPath, isExternal := path.Child("externalTrafficPolicy"), isExternallyAccessible(spec); {
+	case !isExternal && spec.ExternalTrafficPolicy != "":
+		errs = append(errs, field.Invalid(childPath, spec.ExternalTrafficPolicy, "may only be set for externally-accessible services"))
+	case isExternal && spec.ExternalTrafficPolicy == "":
+		errs = append(errs, field.Required(childPath, ""))
+	case isExternal:
+		errs = append(errs, checks.OneOf(spec.ExternalTrafficPolicy, childPath, corev1.ServiceExternalTrafficPolicyCluster, corev1.ServiceExternalTrafficPolicyLocal)...)
 	}
-	switch at, port := path.Child("healthCheckNodePort"), spec.HealthCheckNodePort; {
+	switch childPath, port := path.Child("healthCheckNodePort"), spec.HealthCheckNodePort; {
 	case port == 0:
 	case !NeedsHealthCheckNodePort(s):
-		errs = append(errs, field.Invalid(at, port, "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"))
+		errs = append(errs, field.Invalid(childPath, port, "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"))
 	default:
-		errs = append(errs, checks.PortNumber(port, at)...)
+		errs = append(errs, checks.PortNumber(port, childPath)...)
 	}
-	switch at := path.Child("internalTrafficPolicy"); {
+	switch childPath := path.Child("internalTrafficPolicy"); {
 	case spec.InternalTrafficPolicy != nil:
-		errs = append(errs, checks.OneOf(*spec.InternalTrafficPolicy, at, corev1.ServiceInternalTrafficPolicyCluster, corev1.ServiceInternalTrafficPolicyLocal)...)
+		errs = append(errs, checks.OneOf(*spec.InternalTrafficPolicy, childPath, corev1.ServiceInternalTrafficPolicyCluster, corev1.ServiceInternalTrafficPolicyLocal)...)
 	case spec.Type == corev1.ServiceTypeNodePort || spec.Type == corev1.ServiceTypeLoadBalancer || spec.Type == corev1.ServiceTypeClusterIP:
-		errs = append(errs, field.Required(at, ""))
+		errs = append(errs, field.Required(childPath, ""))
 	}
 	if d := spec.TrafficDistribution; d != nil {
 		errs = append(errs, checks.OneOf(*d, path.Child("trafficDistribution"), corev1.ServiceTrafficDistributionPreferClose,

@@ -18,15 +18,15 @@ const classAnnotation = "kubernetes.io/ingress.class"
 // ValidateIngress validates a new Ingress.
 func ValidateIngress(ingress *networkingv1.Ingress) field.ErrorList {
 	errs := checks.ObjectMeta(&ingress.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
-	if value, set := ingress.Annotations[classAnnotation]; set && ingress.Spec.IngressClassName != nil {
+	if value, found := ingress.Annotations[classAnnotation]; found && ingress.Spec.IngressClassName != nil {
 		errs = append(errs, field.Invalid(field.NewPath("annotations").Child(classAnnotation), value, "can not be set when the class field is also set"))
 	}
-	return append(errs, ingressSpec(&ingress.Spec)...)
+	return append(errs, validateIngressSpec(&ingress.Spec)...)
 }
 
 // ValidateIngressUpdate validates an update.
 func ValidateIngressUpdate(ingress, old *networkingv1.Ingress) field.ErrorList {
-	return append(checks.ObjectMetaUpdate(&ingress.ObjectMeta, &old.ObjectMeta), ingressSpec(&ingress.Spec)...)
+	return append(checks.ObjectMetaUpdate(&ingress.ObjectMeta, &old.ObjectMeta), validateIngressSpec(&ingress.Spec)...)
 }
 
 // ValidateIngressStatusUpdate validates an update of the status.
@@ -47,27 +47,27 @@ func ValidateIngressStatusUpdate(ingress, old *networkingv1.Ingress) field.Error
 	return errs
 }
 
-func ingressSpec(s *networkingv1.IngressSpec) field.ErrorList {
+func validateIngressSpec(s *networkingv1.IngressSpec) field.ErrorList {
 	path := field.NewPath("spec")
 	var errs field.ErrorList
 	if len(s.Rules) == 0 && s.DefaultBackend == nil {
 		errs = append(errs, field.Invalid(path, s.Rules, "either `defaultBackend` or `rules` must be specified"))
 	}
 	if s.DefaultBackend != nil {
-		errs = append(errs, backend(s.DefaultBackend, path.Child("defaultBackend"))...)
+		errs = append(errs, validateBackend(s.DefaultBackend, path.Child("defaultBackend"))...)
 	}
 	for i, rule := range s.Rules {
-		at := path.Child("rules").Index(i)
+		itemPath := path.Child("rules").Index(i)
 		if rule.Host != "" {
-			errs = append(errs, host(rule.Host, at.Child("host"))...)
+			errs = append(errs, validateHost(rule.Host, itemPath.Child("host"))...)
 		}
 		if rule.HTTP != nil {
-			errs = append(errs, ingressPaths(rule.HTTP.Paths, at.Child("http", "paths"))...)
+			errs = append(errs, validateIngressPaths(rule.HTTP.Paths, itemPath.Child("http", "paths"))...)
 		}
 	}
 	for i, tls := range s.TLS {
 		for j, name := range tls.Hosts {
-			errs = append(errs, host(name, path.Child("tls").Index(i).Child("hosts").Index(j))...)
+			errs = append(errs, validateHost(name, path.Child("tls").Index(i).Child("hosts").Index(j))...)
 		}
 		if tls.SecretName != "" {
 			errs = append(errs, checks.DNSSubdomain(tls.SecretName, path.Child("tls").Index(i).Child("secretName"))...)
@@ -79,8 +79,8 @@ func ingressSpec(s *networkingv1.IngressSpec) field.ErrorList {
 	return errs
 }
 
-// host requires a DNS name, of which the first label may be a wildcard.
-func host(name string, path *field.Path) field.ErrorList {
+// validateHost requires a DNS name, of which the first label may be a wildcard.
+func validateHost(name string, path *field.Path) field.ErrorList {
 	if net.ParseIP(name) != nil {
 		return field.ErrorList{field.Invalid(path, name, "must be a DNS name, not an IP address")}
 	}
@@ -90,49 +90,49 @@ func host(name string, path *field.Path) field.ErrorList {
 	return checks.DNSSubdomain(name, path)
 }
 
-func ingressPaths(list []networkingv1.HTTPIngressPath, path *field.Path) (errs field.ErrorList) {
-	if len(list) == 0 {
+func validateIngressPaths(paths []networkingv1.HTTPIngressPath, path *field.Path) (errs field.ErrorList) {
+	if len(paths) == 0 {
 		return field.ErrorList{field.Required(path, "")}
 	}
-	for i := range list {
-		p, at := &list[i], path.Index(i)
-		errs = append(errs, backend(&p.Backend, at.Child("backend"))...)
+	for i := range paths {
+		p, itemPath := &paths[i], path.Index(i)
+		errs = append(errs, validateBackend(&p.Backend, itemPath.Child("backend"))...)
 		if p.PathType == nil {
-			errs = append(errs, field.Required(at.Child("pathType"), "pathType must be specified"))
+			errs = append(errs, field.Required(itemPath.Child("pathType"), "pathType must be specified"))
 			continue
 		}
 		switch *p.PathType {
 		case networkingv1.PathTypeExact, networkingv1.PathTypePrefix:
-			errs = append(errs, absolutePath(p.Path, at.Child("path"))...)
+			errs = append(errs, validateAbsolutePath(p.Path, itemPath.Child("path"))...)
 		case networkingv1.PathTypeImplementationSpecific:
 			if p.Path != "" && !strings.HasPrefix(p.Path, "/") {
-				errs = append(errs, field.Invalid(at.Child("path"), p.Path, "must be an absolute path"))
+				errs = append(errs, field.Invalid(itemPath.Child("path"), p.Path, "must be an absolute path"))
 			}
 		default:
-			errs = append(errs, checks.OneOf(*p.PathType, at.Child("pathType"), networkingv1.PathTypeExact, networkingv1.PathTypeImplementationSpecific, networkingv1.PathTypePrefix)...)
+			errs = append(errs, checks.OneOf(*p.PathType, itemPath.Child("pathType"), networkingv1.PathTypeExact, networkingv1.PathTypeImplementationSpecific, networkingv1.PathTypePrefix)...)
 		}
 	}
 	return errs
 }
 
-func absolutePath(text string, path *field.Path) (errs field.ErrorList) {
-	if !strings.HasPrefix(text, "/") {
-		return field.ErrorList{field.Invalid(path, text, "must be an absolute path")}
+func validateAbsolutePath(urlPath string, path *field.Path) (errs field.ErrorList) {
+	if !strings.HasPrefix(urlPath, "/") {
+		return field.ErrorList{field.Invalid(path, urlPath, "must be an absolute path")}
 	}
 	for _, sequence := range []string{"//", "/./", "/../", "%2f", "%2F"} {
-		if strings.Contains(text, sequence) {
-			errs = append(errs, field.Invalid(path, text, "must not contain '"+sequence+"'"))
+		if strings.Contains(urlPath, sequence) {
+			errs = append(errs, field.Invalid(path, urlPath, "must not contain '"+sequence+"'"))
 		}
 	}
 	for _, suffix := range []string{"/..", "/."} {
-		if strings.HasSuffix(text, suffix) {
-			errs = append(errs, field.Invalid(path, text, "cannot end with '"+suffix+"'"))
+		if strings.HasSuffix(urlPath, suffix) {
+			errs = append(errs, field.Invalid(path, urlPath, "cannot end with '"+suffix+"'"))
 		}
 	}
 	return errs
 }
 
-func backend(b *networkingv1.IngressBackend, path *field.Path) field.ErrorList {
+func validateBackend(b *networkingv1.IngressBackend, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	switch {
 	case b.Service != nil && b.Resource != nil:
@@ -147,21 +147,21 @@ func backend(b *networkingv1.IngressBackend, path *field.Path) field.ErrorList {
 	case b.Service == nil:
 		return field.ErrorList{field.Required(path, "")}
 	default:
-		service, port := path.Child("service"), path.Child("service", "port")
+		servicePath, portPath := path.Child("service"), path.Child("service", "port")
 		if b.Service.Name == "" {
-			errs = append(errs, field.Required(service.Child("name"), ""))
+			errs = append(errs, field.Required(servicePath.Child("name"), ""))
 		} else {
-			errs = append(errs, checks.InvalidEach(service.Child("name"), b.Service.Name, apivalidation.NameIsDNS1035Label(b.Service.Name, false))...)
+			errs = append(errs, checks.InvalidEach(servicePath.Child("name"), b.Service.Name, apivalidation.NameIsDNS1035Label(b.Service.Name, false))...)
 		}
 		switch p := b.Service.Port; {
 		case p.Name == "" && p.Number == 0:
-			errs = append(errs, field.Required(port, "port name or number is required"))
+			errs = append(errs, field.Required(portPath, "port name or number is required"))
 		case p.Name != "" && p.Number != 0:
-			errs = append(errs, field.Invalid(service, "", "cannot set both port name & port number"))
+			errs = append(errs, field.Invalid(servicePath, "", "cannot set both port name & port number"))
 		case p.Name != "":
-			errs = append(errs, checks.InvalidEach(port.Child("name"), p.Name, validation.IsValidPortName(p.Name))...)
+			errs = append(errs, checks.InvalidEach(portPath.Child("name"), p.Name, validation.IsValidPortName(p.Name))...)
 		default:
-			errs = append(errs, checks.PortNumber(p.Number, port.Child("number"))...)
+			errs = append(errs, checks.PortNumber(p.Number, portPath.Child("number"))...)
 		}
 	}
 	return errs

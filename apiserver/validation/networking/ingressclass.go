@@ -26,17 +26,17 @@ func ValidateIngressClass(c *networkingv1.IngressClass) field.ErrorList {
 		errs = append(errs, field.TooLong(path, "", maxControllerLength))
 	}
 	errs = append(errs, validation.IsDomainPrefixedPath(path, c.Spec.Controller)...)
-	return append(errs, classParameters(c.Spec.Parameters, field.NewPath("spec", "parameters"))...)
+	return append(errs, validateClassParameters(c.Spec.Parameters, field.NewPath("spec", "parameters"))...)
 }
 
 // ValidateIngressClassUpdate validates an update. The controller is immutable.
 func ValidateIngressClassUpdate(c, old *networkingv1.IngressClass) field.ErrorList {
 	errs := checks.ObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)
 	errs = append(errs, checks.Immutable(c.Spec.Controller, old.Spec.Controller, field.NewPath("spec", "controller"))...)
-	return append(errs, classParameters(c.Spec.Parameters, field.NewPath("spec", "parameters"))...)
+	return append(errs, validateClassParameters(c.Spec.Parameters, field.NewPath("spec", "parameters"))...)
 }
 
-func classParameters(p *networkingv1.IngressClassParametersReference, path *field.Path) (errs field.ErrorList) {
+func validateClassParameters(p *networkingv1.IngressClassParametersReference, path *field.Path) (errs field.ErrorList) {
 	if p == nil {
 		return nil
 	}
@@ -53,11 +53,11 @@ func classParameters(p *networkingv1.IngressClassParametersReference, path *fiel
 		return append(errs, field.Required(path.Child("scope"), ""))
 	}
 	errs = append(errs, checks.OneOf(*p.Scope, path.Child("scope"), networkingv1.IngressClassParametersReferenceScopeCluster, networkingv1.IngressClassParametersReferenceScopeNamespace)...)
-	namespaced := *p.Scope == networkingv1.IngressClassParametersReferenceScopeNamespace
+	isNamespaced := *p.Scope == networkingv1.IngressClassParametersReferenceScopeNamespace
 	switch {
-	case namespaced && (p.Namespace == nil || *p.Namespace == ""):
+	case isNamespaced && (p.Namespace == nil || *p.Namespace == ""):
 		errs = append(errs, field.Required(path.Child("namespace"), "`parameters.scope` is set to 'Namespace'"))
-	case namespaced:
+	case isNamespaced:
 		errs = append(errs, checks.DNSLabel(*p.Namespace, path.Child("namespace"))...)
 	case p.Namespace != nil:
 		errs = append(errs, field.Forbidden(path.Child("namespace"), "`parameters.scope` is set to 'Cluster'"))

@@ -40,86 +40,86 @@ func defaultPorts(ports []networkingv1.NetworkPolicyPort) {
 // ValidateNetworkPolicy validates a new policy.
 func ValidateNetworkPolicy(p *networkingv1.NetworkPolicy) field.ErrorList {
 	errs := checks.ObjectMeta(&p.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
-	return append(errs, networkPolicySpec(&p.Spec)...)
+	return append(errs, validateNetworkPolicySpec(&p.Spec)...)
 }
 
 // ValidateNetworkPolicyUpdate validates an update.
 func ValidateNetworkPolicyUpdate(p, old *networkingv1.NetworkPolicy) field.ErrorList {
-	return append(checks.ObjectMetaUpdate(&p.ObjectMeta, &old.ObjectMeta), networkPolicySpec(&p.Spec)...)
+	return append(checks.ObjectMetaUpdate(&p.ObjectMeta, &old.ObjectMeta), validateNetworkPolicySpec(&p.Spec)...)
 }
 
-func networkPolicySpec(s *networkingv1.NetworkPolicySpec) field.ErrorList {
+func validateNetworkPolicySpec(s *networkingv1.NetworkPolicySpec) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := checks.LabelSelector(&s.PodSelector, false, path.Child("podSelector"))
 	for i, rule := range s.Ingress {
-		at := path.Child("ingress").Index(i)
-		errs = append(errs, policyPorts(rule.Ports, at.Child("ports"))...)
-		errs = append(errs, peers(rule.From, at.Child("from"))...)
+		itemPath := path.Child("ingress").Index(i)
+		errs = append(errs, validatePolicyPorts(rule.Ports, itemPath.Child("ports"))...)
+		errs = append(errs, validatePeers(rule.From, itemPath.Child("from"))...)
 	}
 	for i, rule := range s.Egress {
-		at := path.Child("egress").Index(i)
-		errs = append(errs, policyPorts(rule.Ports, at.Child("ports"))...)
-		errs = append(errs, peers(rule.To, at.Child("to"))...)
+		itemPath := path.Child("egress").Index(i)
+		errs = append(errs, validatePolicyPorts(rule.Ports, itemPath.Child("ports"))...)
+		errs = append(errs, validatePeers(rule.To, itemPath.Child("to"))...)
 	}
 	if len(s.PolicyTypes) > 2 {
 		return append(errs, field.Invalid(path.Child("policyTypes"), s.PolicyTypes, "may not specify more than two policyTypes"))
 	}
-	for i, kind := range s.PolicyTypes {
-		errs = append(errs, checks.OneOf(kind, path.Child("policyTypes").Index(i), networkingv1.PolicyTypeEgress, networkingv1.PolicyTypeIngress)...)
+	for i, policyType := range s.PolicyTypes {
+		errs = append(errs, checks.OneOf(policyType, path.Child("policyTypes").Index(i), networkingv1.PolicyTypeEgress, networkingv1.PolicyTypeIngress)...)
 	}
 	return errs
 }
 
-func policyPorts(ports []networkingv1.NetworkPolicyPort, path *field.Path) (errs field.ErrorList) {
+func validatePolicyPorts(ports []networkingv1.NetworkPolicyPort, path *field.Path) (errs field.ErrorList) {
 	for i, p := range ports {
-		at := path.Index(i)
+		itemPath := path.Index(i)
 		if p.Protocol != nil {
-			errs = append(errs, checks.OneOf(*p.Protocol, at.Child("protocol"), corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP)...)
+			errs = append(errs, checks.OneOf(*p.Protocol, itemPath.Child("protocol"), corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP)...)
 		}
 		if p.Port != nil {
-			errs = append(errs, checks.PortNumberOrName(*p.Port, at.Child("port"))...)
+			errs = append(errs, checks.PortNumberOrName(*p.Port, itemPath.Child("port"))...)
 		}
 		if p.EndPort == nil {
 			continue
 		}
 		switch {
 		case p.Port == nil:
-			errs = append(errs, field.Invalid(at.Child("endPort"), *p.EndPort, "may not be specified when `port` is not specified"))
+			errs = append(errs, field.Invalid(itemPath.Child("endPort"), *p.EndPort, "may not be specified when `port` is not specified"))
 		case p.Port.Type == intstr.String:
-			errs = append(errs, field.Invalid(at.Child("endPort"), *p.EndPort, "may not be specified when `port` is non-numeric"))
+			errs = append(errs, field.Invalid(itemPath.Child("endPort"), *p.EndPort, "may not be specified when `port` is non-numeric"))
 		case *p.EndPort < p.Port.IntVal:
-			errs = append(errs, field.Invalid(at.Child("endPort"), *p.EndPort, "must be greater than or equal to `port`"))
+			errs = append(errs, field.Invalid(itemPath.Child("endPort"), *p.EndPort, "must be greater than or equal to `port`"))
 		default:
-			errs = append(errs, checks.PortNumber(*p.EndPort, at.Child("endPort"))...)
+			errs = append(errs, checks.PortNumber(*p.EndPort, itemPath.Child("endPort"))...)
 		}
 	}
 	return errs
 }
 
-func peers(list []networkingv1.NetworkPolicyPeer, path *field.Path) (errs field.ErrorList) {
-	for i, peer := range list {
-		at := path.Index(i)
+func validatePeers(peers []networkingv1.NetworkPolicyPeer, path *field.Path) (errs field.ErrorList) {
+	for i, peer := range peers {
+		itemPath := path.Index(i)
 		switch {
 		case peer.PodSelector == nil && peer.NamespaceSelector == nil && peer.IPBlock == nil:
-			errs = append(errs, field.Required(at, "must specify a peer"))
+			errs = append(errs, field.Required(itemPath, "must specify a peer"))
 		case peer.IPBlock != nil && (peer.PodSelector != nil || peer.NamespaceSelector != nil):
-			errs = append(errs, field.Forbidden(at, "may not specify both ipBlock and another peer"))
+			errs = append(errs, field.Forbidden(itemPath, "may not specify both ipBlock and another peer"))
 		}
 		if peer.PodSelector != nil {
-			errs = append(errs, checks.LabelSelector(peer.PodSelector, false, at.Child("podSelector"))...)
+			errs = append(errs, checks.LabelSelector(peer.PodSelector, false, itemPath.Child("podSelector"))...)
 		}
 		if peer.NamespaceSelector != nil {
-			errs = append(errs, checks.LabelSelector(peer.NamespaceSelector, false, at.Child("namespaceSelector"))...)
+			errs = append(errs, checks.LabelSelector(peer.NamespaceSelector, false, itemPath.Child("namespaceSelector"))...)
 		}
 		if peer.IPBlock != nil {
-			errs = append(errs, ipBlock(peer.IPBlock, at.Child("ipBlock"))...)
+			errs = append(errs, validateIPBlock(peer.IPBlock, itemPath.Child("ipBlock"))...)
 		}
 	}
 	return errs
 }
 
-// ipBlock requires every exception to be a strict part of the block.
-func ipBlock(b *networkingv1.IPBlock, path *field.Path) field.ErrorList {
+// validateIPBlock requires every exception to be a strict part of the block.
+func validateIPBlock(b *networkingv1.IPBlock, path *field.Path) field.ErrorList {
 	if b.CIDR == "" {
 		return field.ErrorList{field.Required(path.Child("cidr"), "")}
 	}
@@ -128,12 +128,12 @@ func ipBlock(b *networkingv1.IPBlock, path *field.Path) field.ErrorList {
 	if err != nil {
 		return errs
 	}
-	for i, text := range b.Except {
-		at := path.Child("except").Index(i)
-		invalid := validation.IsValidCIDRForLegacyField(at, text, false, nil)
+	for i, cidr := range b.Except {
+		itemPath := path.Child("except").Index(i)
+		invalid := validation.IsValidCIDRForLegacyField(itemPath, cidr, false, nil)
 		errs = append(errs, invalid...)
-		if except, err := netip.ParsePrefix(text); err == nil && (!block.Contains(except.Addr()) || except.Bits() <= block.Bits()) {
-			errs = append(errs, field.Invalid(at, text, fmt.Sprintf("must be a strict subset of `cidr`: %q", b.CIDR)))
+		if except, err := netip.ParsePrefix(cidr); err == nil && (!block.Contains(except.Addr()) || except.Bits() <= block.Bits()) {
+			errs = append(errs, field.Invalid(itemPath, cidr, fmt.Sprintf("must be a strict subset of `cidr`: %q", b.CIDR)))
 		}
 	}
 	return errs

@@ -22,9 +22,9 @@ func ValidateServiceCIDR(c *networkingv1.ServiceCIDR) field.ErrorList {
 		return append(errs, field.Invalid(path, c.Spec, "may only hold up to 2 values"))
 	}
 	families := map[bool]bool{}
-	for i, text := range c.Spec.CIDRs {
-		errs = append(errs, validation.IsValidCIDR(path.Index(i), text)...)
-		if prefix, err := netip.ParsePrefix(text); err == nil {
+	for i, cidr := range c.Spec.CIDRs {
+		errs = append(errs, validation.IsValidCIDR(path.Index(i), cidr)...)
+		if prefix, err := netip.ParsePrefix(cidr); err == nil {
 			families[prefix.Addr().Is4()] = true
 		}
 	}
@@ -48,11 +48,11 @@ func ValidateServiceCIDRStatusUpdate(c, old *networkingv1.ServiceCIDR) field.Err
 // ValidateIPAddress validates a new address. Its name is the address in canonical form.
 func ValidateIPAddress(a *networkingv1.IPAddress) field.ErrorList {
 	errs := checks.ObjectMeta(&a.ObjectMeta, false, func(name string, _ bool) []string {
-		var texts []string
+		var msgs []string
 		for _, err := range validation.IsValidIP(nil, name) {
-			texts = append(texts, err.Detail)
+			msgs = append(msgs, err.Detail)
 		}
-		return texts
+		return msgs
 	})
 	path := field.NewPath("spec", "parentRef")
 	ref := a.Spec.ParentRef

@@ -71,8 +71,8 @@ func validateVictim(v *v1alpha1.Victim, path *field.Path) field.ErrorList {
 	if v.UID == "" {
 		errs = append(errs, field.Required(path.Child("uid"), ""))
 	}
-	if v.Priority > HighestUserDefinablePriority*2+1000 {
-		errs = append(errs, field.Invalid(path.Child("priority"), v.Priority, fmt.Sprintf("must be at most %d", HighestUserDefinablePriority*2+1000)))
+	if v.Priority > nodeCriticalPriority {
+		errs = append(errs, field.Invalid(path.Child("priority"), v.Priority, fmt.Sprintf("must be at most %d", nodeCriticalPriority)))
 	}
 	for _, name := range checks.SortedKeys(v.Requests) {
 		if q := v.Requests[name]; q.Sign() < 0 {

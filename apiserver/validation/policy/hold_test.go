@@ -22,10 +22,10 @@ func validHold() *v1alpha1.Hold {
 }
 
 func TestHoldValidation(t *testing.T) {
-	good := validHold()
-	DefaultHold(good)
-	if errs := ValidateHold(good); len(errs) > 0 || good.Spec.Count != 1 || good.Spec.Victim.HostPorts[0].Protocol != corev1.ProtocolTCP {
-		t.Fatalf("%v, %+v", errs, good.Spec)
+	valid := validHold()
+	DefaultHold(valid)
+	if errs := ValidateHold(valid); len(errs) > 0 || valid.Spec.Count != 1 || valid.Spec.Victim.HostPorts[0].Protocol != corev1.ProtocolTCP {
+		t.Fatalf("errors %v, spec %+v, want no errors, count 1 and protocol TCP", errs, valid.Spec)
 	}
 	for want, change := range map[string]func(*v1alpha1.HoldSpec){
 		`spec.type: Unsupported value: "Repel"`:          func(s *v1alpha1.HoldSpec) { s.Type = "Repel" },
@@ -47,7 +47,7 @@ func TestHoldValidation(t *testing.T) {
 		change(&h.Spec)
 		DefaultHold(h)
 		if errs := ValidateHold(h); len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), want) {
-			t.Errorf("want %q, got %v", want, errs)
+			t.Errorf("got %v, want %q", errs, want)
 		}
 	}
 	for want, change := range map[string]func(*v1alpha1.HoldSpec){
@@ -62,7 +62,7 @@ func TestHoldValidation(t *testing.T) {
 		old.ResourceVersion, h.ResourceVersion = "1", "1"
 		change(&h.Spec)
 		if errs := ValidateHoldUpdate(h, old); len(errs) > 1 || len(errs) == 0 != (want == "") || want != "" && !strings.HasPrefix(errs[0].Error(), want) {
-			t.Errorf("want %q, got %v", want, errs)
+			t.Errorf("got %v, want %q", errs, want)
 		}
 	}
 }

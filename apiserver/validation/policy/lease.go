@@ -13,7 +13,7 @@ func PrepareLeaseForCreate(l *coordinationv1.Lease) {
 	l.Spec.Strategy, l.Spec.PreferredHolder = nil, nil
 }
 
-// PrepareLeaseForUpdate clears the same fields unless the stored object uses them.
+// PrepareLeaseForUpdate clears the fields of coordinated leader election unless the stored object uses them.
 func PrepareLeaseForUpdate(l, old *coordinationv1.Lease) {
 	if old.Spec.Strategy == nil {
 		l.Spec.Strategy = nil
@@ -25,15 +25,15 @@ func PrepareLeaseForUpdate(l, old *coordinationv1.Lease) {
 
 // ValidateLease validates a new Lease.
 func ValidateLease(l *coordinationv1.Lease) field.ErrorList {
-	return append(checks.ObjectMeta(&l.ObjectMeta, true, apivalidation.NameIsDNSSubdomain), leaseSpec(&l.Spec)...)
+	return append(checks.ObjectMeta(&l.ObjectMeta, true, apivalidation.NameIsDNSSubdomain), validateLeaseSpec(&l.Spec)...)
 }
 
 // ValidateLeaseUpdate validates an update.
 func ValidateLeaseUpdate(l, old *coordinationv1.Lease) field.ErrorList {
-	return append(checks.ObjectMetaUpdate(&l.ObjectMeta, &old.ObjectMeta), leaseSpec(&l.Spec)...)
+	return append(checks.ObjectMetaUpdate(&l.ObjectMeta, &old.ObjectMeta), validateLeaseSpec(&l.Spec)...)
 }
 
-func leaseSpec(spec *coordinationv1.LeaseSpec) field.ErrorList {
+func validateLeaseSpec(spec *coordinationv1.LeaseSpec) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := checks.PositiveIfSet(spec.LeaseDurationSeconds, path.Child("leaseDurationSeconds"))
 	errs = append(errs, checks.NonNegativeIfSet(spec.LeaseTransitions, path.Child("leaseTransitions"))...)

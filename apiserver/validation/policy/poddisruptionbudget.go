@@ -12,15 +12,15 @@ import (
 
 // ValidatePodDisruptionBudget validates a new budget. Both limits and the selector are optional.
 func ValidatePodDisruptionBudget(b *policyv1.PodDisruptionBudget) field.ErrorList {
-	return budgetSpec(&b.Spec, false)
+	return validateBudgetSpec(&b.Spec, false)
 }
 
 // ValidatePodDisruptionBudgetUpdate validates an update. All fields are mutable.
 func ValidatePodDisruptionBudgetUpdate(b, old *policyv1.PodDisruptionBudget) field.ErrorList {
-	return budgetSpec(&b.Spec, old.Spec.Selector != nil && metavalidation.LabelSelectorHasInvalidLabelValue(old.Spec.Selector))
+	return validateBudgetSpec(&b.Spec, old.Spec.Selector != nil && metavalidation.LabelSelectorHasInvalidLabelValue(old.Spec.Selector))
 }
 
-func budgetSpec(spec *policyv1.PodDisruptionBudgetSpec, badLabels bool) field.ErrorList {
+func validateBudgetSpec(spec *policyv1.PodDisruptionBudgetSpec, allowInvalidLabels bool) field.ErrorList {
 	path := field.NewPath("spec")
 	var errs field.ErrorList
 	if spec.MinAvailable != nil && spec.MaxUnavailable != nil {
@@ -33,15 +33,15 @@ func budgetSpec(spec *policyv1.PodDisruptionBudgetSpec, badLabels bool) field.Er
 		}{spec.MinAvailable, spec.Selector, spec.MaxUnavailable, spec.UnhealthyPodEvictionPolicy}
 		errs = append(errs, field.Invalid(path, printable, "minAvailable and maxUnavailable cannot be both set"))
 	}
-	limit := func(value *intstr.IntOrString, name string) {
+	checkLimit := func(value *intstr.IntOrString, name string) {
 		if value != nil {
 			errs = append(errs, checks.CountOrPercent(*value, path.Child(name))...)
 			errs = append(errs, checks.NotAbove100Percent(*value, path.Child(name))...)
 		}
 	}
-	limit(spec.MinAvailable, "minAvailable")
-	limit(spec.MaxUnavailable, "maxUnavailable")
-	errs = append(errs, checks.LabelSelector(spec.Selector, badLabels, path.Child("selector"))...)
+	checkLimit(spec.MinAvailable, "minAvailable")
+	checkLimit(spec.MaxUnavailable, "maxUnavailable")
+	errs = append(errs, checks.LabelSelector(spec.Selector, allowInvalidLabels, path.Child("selector"))...)
 	if p := spec.UnhealthyPodEvictionPolicy; p != nil {
 		errs = append(errs, checks.OneOf(*p, path.Child("unhealthyPodEvictionPolicy"), policyv1.AlwaysAllow, policyv1.IfHealthyBudget)...)
 	}

@@ -18,6 +18,8 @@ const (
 	HighestUserDefinablePriority = 1_000_000_000
 	// SystemPriorityClassPrefix is the reserved prefix of system classes.
 	SystemPriorityClassPrefix = "system-"
+	// nodeCriticalPriority is the priority of the system class with the highest value.
+	nodeCriticalPriority = 2*HighestUserDefinablePriority + 1000
 )
 
 // SystemPriorityClasses returns the two system classes of every cluster.
@@ -26,7 +28,7 @@ func SystemPriorityClasses() []*schedulingv1.PriorityClass {
 	return []*schedulingv1.PriorityClass{
 		{
 			ObjectMeta:       metav1.ObjectMeta{Name: "system-node-critical"},
-			Value:            2*HighestUserDefinablePriority + 1000,
+			Value:            nodeCriticalPriority,
 			Description:      "Used for system critical pods that must not be moved from their current node.",
 			PreemptionPolicy: &policy,
 		},
@@ -58,12 +60,12 @@ func ValidatePriorityClass(pc *schedulingv1.PriorityClass) field.ErrorList {
 			fmt.Sprintf("maximum allowed value of a user defined priority is %d", HighestUserDefinablePriority)))
 	}
 	if pc.PreemptionPolicy != nil {
-		errs = append(errs, preemptionPolicy(*pc.PreemptionPolicy, field.NewPath("preemptionPolicy"))...)
+		errs = append(errs, validatePreemptionPolicy(*pc.PreemptionPolicy, field.NewPath("preemptionPolicy"))...)
 	}
 	return errs
 }
 
-func preemptionPolicy(policy corev1.PreemptionPolicy, path *field.Path) field.ErrorList {
+func validatePreemptionPolicy(policy corev1.PreemptionPolicy, path *field.Path) field.ErrorList {
 	if policy == "" {
 		return field.ErrorList{field.Required(path, "")}
 	}

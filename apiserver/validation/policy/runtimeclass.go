@@ -25,8 +25,8 @@ func ValidateRuntimeClass(rc *nodev1.RuntimeClass) field.ErrorList {
 		}
 		errs = append(errs, podvalidation.ValidateTolerations(rc.Scheduling.Tolerations, path.Child("tolerations"))...)
 		for i, t := range rc.Scheduling.Tolerations {
-			for _, before := range rc.Scheduling.Tolerations[:i] {
-				if checks.SemanticEqual(t, before) {
+			for _, earlier := range rc.Scheduling.Tolerations[:i] {
+				if checks.SemanticEqual(t, earlier) {
 					errs = append(errs, field.Duplicate(path.Child("tolerations").Index(i), t))
 				}
 			}

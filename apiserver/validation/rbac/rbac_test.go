@@ -39,15 +39,15 @@ func TestPolicyRules(t *testing.T) {
 	} {
 		rules := []rbacv1.PolicyRule{tc.rule}
 		if got := joinErrors(ValidateRole(&rbacv1.Role{ObjectMeta: meta, Rules: rules})); got != tc.local {
-			t.Errorf("%s: role: %q, want %q", name, got, tc.local)
+			t.Errorf("%s: role: got %q, want %q", name, got, tc.local)
 		}
 		if got := joinErrors(ValidateClusterRole(&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Rules: rules})); got != tc.global {
-			t.Errorf("%s: cluster role: %q, want %q", name, got, tc.global)
+			t.Errorf("%s: cluster role: got %q, want %q", name, got, tc.global)
 		}
 	}
 	empty := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "x"}, AggregationRule: &rbacv1.AggregationRule{}}
 	if got, want := joinErrors(ValidateClusterRole(empty)), "aggregationRule.clusterRoleSelectors: at least one clusterRoleSelector required if aggregationRule is non-nil"; got != want {
-		t.Errorf("empty aggregation: %q, want %q", got, want)
+		t.Errorf("empty aggregation: got %q, want %q", got, want)
 	}
 }
 
@@ -70,12 +70,12 @@ func TestBindings(t *testing.T) {
 		local := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "b", Namespace: "a"}, RoleRef: tc.ref, Subjects: []rbacv1.Subject{tc.subject}}
 		DefaultRoleBinding(local)
 		if got := joinErrors(ValidateRoleBinding(local)); got != tc.local {
-			t.Errorf("%s: role binding: %q, want %q", name, got, tc.local)
+			t.Errorf("%s: role binding: got %q, want %q", name, got, tc.local)
 		}
 		global := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "b"}, RoleRef: tc.ref, Subjects: []rbacv1.Subject{tc.subject}}
 		DefaultClusterRoleBinding(global)
 		if got := joinErrors(ValidateClusterRoleBinding(global)); got != tc.global {
-			t.Errorf("%s: cluster role binding: %q, want %q", name, got, tc.global)
+			t.Errorf("%s: cluster role binding: got %q, want %q", name, got, tc.global)
 		}
 	}
 	old := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "b", ResourceVersion: "1"}, RoleRef: role("ClusterRole")}
@@ -83,6 +83,6 @@ func TestBindings(t *testing.T) {
 	changed := old.DeepCopy()
 	changed.RoleRef.Name = "other"
 	if got, want := joinErrors(ValidateClusterRoleBindingUpdate(changed, old)), "roleRef: cannot change roleRef"; got != want {
-		t.Errorf("another role: %q, want %q", got, want)
+		t.Errorf("another role: got %q, want %q", got, want)
 	}
 }

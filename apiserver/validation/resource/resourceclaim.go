@@ -22,13 +22,13 @@ const (
 // DefaultResourceClaim sets the allocation mode ExactCount and the count 1.
 func DefaultResourceClaim(c *resourcev1.ResourceClaim) { defaultRequests(c.Spec.Devices.Requests) }
 
-// DefaultResourceClaimTemplate sets the same defaults in a template.
+// DefaultResourceClaimTemplate sets the defaults of a claim in a template.
 func DefaultResourceClaimTemplate(t *resourcev1.ResourceClaimTemplate) {
 	defaultRequests(t.Spec.Spec.Devices.Requests)
 }
 
 func defaultRequests(requests []resourcev1.DeviceRequest) {
-	count := func(mode *resourcev1.DeviceAllocationMode, n *int64) {
+	setDefaults := func(mode *resourcev1.DeviceAllocationMode, n *int64) {
 		checks.SetDefault(mode, resourcev1.DeviceAllocationModeExactCount)
 		if *mode == resourcev1.DeviceAllocationModeExactCount {
 			checks.SetDefault(n, 1)
@@ -36,10 +36,10 @@ func defaultRequests(requests []resourcev1.DeviceRequest) {
 	}
 	for i := range requests {
 		if exact := requests[i].Exactly; exact != nil {
-			count(&exact.AllocationMode, &exact.Count)
+			setDefaults(&exact.AllocationMode, &exact.Count)
 		}
 		for j := range requests[i].FirstAvailable {
-			count(&requests[i].FirstAvailable[j].AllocationMode, &requests[i].FirstAvailable[j].Count)
+			setDefaults(&requests[i].FirstAvailable[j].AllocationMode, &requests[i].FirstAvailable[j].Count)
 		}
 	}
 }
@@ -47,7 +47,7 @@ func defaultRequests(requests []resourcev1.DeviceRequest) {
 // ValidateResourceClaim validates a new claim.
 func ValidateResourceClaim(c *resourcev1.ResourceClaim) field.ErrorList {
 	errs := checks.ObjectMeta(&c.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
-	return append(errs, deviceRequests(c.Spec.Devices.Requests, field.NewPath("spec", "devices", "requests"))...)
+	return append(errs, validateDeviceRequests(c.Spec.Devices.Requests, field.NewPath("spec", "devices", "requests"))...)
 }
 
 // ValidateResourceClaimUpdate rejects changes of the spec.
@@ -80,7 +80,7 @@ func ValidateResourceClaimStatusUpdate(c, old *resourcev1.ResourceClaim) field.E
 // ValidateResourceClaimTemplate validates a new template.
 func ValidateResourceClaimTemplate(t *resourcev1.ResourceClaimTemplate) field.ErrorList {
 	errs := checks.ObjectMeta(&t.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
-	return append(errs, deviceRequests(t.Spec.Spec.Devices.Requests, field.NewPath("spec", "spec", "devices", "requests"))...)
+	return append(errs, validateDeviceRequests(t.Spec.Spec.Devices.Requests, field.NewPath("spec", "spec", "devices", "requests"))...)
 }
 
 // ValidateResourceClaimTemplateUpdate rejects changes of the spec.
@@ -90,40 +90,40 @@ func ValidateResourceClaimTemplateUpdate(t, old *resourcev1.ResourceClaimTemplat
 	return append(errs, ValidateResourceClaimTemplate(t)...)
 }
 
-func deviceRequests(requests []resourcev1.DeviceRequest, path *field.Path) field.ErrorList {
+func validateDeviceRequests(requests []resourcev1.DeviceRequest, path *field.Path) field.ErrorList {
 	if len(requests) > maxDeviceRequests {
 		return field.ErrorList{field.TooMany(path, len(requests), maxDeviceRequests)}
 	}
 	var errs field.ErrorList
 	names := sets.New[string]()
 	for i, r := range requests {
-		at := path.Index(i)
+		itemPath := path.Index(i)
 		if r.Name == "" {
-			errs = append(errs, field.Required(at.Child("name"), ""))
+			errs = append(errs, field.Required(itemPath.Child("name"), ""))
 		} else {
-			errs = append(errs, checks.DNSLabel(r.Name, at.Child("name"))...)
+			errs = append(errs, checks.DNSLabel(r.Name, itemPath.Child("name"))...)
 		}
 		if names.Has(r.Name) {
-			errs = append(errs, field.Duplicate(at.Child("name"), r.Name))
+			errs = append(errs, field.Duplicate(itemPath.Child("name"), r.Name))
 		}
 		names.Insert(r.Name)
 		switch exact := r.Exactly; {
 		case exact == nil && len(r.FirstAvailable) == 0:
-			errs = append(errs, field.Required(at, "exactly one of `exactly` or `firstAvailable` is required"))
+			errs = append(errs, field.Required(itemPath, "exactly one of `exactly` or `firstAvailable` is required"))
 		case exact != nil && len(r.FirstAvailable) > 0:
-			errs = append(errs, field.Invalid(at, nil, "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set"))
+			errs = append(errs, field.Invalid(itemPath, nil, "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set"))
 		case exact != nil:
-			errs = append(errs, deviceCount(exact.DeviceClassName, exact.AllocationMode, exact.Count, at.Child("exactly"))...)
+			errs = append(errs, validateDeviceCount(exact.DeviceClassName, exact.AllocationMode, exact.Count, itemPath.Child("exactly"))...)
 		default:
 			for j, sub := range r.FirstAvailable {
-				errs = append(errs, deviceCount(sub.DeviceClassName, sub.AllocationMode, sub.Count, at.Child("firstAvailable").Index(j))...)
+				errs = append(errs, validateDeviceCount(sub.DeviceClassName, sub.AllocationMode, sub.Count, itemPath.Child("firstAvailable").Index(j))...)
 			}
 		}
 	}
 	return errs
 }
 
-func deviceCount(class string, mode resourcev1.DeviceAllocationMode, count int64, path *field.Path) field.ErrorList {
+func validateDeviceCount(class string, mode resourcev1.DeviceAllocationMode, count int64, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if class == "" {
 		errs = append(errs, field.Required(path.Child("deviceClassName"), ""))
@@ -172,10 +172,10 @@ func ValidateResourceSlice(s *resourcev1.ResourceSlice) field.ErrorList {
 	}
 	names := sets.New[string]()
 	for i, d := range s.Spec.Devices {
-		at := path.Child("devices").Index(i).Child("name")
-		errs = append(errs, checks.DNSLabel(d.Name, at)...)
+		itemPath := path.Child("devices").Index(i).Child("name")
+		errs = append(errs, checks.DNSLabel(d.Name, itemPath)...)
 		if names.Has(d.Name) {
-			errs = append(errs, field.Duplicate(at, d.Name))
+			errs = append(errs, field.Duplicate(itemPath, d.Name))
 		}
 		names.Insert(d.Name)
 	}

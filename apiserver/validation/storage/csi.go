@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	maxCSINodeID      = 192
-	maxAttachmentSize = 256 * 1024
-	maxAttachText     = 1 << 20
+	maxCSINodeID         = 192
+	maxAttachmentSize    = 256 * 1024
+	maxAttachErrorLength = 1 << 20
 )
 
 // DefaultCSIDriver sets the defaults of a CSIDriver.
@@ -34,46 +34,46 @@ func DefaultCSIDriver(d *storagev1.CSIDriver) {
 func ValidateCSIDriver(d *storagev1.CSIDriver) field.ErrorList {
 	errs := checks.ObjectMeta(&d.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	errs = append(errs, checks.CSIDriverName(d.Name, field.NewPath("name"))...)
-	spec := field.NewPath("spec")
-	boolean := func(set bool, name string) {
-		if !set {
-			errs = append(errs, field.Required(spec.Child(name), ""))
+	specPath := field.NewPath("spec")
+	requireSet := func(isSet bool, name string) {
+		if !isSet {
+			errs = append(errs, field.Required(specPath.Child(name), ""))
 		}
 	}
-	boolean(d.Spec.AttachRequired != nil, "attachedRequired")
-	boolean(d.Spec.PodInfoOnMount != nil, "podInfoOnMount")
-	boolean(d.Spec.StorageCapacity != nil, "storageCapacity")
+	requireSet(d.Spec.AttachRequired != nil, "attachedRequired")
+	requireSet(d.Spec.PodInfoOnMount != nil, "podInfoOnMount")
+	requireSet(d.Spec.StorageCapacity != nil, "storageCapacity")
 	if p := d.Spec.FSGroupPolicy; p != nil {
-		errs = append(errs, checks.OneOf(*p, spec.Child("fsGroupPolicy"), storagev1.FileFSGroupPolicy, storagev1.NoneFSGroupPolicy, storagev1.ReadWriteOnceWithFSTypeFSGroupPolicy)...)
+		errs = append(errs, checks.OneOf(*p, specPath.Child("fsGroupPolicy"), storagev1.FileFSGroupPolicy, storagev1.NoneFSGroupPolicy, storagev1.ReadWriteOnceWithFSTypeFSGroupPolicy)...)
 	}
-	errs = append(errs, tokenRequests(d.Spec.TokenRequests, spec.Child("tokenRequests"))...)
+	errs = append(errs, validateTokenRequests(d.Spec.TokenRequests, specPath.Child("tokenRequests"))...)
 	for _, mode := range d.Spec.VolumeLifecycleModes {
-		errs = append(errs, checks.OneOf(mode, spec.Child("volumeLifecycleModes"), storagev1.VolumeLifecycleEphemeral, storagev1.VolumeLifecyclePersistent)...)
+		errs = append(errs, checks.OneOf(mode, specPath.Child("volumeLifecycleModes"), storagev1.VolumeLifecycleEphemeral, storagev1.VolumeLifecyclePersistent)...)
 	}
-	boolean(d.Spec.SELinuxMount != nil, "seLinuxMount")
+	requireSet(d.Spec.SELinuxMount != nil, "seLinuxMount")
 	if n := d.Spec.NodeAllocatableUpdatePeriodSeconds; n != nil && *n < 10 {
-		errs = append(errs, field.Invalid(spec.Child("nodeAllocatableUpdatePeriodSeconds"), *n, "must be greater than or equal to 10 seconds"))
+		errs = append(errs, field.Invalid(specPath.Child("nodeAllocatableUpdatePeriodSeconds"), *n, "must be greater than or equal to 10 seconds"))
 	}
 	return errs
 }
 
-func tokenRequests(list []storagev1.TokenRequest, path *field.Path) field.ErrorList {
+func validateTokenRequests(requests []storagev1.TokenRequest, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	seen := sets.New[string]()
-	for i, r := range list {
-		at := path.Index(i)
+	for i, r := range requests {
+		itemPath := path.Index(i)
 		if seen.Has(r.Audience) {
-			errs = append(errs, field.Duplicate(at.Child("audience"), r.Audience))
+			errs = append(errs, field.Duplicate(itemPath.Child("audience"), r.Audience))
 		}
 		seen.Insert(r.Audience)
 		if r.ExpirationSeconds == nil {
 			continue
 		}
 		if *r.ExpirationSeconds < 10*60 {
-			errs = append(errs, field.Invalid(at.Child("expirationSeconds"), *r.ExpirationSeconds, "may not specify a duration less than 10 minutes"))
+			errs = append(errs, field.Invalid(itemPath.Child("expirationSeconds"), *r.ExpirationSeconds, "may not specify a duration less than 10 minutes"))
 		}
 		if *r.ExpirationSeconds > 1<<32 {
-			errs = append(errs, field.Invalid(at.Child("expirationSeconds"), *r.ExpirationSeconds, "may not specify a duration larger than 2^32 seconds"))
+			errs = append(errs, field.Invalid(itemPath.Child("expirationSeconds"), *r.ExpirationSeconds, "may not specify a duration larger than 2^32 seconds"))
 		}
 	}
 	return errs
@@ -81,11 +81,11 @@ func tokenRequests(list []storagev1.TokenRequest, path *field.Path) field.ErrorL
 
 // ValidateCSIDriverUpdate rejects changes of attachRequired and volumeLifecycleModes.
 func ValidateCSIDriverUpdate(d, old *storagev1.CSIDriver) field.ErrorList {
-	spec := field.NewPath("spec")
+	specPath := field.NewPath("spec")
 	errs := checks.ObjectMetaUpdate(&d.ObjectMeta, &old.ObjectMeta)
 	errs = append(errs, ValidateCSIDriver(d)...)
-	errs = append(errs, checks.Immutable(d.Spec.AttachRequired, old.Spec.AttachRequired, spec.Child("attachedRequired"))...)
-	return append(errs, checks.Immutable(d.Spec.VolumeLifecycleModes, old.Spec.VolumeLifecycleModes, spec.Child("volumeLifecycleModes"))...)
+	errs = append(errs, checks.Immutable(d.Spec.AttachRequired, old.Spec.AttachRequired, specPath.Child("attachedRequired"))...)
+	return append(errs, checks.Immutable(d.Spec.VolumeLifecycleModes, old.Spec.VolumeLifecycleModes, specPath.Child("volumeLifecycleModes"))...)
 }
 
 // ValidateCSINode validates a new CSINode.
@@ -94,29 +94,29 @@ func ValidateCSINode(n *storagev1.CSINode) field.ErrorList {
 	path := field.NewPath("spec", "drivers")
 	seen := sets.New[string]()
 	for i, d := range n.Spec.Drivers {
-		at := path.Index(i)
-		errs = append(errs, checks.CSIDriverName(d.Name, at.Child("name"))...)
-		errs = append(errs, csiNodeID(d.NodeID, at.Child("nodeID"))...)
+		itemPath := path.Index(i)
+		errs = append(errs, checks.CSIDriverName(d.Name, itemPath.Child("name"))...)
+		errs = append(errs, validateCSINodeID(d.NodeID, itemPath.Child("nodeID"))...)
 		if d.Allocatable != nil {
-			errs = append(errs, checks.NonNegativeIfSet(d.Allocatable.Count, at.Child("allocatable", "count"))...)
+			errs = append(errs, checks.NonNegativeIfSet(d.Allocatable.Count, itemPath.Child("allocatable", "count"))...)
 		}
 		if seen.Has(d.Name) {
-			errs = append(errs, field.Duplicate(at.Child("name"), d.Name))
+			errs = append(errs, field.Duplicate(itemPath.Child("name"), d.Name))
 		}
 		seen.Insert(d.Name)
 		keys := sets.New[string]()
 		for _, key := range d.TopologyKeys {
 			if keys.Has(key) {
-				errs = append(errs, field.Duplicate(at.Child("topologyKeys"), key))
+				errs = append(errs, field.Duplicate(itemPath.Child("topologyKeys"), key))
 			}
 			keys.Insert(key)
-			errs = append(errs, checks.QualifiedName(key, at)...)
+			errs = append(errs, checks.QualifiedName(key, itemPath)...)
 		}
 	}
 	return errs
 }
 
-func csiNodeID(id string, path *field.Path) field.ErrorList {
+func validateCSINodeID(id string, path *field.Path) field.ErrorList {
 	switch {
 	case id == "":
 		return field.ErrorList{field.Required(path, id)}
@@ -129,12 +129,12 @@ func csiNodeID(id string, path *field.Path) field.ErrorList {
 // ValidateCSINodeUpdate allows adding and removing drivers, but not changing them.
 func ValidateCSINodeUpdate(n, old *storagev1.CSINode) field.ErrorList {
 	errs := ValidateCSINode(n)
-	for _, before := range old.Spec.Drivers {
-		for i, now := range n.Spec.Drivers {
-			// A driver may report its volume limit after registration.
-			was := before
-			was.Allocatable, now.Allocatable = nil, nil
-			if now.Name == was.Name && !checks.SemanticEqual(now, was) {
+	for _, oldDriver := range old.Spec.Drivers {
+		// A driver may report its volume limit after registration.
+		oldDriver.Allocatable = nil
+		for i, driver := range n.Spec.Drivers {
+			driver.Allocatable = nil
+			if driver.Name == oldDriver.Name && !checks.SemanticEqual(driver, oldDriver) {
 				errs = append(errs, field.Invalid(field.NewPath("CSINodeDriver"), n.Spec.Drivers[i], "field is immutable"))
 			}
 		}

@@ -59,7 +59,7 @@ func PreparePersistentVolumeStatusUpdate(pv, old *corev1.PersistentVolume) {
 	if pv.Status.Phase == old.Status.Phase {
 		return
 	}
-	if at := pv.Status.LastPhaseTransitionTime; at == nil || at.Equal(old.Status.LastPhaseTransitionTime) {
+	if t := pv.Status.LastPhaseTransitionTime; t == nil || t.Equal(old.Status.LastPhaseTransitionTime) {
 		now := metav1.NewTime(time.Now())
 		pv.Status.LastPhaseTransitionTime = &now
 	}
@@ -68,33 +68,33 @@ func PreparePersistentVolumeStatusUpdate(pv, old *corev1.PersistentVolume) {
 // ValidatePersistentVolume validates a new volume.
 func ValidatePersistentVolume(pv *corev1.PersistentVolume) field.ErrorList {
 	errs := checks.ObjectMeta(&pv.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
-	spec, at := &pv.Spec, field.NewPath("spec")
-	errs = append(errs, volumeAccessModes(spec.AccessModes, at.Child("accessModes"))...)
-	errs = append(errs, volumeCapacity(spec.Capacity, at.Child("capacity"))...)
+	spec, specPath := &pv.Spec, field.NewPath("spec")
+	errs = append(errs, validateVolumeAccessModes(spec.AccessModes, specPath.Child("accessModes"))...)
+	errs = append(errs, validateVolumeCapacity(spec.Capacity, specPath.Child("capacity"))...)
 	if p := spec.PersistentVolumeReclaimPolicy; p != "" {
-		errs = append(errs, checks.OneOf(p, at.Child("persistentVolumeReclaimPolicy"), corev1.PersistentVolumeReclaimDelete,
+		errs = append(errs, checks.OneOf(p, specPath.Child("persistentVolumeReclaimPolicy"), corev1.PersistentVolumeReclaimDelete,
 			corev1.PersistentVolumeReclaimRecycle, corev1.PersistentVolumeReclaimRetain)...)
 	}
-	affinity := volumeNodeAffinity(spec.NodeAffinity, at.Child("nodeAffinity"))
+	affinity := validateVolumeNodeAffinity(spec.NodeAffinity, specPath.Child("nodeAffinity"))
 	errs = append(errs, affinity...)
-	errs = append(errs, volumeSource(pv, len(affinity) == 0 && spec.NodeAffinity != nil)...)
+	errs = append(errs, validateVolumeSource(pv, len(affinity) == 0 && spec.NodeAffinity != nil)...)
 	if spec.HostPath != nil && path.Clean(spec.HostPath.Path) == "/" && spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRecycle {
-		errs = append(errs, field.Forbidden(at.Child("persistentVolumeReclaimPolicy"), "may not be 'recycle' for a hostPath mount of '/'"))
+		errs = append(errs, field.Forbidden(specPath.Child("persistentVolumeReclaimPolicy"), "may not be 'recycle' for a hostPath mount of '/'"))
 	}
 	if spec.StorageClassName != "" {
-		errs = append(errs, checks.InvalidEach(at.Child("storageClassName"), spec.StorageClassName, apivalidation.NameIsDNSSubdomain(spec.StorageClassName, false))...)
+		errs = append(errs, checks.InvalidEach(specPath.Child("storageClassName"), spec.StorageClassName, apivalidation.NameIsDNSSubdomain(spec.StorageClassName, false))...)
 	}
 	if m := spec.VolumeMode; m != nil {
-		errs = append(errs, checks.OneOf(*m, at.Child("volumeMode"), corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem)...)
+		errs = append(errs, checks.OneOf(*m, specPath.Child("volumeMode"), corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem)...)
 	}
 	if c := spec.VolumeAttributesClassName; c != nil {
 		switch {
 		case *c == "":
-			errs = append(errs, field.Required(at.Child("volumeAttributesClassName"), "an empty string is disallowed"))
+			errs = append(errs, field.Required(specPath.Child("volumeAttributesClassName"), "an empty string is disallowed"))
 		case spec.CSI == nil:
-			errs = append(errs, field.Required(at.Child("csi"), "has to be specified when using volumeAttributesClassName"))
+			errs = append(errs, field.Required(specPath.Child("csi"), "has to be specified when using volumeAttributesClassName"))
 		}
-		errs = append(errs, checks.InvalidEach(at.Child("volumeAttributesClassName"), *c, apivalidation.NameIsDNSSubdomain(*c, false))...)
+		errs = append(errs, checks.InvalidEach(specPath.Child("volumeAttributesClassName"), *c, apivalidation.NameIsDNSSubdomain(*c, false))...)
 	}
 	return errs
 }
@@ -103,33 +103,33 @@ var accessModes = []corev1.PersistentVolumeAccessMode{
 	corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce, corev1.ReadWriteOncePod,
 }
 
-func volumeAccessModes(modes []corev1.PersistentVolumeAccessMode, at *field.Path) field.ErrorList {
+func validateVolumeAccessModes(modes []corev1.PersistentVolumeAccessMode, fldPath *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if len(modes) == 0 {
-		errs = append(errs, field.Required(at, ""))
+		errs = append(errs, field.Required(fldPath, ""))
 	}
 	single := false
 	for _, mode := range modes {
-		errs = append(errs, checks.OneOf(mode, at, accessModes...)...)
+		errs = append(errs, checks.OneOf(mode, fldPath, accessModes...)...)
 		single = single || mode == corev1.ReadWriteOncePod
 	}
 	if single && len(modes) > 1 {
-		errs = append(errs, field.Forbidden(at, "may not use ReadWriteOncePod with other access modes"))
+		errs = append(errs, field.Forbidden(fldPath, "may not use ReadWriteOncePod with other access modes"))
 	}
 	return errs
 }
 
-func volumeCapacity(capacity corev1.ResourceList, at *field.Path) field.ErrorList {
+func validateVolumeCapacity(capacity corev1.ResourceList, fldPath *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if len(capacity) == 0 {
-		errs = append(errs, field.Required(at, ""))
+		errs = append(errs, field.Required(fldPath, ""))
 	}
 	if _, found := capacity[corev1.ResourceStorage]; !found || len(capacity) > 1 {
-		errs = append(errs, field.NotSupported(at, capacity, []corev1.ResourceName{corev1.ResourceStorage}))
+		errs = append(errs, field.NotSupported(fldPath, capacity, []corev1.ResourceName{corev1.ResourceStorage}))
 	}
 	for _, name := range checks.SortedKeys(capacity) {
-		q, key := capacity[name], at.Key(string(name))
-		errs = append(errs, basicQuantity(q, key)...)
+		q, key := capacity[name], fldPath.Key(string(name))
+		errs = append(errs, validateBasicQuantity(q, key)...)
 		if q.Sign() <= 0 {
 			errs = append(errs, field.Invalid(key, q.String(), "must be greater than zero"))
 		}
@@ -137,49 +137,49 @@ func volumeCapacity(capacity corev1.ResourceList, at *field.Path) field.ErrorLis
 	return errs
 }
 
-func basicQuantity(q resource.Quantity, at *field.Path) field.ErrorList {
+func validateBasicQuantity(q resource.Quantity, fldPath *field.Path) field.ErrorList {
 	if q.Value() >= 0 {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(at, q.Value(), "must be a valid resource quantity")}
+	return field.ErrorList{field.Invalid(fldPath, q.Value(), "must be a valid resource quantity")}
 }
 
-func volumeNodeAffinity(a *corev1.VolumeNodeAffinity, at *field.Path) field.ErrorList {
+func validateVolumeNodeAffinity(a *corev1.VolumeNodeAffinity, fldPath *field.Path) field.ErrorList {
 	switch {
 	case a == nil:
 		return nil
 	case a.Required == nil:
-		return field.ErrorList{field.Required(at.Child("required"), "must specify required node constraints")}
+		return field.ErrorList{field.Required(fldPath.Child("required"), "must specify required node constraints")}
 	}
-	return podvalidation.ValidateNodeSelector(a.Required, at.Child("required"))
+	return podvalidation.ValidateNodeSelector(a.Required, fldPath.Child("required"))
 }
 
 // ValidatePersistentVolumeUpdate rejects changes of source, mode and node affinity.
 func ValidatePersistentVolumeUpdate(pv, old *corev1.PersistentVolume) field.ErrorList {
 	errs := ValidatePersistentVolume(pv)
-	spec := field.NewPath("spec")
+	specPath := field.NewPath("spec")
 	// controllerExpandSecretRef may be set later.
-	before := old.DeepCopy()
-	if before.Spec.CSI != nil && pv.Spec.CSI != nil && before.Spec.CSI.ControllerExpandSecretRef == nil {
-		before.Spec.CSI.ControllerExpandSecretRef = pv.Spec.CSI.ControllerExpandSecretRef
+	expected := old.DeepCopy()
+	if expected.Spec.CSI != nil && pv.Spec.CSI != nil && expected.Spec.CSI.ControllerExpandSecretRef == nil {
+		expected.Spec.CSI.ControllerExpandSecretRef = pv.Spec.CSI.ControllerExpandSecretRef
 	}
-	if !checks.SemanticEqual(pv.Spec.PersistentVolumeSource, before.Spec.PersistentVolumeSource) {
-		errs = append(errs, field.Forbidden(spec.Child("persistentvolumesource"), fmt.Sprintf("spec.persistentvolumesource is immutable after creation\n%s",
-			checks.JSONDiff(before.Spec.PersistentVolumeSource, pv.Spec.PersistentVolumeSource))))
+	if !checks.SemanticEqual(pv.Spec.PersistentVolumeSource, expected.Spec.PersistentVolumeSource) {
+		errs = append(errs, field.Forbidden(specPath.Child("persistentvolumesource"), fmt.Sprintf("spec.persistentvolumesource is immutable after creation\n%s",
+			checks.JSONDiff(expected.Spec.PersistentVolumeSource, pv.Spec.PersistentVolumeSource))))
 	}
-	errs = append(errs, checks.Immutable(pv.Spec.VolumeMode, old.Spec.VolumeMode, spec.Child("volumeMode"))...)
+	errs = append(errs, checks.Immutable(pv.Spec.VolumeMode, old.Spec.VolumeMode, specPath.Child("volumeMode"))...)
 	if old.Spec.NodeAffinity != nil {
-		errs = append(errs, nodeAffinityChange(pv.Spec.NodeAffinity, old.Spec.NodeAffinity, spec.Child("nodeAffinity"))...)
+		errs = append(errs, validateNodeAffinityChange(pv.Spec.NodeAffinity, old.Spec.NodeAffinity, specPath.Child("nodeAffinity"))...)
 	}
 	return errs
 }
 
-// nodeAffinityChange allows only changes from deprecated node labels to their replacements.
-func nodeAffinityChange(now, old *corev1.VolumeNodeAffinity, at *field.Path) field.ErrorList {
+// validateNodeAffinityChange allows only changes from deprecated node labels to their replacements.
+func validateNodeAffinityChange(affinity, old *corev1.VolumeNodeAffinity, fldPath *field.Path) field.ErrorList {
 	renamed := old.DeepCopy()
-	if now != nil && now.Required != nil && renamed.Required != nil && len(now.Required.NodeSelectorTerms) == len(renamed.Required.NodeSelectorTerms) {
+	if affinity != nil && affinity.Required != nil && renamed.Required != nil && len(affinity.Required.NodeSelectorTerms) == len(renamed.Required.NodeSelectorTerms) {
 		for i := range renamed.Required.NodeSelectorTerms {
-			renamedTerms, newTerms := renamed.Required.NodeSelectorTerms[i].MatchExpressions, now.Required.NodeSelectorTerms[i].MatchExpressions
+			renamedTerms, newTerms := renamed.Required.NodeSelectorTerms[i].MatchExpressions, affinity.Required.NodeSelectorTerms[i].MatchExpressions
 			for j := range min(len(renamedTerms), len(newTerms)) {
 				if gaTopologyLabel[renamedTerms[j].Key] == newTerms[j].Key {
 					renamedTerms[j].Key = newTerms[j].Key
@@ -187,7 +187,7 @@ func nodeAffinityChange(now, old *corev1.VolumeNodeAffinity, at *field.Path) fie
 			}
 		}
 	}
-	return checks.Immutable(now, renamed, at)
+	return checks.Immutable(affinity, renamed, fldPath)
 }
 
 var gaTopologyLabel = map[string]string{
@@ -210,33 +210,33 @@ func ValidatePersistentVolumeStatusUpdate(pv, old *corev1.PersistentVolume) fiel
 // PersistentVolumeWarnings warns of deprecated and unsupported fields.
 func PersistentVolumeWarnings(_ context.Context, pv, _ *corev1.PersistentVolume) []string {
 	var warnings []string
-	warn := func(bad bool, format string, values ...any) {
-		if bad {
-			warnings = append(warnings, fmt.Sprintf(format, values...))
+	warn := func(condition bool, format string, args ...any) {
+		if condition {
+			warnings = append(warnings, fmt.Sprintf(format, args...))
 		}
 	}
-	spec := field.NewPath("spec")
-	_, annotated := pv.Annotations[betaStorageClass]
-	warn(annotated, `%s: deprecated since v1.8; use "storageClassName" attribute instead`, checks.MetadataPath.Child("annotations").Key(betaStorageClass))
-	_, options := pv.Annotations[corev1.MountOptionAnnotation]
-	warn(options, `%s: deprecated since v1.31; use "mountOptions" attribute instead`, checks.MetadataPath.Child("annotations").Key(corev1.MountOptionAnnotation))
+	specPath := field.NewPath("spec")
+	_, hasClass := pv.Annotations[betaStorageClass]
+	warn(hasClass, `%s: deprecated since v1.8; use "storageClassName" attribute instead`, checks.MetadataPath.Child("annotations").Key(betaStorageClass))
+	_, hasMountOptions := pv.Annotations[corev1.MountOptionAnnotation]
+	warn(hasMountOptions, `%s: deprecated since v1.31; use "mountOptions" attribute instead`, checks.MetadataPath.Child("annotations").Key(corev1.MountOptionAnnotation))
 	warn(pv.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRecycle,
-		"%s: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.", spec.Child("persistentVolumeReclaimPolicy"))
+		"%s: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.", specPath.Child("persistentVolumeReclaimPolicy"))
 	if pv.Spec.NodeAffinity != nil && pv.Spec.NodeAffinity.Required != nil {
 		for i, term := range pv.Spec.NodeAffinity.Required.NodeSelectorTerms {
 			for j, e := range term.MatchExpressions {
 				since := deprecatedNodeLabels[e.Key]
 				warn(since != "", "%s: %s is deprecated since %s",
-					spec.Child("nodeAffinity", "required", "nodeSelectorTerms").Index(i).Child("matchExpressions").Index(j).Child("key"), e.Key, since)
+					specPath.Child("nodeAffinity", "required", "nodeSelectorTerms").Index(i).Child("matchExpressions").Index(j).Child("key"), e.Key, since)
 			}
 		}
 	}
 	s := pv.Spec.PersistentVolumeSource
-	warn(s.PhotonPersistentDisk != nil, "%s: deprecated in v1.11, non-functional in v1.16+", spec.Child("photonPersistentDisk"))
-	warn(s.ScaleIO != nil, "%s: deprecated in v1.16, non-functional in v1.22+", spec.Child("scaleIO"))
-	warn(s.StorageOS != nil, "%s: deprecated in v1.22, non-functional in v1.25+", spec.Child("storageOS"))
-	warn(s.Glusterfs != nil, "%s: deprecated in v1.25, non-functional in v1.26+", spec.Child("glusterfs"))
-	warn(s.CephFS != nil, "%s: deprecated in v1.28, non-functional in v1.31+", spec.Child("cephfs"))
-	warn(s.RBD != nil, "%s: deprecated in v1.28, non-functional in v1.31+", spec.Child("rbd"))
+	warn(s.PhotonPersistentDisk != nil, "%s: deprecated in v1.11, non-functional in v1.16+", specPath.Child("photonPersistentDisk"))
+	warn(s.ScaleIO != nil, "%s: deprecated in v1.16, non-functional in v1.22+", specPath.Child("scaleIO"))
+	warn(s.StorageOS != nil, "%s: deprecated in v1.22, non-functional in v1.25+", specPath.Child("storageOS"))
+	warn(s.Glusterfs != nil, "%s: deprecated in v1.25, non-functional in v1.26+", specPath.Child("glusterfs"))
+	warn(s.CephFS != nil, "%s: deprecated in v1.28, non-functional in v1.31+", specPath.Child("cephfs"))
+	warn(s.RBD != nil, "%s: deprecated in v1.28, non-functional in v1.31+", specPath.Child("rbd"))
 	return warnings
 }

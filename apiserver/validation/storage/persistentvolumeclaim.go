@@ -61,71 +61,71 @@ func ValidatePersistentVolumeClaim(c *corev1.PersistentVolumeClaim) field.ErrorL
 	return append(errs, podvalidation.ValidatePersistentVolumeClaimSpec(&c.Spec, field.NewPath("spec"))...)
 }
 
-const immutableClaimText = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+const immutableClaimMsg = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
 
 // ValidatePersistentVolumeClaimUpdate validates an update. Only binding and, for bound claims,
 // resizing are allowed.
 func ValidatePersistentVolumeClaimUpdate(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
-	spec := field.NewPath("spec")
+	specPath := field.NewPath("spec")
 	errs := ValidatePersistentVolumeClaim(c)
 	errs = append(errs, checks.ObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)...)
-	now, before := c.DeepCopy(), old.DeepCopy()
+	claim, expected := c.DeepCopy(), old.DeepCopy()
 	// The volume name can be set once.
-	if before.Spec.VolumeName == "" && now.Spec.VolumeName != "" {
-		before.Spec.VolumeName = now.Spec.VolumeName
+	if expected.Spec.VolumeName == "" && claim.Spec.VolumeName != "" {
+		expected.Spec.VolumeName = claim.Spec.VolumeName
 	}
-	if classUpgrade(old, c) {
-		now.Spec.StorageClassName = before.Spec.StorageClassName
+	if isClassUpgrade(old, c) {
+		claim.Spec.StorageClassName = expected.Spec.StorageClassName
 	}
-	bound := now.Status.Phase == corev1.ClaimBound
-	if bound && old.Spec.Resources.Requests != nil && now.Spec.Resources.Requests != nil {
-		now.Spec.Resources.Requests[corev1.ResourceStorage] = old.Spec.Resources.Requests[corev1.ResourceStorage]
+	isBound := claim.Status.Phase == corev1.ClaimBound
+	if isBound && old.Spec.Resources.Requests != nil && claim.Spec.Resources.Requests != nil {
+		claim.Spec.Resources.Requests[corev1.ResourceStorage] = old.Spec.Resources.Requests[corev1.ResourceStorage]
 	}
-	if bound {
-		now.Spec.VolumeAttributesClassName = before.Spec.VolumeAttributesClassName
+	if isBound {
+		claim.Spec.VolumeAttributesClassName = expected.Spec.VolumeAttributesClassName
 	}
-	if !checks.SemanticEqual(now.Spec, before.Spec) {
-		errs = append(errs, field.Forbidden(spec, fmt.Sprintf("%s\n%s", immutableClaimText, checks.JSONDiff(before.Spec, now.Spec))))
+	if !checks.SemanticEqual(claim.Spec, expected.Spec) {
+		errs = append(errs, field.Forbidden(specPath, fmt.Sprintf("%s\n%s", immutableClaimMsg, checks.JSONDiff(expected.Spec, claim.Spec))))
 	}
-	errs = append(errs, claimSize(c, old, spec)...)
-	errs = append(errs, checks.Immutable(c.Spec.VolumeMode, old.Spec.VolumeMode, spec.Child("volumeMode"))...)
-	return append(errs, attributesClass(c, old, spec.Child("volumeAttributesClassName"))...)
+	errs = append(errs, validateClaimSize(c, old, specPath)...)
+	errs = append(errs, checks.Immutable(c.Spec.VolumeMode, old.Spec.VolumeMode, specPath.Child("volumeMode"))...)
+	return append(errs, validateAttributesClass(c, old, specPath.Child("volumeAttributesClassName"))...)
 }
 
-// classUpgrade reports whether an update moves the class from the beta annotation to the field, or
+// isClassUpgrade reports whether an update moves the class from the beta annotation to the field, or
 // sets the class of a claim without one.
-func classUpgrade(old, c *corev1.PersistentVolumeClaim) bool {
+func isClassUpgrade(old, c *corev1.PersistentVolumeClaim) bool {
 	annotated, found := old.Annotations[betaStorageClass]
-	now := c.Spec.StorageClassName
+	class := c.Spec.StorageClassName
 	switch {
-	case now == nil || old.Spec.StorageClassName != nil:
+	case class == nil || old.Spec.StorageClassName != nil:
 		return false
 	case found:
-		return *now == annotated && c.Annotations[betaStorageClass] == annotated
+		return *class == annotated && c.Annotations[betaStorageClass] == annotated
 	}
 	return c.Annotations[betaStorageClass] == ""
 }
 
-// claimSize allows a claim to shrink down to its capacity, to recover from a failed expansion.
-func claimSize(c, old *corev1.PersistentVolumeClaim, spec *field.Path) field.ErrorList {
-	now, before := c.Spec.Resources.Requests[corev1.ResourceStorage], old.Spec.Resources.Requests[corev1.ResourceStorage]
-	have := old.Status.Capacity[corev1.ResourceStorage]
-	if now.Cmp(before) >= 0 || now.Cmp(have) > 0 {
+// validateClaimSize allows a claim to shrink down to its capacity, to recover from a failed expansion.
+func validateClaimSize(c, old *corev1.PersistentVolumeClaim, specPath *field.Path) field.ErrorList {
+	size, oldSize := c.Spec.Resources.Requests[corev1.ResourceStorage], old.Spec.Resources.Requests[corev1.ResourceStorage]
+	capacity := old.Status.Capacity[corev1.ResourceStorage]
+	if size.Cmp(oldSize) >= 0 || size.Cmp(capacity) > 0 {
 		return nil
 	}
-	return field.ErrorList{field.Forbidden(spec.Child("resources", "requests", "storage"),
+	return field.ErrorList{field.Forbidden(specPath.Child("resources", "requests", "storage"),
 		"field can not be less than status.capacity")}
 }
 
-func attributesClass(c, old *corev1.PersistentVolumeClaim, path *field.Path) field.ErrorList {
-	before, now := old.Spec.VolumeAttributesClassName, c.Spec.VolumeAttributesClassName
-	if before == nil || *before == "" {
+func validateAttributesClass(c, old *corev1.PersistentVolumeClaim, path *field.Path) field.ErrorList {
+	oldClass, class := old.Spec.VolumeAttributesClassName, c.Spec.VolumeAttributesClassName
+	if oldClass == nil || *oldClass == "" {
 		return nil
 	}
 	switch {
-	case now == nil:
+	case class == nil:
 		return field.ErrorList{field.Forbidden(path, "update from non-nil value to nil is forbidden")}
-	case *now == "":
+	case *class == "":
 		return field.ErrorList{field.Forbidden(path, "update from non-nil value to an empty string is forbidden")}
 	}
 	return nil
@@ -134,7 +134,7 @@ func attributesClass(c, old *corev1.PersistentVolumeClaim, path *field.Path) fie
 // ValidatePersistentVolumeClaimStatusUpdate validates quantities and resize statuses.
 func ValidatePersistentVolumeClaimStatusUpdate(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 	errs := checks.ObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)
-	status := field.NewPath("status")
+	statusPath := field.NewPath("status")
 	if len(c.ResourceVersion) == 0 {
 		errs = append(errs, field.Required(checks.MetadataPath.Child("resourceVersion"), ""))
 	}
@@ -142,25 +142,25 @@ func ValidatePersistentVolumeClaimStatusUpdate(c, old *corev1.PersistentVolumeCl
 		errs = append(errs, field.Required(field.NewPath("Spec", "accessModes"), ""))
 	}
 	for _, name := range checks.SortedKeys(c.Status.Capacity) {
-		errs = append(errs, basicQuantity(c.Status.Capacity[name], status.Child("capacity").Key(string(name)))...)
+		errs = append(errs, validateBasicQuantity(c.Status.Capacity[name], statusPath.Child("capacity").Key(string(name)))...)
 	}
 	resizes := []corev1.ClaimResourceStatus{corev1.PersistentVolumeClaimControllerResizeInProgress, corev1.PersistentVolumeClaimControllerResizeInfeasible,
 		corev1.PersistentVolumeClaimNodeResizePending, corev1.PersistentVolumeClaimNodeResizeInProgress, corev1.PersistentVolumeClaimNodeResizeInfeasible}
 	for _, name := range checks.SortedKeys(c.Status.AllocatedResourceStatuses) {
-		path := status.Child("allocatedResourceStatus").Key(string(name))
-		errs = append(errs, storageResourceName(name, path)...)
+		path := statusPath.Child("allocatedResourceStatus").Key(string(name))
+		errs = append(errs, validateStorageResourceName(name, path)...)
 		errs = append(errs, checks.OneOf(c.Status.AllocatedResourceStatuses[name], path, resizes...)...)
 	}
 	for _, name := range checks.SortedKeys(c.Status.AllocatedResources) {
-		path := status.Child("allocatedResources").Key(string(name))
-		errs = append(errs, storageResourceName(name, path)...)
+		path := statusPath.Child("allocatedResources").Key(string(name))
+		errs = append(errs, validateStorageResourceName(name, path)...)
 		errs = append(errs, podvalidation.ValidateResourceQuantityValue(name, c.Status.AllocatedResources[name], path)...)
 	}
 	return errs
 }
 
-// storageResourceName requires "storage" or a qualified name.
-func storageResourceName(name corev1.ResourceName, path *field.Path) field.ErrorList {
+// validateStorageResourceName requires "storage" or a qualified name.
+func validateStorageResourceName(name corev1.ResourceName, path *field.Path) field.ErrorList {
 	errs := checks.QualifiedName(string(name), path)
 	if name == corev1.ResourceStorage || len(errs) > 0 {
 		return errs
@@ -185,14 +185,14 @@ func PersistentVolumeClaimWarnings(_ context.Context, c, _ *corev1.PersistentVol
 // ClaimSpecWarnings warns of fractional bytes in storage requests.
 func ClaimSpecWarnings(spec *corev1.PersistentVolumeClaimSpec, path *field.Path) []string {
 	var warnings []string
-	warn := func(list corev1.ResourceList, name string) {
+	checkStorage := func(list corev1.ResourceList, name string) {
 		q, found := list[corev1.ResourceStorage]
 		if found && q.MilliValue()%1000 != 0 {
 			warnings = append(warnings, fmt.Sprintf("%s: fractional byte value %q is invalid, must be an integer",
 				path.Child("resources", name).Key(string(corev1.ResourceStorage)), q.String()))
 		}
 	}
-	warn(spec.Resources.Requests, "requests")
-	warn(spec.Resources.Limits, "limits")
+	checkStorage(spec.Resources.Requests, "requests")
+	checkStorage(spec.Resources.Limits, "limits")
 	return warnings
 }

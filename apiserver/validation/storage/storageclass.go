@@ -29,18 +29,18 @@ func DefaultStorageClass(sc *storagev1.StorageClass) {
 // ValidateStorageClass validates a new class.
 func ValidateStorageClass(sc *storagev1.StorageClass) field.ErrorList {
 	errs := checks.ObjectMeta(&sc.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
-	errs = append(errs, provisioner(sc.Provisioner, field.NewPath("provisioner"))...)
-	errs = append(errs, parameters(sc.Parameters, field.NewPath("parameters"))...)
+	errs = append(errs, validateProvisioner(sc.Provisioner, field.NewPath("provisioner"))...)
+	errs = append(errs, validateParameters(sc.Parameters, field.NewPath("parameters"))...)
 	if p := sc.ReclaimPolicy; p != nil && *p != "" {
 		errs = append(errs, checks.OneOf(*p, field.NewPath("reclaimPolicy"), corev1.PersistentVolumeReclaimDelete, corev1.PersistentVolumeReclaimRetain)...)
 	}
-	mode := field.NewPath("volumeBindingMode")
+	modePath := field.NewPath("volumeBindingMode")
 	if sc.VolumeBindingMode == nil {
-		errs = append(errs, field.Required(mode, ""))
+		errs = append(errs, field.Required(modePath, ""))
 	} else {
-		errs = append(errs, checks.OneOf(*sc.VolumeBindingMode, mode, storagev1.VolumeBindingImmediate, storagev1.VolumeBindingWaitForFirstConsumer)...)
+		errs = append(errs, checks.OneOf(*sc.VolumeBindingMode, modePath, storagev1.VolumeBindingImmediate, storagev1.VolumeBindingWaitForFirstConsumer)...)
 	}
-	return append(errs, allowedTopologies(sc.AllowedTopologies, field.NewPath("allowedTopologies"))...)
+	return append(errs, validateAllowedTopologies(sc.AllowedTopologies, field.NewPath("allowedTopologies"))...)
 }
 
 // ValidateStorageClassUpdate rejects changes of parameters, provisioner, reclaim policy and binding
@@ -53,24 +53,24 @@ func ValidateStorageClassUpdate(sc, old *storagev1.StorageClass) field.ErrorList
 	return append(errs, checks.Immutable(sc.VolumeBindingMode, old.VolumeBindingMode, field.NewPath("volumeBindingMode"))...)
 }
 
-func provisioner(name string, path *field.Path) field.ErrorList {
+func validateProvisioner(name string, path *field.Path) field.ErrorList {
 	if name == "" {
 		return field.ErrorList{field.Required(path, "")}
 	}
 	return checks.InvalidEach(path, strings.ToLower(name), validation.IsQualifiedName(strings.ToLower(name)))
 }
 
-func parameters(list map[string]string, path *field.Path) field.ErrorList {
-	if len(list) > maxParameters {
+func validateParameters(parameters map[string]string, path *field.Path) field.ErrorList {
+	if len(parameters) > maxParameters {
 		return field.ErrorList{field.TooLong(path, "Provisioner Parameters exceeded max allowed", maxParameters)}
 	}
 	var errs field.ErrorList
 	size := 0
-	for _, key := range checks.SortedKeys(list) {
+	for _, key := range checks.SortedKeys(parameters) {
 		if key == "" {
 			errs = append(errs, field.Invalid(path, key, "field can not be empty."))
 		}
-		size += len(key) + len(list[key])
+		size += len(key) + len(parameters[key])
 	}
 	if size > maxParametersSize {
 		errs = append(errs, field.TooLong(path, "", maxParametersSize))
@@ -78,37 +78,37 @@ func parameters(list map[string]string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// allowedTopologies requires unique keys per term, unique values per key, and unique terms.
-func allowedTopologies(terms []corev1.TopologySelectorTerm, path *field.Path) field.ErrorList {
+// validateAllowedTopologies requires unique keys per term, unique values per key, and unique terms.
+func validateAllowedTopologies(terms []corev1.TopologySelectorTerm, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	var before []map[string]sets.Set[string]
+	var earlier []map[string]sets.Set[string]
 	for i, term := range terms {
-		path := path.Index(i)
+		termPath := path.Index(i)
 		values := map[string]sets.Set[string]{}
 		for j, e := range term.MatchLabelExpressions {
-			at := path.Child("matchLabelExpressions").Index(j)
-			errs = append(errs, checks.QualifiedName(e.Key, at.Child("key"))...)
+			itemPath := termPath.Child("matchLabelExpressions").Index(j)
+			errs = append(errs, checks.QualifiedName(e.Key, itemPath.Child("key"))...)
 			set := sets.New[string]()
 			if len(e.Values) == 0 {
-				errs = append(errs, field.Required(at.Child("values"), ""))
+				errs = append(errs, field.Required(itemPath.Child("values"), ""))
 			}
 			for k, value := range e.Values {
 				if set.Has(value) {
-					errs = append(errs, field.Duplicate(at.Child("values").Index(k), value))
+					errs = append(errs, field.Duplicate(itemPath.Child("values").Index(k), value))
 				}
 				set.Insert(value)
 			}
 			if _, duplicate := values[e.Key]; duplicate {
-				errs = append(errs, field.Duplicate(at.Child("key"), e.Key))
+				errs = append(errs, field.Duplicate(itemPath.Child("key"), e.Key))
 			}
 			values[e.Key] = set
 		}
-		for _, other := range before {
+		for _, other := range earlier {
 			if checks.SemanticEqual(other, values) {
-				errs = append(errs, field.Duplicate(path.Child("matchLabelExpressions"), ""))
+				errs = append(errs, field.Duplicate(termPath.Child("matchLabelExpressions"), ""))
 			}
 		}
-		before = append(before, values)
+		earlier = append(earlier, values)
 	}
 	return errs
 }
@@ -118,9 +118,9 @@ func StorageClassWarnings(_ context.Context, sc, _ *storagev1.StorageClass) []st
 	var warnings []string
 	for i, term := range sc.AllowedTopologies {
 		for j, e := range term.MatchLabelExpressions {
-			if successor := deprecatedNodeLabels[e.Key]; successor != "" {
+			if since := deprecatedNodeLabels[e.Key]; since != "" {
 				warnings = append(warnings, fmt.Sprintf("%s: %s is deprecated since %s",
-					field.NewPath("allowedTopologies").Index(i).Child("matchLabelExpressions").Index(j).Child("key"), e.Key, successor))
+					field.NewPath("allowedTopologies").Index(i).Child("matchLabelExpressions").Index(j).Child("key"), e.Key, since))
 			}
 		}
 	}
@@ -139,11 +139,11 @@ var deprecatedNodeLabels = map[string]string{
 // ValidateVolumeAttributesClass validates a new class.
 func ValidateVolumeAttributesClass(c *storagev1.VolumeAttributesClass) field.ErrorList {
 	errs := checks.ObjectMeta(&c.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
-	errs = append(errs, provisioner(c.DriverName, field.NewPath("driverName"))...)
+	errs = append(errs, validateProvisioner(c.DriverName, field.NewPath("driverName"))...)
 	if len(c.Parameters) == 0 {
 		return append(errs, field.Required(field.NewPath("parameters"), "must contain at least one key/value pair"))
 	}
-	return append(errs, parameters(c.Parameters, field.NewPath("parameters"))...)
+	return append(errs, validateParameters(c.Parameters, field.NewPath("parameters"))...)
 }
 
 // ValidateVolumeAttributesClassUpdate rejects changes of driver and parameters.

@@ -12,15 +12,15 @@ import (
 // ValidateVolumeAttachment validates a new VolumeAttachment.
 func ValidateVolumeAttachment(a *storagev1.VolumeAttachment) field.ErrorList {
 	errs := checks.ObjectMeta(&a.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
-	spec := field.NewPath("spec")
-	errs = append(errs, checks.CSIDriverName(a.Spec.Attacher, spec.Child("attacher"))...)
-	errs = append(errs, attachmentSource(&a.Spec.Source, spec.Child("source"))...)
-	errs = append(errs, checks.InvalidEach(spec.Child("nodeName"), a.Spec.NodeName, apivalidation.NameIsDNSSubdomain(a.Spec.NodeName, false))...)
-	return append(errs, attachmentStatus(a)...)
+	specPath := field.NewPath("spec")
+	errs = append(errs, checks.CSIDriverName(a.Spec.Attacher, specPath.Child("attacher"))...)
+	errs = append(errs, validateAttachmentSource(&a.Spec.Source, specPath.Child("source"))...)
+	errs = append(errs, checks.InvalidEach(specPath.Child("nodeName"), a.Spec.NodeName, apivalidation.NameIsDNSSubdomain(a.Spec.NodeName, false))...)
+	return append(errs, validateAttachmentStatus(a)...)
 }
 
-func attachmentSource(s *storagev1.VolumeAttachmentSource, path *field.Path) field.ErrorList {
-	pv := path.Child("persistentVolumeName")
+func validateAttachmentSource(s *storagev1.VolumeAttachmentSource, path *field.Path) field.ErrorList {
+	namePath := path.Child("persistentVolumeName")
 	switch {
 	case s.InlineVolumeSpec == nil && s.PersistentVolumeName == nil:
 		return field.ErrorList{field.Required(path, "must specify exactly one of inlineVolumeSpec and persistentVolumeName")}
@@ -31,30 +31,30 @@ func attachmentSource(s *storagev1.VolumeAttachmentSource, path *field.Path) fie
 		if inline.Spec.CSI == nil {
 			return field.ErrorList{field.Required(path.Child("inlineVolumeSpec", "csi"), "")}
 		}
-		return csiVolume(inline.Spec.CSI, path.Child("inlineVolumeSpec", "csi"))
+		return validateCSIVolume(inline.Spec.CSI, path.Child("inlineVolumeSpec", "csi"))
 	case *s.PersistentVolumeName == "":
-		return field.ErrorList{field.Required(pv, "must specify non empty persistentVolumeName")}
+		return field.ErrorList{field.Required(namePath, "must specify non empty persistentVolumeName")}
 	}
-	return checks.InvalidEach(pv, *s.PersistentVolumeName, apivalidation.NameIsDNSSubdomain(*s.PersistentVolumeName, false))
+	return checks.InvalidEach(namePath, *s.PersistentVolumeName, apivalidation.NameIsDNSSubdomain(*s.PersistentVolumeName, false))
 }
 
-func attachmentStatus(a *storagev1.VolumeAttachment) field.ErrorList {
-	status := field.NewPath("status")
+func validateAttachmentStatus(a *storagev1.VolumeAttachment) field.ErrorList {
+	statusPath := field.NewPath("status")
 	size := 0
 	for key, value := range a.Status.AttachmentMetadata {
 		size += len(key) + len(value)
 	}
 	var errs field.ErrorList
 	if size > maxAttachmentSize {
-		errs = append(errs, field.TooLong(status.Child("attachmentMetadata"), "", maxAttachmentSize))
+		errs = append(errs, field.TooLong(statusPath.Child("attachmentMetadata"), "", maxAttachmentSize))
 	}
-	tooLong := func(e *storagev1.VolumeError, path *field.Path) {
-		if e != nil && len(e.Message) > maxAttachText {
-			errs = append(errs, field.TooLong(path.Child("message"), "", maxAttachText))
+	checkLength := func(e *storagev1.VolumeError, path *field.Path) {
+		if e != nil && len(e.Message) > maxAttachErrorLength {
+			errs = append(errs, field.TooLong(path.Child("message"), "", maxAttachErrorLength))
 		}
 	}
-	tooLong(a.Status.AttachError, status.Child("attachError"))
-	tooLong(a.Status.DetachError, status.Child("detachError"))
+	checkLength(a.Status.AttachError, statusPath.Child("attachError"))
+	checkLength(a.Status.DetachError, statusPath.Child("detachError"))
 	return errs
 }
 
@@ -66,5 +66,5 @@ func ValidateVolumeAttachmentUpdate(a, old *storagev1.VolumeAttachment) field.Er
 
 // ValidateVolumeAttachmentStatusUpdate validates the status.
 func ValidateVolumeAttachmentStatusUpdate(a, _ *storagev1.VolumeAttachment) field.ErrorList {
-	return attachmentStatus(a)
+	return validateAttachmentStatus(a)
 }

@@ -11,7 +11,7 @@ import (
 
 func TestFilter(t *testing.T) {
 	newRecord := func(name, node, cause, kind, owner string, ago time.Duration) *journal.Displacement {
-		d := &journal.Displacement{Time: at.Add(-ago), Node: node, Cause: cause, Pod: journal.Pod{Namespace: "ns", Name: name}}
+		d := &journal.Displacement{Time: baseTime.Add(-ago), Node: node, Cause: cause, Pod: journal.Pod{Namespace: "ns", Name: name}}
 		if kind != "" {
 			d.Owner = &journal.Owner{Kind: kind, Name: owner}
 		}
@@ -25,7 +25,7 @@ func TestFilter(t *testing.T) {
 		"all":               {Filter{}, []string{"a", "b", "c"}},
 		"a node":            {Filter{Node: "n1"}, []string{"a", "c"}},
 		"causes":            {Filter{Causes: []displacement.Cause{displacement.API, displacement.Taint}}, []string{"a", "b"}},
-		"since":             {Filter{Since: at.Add(-time.Hour)}, []string{"a", "b"}},
+		"since":             {Filter{Since: baseTime.Add(-time.Hour)}, []string{"a", "b"}},
 		"an owner's name":   {Filter{Owner: "web"}, []string{"a", "b"}},
 		"a Deployment":      {Filter{Owner: "deployment/web"}, []string{"a"}},
 		"a ReplicaSet":      {Filter{Owner: "ReplicaSet/web-5c9"}, []string{"a"}},
@@ -37,7 +37,7 @@ func TestFilter(t *testing.T) {
 			got = append(got, d.Pod.Name)
 		}
 		if !slices.Equal(got, tc.want) {
-			t.Errorf("%s: %v, want %v", name, got, tc.want)
+			t.Errorf("%s: got %v, want %v", name, got, tc.want)
 		}
 	}
 	if _, err := ParseCauses([]string{"taint", "wind"}); err == nil {

@@ -24,9 +24,9 @@ type Source struct {
 	Pod       string               // name; empty: all pods
 }
 
-// Read returns one displacement per pod, newest first. badLines are malformed lines
+// Read returns one displacement per pod, newest first. malformed has the errors of malformed lines
 // of the journal. It reads the API first, which authenticates the user.
-func (s *Source) Read(ctx context.Context) (list []*journal.Displacement, badLines []error, err error) {
+func (s *Source) Read(ctx context.Context) (list []*journal.Displacement, malformed []error, err error) {
 	var records []*journal.Displacement
 	if s.Client != nil {
 		if records, err = s.readAPI(ctx); err != nil {
@@ -34,7 +34,7 @@ func (s *Source) Read(ctx context.Context) (list []*journal.Displacement, badLin
 		}
 	}
 	if s.Journal != "" {
-		if list, badLines, err = journal.Read(s.Journal); err != nil {
+		if list, malformed, err = journal.Read(s.Journal); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -45,7 +45,7 @@ func (s *Source) Read(ctx context.Context) (list []*journal.Displacement, badLin
 			out = append(out, d)
 		}
 	}
-	return journal.Merge(out), badLines, nil
+	return journal.Merge(out), malformed, nil
 }
 
 // readAPI reads records from events and pods.

@@ -15,7 +15,7 @@ import (
 // prefixes is not a displacement.
 var upstreamEvents = map[string]struct {
 	cause    displacement.Cause
-	openings []string // required prefixes of the note; nil: any
+	prefixes []string // required prefixes of the note; nil: any
 }{
 	"Preempted":            {displacement.Preemption, []string{"Preempted by"}},                // kube-scheduler
 	"TaintManagerEviction": {displacement.Taint, []string{"Marking for deletion", "Deleting"}}, // taint manager, which also reports cancellations
@@ -31,7 +31,7 @@ func fromEvent(e *corev1.Event) *journal.Displacement {
 		return displacementrecords.FromEvent(e)
 	}
 	f, ok := upstreamEvents[e.Reason]
-	if o := e.InvolvedObject; !ok || o.Kind != "Pod" || o.Namespace != e.Namespace || !hasAnyPrefix(e.Message, f.openings) {
+	if o := e.InvolvedObject; !ok || o.Kind != "Pod" || o.Namespace != e.Namespace || !hasAnyPrefix(e.Message, f.prefixes) {
 		return nil
 	}
 	d := &journal.Displacement{Time: displacementrecords.ClampTime(e, timeOf(e)), Cause: f.cause.String(), Reason: f.cause.Reason(), Message: e.Message, RequestedBy: writerOf(e), Reconstructed: true,
@@ -41,7 +41,7 @@ func fromEvent(e *corev1.Event) *journal.Displacement {
 		if r := e.Related; r != nil && r.Kind == "Pod" {
 			d.Preemptor = &journal.Pod{Namespace: r.Namespace, Name: r.Name, UID: string(r.UID)}
 		}
-		if _, node, reported := strings.Cut(e.Message, " on node "); reported {
+		if _, node, found := strings.Cut(e.Message, " on node "); found {
 			d.Node = node
 		}
 	case displacement.Pressure, displacement.Admission:
@@ -51,8 +51,8 @@ func fromEvent(e *corev1.Event) *journal.Displacement {
 }
 
 func hasAnyPrefix(note string, prefixes []string) bool {
-	for _, o := range prefixes {
-		if strings.HasPrefix(note, o) {
+	for _, p := range prefixes {
+		if strings.HasPrefix(note, p) {
 			return true
 		}
 	}

@@ -49,16 +49,16 @@ func (r Reviews) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	var answer any
+	var review any
 	if strings.HasSuffix(request.URL.Path, "/tokenreviews") {
-		answer, err = r.reviewToken(body)
+		review, err = r.reviewToken(body)
 	} else {
-		answer, err = r.reviewAccess(body)
+		review, err = r.reviewAccess(body)
 	}
 	if err != nil {
 		return nil, err
 	}
-	data, err := json.Marshal(answer)
+	data, err := json.Marshal(review)
 	return &http.Response{StatusCode: http.StatusCreated, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: request,
 		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(data))}, err
 }

@@ -5,8 +5,8 @@
 // directory ROOT/NODE/pvc-UID and a local PersistentVolume with affinity to that node. A Released volume
 // with the policy Delete is deleted together with its directory.
 //
-//   - InsideRoot: nothing outside the root directory is created or removed, whatever a
-//     PersistentVolume contains, including symbolic links (os.Root).
+//   - InsideRoot: nothing outside the root directory is created or removed, regardless of the
+//     content of a PersistentVolume and of symbolic links (os.Root).
 //   - NamedByUID: a directory's name contains the claim's UID, so that no claim gets the data of
 //     another, and a retry finds its own directory.
 //   - A volume is read from the API server before its data is deleted.

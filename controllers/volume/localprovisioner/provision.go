@@ -23,51 +23,51 @@ const finalizer = "external-provisioner.volume.kubernetes.io/finalizer"
 func volumeName(claim types.UID) string { return "pvc-" + string(claim) }
 
 // provision creates a directory and a volume for a claim with a selected node.
-func (l *provisioner) provision(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
-	if _, err := l.volumes.Get(volumeName(c.UID)); err == nil {
+func (p *provisioner) provision(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
+	if _, err := p.volumes.Get(volumeName(c.UID)); err == nil {
 		return nil // provisioned earlier; the volume controller binds it
 	}
-	class, err := l.classes.Get(volume.GetPersistentVolumeClaimClass(c))
+	class, err := p.classes.Get(volume.GetPersistentVolumeClaimClass(c))
 	if err != nil {
-		return l.reportFailure(c, "", err)
+		return p.reportFailure(c, "", err)
 	}
 	if cause := checkSupported(c, class); cause != nil {
-		l.events.Event(c, corev1.EventTypeWarning, "ProvisioningFailed", failureMessage(class.Name, cause))
+		p.events.Event(c, corev1.EventTypeWarning, "ProvisioningFailed", failureMessage(class.Name, cause))
 		return nil // retry when the claim changes
 	}
-	selected, chosen := c.Annotations[volume.AnnSelectedNode]
-	if !chosen {
+	selected, ok := c.Annotations[volume.AnnSelectedNode]
+	if !ok {
 		return nil // wait for the scheduler
 	}
-	node, err := l.client.CoreV1().Nodes().Get(ctx, selected, metav1.GetOptions{})
+	node, err := p.client.CoreV1().Nodes().Get(ctx, selected, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return l.reschedule(ctx, c, class.Name, fmt.Errorf("node %q not found", selected))
+		return p.reschedule(ctx, c, class.Name, fmt.Errorf("node %q not found", selected))
 	}
 	if err != nil {
-		return l.reportFailure(c, class.Name, err)
+		return p.reportFailure(c, class.Name, err)
 	}
 	host := node.Labels[corev1.LabelHostname]
 	if host == "" {
-		return l.reschedule(ctx, c, class.Name, fmt.Errorf("node %q has no label %s, which the volume's node affinity needs", selected, corev1.LabelHostname))
+		return p.reschedule(ctx, c, class.Name, fmt.Errorf("node %q has no label %s, which the volume's node affinity needs", selected, corev1.LabelHostname))
 	}
-	l.events.Event(c, corev1.EventTypeNormal, "Provisioning", fmt.Sprintf("External provisioner is provisioning volume for claim %q", c.Namespace+"/"+c.Name))
-	return l.create(ctx, c, class, node.Name, host)
+	p.events.Event(c, corev1.EventTypeNormal, "Provisioning", fmt.Sprintf("External provisioner is provisioning volume for claim %q", c.Namespace+"/"+c.Name))
+	return p.create(ctx, c, class, node.Name, host)
 }
 
-func (l *provisioner) create(ctx context.Context, c *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, node, host string) error {
-	path, err := l.storage.create(node, volumeName(c.UID))
+func (p *provisioner) create(ctx context.Context, c *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, node, host string) error {
+	path, err := p.storage.create(node, volumeName(c.UID))
 	if err != nil {
-		return l.reportFailure(c, class.Name, err)
+		return p.reportFailure(c, class.Name, err)
 	}
 	v := volumeFor(c, class, path, host)
-	_, err = l.client.CoreV1().PersistentVolumes().Create(ctx, v, metav1.CreateOptions{})
+	_, err = p.client.CoreV1().PersistentVolumes().Create(ctx, v, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		err = nil // the name contains the claim's UID
 	}
 	if err != nil {
-		return l.reportFailure(c, class.Name, err)
+		return p.reportFailure(c, class.Name, err)
 	}
-	l.events.Event(c, corev1.EventTypeNormal, "ProvisioningSucceeded", "Successfully provisioned volume "+v.Name)
+	p.events.Event(c, corev1.EventTypeNormal, "ProvisioningSucceeded", "Successfully provisioned volume "+v.Name)
 	return nil
 }
 
@@ -114,17 +114,17 @@ func volumeFor(c *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, p
 }
 
 // reschedule removes the selected node, so that the scheduler selects another one.
-func (l *provisioner) reschedule(ctx context.Context, c *corev1.PersistentVolumeClaim, class string, cause error) error {
-	l.events.Event(c, corev1.EventTypeWarning, "ProvisioningFailed", failureMessage(class, cause)+"; the scheduler will select another node")
+func (p *provisioner) reschedule(ctx context.Context, c *corev1.PersistentVolumeClaim, class string, cause error) error {
+	p.events.Event(c, corev1.EventTypeWarning, "ProvisioningFailed", failureMessage(class, cause)+"; the scheduler will select another node")
 	c = c.DeepCopy()
 	delete(c.Annotations, volume.AnnSelectedNode)
-	_, err := l.client.CoreV1().PersistentVolumeClaims(c.Namespace).Update(ctx, c, metav1.UpdateOptions{})
+	_, err := p.client.CoreV1().PersistentVolumeClaims(c.Namespace).Update(ctx, c, metav1.UpdateOptions{})
 	return ignoreNotFound(err)
 }
 
 // reportFailure records the event of an error that is retried.
-func (l *provisioner) reportFailure(c *corev1.PersistentVolumeClaim, class string, err error) error {
-	l.events.Event(c, corev1.EventTypeWarning, "ProvisioningFailed", failureMessage(class, err))
+func (p *provisioner) reportFailure(c *corev1.PersistentVolumeClaim, class string, err error) error {
+	p.events.Event(c, corev1.EventTypeWarning, "ProvisioningFailed", failureMessage(class, err))
 	return err
 }
 

@@ -57,23 +57,23 @@ func Run(ctx context.Context, client kubernetes.Interface, root string, log klog
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	defer broadcaster.Shutdown()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
-	l := &provisioner{client: client, storage: storage, log: log,
+	p := &provisioner{client: client, storage: storage, log: log,
 		volumes: volumes.Lister(), claims: claims.Lister(), classes: classes.Lister(),
 		events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: ProvisionerName})}
-	l.queue = workqueue.New("directory_provisioner", "Provisioning or deleting the volume", log, func(ctx context.Context, k key) (time.Duration, error) { return 0, l.sync(ctx, k) })
-	if err := l.watch(volumes.Informer(), claims.Informer()); err != nil {
+	p.queue = workqueue.New("directory_provisioner", "Provisioning or deleting the volume", log, func(ctx context.Context, k key) (time.Duration, error) { return 0, p.sync(ctx, k) })
+	if err := p.watch(volumes.Informer(), claims.Informer()); err != nil {
 		return err
 	}
 	classes.Informer()
 	factory.Start(ctx.Done())
 	defer factory.Shutdown()
 	factory.WaitForCacheSync(ctx.Done())
-	l.queue.Run(ctx, workers)
+	p.queue.Run(ctx, workers)
 	return nil
 }
 
 // watch enqueues the claims and volumes of this provisioner.
-func (l *provisioner) watch(volumes, claims cache.SharedIndexInformer) error {
+func (p *provisioner) watch(volumes, claims cache.SharedIndexInformer) error {
 	add := func(obj any) {
 		if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 			obj = tombstone.Obj
@@ -81,11 +81,11 @@ func (l *provisioner) watch(volumes, claims cache.SharedIndexInformer) error {
 		switch o := obj.(type) {
 		case *corev1.PersistentVolumeClaim:
 			if o.Annotations[volume.AnnStorageProvisioner] == ProvisionerName {
-				l.queue.Add(key{o.Namespace, o.Name, o.UID})
+				p.queue.Add(key{o.Namespace, o.Name, o.UID})
 			}
 		case *corev1.PersistentVolume:
 			if o.Annotations[volume.AnnDynamicallyProvisioned] == ProvisionerName {
-				l.queue.Add(key{name: o.Name, uid: o.UID})
+				p.queue.Add(key{name: o.Name, uid: o.UID})
 			}
 		}
 	}
@@ -97,35 +97,35 @@ func (l *provisioner) watch(volumes, claims cache.SharedIndexInformer) error {
 	return err
 }
 
-func (l *provisioner) sync(ctx context.Context, k key) error {
+func (p *provisioner) sync(ctx context.Context, k key) error {
 	if k.namespace == "" {
-		v, err := l.volumes.Get(k.name)
+		v, err := p.volumes.Get(k.name)
 		if err != nil || v.UID != k.uid {
 			return ignoreNotFound(err)
 		}
-		return l.reclaim(ctx, v)
+		return p.reclaim(ctx, v)
 	}
-	c, err := l.claims.PersistentVolumeClaims(k.namespace).Get(k.name)
+	c, err := p.claims.PersistentVolumeClaims(k.namespace).Get(k.name)
 	switch {
 	case apierrors.IsNotFound(err), err == nil && (c.UID != k.uid || c.DeletionTimestamp != nil):
-		return l.cleanUp(ctx, k.uid)
+		return p.cleanUp(ctx, k.uid)
 	case err != nil:
 		return err
 	case c.Spec.VolumeName != "" || c.Annotations[volume.AnnStorageProvisioner] != ProvisionerName:
 		return nil
 	}
-	return l.provision(ctx, c)
+	return p.provision(ctx, c)
 }
 
 // cleanUp removes the directory of a claim that was deleted before it had a volume.
-func (l *provisioner) cleanUp(ctx context.Context, claim types.UID) error {
+func (p *provisioner) cleanUp(ctx context.Context, claim types.UID) error {
 	name := volumeName(claim)
-	_, err := l.client.CoreV1().PersistentVolumes().Get(ctx, name, metav1.GetOptions{})
+	_, err := p.client.CoreV1().PersistentVolumes().Get(ctx, name, metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) {
 		return err // if there is a volume, its reclamation removes the directory
 	}
-	for _, node := range l.storage.nodes() {
-		if err := l.storage.remove(node, name); err != nil {
+	for _, node := range p.storage.nodes() {
+		if err := p.storage.remove(node, name); err != nil {
 			return err
 		}
 	}

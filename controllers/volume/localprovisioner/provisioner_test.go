@@ -37,27 +37,27 @@ type recordedEvents struct {
 	byObject map[string][]string
 }
 
-func (s *recordedEvents) record(action ktesting.Action) (bool, runtime.Object, error) {
-	s.Lock()
-	defer s.Unlock()
+func (r *recordedEvents) record(action ktesting.Action) (bool, runtime.Object, error) {
+	r.Lock()
+	defer r.Unlock()
 	e, ok := action.(ktesting.CreateAction).GetObject().(*corev1.Event)
 	if ok {
-		s.byObject[e.InvolvedObject.Name] = append(s.byObject[e.InvolvedObject.Name], e.Reason+": "+e.Message)
+		r.byObject[e.InvolvedObject.Name] = append(r.byObject[e.InvolvedObject.Name], e.Reason+": "+e.Message)
 	}
 	return true, e, nil
 }
 
-func runProvisioner(t *testing.T, f func(w *harness), objects ...runtime.Object) {
+func runProvisioner(t *testing.T, f func(h *harness), objects ...runtime.Object) {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "volumes")
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
-		w := &harness{t: t, ctx: t.Context(), api: fake.NewClientset(append(objects, Class())...), root: root, events: recordedEvents{byObject: map[string][]string{}}}
-		w.api.PrependReactor("create", "events", w.events.record)
+		h := &harness{t: t, ctx: t.Context(), api: fake.NewClientset(append(objects, Class())...), root: root, events: recordedEvents{byObject: map[string][]string{}}}
+		h.api.PrependReactor("create", "events", h.events.record)
 		done := make(chan error, 1)
-		go func() { done <- Run(ctx, w.api, root, klog.Background()) }()
-		w.waitIdle()
-		f(w)
+		go func() { done <- Run(ctx, h.api, root, klog.Background()) }()
+		h.waitIdle()
+		f(h)
 		stop()
 		if err := <-done; err != nil {
 			t.Errorf("Run: %v", err)
@@ -66,39 +66,39 @@ func runProvisioner(t *testing.T, f func(w *harness), objects ...runtime.Object)
 	})
 }
 
-func (w *harness) waitIdle() {
+func (h *harness) waitIdle() {
 	time.Sleep(10 * time.Second)
 	synctest.Wait()
 }
 
 // directories returns the directories below the root: "n1/pvc-1".
-func (w *harness) directories() string {
-	found, _ := filepath.Glob(filepath.Join(w.root, "*", "*"))
-	for i, f := range found {
-		found[i], _ = filepath.Rel(w.root, f)
+func (h *harness) directories() string {
+	dirs, _ := filepath.Glob(filepath.Join(h.root, "*", "*"))
+	for i, f := range dirs {
+		dirs[i], _ = filepath.Rel(h.root, f)
 	}
-	return strings.Join(found, " ")
+	return strings.Join(dirs, " ")
 }
 
-func (w *harness) volume(name string) *corev1.PersistentVolume {
-	v, err := w.api.CoreV1().PersistentVolumes().Get(w.ctx, name, metav1.GetOptions{})
+func (h *harness) volume(name string) *corev1.PersistentVolume {
+	v, err := h.api.CoreV1().PersistentVolumes().Get(h.ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return nil
 	}
 	return v
 }
 
-func (w *harness) expectEvent(name, begins string) {
-	w.t.Helper()
-	w.events.Lock()
-	defer w.events.Unlock()
-	messages := w.events.byObject[name]
-	if !slices.ContainsFunc(messages, func(s string) bool { return strings.HasPrefix(s, begins) }) {
-		w.t.Errorf("events of %s are %q, none begins with %q", name, messages, begins)
+func (h *harness) checkEvent(name, prefix string) {
+	h.t.Helper()
+	h.events.Lock()
+	defer h.events.Unlock()
+	messages := h.events.byObject[name]
+	if !slices.ContainsFunc(messages, func(s string) bool { return strings.HasPrefix(s, prefix) }) {
+		h.t.Errorf("events of %s: %q, want one with prefix %q", name, messages, prefix)
 	}
 }
 
-func node(name, host string) *corev1.Node {
+func newNode(name, host string) *corev1.Node {
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: host}}}
 }
 
@@ -115,38 +115,38 @@ func newClaim(node string, change ...func(*corev1.PersistentVolumeClaim)) *corev
 }
 
 func TestProvision(t *testing.T) {
-	runProvisioner(t, func(w *harness) {
-		v := w.volume("pvc-1")
-		if v == nil || w.directories() != "n1/pvc-1" {
-			t.Fatalf("volume %v, directories %q", v, w.directories())
+	runProvisioner(t, func(h *harness) {
+		v := h.volume("pvc-1")
+		if v == nil || h.directories() != "n1/pvc-1" {
+			t.Fatalf("volume %v, directories %q, want pvc-1 in n1/pvc-1", v, h.directories())
 		}
-		if r := v.Spec.ClaimRef; r.UID != "1" || r.Name != "c" || r.Namespace != "ns" || v.Spec.Local.Path != filepath.Join(w.root, "n1", "pvc-1") ||
+		if r := v.Spec.ClaimRef; r.UID != "1" || r.Name != "c" || r.Namespace != "ns" || v.Spec.Local.Path != filepath.Join(h.root, "n1", "pvc-1") ||
 			v.Annotations[volume.AnnDynamicallyProvisioned] != ProvisionerName || v.Spec.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimDelete {
-			t.Errorf("volume is %+v", v)
+			t.Errorf("volume %+v, want claim ns/c and its directory", v)
 		}
 		if volume.CheckNodeAffinity(v, map[string]string{corev1.LabelHostname: "host1"}) != nil || volume.CheckNodeAffinity(v, map[string]string{corev1.LabelHostname: "host2"}) == nil {
-			t.Error("the volume is not bound to its node")
+			t.Error("the node affinity does not match only host1")
 		}
-		w.expectEvent("c", "ProvisioningSucceeded: Successfully provisioned volume pvc-1")
+		h.checkEvent("c", "ProvisioningSucceeded: Successfully provisioned volume pvc-1")
 		if err := os.WriteFile(filepath.Join(v.Spec.Local.Path, "file"), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		v.Status.Phase = corev1.VolumeReleased
-		if _, err := w.api.CoreV1().PersistentVolumes().UpdateStatus(w.ctx, v, metav1.UpdateOptions{}); err != nil {
+		if _, err := h.api.CoreV1().PersistentVolumes().UpdateStatus(h.ctx, v, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		w.waitIdle()
-		if w.volume("pvc-1") != nil || w.directories() != "" {
-			t.Errorf("volume %v, directories %q", w.volume("pvc-1"), w.directories())
+		h.waitIdle()
+		if h.volume("pvc-1") != nil || h.directories() != "" {
+			t.Errorf("volume %v, directories %q after the release, want neither", h.volume("pvc-1"), h.directories())
 		}
-	}, node("n1", "host1"), newClaim("n1"))
+	}, newNode("n1", "host1"), newClaim("n1"))
 }
 
 func TestUnsupportedClaims(t *testing.T) {
 	block := corev1.PersistentVolumeBlock
 	for reason, tc := range map[string]struct {
-		claim    *corev1.PersistentVolumeClaim
-		selected string // afterwards
+		claim        *corev1.PersistentVolumeClaim
+		wantSelected string
 	}{
 		"spec.volumeMode is Block":                   {newClaim("n1", func(c *corev1.PersistentVolumeClaim) { c.Spec.VolumeMode = &block }), "n1"},
 		"spec.accessModes are [ReadWriteMany]":       {newClaim("n1", func(c *corev1.PersistentVolumeClaim) { c.Spec.AccessModes[0] = corev1.ReadWriteMany }), "n1"},
@@ -154,51 +154,51 @@ func TestUnsupportedClaims(t *testing.T) {
 		`node "n9" not found`:                        {newClaim("n9"), ""},
 		`node "n2" has no label kubernetes.io/hostn`: {newClaim("n2"), ""},
 	} {
-		runProvisioner(t, func(w *harness) {
-			w.expectEvent("c", `ProvisioningFailed: failed to provision volume with StorageClass "berth-local": `+reason)
-			c, _ := w.api.CoreV1().PersistentVolumeClaims("ns").Get(w.ctx, "c", metav1.GetOptions{})
-			if w.directories() != "" || w.volume("pvc-1") != nil || c.Annotations[volume.AnnSelectedNode] != tc.selected {
-				t.Errorf("%s: directories %q, selected node %q", reason, w.directories(), c.Annotations[volume.AnnSelectedNode])
+		runProvisioner(t, func(h *harness) {
+			h.checkEvent("c", `ProvisioningFailed: failed to provision volume with StorageClass "berth-local": `+reason)
+			c, _ := h.api.CoreV1().PersistentVolumeClaims("ns").Get(h.ctx, "c", metav1.GetOptions{})
+			if h.directories() != "" || h.volume("pvc-1") != nil || c.Annotations[volume.AnnSelectedNode] != tc.wantSelected {
+				t.Errorf("%s: directories %q, selected node %q, want none and %q", reason, h.directories(), c.Annotations[volume.AnnSelectedNode], tc.wantSelected)
 			}
-		}, node("n1", "host1"), node("n2", ""), tc.claim)
+		}, newNode("n1", "host1"), newNode("n2", ""), tc.claim)
 	}
 }
 
 func TestReclaimIgnoresOtherVolumes(t *testing.T) {
-	v := func(name, provisioner, path string, phase corev1.PersistentVolumePhase, p corev1.PersistentVolumeReclaimPolicy) *corev1.PersistentVolume {
+	newVolume := func(name, provisioner, path string, phase corev1.PersistentVolumePhase, p corev1.PersistentVolumeReclaimPolicy) *corev1.PersistentVolume {
 		out := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{volume.AnnDynamicallyProvisioned: provisioner}},
 			Spec: corev1.PersistentVolumeSpec{PersistentVolumeReclaimPolicy: p}, Status: corev1.PersistentVolumeStatus{Phase: phase}}
 		out.Spec.Local = &corev1.LocalVolumeSource{Path: path}
 		return out
 	}
 	outside := t.TempDir()
-	runProvisioner(t, func(w *harness) {
-		for _, name := range []string{"foreign", "kept", "bound", "outside"} {
-			if w.volume(name) == nil {
-				t.Errorf("volume %s is deleted", name)
+	runProvisioner(t, func(h *harness) {
+		for _, name := range []string{"other-provisioner", "retained", "bound", "outside"} {
+			if h.volume(name) == nil {
+				t.Errorf("volume %s was deleted", name)
 			}
 		}
-		w.expectEvent("outside", "VolumeFailedDelete: path ")
+		h.checkEvent("outside", "VolumeFailedDelete: path ")
 		if !exists(outside) {
-			t.Error("a file outside the root was removed")
+			t.Error("the directory outside the root was removed")
 		}
-	}, v("foreign", "csi.example.com", outside, corev1.VolumeReleased, corev1.PersistentVolumeReclaimDelete),
-		v("kept", ProvisionerName, outside, corev1.VolumeReleased, corev1.PersistentVolumeReclaimRetain),
-		v("bound", ProvisionerName, outside, corev1.VolumeBound, corev1.PersistentVolumeReclaimDelete),
-		v("outside", ProvisionerName, outside, corev1.VolumeReleased, corev1.PersistentVolumeReclaimDelete))
+	}, newVolume("other-provisioner", "csi.example.com", outside, corev1.VolumeReleased, corev1.PersistentVolumeReclaimDelete),
+		newVolume("retained", ProvisionerName, outside, corev1.VolumeReleased, corev1.PersistentVolumeReclaimRetain),
+		newVolume("bound", ProvisionerName, outside, corev1.VolumeBound, corev1.PersistentVolumeReclaimDelete),
+		newVolume("outside", ProvisionerName, outside, corev1.VolumeReleased, corev1.PersistentVolumeReclaimDelete))
 }
 
 func TestDeletedClaimIsCleanedUp(t *testing.T) {
-	runProvisioner(t, func(w *harness) {
-		if err := os.MkdirAll(filepath.Join(w.root, "n1", "pvc-1"), 0o700); err != nil { // the volume object was rejected
+	runProvisioner(t, func(h *harness) {
+		if err := os.MkdirAll(filepath.Join(h.root, "n1", "pvc-1"), 0o700); err != nil { // the volume object was rejected
 			t.Fatal(err)
 		}
-		if err := w.api.CoreV1().PersistentVolumeClaims("ns").Delete(w.ctx, "c", metav1.DeleteOptions{}); err != nil {
+		if err := h.api.CoreV1().PersistentVolumeClaims("ns").Delete(h.ctx, "c", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		w.waitIdle()
-		if w.directories() != "" {
-			t.Errorf("directories %q", w.directories())
+		h.waitIdle()
+		if h.directories() != "" {
+			t.Errorf("directories %q, want none", h.directories())
 		}
 	}, newClaim("n9"))
 }

@@ -10,41 +10,41 @@ import (
 
 // reclaim deletes an unused volume if its policy is Delete: first the directory, then the object, then the
 // finalizer.
-func (l *provisioner) reclaim(ctx context.Context, cached *corev1.PersistentVolume) error {
+func (p *provisioner) reclaim(ctx context.Context, cached *corev1.PersistentVolume) error {
 	if !isReclaimable(cached) {
 		return nil
 	}
-	v, err := l.client.CoreV1().PersistentVolumes().Get(ctx, cached.Name, metav1.GetOptions{})
+	v, err := p.client.CoreV1().PersistentVolumes().Get(ctx, cached.Name, metav1.GetOptions{})
 	if err != nil || v.UID != cached.UID || !isReclaimable(v) || v.DeletionTimestamp != nil && !slices.Contains(v.Finalizers, finalizer) {
 		return ignoreNotFound(err)
 	}
 	if v.Spec.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimDelete {
-		return l.removeFinalizer(ctx, v)
+		return p.removeFinalizer(ctx, v)
 	}
 	path := ""
 	if v.Spec.Local != nil {
 		path = v.Spec.Local.Path
 	}
-	node, err := l.storage.nodeOf(path, v.Name)
+	node, err := p.storage.nodeOf(path, v.Name)
 	if err != nil {
-		l.events.Event(v, corev1.EventTypeWarning, "VolumeFailedDelete", err.Error())
+		p.events.Event(v, corev1.EventTypeWarning, "VolumeFailedDelete", err.Error())
 		return nil // retry when the volume changes
 	}
-	if err := l.storage.remove(node, v.Name); err != nil {
-		l.events.Event(v, corev1.EventTypeWarning, "VolumeFailedDelete", err.Error())
+	if err := p.storage.remove(node, v.Name); err != nil {
+		p.events.Event(v, corev1.EventTypeWarning, "VolumeFailedDelete", err.Error())
 		return err
 	}
-	l.log.Info("Removed the directory of a volume", "volume", v.Name, "path", path)
+	p.log.Info("Removed the directory of a volume", "volume", v.Name, "path", path)
 	if v.DeletionTimestamp == nil {
-		err := l.client.CoreV1().PersistentVolumes().Delete(ctx, v.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &v.UID}})
+		err := p.client.CoreV1().PersistentVolumes().Delete(ctx, v.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &v.UID}})
 		if ignoreNotFound(err) != nil {
 			return err
 		}
-		if v, err = l.client.CoreV1().PersistentVolumes().Get(ctx, v.Name, metav1.GetOptions{}); err != nil {
+		if v, err = p.client.CoreV1().PersistentVolumes().Get(ctx, v.Name, metav1.GetOptions{}); err != nil {
 			return ignoreNotFound(err)
 		}
 	}
-	return l.removeFinalizer(ctx, v)
+	return p.removeFinalizer(ctx, v)
 }
 
 // isReclaimable reports whether a volume is unused and to be deleted: it was released under the
@@ -60,12 +60,12 @@ func isReclaimable(v *corev1.PersistentVolume) bool {
 }
 
 // removeFinalizer removes the finalizer.
-func (l *provisioner) removeFinalizer(ctx context.Context, v *corev1.PersistentVolume) error {
+func (p *provisioner) removeFinalizer(ctx context.Context, v *corev1.PersistentVolume) error {
 	if !slices.Contains(v.Finalizers, finalizer) {
 		return nil
 	}
 	v = v.DeepCopy()
 	v.Finalizers = slices.DeleteFunc(v.Finalizers, func(f string) bool { return f == finalizer })
-	_, err := l.client.CoreV1().PersistentVolumes().Update(ctx, v, metav1.UpdateOptions{})
+	_, err := p.client.CoreV1().PersistentVolumes().Update(ctx, v, metav1.UpdateOptions{})
 	return ignoreNotFound(err)
 }

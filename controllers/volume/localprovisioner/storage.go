@@ -35,7 +35,7 @@ func openStorage(path string) (*storage, error) {
 
 func (s *storage) close() { _ = s.root.Close() }
 
-// create creates a volume's directory and returns its path. An existing directory is kept. The directory is
+// create creates a volume's directory and returns its path. An existing directory is reused. The directory is
 // world-writable, since containers run as different users.
 func (s *storage) create(node, name string) (string, error) {
 	if err := checkNames(node, name); err != nil {
@@ -46,7 +46,7 @@ func (s *storage) create(node, name string) (string, error) {
 	if err := s.root.MkdirAll(node, 0o700); err != nil {
 		return "", err
 	}
-	if err := s.root.Chmod(node, 0o700); err != nil { // of an older version
+	if err := s.root.Chmod(node, 0o700); err != nil { // an older version may have created it with another mode
 		return "", err
 	}
 	path := filepath.Join(node, name)

@@ -17,7 +17,7 @@ func openTestStorage(t *testing.T) (*storage, string) {
 	return s, outside
 }
 
-func write(t *testing.T, parts ...string) string {
+func writeFile(t *testing.T, parts ...string) string {
 	t.Helper()
 	path := filepath.Join(parts...)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -38,40 +38,40 @@ func TestStorageCreateAndRemove(t *testing.T) {
 	s, _ := openTestStorage(t)
 	path, err := s.create("n1", "pvc-1")
 	if err != nil || path != filepath.Join(s.path, "n1", "pvc-1") {
-		t.Fatalf("created %q, %v", path, err)
+		t.Fatalf("create: path %q, error %v, want the directory of n1/pvc-1", path, err)
 	}
-	data := write(t, path, "deep", "file")
+	data := writeFile(t, path, "deep", "file")
 	if second, err := s.create("n1", "pvc-1"); err != nil || second != path || !exists(data) {
-		t.Errorf("second create: %q, %v, data exists: %v", second, err, exists(data))
+		t.Errorf("second create: path %q, error %v, data exists: %t, want the same directory with its data", second, err, exists(data))
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o777 {
-		t.Errorf("mode %v, %v", info.Mode(), err)
+		t.Errorf("mode %v, error %v, want 0777", info.Mode(), err)
 	}
 	if node, err := s.nodeOf(path, "pvc-1"); err != nil || node != "n1" {
-		t.Errorf("node is %q, %v", node, err)
+		t.Errorf("node %q, error %v, want n1", node, err)
 	}
 	for range 2 {
 		if err := s.remove("n1", "pvc-1"); err != nil || exists(path) {
-			t.Errorf("removed: %v, there: %v", err, exists(path))
+			t.Errorf("remove: error %v, directory exists: %t, want neither", err, exists(path))
 		}
 	}
 	if err := s.remove("n9", "pvc-1"); err != nil {
-		t.Errorf("a node without directories: %v", err)
+		t.Errorf("remove on a node without directories: error %v, want none", err)
 	}
 }
 
 func TestStorageStaysInsideRoot(t *testing.T) {
 	s, outside := openTestStorage(t)
-	outsideFile := write(t, outside, "pvc-1", "precious")
+	outsideFile := writeFile(t, outside, "pvc-1", "file")
 	for _, node := range []string{"", ".", "..", "../x", "a/b", "/", `a\b`} {
 		if _, err := s.create(node, "pvc-1"); err == nil {
-			t.Errorf("create under %q", node)
+			t.Errorf("create accepts node %q", node)
 		}
 		if err := s.remove(node, "pvc-1"); err == nil {
-			t.Errorf("remove under %q", node)
+			t.Errorf("remove accepts node %q", node)
 		}
 		if err := s.remove("n1", node); err == nil {
-			t.Errorf("remove of %q", node)
+			t.Errorf("remove accepts volume %q", node)
 		}
 	}
 	// A node's directory that was replaced by a symbolic link.
@@ -79,10 +79,10 @@ func TestStorageStaysInsideRoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := s.create("n1", "pvc-1")
-	if removed := s.remove("n1", "pvc-1"); err == nil || removed == nil {
-		t.Errorf("through a link: create %v, remove %v", err, removed)
+	if removeErr := s.remove("n1", "pvc-1"); err == nil || removeErr == nil {
+		t.Errorf("through a link: create error %v, remove error %v, want both", err, removeErr)
 	}
-	// A link in a volume is removed, its target stays.
+	// A link in a volume is removed, but not its target.
 	path, err := s.create("n2", "pvc-1")
 	if err != nil {
 		t.Fatal(err)
@@ -91,10 +91,10 @@ func TestStorageStaysInsideRoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.remove("n2", "pvc-1"); err != nil || exists(path) {
-		t.Errorf("removed: %v", err)
+		t.Errorf("remove: error %v, directory exists: %t, want neither", err, exists(path))
 	}
 	if !exists(outsideFile) {
-		t.Error("a file outside was removed")
+		t.Error("a file outside the root was removed")
 	}
 }
 

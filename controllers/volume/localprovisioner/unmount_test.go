@@ -33,9 +33,9 @@ func TestRemoveUnmounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if remaining, _ := os.ReadDir(filepath.Dir(dir)); len(remaining) > 0 {
-		t.Errorf("%v remain", remaining)
+		t.Errorf("%v remain, want none", remaining)
 	}
 	if info, err := os.Stat(filepath.Dir(dir)); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("other users can reach the volumes: %v, %v", info.Mode(), err)
+		t.Errorf("mode of the node directory %v, error %v, want 0700", info.Mode(), err)
 	}
 }

@@ -67,9 +67,9 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	if err := shared.IndexByController(jobs); err != nil {
 		return err
 	}
-	err = workqueue.Watch(crons.Informer(), func(old, now *batchv1.CronJob) {
-		if now != nil {
-			s.queue.Add(shared.KeyOf(now))
+	err = workqueue.Watch(crons.Informer(), func(old, cur *batchv1.CronJob) {
+		if cur != nil {
+			s.queue.Add(shared.KeyOf(cur))
 			return
 		}
 		s.mu.Lock()
@@ -119,15 +119,15 @@ func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeu
 	return max(wake.Sub(s.env.Now())+timerSlack, timerSlack), nil
 }
 
-// cacheLag returns how long to wait at most for the cache to show the last created Job.
+// cacheLag returns the maximum time to wait for the cache to show the last created Job.
 func (s *controller) cacheLag(cj *batchv1.CronJob) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m, ok := s.lastCreates[cj.UID]
-	if !ok || cj.Status.LastScheduleTime != nil && !cj.Status.LastScheduleTime.Time.Before(m.due) {
+	last, ok := s.lastCreates[cj.UID]
+	if !ok || cj.Status.LastScheduleTime != nil && !cj.Status.LastScheduleTime.Time.Before(last.due) {
 		return 0
 	}
-	return max(0, cacheLagTimeout-s.env.Since(m.at))
+	return max(0, cacheLagTimeout-s.env.Since(last.at))
 }
 
 // newCronJob converts a CronJob with the given number of active Jobs for engine/workload.

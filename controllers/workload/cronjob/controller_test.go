@@ -22,7 +22,7 @@ var controllers = []workloadtest.Controller{func(ctx context.Context, s *workloa
 	return Run(ctx, s.Clientset, factory, nil, runner.Production(), klog.Background())
 }}
 
-func add(s *workloadtest.Env, edits ...func(*batchv1.CronJobSpec)) {
+func createCronJob(s *workloadtest.Env, edits ...func(*batchv1.CronJobSpec)) {
 	s.Helper()
 	cj := &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Name: "tick", Namespace: workloadtest.Namespace}, Spec: batchv1.CronJobSpec{
 		Schedule: "* * * * *", JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Template: workloadtest.Template("tick")}},
@@ -72,18 +72,18 @@ func complete(s *workloadtest.Env) {
 func TestJobEveryMinute(t *testing.T) {
 	workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
 		two, zone := int32(2), "Asia/Kolkata"
-		add(s, func(c *batchv1.CronJobSpec) { c.SuccessfulJobsHistoryLimit, c.TimeZone = &two, &zone })
+		createCronJob(s, func(c *batchv1.CronJobSpec) { c.SuccessfulJobsHistoryLimit, c.TimeZone = &two, &zone })
 		for range 5 {
 			s.Settle(time.Minute + time.Second)
 			complete(s)
 		}
 		s.Settle(5 * time.Second)
 		if list := jobs(s); len(list) != 2 {
-			t.Errorf("%d jobs are kept, want 2", len(list))
+			t.Errorf("%d jobs after cleanup, want 2", len(list))
 		}
 		st := status(s)
 		if created := s.EventCount("SuccessfulCreate"); created != 5 || s.EventCount("SawCompletedJob") == 0 || len(st.Active) != 0 || st.LastSuccessfulTime == nil {
-			t.Errorf("%d jobs were created: %+v", created, st)
+			t.Errorf("%d jobs created, want 5; status %+v", created, st)
 		}
 		j := jobs(s)[1]
 		due := st.LastScheduleTime.Time
@@ -98,7 +98,7 @@ func TestConcurrencyPolicy(t *testing.T) {
 		batchv1.AllowConcurrent: {3, 3, 0}, batchv1.ForbidConcurrent: {1, 1, 2}, batchv1.ReplaceConcurrent: {1, 1, 0},
 	} {
 		workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
-			add(s, func(c *batchv1.CronJobSpec) { c.ConcurrencyPolicy = policy })
+			createCronJob(s, func(c *batchv1.CronJobSpec) { c.ConcurrencyPolicy = policy })
 			s.Settle(3*time.Minute + time.Second)
 			if n := len(jobs(s)); n != want.jobs || s.EventCount("SuccessfulCreate") < want.created || s.EventCount("JobAlreadyActive") != want.events || len(status(s).Active) != want.jobs {
 				t.Errorf("%s: %d jobs, %d created, %d events, status %+v, want %+v", policy, n, s.EventCount("SuccessfulCreate"), s.EventCount("JobAlreadyActive"), status(s), want)
@@ -113,10 +113,10 @@ func TestInvalidScheduleEvent(t *testing.T) {
 		"UnknownTimeZone":     func(c *batchv1.CronJobSpec) { c.TimeZone = new("Mars/Olympus") },
 	} {
 		workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
-			add(s, edit)
+			createCronJob(s, edit)
 			s.Settle(5 * time.Minute)
 			if len(jobs(s)) != 0 || s.EventCount(reason) != 1 {
-				t.Errorf("%s: %d events, %d jobs", reason, s.EventCount(reason), len(jobs(s)))
+				t.Errorf("%s: %d events, want 1; %d jobs, want 0", reason, s.EventCount(reason), len(jobs(s)))
 			}
 		})
 	}
@@ -130,7 +130,7 @@ func TestDaylightSavingTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := func(text string) time.Time {
+	parseTime := func(text string) time.Time {
 		out, err := time.Parse(time.RFC3339, text)
 		if err != nil {
 			t.Fatal(err)
@@ -141,20 +141,20 @@ func TestDaylightSavingTime(t *testing.T) {
 		"2026-01-10T00:00:00Z": "2026-01-10T02:30:00+01:00",
 		"2026-07-10T00:00:00Z": "2026-07-10T02:30:00+02:00",
 	} {
-		if got := workload.LastDue(s, at(since), at(since).Add(20*time.Hour)); !got.Equal(at(want)) {
+		if got := workload.LastDue(s, parseTime(since), parseTime(since).Add(20*time.Hour)); !got.Equal(parseTime(want)) {
 			t.Errorf("after %s the next Job is due at %v, want %s", since, got, want)
 		}
 	}
 	// 2026-03-29: the clock jumps from 2:00 to 3:00.
-	if got := workload.LastDue(s, at("2026-03-28T12:00:00Z"), at("2026-03-30T12:00:00Z")); !got.Equal(at("2026-03-30T02:30:00+02:00")) {
-		t.Errorf("after the clock jump the next Job is due at %v", got)
+	if got := workload.LastDue(s, parseTime("2026-03-28T12:00:00Z"), parseTime("2026-03-30T12:00:00Z")); !got.Equal(parseTime("2026-03-30T02:30:00+02:00")) {
+		t.Errorf("after the clock jump the next Job is due at %v, want 2026-03-30 02:30", got)
 	}
 	every := &batchv1.CronJob{Spec: batchv1.CronJobSpec{Schedule: "@every 90m"}}
-	every.CreationTimestamp.Time = at("2026-01-01T00:10:00Z")
+	every.CreationTimestamp.Time = parseTime("2026-01-01T00:10:00Z")
 	if s, _, err = scheduleOf(every); err != nil {
 		t.Fatal(err)
 	}
-	if got := workload.LastDue(s, every.CreationTimestamp.Time, at("2026-01-01T05:00:00Z")); !got.Equal(at("2026-01-01T04:40:00Z")) {
+	if got := workload.LastDue(s, every.CreationTimestamp.Time, parseTime("2026-01-01T05:00:00Z")); !got.Equal(parseTime("2026-01-01T04:40:00Z")) {
 		t.Errorf("every 90 minutes from 0:10: due at %v, want 4:40", got)
 	}
 }

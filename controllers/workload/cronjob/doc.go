@@ -1,8 +1,8 @@
 // Package cronjob creates the Jobs of CronJobs. It runs engine/workload's CronJob against the API.
 // Schedules are parsed by github.com/robfig/cron, as in Kubernetes.
 //
-// A Job's name is derived from its scheduled minute, so no Job is created twice, even after crashes. Of
-// several missed times only the last one is made up for, if startingDeadlineSeconds allows.
+// A Job's name is derived from its scheduled minute, so no Job is created twice, even after crashes. Only
+// the last of several missed times gets a Job, if startingDeadlineSeconds allows.
 //
 // Differences from Kubernetes: the active Jobs follow from the existing Jobs; a Job whose creation was not recorded
 // in the status is adopted without an event; the last missed time is exact for every schedule, including changes to

@@ -28,7 +28,7 @@ type reconciliation struct {
 	jobs []*batchv1.Job
 }
 
-// finishedCondition returns how a Job finished; "" if it has not.
+// finishedCondition returns the condition with which a Job finished, and its time. It returns "" if the Job is active.
 func finishedCondition(j *batchv1.Job) (conditionType batchv1.JobConditionType, at time.Time) {
 	for _, c := range j.Status.Conditions {
 		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
@@ -47,18 +47,18 @@ func (r *reconciliation) updateActive(ctx context.Context) error {
 	})
 	for _, j := range r.jobs {
 		existing[j.UID] = j
-		how, _ := finishedCondition(j)
+		condition, _ := finishedCondition(j)
 		switch {
-		case how == "":
+		case condition == "":
 			active = append(active, jobReference(j))
-		case how == batchv1.JobComplete && j.Status.CompletionTime != nil && (s.LastSuccessfulTime == nil || s.LastSuccessfulTime.Before(j.Status.CompletionTime)):
+		case condition == batchv1.JobComplete && j.Status.CompletionTime != nil && (s.LastSuccessfulTime == nil || s.LastSuccessfulTime.Before(j.Status.CompletionTime)):
 			s.LastSuccessfulTime = j.Status.CompletionTime.DeepCopy()
 		}
 	}
 	for _, ref := range r.old.Status.Active {
 		if j := existing[ref.UID]; j != nil {
-			if how, _ := finishedCondition(j); how != "" {
-				r.events.Eventf(r.old, corev1.EventTypeNormal, "SawCompletedJob", "Saw completed job: %s, condition: %v", j.Name, how)
+			if condition, _ := finishedCondition(j); condition != "" {
+				r.events.Eventf(r.old, corev1.EventTypeNormal, "SawCompletedJob", "Saw completed job: %s, condition: %v", j.Name, condition)
 			}
 			continue
 		}
@@ -85,7 +85,7 @@ func (r *reconciliation) schedule(ctx context.Context) (wake time.Time, err erro
 	schedule, reason, err := scheduleOf(r.cj)
 	if err != nil {
 		r.events.Event(r.old, corev1.EventTypeWarning, reason, err.Error())
-		return time.Time{}, nil // retry when it changes
+		return time.Time{}, nil // a change of the CronJob enqueues it again
 	}
 	plan := newCronJob(r.cj, schedule, len(r.cj.Status.Active)).Plan(r.now)
 	if plan.Missed > workload.TooManyMissed && r.dedup.ShouldRecord(r.cj.UID, "missed", plan.Due) {
@@ -132,8 +132,8 @@ func (r *reconciliation) createJob(ctx context.Context, due time.Time, replace b
 		r.events.Eventf(r.old, corev1.EventTypeWarning, shared.FailedCreate, "Error creating job: %v", err)
 		return err
 	}
-	known := slices.ContainsFunc(r.cj.Status.Active, func(ref corev1.ObjectReference) bool { return ref.UID == created.UID })
-	if how, _ := finishedCondition(created); how == "" && !known {
+	exists := slices.ContainsFunc(r.cj.Status.Active, func(ref corev1.ObjectReference) bool { return ref.UID == created.UID })
+	if condition, _ := finishedCondition(created); condition == "" && !exists {
 		r.cj.Status.Active = append(r.cj.Status.Active, jobReference(created))
 	}
 	r.cj.Status.LastScheduleTime = &metav1.Time{Time: due}
@@ -181,11 +181,11 @@ func (r *reconciliation) cleanUpFinishedJobs(ctx context.Context) error {
 	var finishedJobs []workload.FinishedJob
 	var jobs []*batchv1.Job
 	for _, j := range r.jobs {
-		how, at := finishedCondition(j)
-		if how == "" || j.DeletionTimestamp != nil {
+		condition, at := finishedCondition(j)
+		if condition == "" || j.DeletionTimestamp != nil {
 			continue
 		}
-		f := workload.FinishedJob{Name: j.Name, Failed: how == batchv1.JobFailed, Finished: at}
+		f := workload.FinishedJob{Name: j.Name, Failed: condition == batchv1.JobFailed, Finished: at}
 		if j.Status.StartTime != nil {
 			f.Started = j.Status.StartTime.Time
 		}

@@ -42,9 +42,9 @@ type intervalSchedule struct {
 }
 
 // Next returns the first time after t.
-func (p intervalSchedule) Next(t time.Time) time.Time {
-	if t.Before(p.anchor) {
-		return p.anchor.Add(p.every)
+func (s intervalSchedule) Next(t time.Time) time.Time {
+	if t.Before(s.anchor) {
+		return s.anchor.Add(s.every)
 	}
-	return p.anchor.Add((t.Sub(p.anchor)/p.every + 1) * p.every)
+	return s.anchor.Add((t.Sub(s.anchor)/s.every + 1) * s.every)
 }

@@ -37,32 +37,32 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, ds *appsv1.
 		return s.pods.Create(ctx, owner, pod)
 	})
 	if shared.IsNamespaceTerminating(createErr) {
-		createErr = nil // the namespace controller deletes the rest
+		createErr = nil // the namespace controller deletes the other objects
 	}
 	_, deleteErr := shared.SlowStartBatch(len(plan.Delete), func(i int) error {
 		return s.deletePod(ctx, owner, ds, pods[plan.Delete[i].Pod], &observed[plan.Delete[i].Pod], plan.Delete[i].Reason)
 	})
 	statusErr := s.updateStatus(ctx, ds, &plan.Status, revisions.Collisions)
-	live := map[string]bool{}
+	usedHashes := map[string]bool{}
 	for i := range observed {
-		live[observed[i].Hash] = true
+		usedHashes[observed[i].Hash] = true
 	}
 	truncateErr := s.history.Truncate(ctx, revisions, func(r *appsv1.ControllerRevision) bool {
-		return live[r.Labels[appsv1.DefaultDaemonSetUniqueLabelKey]]
+		return usedHashes[r.Labels[appsv1.DefaultDaemonSetUniqueLabelKey]]
 	}, ds.Spec.RevisionHistoryLimit)
 	return plan.Wake, errors.Join(createErr, deleteErr, statusErr, truncateErr)
 }
 
 // convertPods converts the pods and records failures.
 func (s *controller) convertPods(ds *appsv1.DaemonSet, pods []*corev1.Pod) []workload.DaemonPod {
-	seen := make([]workload.DaemonPod, len(pods))
+	out := make([]workload.DaemonPod, len(pods))
 	for i, p := range pods {
-		seen[i] = workload.DaemonPod{Pod: conversion.WorkloadPod(p), Target: podtemplate.DaemonNode(p), Hash: conversion.RevisionOf(p)}
-		if d, ok := workload.FailureOf(&seen[i].Pod); ok && p.Status.Phase == corev1.PodFailed {
-			s.failures.Add(ds.UID, failureSlot(seen[i].Target, seen[i].Hash), p.UID, d)
+		out[i] = workload.DaemonPod{Pod: conversion.WorkloadPod(p), Target: podtemplate.DaemonNode(p), Hash: conversion.RevisionOf(p)}
+		if f, ok := workload.FailureOf(&out[i].Pod); ok && p.Status.Phase == corev1.PodFailed {
+			s.failures.Add(ds.UID, failureSlot(out[i].Target, out[i].Hash), p.UID, f)
 		}
 	}
-	return seen
+	return out
 }
 
 // failureSlot returns the slot of a node and template. A new template starts without failures.
@@ -74,24 +74,24 @@ func (s *controller) evaluateNodes(ds *appsv1.DaemonSet, hash string, now time.T
 	if err != nil {
 		return nil, 0, err
 	}
-	trial := podtemplate.Pod(&ds.Spec.Template, ds.Namespace, metav1.OwnerReference{})
-	podtemplate.AddDaemonTolerations(&trial.Spec)
-	nodeName := trial.Spec.NodeName
-	spec := s.converter.Pod(trial).Spec
+	pod := podtemplate.Pod(&ds.Spec.Template, ds.Namespace, metav1.OwnerReference{})
+	podtemplate.AddDaemonTolerations(&pod.Spec)
+	nodeName := pod.Spec.NodeName
+	spec := s.converter.Pod(pod).Spec
 	for _, n := range s.convertNodes(list) {
-		place := workload.DaemonNode{Name: n.Name}
+		node := workload.DaemonNode{Name: n.Name}
 		if nodeName == "" || nodeName == n.Name {
-			place.ShouldRun, place.ShouldContinue = placement.NodeShouldRunDaemonPod(spec, n)
+			node.ShouldRun, node.ShouldContinue = placement.NodeShouldRunDaemonPod(spec, n)
 		}
-		if place.ShouldRun {
+		if node.ShouldRun {
 			desired++
 			until, reason := s.avoidHolds.NotBefore(now, ds.UID, n.Name, s.failures.List(ds.UID, failureSlot(n.Name, hash), now))
-			place.NotBefore = until
+			node.NotBefore = until
 			if !until.IsZero() && s.dedup.ShouldRecord(ds.UID, n.Name, until) {
 				s.events.Event(ds, corev1.EventTypeWarning, shared.BackOffReason, reason)
 			}
 		}
-		out = append(out, place)
+		out = append(out, node)
 	}
 	return out, desired, nil
 }

@@ -93,18 +93,18 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 // watch enqueues a DaemonSet when it, its pods, revisions or Holds change, or when a pod appears that it may
 // adopt. Added, deleted and relevantly changed nodes enqueue all DaemonSets.
 func (s *controller) watch(sets, nodes cache.SharedInformer) error {
-	err := workqueue.Watch(sets, func(old, now *appsv1.DaemonSet) {
-		if now == nil {
-			now = old
+	err := workqueue.Watch(sets, func(old, cur *appsv1.DaemonSet) {
+		if cur == nil {
+			cur = old
 			s.failures.Forget(old.UID)
 		}
-		s.queue.Add(shared.KeyOf(now))
+		s.queue.Add(shared.KeyOf(cur))
 	})
 	if err != nil {
 		return err
 	}
-	err = workqueue.Watch(nodes, func(old, now *corev1.Node) {
-		if old != nil && now != nil && equalForPlacement(old, now) {
+	err = workqueue.Watch(nodes, func(old, cur *corev1.Node) {
+		if old != nil && cur != nil && equalForPlacement(old, cur) {
 			return
 		}
 		list, _ := s.lister.List(labels.Everything())

@@ -22,7 +22,7 @@ var controllers = []workloadtest.Controller{func(ctx context.Context, s *workloa
 	return Run(ctx, s.Clientset, factory, nil, runner.Production(), klog.Background())
 }}
 
-func add(s *workloadtest.Env, edits ...func(*appsv1.DaemonSet)) {
+func createDaemonSet(s *workloadtest.Env, edits ...func(*appsv1.DaemonSet)) {
 	s.Helper()
 	one, t := intstr.FromInt32(1), workloadtest.Template("agent")
 	ds := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Name: "agent", Namespace: workloadtest.Namespace}, Spec: appsv1.DaemonSetSpec{
@@ -37,7 +37,7 @@ func add(s *workloadtest.Env, edits ...func(*appsv1.DaemonSet)) {
 	}
 }
 
-func now(s *workloadtest.Env) *appsv1.DaemonSet {
+func getDaemonSet(s *workloadtest.Env) *appsv1.DaemonSet {
 	s.Helper()
 	ds, err := s.AppsV1().DaemonSets(workloadtest.Namespace).Get(s.Context(), "agent", metav1.GetOptions{})
 	if err != nil {
@@ -46,9 +46,9 @@ func now(s *workloadtest.Env) *appsv1.DaemonSet {
 	return ds
 }
 
-func image(s *workloadtest.Env, name string) {
+func updateImage(s *workloadtest.Env, name string) {
 	s.Helper()
-	ds := now(s)
+	ds := getDaemonSet(s)
 	ds.Spec.Template.Spec.Containers[0].Image = name
 	if _, err := s.AppsV1().DaemonSets(workloadtest.Namespace).Update(s.Context(), ds, metav1.UpdateOptions{}); err != nil {
 		s.Fatal(err)
@@ -65,10 +65,10 @@ func podsByNode(s *workloadtest.Env) (out []string) {
 	return out
 }
 
-func want(s *workloadtest.Env, step string, pods ...string) {
+func checkPods(s *workloadtest.Env, step string, pods ...string) {
 	s.Helper()
 	if got := podsByNode(s); !slices.Equal(got, pods) {
-		s.Errorf("%s: the pods are %q, want %q", step, got, pods)
+		s.Errorf("%s: pods %q, want %q", step, got, pods)
 	}
 }
 
@@ -76,19 +76,19 @@ func TestRolloutAndRollback(t *testing.T) {
 	workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
 		s.AddNode("a")
 		s.AddNode("b")
-		add(s)
+		createDaemonSet(s)
 		s.Settle(10 * time.Second)
-		want(s, "created", "a agent:1", "b agent:1")
+		checkPods(s, "created", "a agent:1", "b agent:1")
 		s.AddNode("c")
 		s.Settle(10 * time.Second)
-		want(s, "a node was added", "a agent:1", "b agent:1", "c agent:1")
-		image(s, "agent:2")
-		want(s, "rolled out", "a agent:2", "b agent:2", "c agent:2")
-		if st := now(s).Status; st.DesiredNumberScheduled != 3 || st.UpdatedNumberScheduled != 3 || st.NumberAvailable != 3 {
-			t.Errorf("status %+v", st)
+		checkPods(s, "a node was added", "a agent:1", "b agent:1", "c agent:1")
+		updateImage(s, "agent:2")
+		checkPods(s, "rolled out", "a agent:2", "b agent:2", "c agent:2")
+		if st := getDaemonSet(s).Status; st.DesiredNumberScheduled != 3 || st.UpdatedNumberScheduled != 3 || st.NumberAvailable != 3 {
+			t.Errorf("status %+v, want 3 desired, updated and available", st)
 		}
-		image(s, "agent:1")
-		want(s, "rolled back", "a agent:1", "b agent:1", "c agent:1")
+		updateImage(s, "agent:1")
+		checkPods(s, "rolled back", "a agent:1", "b agent:1", "c agent:1")
 		list, err := s.AppsV1().ControllerRevisions(workloadtest.Namespace).List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -98,7 +98,7 @@ func TestRolloutAndRollback(t *testing.T) {
 			numbers = append(numbers, fmt.Sprint(r.Revision))
 		}
 		if slices.Sort(numbers); !slices.Equal(numbers, []string{"2", "3"}) {
-			t.Errorf("the revisions are %v, want 2 and 3: revision 1 was restored", numbers)
+			t.Errorf("the revisions are %v, want 2 and 3: revision 3 restores revision 1", numbers)
 		}
 		n, err := s.CoreV1().Nodes().Get(t.Context(), "b", metav1.GetOptions{})
 		if err != nil {
@@ -109,7 +109,7 @@ func TestRolloutAndRollback(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Settle(10 * time.Second)
-		want(s, "a node no longer matches", "a agent:1", "c agent:1")
+		checkPods(s, "a node no longer matches", "a agent:1", "c agent:1")
 	})
 }
 
@@ -125,7 +125,7 @@ func TestBackoffOnEvictingNode(t *testing.T) {
 			}
 			return p.Spec.NodeName == "a"
 		})
-		add(s)
+		createDaemonSet(s)
 		s.Settle(time.Hour)
 		if n := s.EventCount("FailedDaemonPod"); n < 5 || n > 13 {
 			t.Errorf("%d failed pods were replaced in an hour, want about ten", n)
@@ -135,6 +135,6 @@ func TestBackoffOnEvictingNode(t *testing.T) {
 		}
 		s.SetPodHook(nil)
 		s.Settle(15 * time.Minute)
-		want(s, "the backoff has ended", "a agent:1", "b agent:1")
+		checkPods(s, "the backoff has ended", "a agent:1", "b agent:1")
 	})
 }

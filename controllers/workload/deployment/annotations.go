@@ -34,8 +34,8 @@ func (s *rollout) setAnnotations(rs *appsv1.ReplicaSet) {
 		}
 	}
 	revision := strconv.FormatInt(s.plan.Revision, 10)
-	if was := rs.Annotations[conversion.RevisionAnnotation]; was != "" && was != revision {
-		rs.Annotations[conversion.RevisionHistoryAnnotation] = appendRevision(rs.Annotations[conversion.RevisionHistoryAnnotation], was)
+	if previous := rs.Annotations[conversion.RevisionAnnotation]; previous != "" && previous != revision {
+		rs.Annotations[conversion.RevisionHistoryAnnotation] = appendRevision(rs.Annotations[conversion.RevisionHistoryAnnotation], previous)
 	}
 	rs.Annotations[conversion.RevisionAnnotation] = revision
 	rs.Spec.MinReadySeconds = s.d.Spec.MinReadySeconds
@@ -84,8 +84,8 @@ func (s *rollout) updateStatus(ctx context.Context) error {
 			LastUpdateTime: metav1.NewTime(c.Updated), LastTransitionTime: metav1.NewTime(c.Changed),
 		})
 	}
-	revised := s.d.DeletionTimestamp == nil && (s.plan.Current >= 0 || s.plan.Create)
-	if revision := strconv.FormatInt(s.plan.Revision, 10); revised && d.Annotations[conversion.RevisionAnnotation] != revision {
+	hasRevision := s.d.DeletionTimestamp == nil && (s.plan.Current >= 0 || s.plan.Create)
+	if revision := strconv.FormatInt(s.plan.Revision, 10); hasRevision && d.Annotations[conversion.RevisionAnnotation] != revision {
 		if d.Annotations == nil {
 			d.Annotations = map[string]string{}
 		}

@@ -25,7 +25,7 @@ const (
 	workers = 5
 	// component is the upstream source of the events.
 	component = "deployment-controller"
-	// recreatePollInterval is how often to check whether the old pods of a Recreate rollout are gone.
+	// recreatePollInterval is how often to check whether the old pods of a Recreate rollout are deleted.
 	recreatePollInterval = time.Second
 )
 
@@ -72,11 +72,11 @@ func (s *controller) watch(deployments cache.SharedInformer) error {
 			return err
 		}
 	}
-	err := workqueue.Watch(deployments, func(old, now *appsv1.Deployment) {
-		if now == nil {
-			now = old
+	err := workqueue.Watch(deployments, func(old, cur *appsv1.Deployment) {
+		if cur == nil {
+			cur = old
 		}
-		s.queue.Add(shared.KeyOf(now))
+		s.queue.Add(shared.KeyOf(cur))
 	})
 	if err != nil {
 		return err
@@ -89,8 +89,8 @@ func (s *controller) watch(deployments cache.SharedInformer) error {
 			}
 		}
 	}
-	err = workqueue.Watch(s.sets, func(old, now *appsv1.ReplicaSet) {
-		if now == nil && metav1.GetControllerOfNoCopy(old) != nil {
+	err = workqueue.Watch(s.sets, func(old, cur *appsv1.ReplicaSet) {
+		if cur == nil && metav1.GetControllerOfNoCopy(old) != nil {
 			s.writes.drop(metav1.GetControllerOfNoCopy(old).UID, old.UID)
 		}
 	})
@@ -125,8 +125,8 @@ func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeu
 	if err != nil {
 		return 0, err
 	}
-	step := &rollout{controller: s, d: d, owner: owner, sets: sets}
-	return step.run(ctx)
+	r := &rollout{controller: s, d: d, owner: owner, sets: sets}
+	return r.run(ctx)
 }
 
 // hasRunningPods reports whether a ReplicaSet has a pod that has not finished.

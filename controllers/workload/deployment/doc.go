@@ -3,7 +3,7 @@
 //
 //	Deployments, ReplicaSets (caches) ──▶ Claim ──▶ Plan ──▶ ReplicaSets ──▶ status, revision
 //
-// A rollback with kubectl restores the template of an old revision, for which the old ReplicaSet is found again.
+// A rollback with kubectl restores the template of an old revision. The controller reuses its ReplicaSet.
 //
 // Differences from Kubernetes: writes count before the cache shows them, and a step waits until every ReplicaSet has
 // observed the previous one (see engine/workload). The rollback annotation of extensions/v1beta1 is not supported.

@@ -125,14 +125,14 @@ func (s *rollout) create(ctx context.Context, name string) error {
 
 // resolveCollision handles a name that is in use: either by the desired ReplicaSet, which the cache
 // does not show yet, or by another one, so that a new name is needed.
-func (s *rollout) resolveCollision(ctx context.Context, name string, exists error) error {
+func (s *rollout) resolveCollision(ctx context.Context, name string, cause error) error {
 	existing, err := s.client.AppsV1().ReplicaSets(s.d.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("reading ReplicaSet %s: %w", name, err)
 	}
 	if metav1.IsControlledBy(existing, s.d) && podtemplate.Equal(&existing.Spec.Template, &s.d.Spec.Template) {
 		s.writes.record(s.d, existing)
-		return exists // retry with it
+		return cause // the retry uses the existing ReplicaSet
 	}
 	d := s.d.DeepCopy()
 	n := int32(1)
@@ -143,7 +143,7 @@ func (s *rollout) resolveCollision(ctx context.Context, name string, exists erro
 	if _, err := s.client.AppsV1().Deployments(d.Namespace).UpdateStatus(ctx, d, metav1.UpdateOptions{}); err != nil {
 		return fmt.Errorf("counting the collision of ReplicaSet %s: %w", name, err)
 	}
-	return fmt.Errorf("ReplicaSet %s belongs to another object; retrying with a new name: %w", name, exists)
+	return fmt.Errorf("ReplicaSet %s belongs to another object; retrying with a new name: %w", name, cause)
 }
 
 // reportCreateFailure reports the failure in a condition and an event.
@@ -186,11 +186,11 @@ func (s *rollout) update(ctx context.Context, i int, change func(*appsv1.Replica
 		rs.Annotations = map[string]string{}
 	}
 	change(rs)
-	now, err := s.client.AppsV1().ReplicaSets(rs.Namespace).Update(ctx, rs, metav1.UpdateOptions{})
+	updated, err := s.client.AppsV1().ReplicaSets(rs.Namespace).Update(ctx, rs, metav1.UpdateOptions{})
 	if err != nil {
 		return fmt.Errorf("updating ReplicaSet %s: %w", rs.Name, err)
 	}
-	s.sets[i] = now
-	s.writes.record(s.d, now)
+	s.sets[i] = updated
+	s.writes.record(s.d, updated)
 	return nil
 }

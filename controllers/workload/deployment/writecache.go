@@ -55,8 +55,8 @@ func (w *writeCache) forDeployment(d *appsv1.Deployment) map[types.UID]cachedWri
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	out := make(map[types.UID]cachedWrite, len(w.sets[d.UID]))
-	for uid, x := range w.sets[d.UID] {
-		out[uid] = x
+	for uid, write := range w.sets[d.UID] {
+		out[uid] = write
 	}
 	return out
 }
@@ -65,21 +65,21 @@ func (w *writeCache) forDeployment(d *appsv1.Deployment) map[types.UID]cachedWri
 func (s *controller) overlayWrites(ctx context.Context, d *appsv1.Deployment, sets []*appsv1.ReplicaSet) ([]*appsv1.ReplicaSet, error) {
 	writes := s.writes.forDeployment(d)
 	for i, rs := range sets {
-		x, ok := writes[rs.UID]
+		write, ok := writes[rs.UID]
 		if !ok {
 			continue
 		}
 		delete(writes, rs.UID)
-		if n, err := resourceversion.CompareResourceVersion(rs.ResourceVersion, x.set.ResourceVersion); err == nil && n < 0 {
-			sets[i] = x.set
+		if n, err := resourceversion.CompareResourceVersion(rs.ResourceVersion, write.set.ResourceVersion); err == nil && n < 0 {
+			sets[i] = write.set
 		} else {
 			s.writes.drop(d.UID, rs.UID)
 		}
 	}
-	for uid, x := range writes { // created, but not in the cache, or deleted meanwhile
-		if s.env.Since(x.at) > cacheLagTimeout {
-			now, err := s.client.AppsV1().ReplicaSets(d.Namespace).Get(ctx, x.set.Name, metav1.GetOptions{})
-			if apierrors.IsNotFound(err) || err == nil && now.UID != uid {
+	for uid, write := range writes { // created, but not in the cache, or deleted meanwhile
+		if s.env.Since(write.at) > cacheLagTimeout {
+			live, err := s.client.AppsV1().ReplicaSets(d.Namespace).Get(ctx, write.set.Name, metav1.GetOptions{})
+			if apierrors.IsNotFound(err) || err == nil && live.UID != uid {
 				s.writes.drop(d.UID, uid)
 				continue
 			}
@@ -87,7 +87,7 @@ func (s *controller) overlayWrites(ctx context.Context, d *appsv1.Deployment, se
 				return nil, err
 			}
 		}
-		sets = append(sets, x.set)
+		sets = append(sets, write.set)
 	}
 	return sets, nil
 }

@@ -30,7 +30,7 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, job *batchv
 		observed[i].Tracked = observed[i].Tracked && !s.untracked.has(p.UID)
 	}
 	plan := machine.Plan(now, observed)
-	heldUntil := s.holdBack(job, &plan, now)
+	heldUntil := s.suppressCreation(job, &plan, now)
 	action = actionOf(&plan)
 	_, deleteErr := shared.SlowStartBatch(len(plan.Delete), func(i int) error {
 		p := pods[plan.Delete[i].Pod]
@@ -51,7 +51,7 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, job *batchv
 	}
 	plan.Status.Active -= int32(len(plan.Create) - created)
 	if shared.IsNamespaceTerminating(createErr) {
-		createErr = nil // the namespace controller deletes the rest
+		createErr = nil // the namespace controller deletes the other objects
 	}
 	if err := s.updateStatus(ctx, job, &plan); err != nil {
 		return time.Time{}, action, errors.Join(deleteErr, createErr, err)
@@ -86,8 +86,8 @@ func earliest(times ...time.Time) (first time.Time) {
 	return first
 }
 
-// holdBack suppresses pod creation if the template names a node that the Job's pods must avoid.
-func (s *controller) holdBack(job *batchv1.Job, plan *workload.JobPlan, now time.Time) (until time.Time) {
+// suppressCreation suppresses pod creation if the template names a node that the Job's pods must avoid.
+func (s *controller) suppressCreation(job *batchv1.Job, plan *workload.JobPlan, now time.Time) (until time.Time) {
 	node := job.Spec.Template.Spec.NodeName
 	if node == "" || len(plan.Create) == 0 {
 		return time.Time{}
@@ -123,22 +123,22 @@ func (s *controller) updateStatus(ctx context.Context, job *batchv1.Job, plan *w
 	s.writes.record(job)
 	s.metrics.observeStatus(old, job)
 	for _, e := range plan.Events {
-		kind := corev1.EventTypeNormal
+		eventType := corev1.EventTypeNormal
 		if e.Warning {
-			kind = corev1.EventTypeWarning
+			eventType = corev1.EventTypeWarning
 		}
-		s.events.Event(old, kind, e.Reason, e.Message)
+		s.events.Event(old, eventType, e.Reason, e.Message)
 	}
 	return nil
 }
 
 // deleteExpired deletes a finished Job after its TTL, or returns when it expires.
 func (s *controller) deleteExpired(ctx context.Context, job *batchv1.Job, status *workload.JobStatus, now time.Time) (at time.Time, err error) {
-	finished, ended := status.Finished()
+	finished, finishedAt := status.Finished()
 	if !finished || job.Spec.TTLSecondsAfterFinished == nil || job.DeletionTimestamp != nil {
 		return time.Time{}, nil
 	}
-	if at = ended.Add(time.Duration(*job.Spec.TTLSecondsAfterFinished) * time.Second); at.After(now) {
+	if at = finishedAt.Add(time.Duration(*job.Spec.TTLSecondsAfterFinished) * time.Second); at.After(now) {
 		return at, nil
 	}
 	live, err := s.client.BatchV1().Jobs(job.Namespace).Get(ctx, job.Name, metav1.GetOptions{})

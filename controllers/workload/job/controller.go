@@ -40,7 +40,7 @@ type controller struct {
 	client      kubernetes.Interface
 	lister      batchlisters.JobLister
 	pods        *shared.Pods
-	podInformer cache.SharedIndexInformer // pods
+	podInformer cache.SharedIndexInformer
 	avoidHolds  *shared.AvoidHolds
 	dedup       *shared.EventDeduplicator
 	untracked   *untrackedPods
@@ -83,9 +83,9 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 // watch enqueues a Job when it, its pods or its Holds change, or when a pod appears that it may adopt. It enqueues a
 // pod whose Job does not exist.
 func (s *controller) watch(jobs cache.SharedInformer) error {
-	err := workqueue.Watch(jobs, func(old, now *batchv1.Job) {
-		if now != nil {
-			s.queue.Add(shared.KeyOf(now))
+	err := workqueue.Watch(jobs, func(old, cur *batchv1.Job) {
+		if cur != nil {
+			s.queue.Add(shared.KeyOf(cur))
 			return
 		}
 		s.queue.Add(shared.KeyOf(old)) // drop it from the write cache
@@ -101,19 +101,19 @@ func (s *controller) watch(jobs cache.SharedInformer) error {
 			s.queue.Add(owner)
 		}
 	})
-	err = workqueue.Watch(s.podInformer, func(_, now *corev1.Pod) {
-		if now != nil && isTracked(now) {
-			if ref := metav1.GetControllerOfNoCopy(now); ref == nil || ref.Kind == Kind.Kind && s.jobMissing(now.Namespace, ref) {
-				s.orphanQueue.Add(shared.KeyOf(now))
+	err = workqueue.Watch(s.podInformer, func(_, cur *corev1.Pod) {
+		if cur != nil && isTracked(cur) {
+			if ref := metav1.GetControllerOfNoCopy(cur); ref == nil || ref.Kind == Kind.Kind && s.jobMissing(cur.Namespace, ref) {
+				s.orphanQueue.Add(shared.KeyOf(cur))
 			}
 		}
 	})
 	if err != nil {
 		return err
 	}
-	err = workqueue.Watch(s.podInformer, func(old, now *corev1.Pod) {
-		if now == nil || !isTracked(now) {
-			s.untracked.observe(old, now)
+	err = workqueue.Watch(s.podInformer, func(old, cur *corev1.Pod) {
+		if cur == nil || !isTracked(cur) {
+			s.untracked.observe(old, cur)
 		}
 	})
 	if err != nil {

@@ -22,7 +22,7 @@ var controllers = []workloadtest.Controller{func(ctx context.Context, s *workloa
 	return Run(ctx, s.Clientset, factory, nil, nil, runner.Production(), klog.Background())
 }}
 
-func add(s *workloadtest.Env, completions, parallelism int32, edits ...func(*batchv1.Job)) {
+func createJob(s *workloadtest.Env, completions, parallelism int32, edits ...func(*batchv1.Job)) {
 	s.Helper()
 	t := workloadtest.Template("sum")
 	t.Spec.RestartPolicy = corev1.RestartPolicyNever
@@ -37,7 +37,7 @@ func add(s *workloadtest.Env, completions, parallelism int32, edits ...func(*bat
 	}
 }
 
-func now(s *workloadtest.Env) *batchv1.Job {
+func getJob(s *workloadtest.Env) *batchv1.Job {
 	s.Helper()
 	job, err := s.BatchV1().Jobs(workloadtest.Namespace).Get(s.Context(), "sum", metav1.GetOptions{})
 	if err != nil {
@@ -46,7 +46,8 @@ func now(s *workloadtest.Env) *batchv1.Job {
 	return job
 }
 
-func has(j *batchv1.Job, kind batchv1.JobConditionType) string {
+// conditionReason returns the reason of a condition that is true, or "".
+func conditionReason(j *batchv1.Job, kind batchv1.JobConditionType) string {
 	for _, c := range j.Status.Conditions {
 		if c.Type == kind && c.Status == corev1.ConditionTrue {
 			return c.Reason
@@ -70,64 +71,64 @@ func TestCompletionAndTTL(t *testing.T) {
 	workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
 		s.SetPodHook(terminateWith(corev1.PodSucceeded, 0))
 		ttl, indexed := int32(100), batchv1.IndexedCompletion
-		add(s, 5, 2, func(j *batchv1.Job) { j.Spec.TTLSecondsAfterFinished, j.Spec.CompletionMode = &ttl, &indexed })
+		createJob(s, 5, 2, func(j *batchv1.Job) { j.Spec.TTLSecondsAfterFinished, j.Spec.CompletionMode = &ttl, &indexed })
 		s.Settle(time.Minute)
-		job := now(s)
-		if st := job.Status; has(job, batchv1.JobComplete) != "CompletionsReached" || st.Succeeded != 5 || st.CompletedIndexes != "0-4" || st.Active != 0 || st.CompletionTime == nil {
-			t.Errorf("status %+v", st)
+		job := getJob(s)
+		if st := job.Status; conditionReason(job, batchv1.JobComplete) != "CompletionsReached" || st.Succeeded != 5 || st.CompletedIndexes != "0-4" || st.Active != 0 || st.CompletionTime == nil {
+			t.Errorf("status %+v, want 5 completions and none active", st)
 		}
 		pods := s.Pods()
 		for i := range pods {
 			p := &pods[i]
 			if isTracked(p) || p.Spec.Hostname != "sum-"+p.Annotations[batchv1.JobCompletionIndexAnnotation] || p.Spec.Containers[0].Env[0].Name != "JOB_COMPLETION_INDEX" {
-				t.Errorf("pod %s: %+v %+v", p.Name, p.ObjectMeta, p.Spec)
+				t.Errorf("pod %s: metadata %+v, spec %+v, want no finalizer, and hostname and environment of the index", p.Name, p.ObjectMeta, p.Spec)
 			}
 		}
 		if len(pods) != 5 || s.EventCount("Completed") != 1 || s.EventCount("SuccessfulCreate") == 0 {
-			t.Errorf("%d pods, %d create events, %d completions", len(pods), s.EventCount("SuccessfulCreate"), s.EventCount("Completed"))
+			t.Errorf("%d pods, %d create events, %d completions, want 5 pods and 1 completion", len(pods), s.EventCount("SuccessfulCreate"), s.EventCount("Completed"))
 		}
 		s.Settle(2 * time.Minute)
 		if _, err := s.BatchV1().Jobs(workloadtest.Namespace).Get(t.Context(), "sum", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-			t.Errorf("the Job still exists after its TTL: %v", err)
+			t.Errorf("reading the Job after its TTL: error %v, want NotFound", err)
 		}
 	})
 }
 
-func TestFailure(t *testing.T) {
+func TestBackoffLimit(t *testing.T) {
 	workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
 		s.SetPodHook(terminateWith(corev1.PodFailed, 1))
 		limit := int32(2)
-		add(s, 1, 1, func(j *batchv1.Job) { j.Spec.BackoffLimit = &limit })
+		createJob(s, 1, 1, func(j *batchv1.Job) { j.Spec.BackoffLimit = &limit })
 		s.Settle(20 * time.Second)
-		if st := now(s).Status; st.Failed != 2 || st.Active != 0 && st.Active != 1 {
-			t.Errorf("after 20 s: status %+v, want two failures, of which the second waits 20 s", st)
+		if st := getJob(s).Status; st.Failed != 2 || st.Active != 0 && st.Active != 1 {
+			t.Errorf("after 20 s: status %+v, want two failures and then a backoff of 20 s", st)
 		}
 		s.Settle(time.Minute)
-		if job := now(s); has(job, batchv1.JobFailed) != "BackoffLimitExceeded" || job.Status.Failed != 3 || s.EventCount("BackoffLimitExceeded") != 1 {
-			t.Errorf("status %+v", job.Status)
+		if job := getJob(s); conditionReason(job, batchv1.JobFailed) != "BackoffLimitExceeded" || job.Status.Failed != 3 || s.EventCount("BackoffLimitExceeded") != 1 {
+			t.Errorf("status %+v, want 3 failures and BackoffLimitExceeded", job.Status)
 		}
 	})
 }
 
 func TestSuspend(t *testing.T) {
 	workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
-		add(s, 2, 2)
+		createJob(s, 2, 2)
 		s.Settle(10 * time.Second)
-		suspend := func(yes bool) {
-			job := now(s)
-			job.Spec.Suspend = &yes
+		suspend := func(value bool) {
+			job := getJob(s)
+			job.Spec.Suspend = &value
 			if _, err := s.BatchV1().Jobs(workloadtest.Namespace).Update(t.Context(), job, metav1.UpdateOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			s.Settle(10 * time.Second)
 		}
 		suspend(true)
-		if job := now(s); len(s.Pods()) != 0 || has(job, batchv1.JobSuspended) == "" || job.Status.Failed != 0 {
-			t.Errorf("%d pods, status %+v", len(s.Pods()), job.Status)
+		if job := getJob(s); len(s.Pods()) != 0 || conditionReason(job, batchv1.JobSuspended) == "" || job.Status.Failed != 0 {
+			t.Errorf("suspended: %d pods, status %+v, want none and the condition Suspended", len(s.Pods()), job.Status)
 		}
 		suspend(false)
-		if job := now(s); len(s.Pods()) != 2 || has(job, batchv1.JobSuspended) != "" || job.Status.Active != 2 {
-			t.Errorf("resumed: %d pods, status %+v", len(s.Pods()), job.Status)
+		if job := getJob(s); len(s.Pods()) != 2 || conditionReason(job, batchv1.JobSuspended) != "" || job.Status.Active != 2 {
+			t.Errorf("resumed: %d pods, status %+v, want 2 and no condition Suspended", len(s.Pods()), job.Status)
 		}
 	})
 }
@@ -135,7 +136,7 @@ func TestSuspend(t *testing.T) {
 // TestOrphanedPodsAreReleased checks that the finalizer does not block the deletion of orphaned pods.
 func TestOrphanedPodsAreReleased(t *testing.T) {
 	workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
-		add(s, 2, 2)
+		createJob(s, 2, 2)
 		s.Settle(10 * time.Second)
 		if err := s.BatchV1().Jobs(workloadtest.Namespace).Delete(t.Context(), "sum", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
@@ -163,10 +164,10 @@ func TestLostResponseIsCountedOnce(t *testing.T) {
 			return false, nil, nil
 		})
 		s.SetPodHook(terminateWith(corev1.PodSucceeded, 0))
-		add(s, 6, 3)
+		createJob(s, 6, 3)
 		s.Settle(5 * time.Minute)
-		if job := now(s); has(job, batchv1.JobComplete) == "" || job.Status.Succeeded != 6 || len(s.Pods()) != 6 {
-			t.Errorf("%d pods, status %+v", len(s.Pods()), job.Status)
+		if job := getJob(s); conditionReason(job, batchv1.JobComplete) == "" || job.Status.Succeeded != 6 || len(s.Pods()) != 6 {
+			t.Errorf("%d pods, status %+v, want 6 succeeded pods and a complete Job", len(s.Pods()), job.Status)
 		}
 	})
 }

@@ -40,24 +40,24 @@ func newMetrics(registerer prometheus.Registerer) (*jobMetrics, error) {
 }
 
 // observeSync counts a reconciliation.
-func (m *jobMetrics) observeSync(job *batchv1.Job, action string, took time.Duration, err error) {
+func (m *jobMetrics) observeSync(job *batchv1.Job, action string, duration time.Duration, err error) {
 	result := "success"
 	if err != nil {
 		result = "error"
 	}
 	m.syncs.WithLabelValues(completionMode(job), result, action).Inc()
-	m.duration.WithLabelValues(completionMode(job), result, action).Observe(took.Seconds())
+	m.duration.WithLabelValues(completionMode(job), result, action).Observe(duration.Seconds())
 }
 
-// observeStatus counts what a status update has added.
-func (m *jobMetrics) observeStatus(old, now *batchv1.Job) {
-	mode := completionMode(now)
-	m.podsFinished.WithLabelValues(mode, "succeeded").Add(float64(max(0, now.Status.Succeeded-old.Status.Succeeded)))
-	m.podsFinished.WithLabelValues(mode, "failed").Add(float64(max(0, now.Status.Failed-old.Status.Failed)))
+// observeStatus counts the pods that a status update added, and the Job if it finished.
+func (m *jobMetrics) observeStatus(old, cur *batchv1.Job) {
+	mode := completionMode(cur)
+	m.podsFinished.WithLabelValues(mode, "succeeded").Add(float64(max(0, cur.Status.Succeeded-old.Status.Succeeded)))
+	m.podsFinished.WithLabelValues(mode, "failed").Add(float64(max(0, cur.Status.Failed-old.Status.Failed)))
 	if before, _ := finishedAs(old); before != "" {
 		return
 	}
-	if result, reason := finishedAs(now); result != "" {
+	if result, reason := finishedAs(cur); result != "" {
 		m.finished.WithLabelValues(mode, result, reason).Inc()
 	}
 }

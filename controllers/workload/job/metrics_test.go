@@ -39,7 +39,7 @@ func TestMetrics(t *testing.T) {
 	m.observeStatus(job(2, 1), job(3, 1, done))
 	m.observeStatus(job(3, 1, done), job(3, 1, done))
 	m.observeSync(job(0, 0), actionCreated, time.Second, nil)
-	m.observeSync(job(0, 0), actionTracking, time.Second, errors.New("no"))
+	m.observeSync(job(0, 0), actionTracking, time.Second, errors.New("failed"))
 	m.observeCreations(job(0, 0), &workload.JobStatus{}, 2, 0)
 	m.observeCreations(job(0, 0), &workload.JobStatus{Failed: 1}, 1, 1)
 	want := `

@@ -42,8 +42,8 @@ func TestFinishedPodIsNotRecreated(t *testing.T) {
 				}
 			}
 			got, err := client.BatchV1().Jobs(workloadtest.Namespace).Get(t.Context(), job.Name, metav1.GetOptions{})
-			if err != nil || got.Status.Succeeded != 1 || has(got, batchv1.JobComplete) == "" {
-				t.Errorf("%v, status %+v", err, got.Status)
+			if err != nil || got.Status.Succeeded != 1 || conditionReason(got, batchv1.JobComplete) == "" {
+				t.Errorf("error %v, status %+v, want one success", err, got.Status)
 			}
 		})
 	}
@@ -79,26 +79,26 @@ func newControllerWithStaleCache(t *testing.T, client *fake.Clientset, job *batc
 	return &controller{env: runner.Production(), metrics: m, client: client, lister: batchlisters.NewJobLister(jobs), pods: pods, podInformer: podCache, dedup: shared.NewEventDeduplicator(), untracked: newUntrackedPods(), writes: newWriteCache(), events: events}
 }
 
-func TestWriteCacheYieldsToFreshCache(t *testing.T) {
+func TestWriteCachePrefersNewerCache(t *testing.T) {
 	key := types.NamespacedName{Namespace: "ns", Name: "sum"}
 	job := func(uid types.UID, version string) *batchv1.Job {
 		return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: uid, ResourceVersion: version}}
 	}
 	for name, tc := range map[string]struct {
-		cached    *batchv1.Job
-		isWritten bool
+		cached      *batchv1.Job
+		wantWritten bool
 	}{
-		"behind":        {job("a", "9"), true},
-		"as written":    {job("a", "10"), false},
-		"changed since": {job("a", "11"), false},
-		"recreated":     {job("b", "9"), false},
-		"gone":          {nil, false},
+		"cache is behind": {job("a", "9"), true},
+		"as written":      {job("a", "10"), false},
+		"changed later":   {job("a", "11"), false},
+		"recreated":       {job("b", "9"), false},
+		"deleted":         {nil, false},
 	} {
 		w, written := newWriteCache(), job("a", "10")
 		w.record(written)
 		got := w.overlay(key, tc.cached)
-		if want := map[bool]*batchv1.Job{true: written, false: tc.cached}[tc.isWritten]; got != want || (len(w.jobs) == 1) != tc.isWritten {
-			t.Errorf("%s: %v, %d in the write cache", name, got, len(w.jobs))
+		if want := map[bool]*batchv1.Job{true: written, false: tc.cached}[tc.wantWritten]; got != want || (len(w.jobs) == 1) != tc.wantWritten {
+			t.Errorf("%s: got %v, want %v; %d Jobs in the write cache", name, got, want, len(w.jobs))
 		}
 	}
 }

@@ -23,10 +23,10 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, rs *appsv1.
 	now := s.env.Now()
 	machine := conversion.ReplicaSet(rs)
 	observed, failures := convertPods(pods)
-	notBefore, because := s.avoidHolds.NotBefore(now, rs.UID, machine.Node, failures)
+	notBefore, backoffReason := s.avoidHolds.NotBefore(now, rs.UID, machine.Node, failures)
 	plan := machine.Plan(now, observed, s.podsPerNode(rs, machine.Replicas, pods, observed), notBefore)
 	if plan.Delayed > 0 {
-		s.recordBackoff(owner.Object, notBefore, because)
+		s.recordBackoff(owner.Object, notBefore, backoffReason)
 	}
 	reason, message := "", ""
 	switch {
@@ -35,7 +35,7 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, rs *appsv1.
 			return s.pods.Create(ctx, owner, podtemplate.Pod(&rs.Spec.Template, rs.Namespace, owner.Reference()))
 		})
 		if shared.IsNamespaceTerminating(err) {
-			err = nil // the namespace controller deletes the rest
+			err = nil // the namespace controller deletes the other objects
 		}
 		reason = shared.FailedCreate
 	case len(plan.Delete) > 0:
@@ -57,8 +57,8 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, rs *appsv1.
 func convertPods(pods []*corev1.Pod) (observed []workload.Pod, failures []workload.PodFailure) {
 	for _, p := range pods {
 		observed = append(observed, conversion.WorkloadPod(p))
-		if d, ok := workload.FailureOf(&observed[len(observed)-1]); ok && p.Status.Phase == corev1.PodFailed {
-			failures = append(failures, d)
+		if f, ok := workload.FailureOf(&observed[len(observed)-1]); ok && p.Status.Phase == corev1.PodFailed {
+			failures = append(failures, f)
 		}
 	}
 	return observed, failures
@@ -78,8 +78,8 @@ func (s *controller) podsPerNode(rs *appsv1.ReplicaSet, replicas int32, pods []*
 	siblings := shared.Controlled[*appsv1.ReplicaSet](s.informer, &metav1.ObjectMeta{UID: ref.UID, Namespace: rs.Namespace}, false)
 	for _, sibling := range siblings {
 		if sibling.UID != rs.UID {
-			others, _ := convertPods(s.pods.ListOwned(sibling))
-			for node, n := range workload.CountActiveByNode(others) {
+			siblingPods, _ := convertPods(s.pods.ListOwned(sibling))
+			for node, n := range workload.CountActiveByNode(siblingPods) {
 				counts[node] += n
 			}
 		}
@@ -90,7 +90,7 @@ func (s *controller) podsPerNode(rs *appsv1.ReplicaSet, replicas int32, pods []*
 // recordBackoff records one event for each backoff.
 func (s *controller) recordBackoff(owner shared.Object, until time.Time, reason string) {
 	s.mu.Lock()
-	requeueAfter := s.backoffUntil[owner.GetUID()].Equal(until)
+	recorded := s.backoffUntil[owner.GetUID()].Equal(until)
 	s.backoffUntil[owner.GetUID()] = until
 	for uid, t := range s.backoffUntil {
 		if s.env.Since(t) > time.Hour {
@@ -98,7 +98,7 @@ func (s *controller) recordBackoff(owner shared.Object, until time.Time, reason 
 		}
 	}
 	s.mu.Unlock()
-	if !requeueAfter {
+	if !recorded {
 		s.events.Event(owner, corev1.EventTypeWarning, shared.BackOffReason, reason)
 	}
 }

@@ -77,11 +77,11 @@ func (s *controller) watch() error {
 	if err := shared.IndexByController(s.informer); err != nil {
 		return err
 	}
-	err := workqueue.Watch(s.informer, func(old, now metav1.Object) {
-		if now == nil {
-			now = old
+	err := workqueue.Watch(s.informer, func(old, cur metav1.Object) {
+		if cur == nil {
+			cur = old
 		}
-		s.queue.Add(shared.KeyOf(now))
+		s.queue.Add(shared.KeyOf(cur))
 	})
 	if err != nil {
 		return err

@@ -2,6 +2,6 @@
 // revision per template, which kubectl uses to show and undo rollouts.
 //
 // A template that returns gets its old revision with a new number. Revisions are matched by
-// comparing templates, so revisions that Kubernetes wrote are reused whatever their hash. The owner's
+// comparing templates, so revisions that Kubernetes wrote are reused regardless of their hash. The owner's
 // collision count distinguishes templates with equal hashes.
 package revision

@@ -40,14 +40,14 @@ func (h *History) Watch(kind schema.GroupVersionKind, enqueue func(owner types.N
 	return workload.WatchControlled[*appsv1.ControllerRevision](h.informer, kind, enqueue, nil)
 }
 
-// Revisions are the revisions of an owner in order, that of its present template last.
+// Revisions are the revisions of an owner in order, that of its current template last.
 type Revisions struct {
 	All []*appsv1.ControllerRevision
 	// Collisions is the owner's collision count for its status. It grows when two templates have the same hash.
 	Collisions *int32
 }
 
-// Latest returns the revision of the present template.
+// Latest returns the revision of the current template.
 func (r *Revisions) Latest() *appsv1.ControllerRevision { return r.All[len(r.All)-1] }
 
 // ByName returns the revision with a name, or nil.
@@ -60,7 +60,7 @@ func (r *Revisions) ByName(name string) *appsv1.ControllerRevision {
 	return nil
 }
 
-// Sync claims an owner's revisions and ensures that the present template t has the revision with the highest number.
+// Sync claims an owner's revisions and ensures that the current template t has the revision with the highest number.
 // hashLabel is the label for the hash of a new revision.
 func (h *History) Sync(ctx context.Context, o *workload.Owner, t *corev1.PodTemplateSpec, hashLabel string, collisions *int32) (*Revisions, error) {
 	namespace := o.Object.GetNamespace()
@@ -128,15 +128,15 @@ func (h *History) create(ctx context.Context, o *workload.Owner, t *corev1.PodTe
 			}
 			return existing, collisions, nil
 		}
-		more := int32(1)
+		next := int32(1)
 		if collisions != nil {
-			more += *collisions
+			next += *collisions
 		}
-		collisions = &more
+		collisions = &next
 	}
 }
 
-// Truncate deletes the oldest revisions beyond limit (nil: 10), except those in use according to live and the present
+// Truncate deletes the oldest revisions beyond limit (nil: 10), except those in use according to live and the current
 // one.
 func (h *History) Truncate(ctx context.Context, r *Revisions, live func(*appsv1.ControllerRevision) bool, limit *int32) error {
 	keep := 10

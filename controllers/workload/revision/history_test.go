@@ -20,8 +20,9 @@ import (
 	"github.com/berthproject/berth/controllers/workload/workloadtest"
 )
 
-// runHistory runs a test with the history of one DaemonSet; at returns the revisions for a template with an image.
-func runHistory(t *testing.T, test func(s *workloadtest.Env, h *History, at func(image string) *Revisions)) {
+// runHistory runs a test with the history of one DaemonSet. The function sync returns the revisions after the image
+// of the template is set.
+func runHistory(t *testing.T, test func(s *workloadtest.Env, h *History, sync func(image string) *Revisions)) {
 	t.Helper()
 	var h *History
 	newHistory := func(ctx context.Context, s *workloadtest.Env, factory informers.SharedInformerFactory) (err error) {
@@ -64,27 +65,27 @@ func images(t *testing.T, r *Revisions) (out []string) {
 }
 
 func TestOneRevisionPerTemplate(t *testing.T) {
-	runHistory(t, func(s *workloadtest.Env, h *History, at func(string) *Revisions) {
-		at("a")
-		first := at("a").Latest().Name
-		at("b")
-		at("c")
-		r := at("a")
+	runHistory(t, func(s *workloadtest.Env, h *History, sync func(string) *Revisions) {
+		sync("a")
+		first := sync("a").Latest().Name
+		sync("b")
+		sync("c")
+		r := sync("a")
 		if got, want := images(t, r), []string{"2 b", "3 c", "4 a"}; !slices.Equal(got, want) || r.Latest().Name != first {
-			t.Errorf("the revisions are %v, want %v", got, want)
+			t.Errorf("revisions %v, want %v", got, want)
 		}
 		limit := int32(0)
 		if err := h.Truncate(t.Context(), r, func(rev *appsv1.ControllerRevision) bool { return rev.Revision == 2 }, &limit); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := images(t, at("a")), []string{"2 b", "4 a"}; !slices.Equal(got, want) {
-			t.Errorf("after truncation the revisions are %v, want %v: 2 is in use", got, want)
+		if got, want := images(t, sync("a")), []string{"2 b", "4 a"}; !slices.Equal(got, want) {
+			t.Errorf("revisions %v after truncation, want %v: 2 is in use", got, want)
 		}
 	})
 }
 
 func TestHashCollision(t *testing.T) {
-	runHistory(t, func(s *workloadtest.Env, h *History, at func(string) *Revisions) {
+	runHistory(t, func(s *workloadtest.Env, h *History, sync func(string) *Revisions) {
 		tpl := workloadtest.Template("agent")
 		tpl.Spec.Containers[0].Image = "a"
 		ds := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Name: "agent", Namespace: workloadtest.Namespace, UID: "owner"}}
@@ -97,16 +98,19 @@ func TestHashCollision(t *testing.T) {
 		if _, err := s.AppsV1().ControllerRevisions(workloadtest.Namespace).Create(t.Context(), existing, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		r := at("a")
+		r := sync("a")
 		if r.Latest().Name == existing.Name || r.Collisions == nil || *r.Collisions != 1 || !podtemplate.RevisionMatches(r.Latest(), &tpl) {
-			t.Errorf("the revision is %s after %v collisions", r.Latest().Name, r.Collisions)
+			t.Errorf("revision %s after %v collisions, want a new name after 1 collision", r.Latest().Name, r.Collisions)
 		}
 	})
 }
 
 func TestMalformedRevision(t *testing.T) {
 	_, err := podtemplate.TemplateOf(&appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "r"}, Data: runtime.RawExtension{Raw: []byte("{")}})
-	if err == nil || podtemplate.RevisionMatches(&appsv1.ControllerRevision{}, &corev1.PodTemplateSpec{}) {
-		t.Errorf("accepted: %v", err)
+	if err == nil {
+		t.Error("a malformed revision was parsed")
+	}
+	if podtemplate.RevisionMatches(&appsv1.ControllerRevision{}, &corev1.PodTemplateSpec{}) {
+		t.Error("a revision without data matches a template")
 	}
 }

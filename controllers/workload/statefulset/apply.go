@@ -35,7 +35,7 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, set *appsv1
 	machine := conversion.StatefulSet(set, current.Name, update.Name)
 	plan := machine.Plan(now, observed)
 	unsynced, claimsErr := s.syncClaims(ctx, set, pods, observed, plan.ScaledDown)
-	// Do not delete a surplus pod before its claims have their owners: afterwards the reason to delete them is lost.
+	// Do not delete a surplus pod before its claims have owner references. Without the pod they would never be deleted.
 	plan.Delete = slices.DeleteFunc(plan.Delete, func(d workload.StatefulDelete) bool {
 		return d.Reason == workload.StatefulScaledDown && slices.Contains(unsynced, d.Pod)
 	})
@@ -55,11 +55,11 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, set *appsv1
 		return s.deletePod(ctx, owner, set, pods[d.Pod], d.Reason)
 	})
 	statusErr := s.updateStatus(ctx, set, &plan.Status, revisions.Collisions)
-	live := map[string]bool{current.Name: true, plan.Status.Current: true}
+	usedRevisions := map[string]bool{current.Name: true, plan.Status.Current: true}
 	for i := range observed {
-		live[observed[i].Revision] = true
+		usedRevisions[observed[i].Revision] = true
 	}
-	truncateErr := s.history.Truncate(ctx, revisions, func(r *appsv1.ControllerRevision) bool { return live[r.Name] }, set.Spec.RevisionHistoryLimit)
+	truncateErr := s.history.Truncate(ctx, revisions, func(r *appsv1.ControllerRevision) bool { return usedRevisions[r.Name] }, set.Spec.RevisionHistoryLimit)
 	return wake, errors.Join(claimsErr, createErr, deleteErr, statusErr, truncateErr)
 }
 
@@ -71,8 +71,8 @@ func (s *controller) convertPods(set *appsv1.StatefulSet, all []*corev1.Pod, now
 			continue
 		}
 		v := workload.StatefulPod{Pod: conversion.WorkloadPod(p), Ordinal: n, Revision: conversion.RevisionOf(p)}
-		if d, ok := workload.FailureOf(&v.Pod); ok && p.Status.Phase == corev1.PodFailed {
-			s.failures.Add(set.UID, p.Name, p.UID, d)
+		if f, ok := workload.FailureOf(&v.Pod); ok && p.Status.Phase == corev1.PodFailed {
+			s.failures.Add(set.UID, p.Name, p.UID, f)
 			until, reason := s.avoidHolds.NotBefore(now, set.UID, set.Spec.Template.Spec.NodeName, s.failures.List(set.UID, p.Name, now))
 			v.NotBefore = until
 			if !until.IsZero() && s.dedup.ShouldRecord(set.UID, p.Name, until) {
@@ -125,7 +125,7 @@ func (s *controller) setIdentity(ctx context.Context, set *appsv1.StatefulSet, p
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("labelling pod %s/%s: %w", p.Namespace, p.Name, err)
+		return fmt.Errorf("labeling pod %s/%s: %w", p.Namespace, p.Name, err)
 	}
 	return nil
 }

@@ -71,11 +71,11 @@ func (s *controller) syncClaims(ctx context.Context, set *appsv1.StatefulSet, po
 				}
 			}
 		}
-		for _, want := range podtemplate.Claims(set, observed[i].Ordinal) {
+		for _, claim := range podtemplate.Claims(set, observed[i].Ordinal) {
 			if p.UID == "" {
 				continue
 			}
-			if err := s.syncClaim(ctx, set, p, want.Name, scaledDown); err != nil {
+			if err := s.syncClaim(ctx, set, p, claim.Name, scaledDown); err != nil {
 				errs, unsynced = append(errs, err), append(unsynced, i)
 			}
 		}
@@ -85,7 +85,7 @@ func (s *controller) syncClaims(ctx context.Context, set *appsv1.StatefulSet, po
 
 func (s *controller) syncClaim(ctx context.Context, set *appsv1.StatefulSet, p *corev1.Pod, name string, scaledDown bool) error {
 	c, err := s.claims.PersistentVolumeClaims(set.Namespace).Get(name)
-	if apierrors.IsNotFound(err) && scaledDown { // it may be new, and there is no later chance
+	if apierrors.IsNotFound(err) && scaledDown { // the cache may lag, and no later reconciliation reads the claim
 		c, err = s.client.CoreV1().PersistentVolumeClaims(set.Namespace).Get(ctx, name, metav1.GetOptions{})
 	}
 	switch {
@@ -110,7 +110,7 @@ func (s *controller) syncClaim(ctx context.Context, set *appsv1.StatefulSet, p *
 }
 
 // claimOwners returns the owner references of a claim: the StatefulSet if the claim is to be deleted with it, the pod
-// if it is surplus and the claim is to be deleted with it. Other owners are kept.
+// if it is surplus and the claim is to be deleted with it. It keeps other owners.
 func claimOwners(set *appsv1.StatefulSet, pod *corev1.Pod, owners []metav1.OwnerReference, scaledDown bool) []metav1.OwnerReference {
 	withSet, withPod := false, false
 	if r := set.Spec.PersistentVolumeClaimRetentionPolicy; r != nil {

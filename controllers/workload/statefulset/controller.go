@@ -82,12 +82,12 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 
 // watch enqueues a StatefulSet when it, its pods, revisions or Holds change, or when a pod appears that it may adopt.
 func (s *controller) watch(sets cache.SharedInformer) error {
-	err := workqueue.Watch(sets, func(old, now *appsv1.StatefulSet) {
-		if now == nil {
-			now = old
+	err := workqueue.Watch(sets, func(old, cur *appsv1.StatefulSet) {
+		if cur == nil {
+			cur = old
 			s.failures.Forget(old.UID)
 		}
-		s.queue.Add(shared.KeyOf(now))
+		s.queue.Add(shared.KeyOf(cur))
 	})
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ var controllers = []workloadtest.Controller{func(ctx context.Context, s *workloa
 	return Run(ctx, s.Clientset, factory, nil, runner.Production(), klog.Background())
 }}
 
-func add(s *workloadtest.Env, replicas int32, edits ...func(*appsv1.StatefulSet)) {
+func createStatefulSet(s *workloadtest.Env, replicas int32, edits ...func(*appsv1.StatefulSet)) {
 	s.Helper()
 	t := workloadtest.Template("store")
 	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "store", Namespace: workloadtest.Namespace}, Spec: appsv1.StatefulSetSpec{
@@ -46,7 +46,7 @@ func add(s *workloadtest.Env, replicas int32, edits ...func(*appsv1.StatefulSet)
 	s.Settle(time.Minute)
 }
 
-func now(s *workloadtest.Env) *appsv1.StatefulSet {
+func getStatefulSet(s *workloadtest.Env) *appsv1.StatefulSet {
 	s.Helper()
 	set, err := s.AppsV1().StatefulSets(workloadtest.Namespace).Get(s.Context(), "store", metav1.GetOptions{})
 	if err != nil {
@@ -55,9 +55,9 @@ func now(s *workloadtest.Env) *appsv1.StatefulSet {
 	return set
 }
 
-func change(s *workloadtest.Env, edit func(*appsv1.StatefulSet)) {
+func updateStatefulSet(s *workloadtest.Env, edit func(*appsv1.StatefulSet)) {
 	s.Helper()
-	set := now(s)
+	set := getStatefulSet(s)
 	edit(set)
 	if _, err := s.AppsV1().StatefulSets(workloadtest.Namespace).Update(s.Context(), set, metav1.UpdateOptions{}); err != nil {
 		s.Fatal(err)
@@ -65,30 +65,30 @@ func change(s *workloadtest.Env, edit func(*appsv1.StatefulSet)) {
 	s.Settle(time.Minute)
 }
 
-func want(s *workloadtest.Env, step string, pods ...string) {
+func checkPods(s *workloadtest.Env, step string, pods ...string) {
 	s.Helper()
 	var got []string
 	for _, p := range s.Pods() {
 		got = append(got, p.Name+" "+p.Spec.Containers[0].Image)
 	}
 	if slices.Sort(got); !slices.Equal(got, pods) {
-		s.Errorf("%s: the pods are %q, want %q", step, got, pods)
+		s.Errorf("%s: pods %q, want %q", step, got, pods)
 	}
 }
 
-// claims returns the claims as "name owner", sorted.
-func claims(s *workloadtest.Env) (out []string) {
+// listClaims returns the claims as "name owner", sorted.
+func listClaims(s *workloadtest.Env) (out []string) {
 	s.Helper()
 	list, err := s.CoreV1().PersistentVolumeClaims(workloadtest.Namespace).List(s.Context(), metav1.ListOptions{})
 	if err != nil {
 		s.Fatal(err)
 	}
 	for _, c := range list.Items {
-		words := []string{c.Name}
+		fields := []string{c.Name}
 		for _, r := range c.OwnerReferences {
-			words = append(words, r.Kind, r.Name)
+			fields = append(fields, r.Kind, r.Name)
 		}
-		out = append(out, strings.Join(words, " "))
+		out = append(out, strings.Join(fields, " "))
 	}
 	slices.Sort(out)
 	return out
@@ -96,62 +96,62 @@ func claims(s *workloadtest.Env) (out []string) {
 
 func TestOrderedPodsAndClaims(t *testing.T) {
 	workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
-		add(s, 3)
-		want(s, "created", "store-0 store:1", "store-1 store:1", "store-2 store:1")
-		createErr := s.Pods()
-		slices.SortFunc(createErr, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
-		for i, p := range createErr {
+		createStatefulSet(s, 3)
+		checkPods(s, "created", "store-0 store:1", "store-1 store:1", "store-2 store:1")
+		pods := s.Pods()
+		slices.SortFunc(pods, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+		for i, p := range pods {
 			if n := fmt.Sprint("store-", i); p.Name != n || p.Spec.Hostname != n || p.Spec.Subdomain != "stores" || p.Labels[appsv1.PodIndexLabel] != fmt.Sprint(i) ||
 				p.Spec.Volumes[0].PersistentVolumeClaim.ClaimName != "data-"+n {
-				t.Errorf("pod %d is %s: %+v %+v", i, p.Name, p.Labels, p.Spec)
+				t.Errorf("pod %d: name %s, labels %v, spec %+v, want those of %s", i, p.Name, p.Labels, p.Spec, n)
 			}
 		}
-		change(s, func(set *appsv1.StatefulSet) { set.Spec.Template.Spec.Containers[0].Image = "store:2" })
-		want(s, "rolled out", "store-0 store:2", "store-1 store:2", "store-2 store:2")
-		if st := now(s).Status; st.CurrentRevision != st.UpdateRevision || st.UpdatedReplicas != 3 || st.AvailableReplicas != 3 {
-			t.Errorf("status %+v", st)
+		updateStatefulSet(s, func(set *appsv1.StatefulSet) { set.Spec.Template.Spec.Containers[0].Image = "store:2" })
+		checkPods(s, "rolled out", "store-0 store:2", "store-1 store:2", "store-2 store:2")
+		if st := getStatefulSet(s).Status; st.CurrentRevision != st.UpdateRevision || st.UpdatedReplicas != 3 || st.AvailableReplicas != 3 {
+			t.Errorf("status %+v, want 3 updated and available", st)
 		}
-		change(s, func(set *appsv1.StatefulSet) {
+		updateStatefulSet(s, func(set *appsv1.StatefulSet) {
 			partition := int32(2)
 			set.Spec.UpdateStrategy.RollingUpdate.Partition = &partition
 			set.Spec.Template.Spec.Containers[0].Image = "store:3"
 		})
-		want(s, "partly rolled out", "store-0 store:2", "store-1 store:2", "store-2 store:3")
+		checkPods(s, "partly rolled out", "store-0 store:2", "store-1 store:2", "store-2 store:3")
 		if err := s.CoreV1().Pods(workloadtest.Namespace).Delete(t.Context(), "store-0", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		s.Settle(time.Minute)
-		want(s, "a pod below the partition is recreated with the old revision", "store-0 store:2", "store-1 store:2", "store-2 store:3")
+		checkPods(s, "a pod below the partition is recreated with the old revision", "store-0 store:2", "store-1 store:2", "store-2 store:3")
 		one := int32(1)
-		change(s, func(set *appsv1.StatefulSet) { set.Spec.Replicas = &one })
-		want(s, "scaled down", "store-0 store:2")
-		if got, all := claims(s), []string{"data-store-0", "data-store-1", "data-store-2"}; !slices.Equal(got, all) {
-			t.Errorf("the claims are %q, want %q: claims are retained", got, all)
+		updateStatefulSet(s, func(set *appsv1.StatefulSet) { set.Spec.Replicas = &one })
+		checkPods(s, "scaled down", "store-0 store:2")
+		if got, want := listClaims(s), []string{"data-store-0", "data-store-1", "data-store-2"}; !slices.Equal(got, want) {
+			t.Errorf("claims %q, want %q: claims are retained", got, want)
 		}
 	})
 }
 
 func TestClaimRetentionPolicy(t *testing.T) {
 	workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
-		add(s, 2, func(set *appsv1.StatefulSet) {
+		createStatefulSet(s, 2, func(set *appsv1.StatefulSet) {
 			set.Spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{
 				WhenDeleted: appsv1.DeletePersistentVolumeClaimRetentionPolicyType, WhenScaled: appsv1.DeletePersistentVolumeClaimRetentionPolicyType}
 		})
-		if got, all := claims(s), []string{"data-store-0 StatefulSet store", "data-store-1 StatefulSet store"}; !slices.Equal(got, all) {
-			t.Errorf("the claims are %q, want %q", got, all)
+		if got, want := listClaims(s), []string{"data-store-0 StatefulSet store", "data-store-1 StatefulSet store"}; !slices.Equal(got, want) {
+			t.Errorf("claims %q, want %q", got, want)
 		}
 		one, two := int32(1), int32(2)
-		change(s, func(set *appsv1.StatefulSet) { set.Spec.Replicas = &one })
-		if got, all := claims(s), []string{"data-store-0 StatefulSet store", "data-store-1 Pod store-1"}; !slices.Equal(got, all) {
-			t.Errorf("scaled down, the claims are %q, want %q", got, all)
+		updateStatefulSet(s, func(set *appsv1.StatefulSet) { set.Spec.Replicas = &one })
+		if got, want := listClaims(s), []string{"data-store-0 StatefulSet store", "data-store-1 Pod store-1"}; !slices.Equal(got, want) {
+			t.Errorf("scaled down, claims %q, want %q", got, want)
 		}
-		change(s, func(set *appsv1.StatefulSet) { set.Spec.Replicas = &two })
-		want(s, "its predecessor's claim is terminating", "store-0 store:1")
+		updateStatefulSet(s, func(set *appsv1.StatefulSet) { set.Spec.Replicas = &two })
+		checkPods(s, "its predecessor's claim is terminating", "store-0 store:1")
 		if err := s.CoreV1().PersistentVolumeClaims(workloadtest.Namespace).Delete(t.Context(), "data-store-1", metav1.DeleteOptions{}); err != nil { // as the garbage collector does
 			t.Fatal(err)
 		}
 		s.Settle(time.Minute)
-		want(s, "the pod is deleted", "store-0 store:1", "store-1 store:1")
+		checkPods(s, "the pod is deleted", "store-0 store:1", "store-1 store:1")
 	})
 }
 
@@ -159,27 +159,27 @@ func TestClaimRetentionPolicy(t *testing.T) {
 func TestScaleDownWaitsForClaimOwner(t *testing.T) {
 	workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
 		s.SetPodHook(func(p *corev1.Pod) bool { return p.Name == "store-1" })
-		add(s, 2, func(set *appsv1.StatefulSet) {
+		createStatefulSet(s, 2, func(set *appsv1.StatefulSet) {
 			set.Spec.PodManagementPolicy = appsv1.ParallelPodManagement
 			set.Spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{WhenScaled: appsv1.DeletePersistentVolumeClaimRetentionPolicyType}
 		})
-		refused := 0
+		updates := 0
 		s.On("update", "persistentvolumeclaims", func(clienttesting.Action) (bool, runtime.Object, error) {
-			if refused++; refused > 2 {
+			if updates++; updates > 2 {
 				return false, nil, nil
 			}
 			return true, nil, apierrors.NewConflict(corev1.Resource("persistentvolumeclaims"), "data-store-1", errors.New("it is being bound"))
 		})
 		one := int32(1)
-		change(s, func(set *appsv1.StatefulSet) { set.Spec.Replicas = &one })
-		want(s, "scaled down", "store-0 store:1")
-		if got, all := claims(s), []string{"data-store-0", "data-store-1 Pod store-1"}; !slices.Equal(got, all) || refused != 3 {
-			t.Errorf("the claims are %q, want %q; %d updates", got, all, refused)
+		updateStatefulSet(s, func(set *appsv1.StatefulSet) { set.Spec.Replicas = &one })
+		checkPods(s, "scaled down", "store-0 store:1")
+		if got, want := listClaims(s), []string{"data-store-0", "data-store-1 Pod store-1"}; !slices.Equal(got, want) || updates != 3 {
+			t.Errorf("claims %q, want %q; %d updates", got, want, updates)
 		}
 	})
 }
 
-// TestScaleDownReadsClaimLive covers a surplus pod.
+// TestScaleDownReadsClaimLive covers a surplus pod whose claim is not in the cache.
 func TestScaleDownReadsClaimLive(t *testing.T) {
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data-store-1", Namespace: workloadtest.Namespace}}
 	client := fake.NewSimpleClientset(claim)
@@ -187,14 +187,14 @@ func TestScaleDownReadsClaimLive(t *testing.T) {
 	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "store", Namespace: workloadtest.Namespace}, Spec: appsv1.StatefulSetSpec{
 		PersistentVolumeClaimRetentionPolicy: &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{WhenScaled: appsv1.DeletePersistentVolumeClaimRetentionPolicyType}}}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "store-1", UID: "pod"}}
-	for _, name := range []string{claim.Name, "more-store-1"} { // there is no such claim
+	for _, name := range []string{claim.Name, "more-store-1"} { // the second claim does not exist
 		if err := s.syncClaim(t.Context(), set, pod, name, true); err != nil {
 			t.Error(err)
 		}
 	}
 	got, err := client.CoreV1().PersistentVolumeClaims(workloadtest.Namespace).Get(t.Context(), claim.Name, metav1.GetOptions{})
 	if err != nil || len(got.OwnerReferences) != 1 || got.OwnerReferences[0].UID != pod.UID {
-		t.Errorf("%v, owners %v", err, got.OwnerReferences)
+		t.Errorf("error %v, owners %v, want the pod", err, got.OwnerReferences)
 	}
 }
 
@@ -205,7 +205,7 @@ func TestFailedOrdinalIsRecreated(t *testing.T) {
 			workloadtest.Terminate(p, corev1.PodFailed, "NodeAffinity", 1)
 			return true
 		})
-		add(s, 1)
+		createStatefulSet(s, 1)
 		s.Settle(time.Hour)
 		if n := s.EventCount("RecreatingFailedPod"); n < 5 || n > 14 {
 			t.Errorf("recreated %d times in an hour, want about ten", n)

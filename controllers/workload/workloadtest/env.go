@@ -32,7 +32,7 @@ type Env struct {
 	*fake.Clientset
 	Reactor
 	podHook atomic.Pointer[func(p *corev1.Pod) bool]
-	made    int
+	created int
 }
 
 // SetPodHook sets a function that may change bound pods before each step and reports whether it did. Nil removes it.
@@ -58,8 +58,8 @@ func Run(t *testing.T, controllers []Controller, test func(s *Env)) {
 		s := &Env{T: t, Clientset: fake.NewSimpleClientset()}
 		s.PrependReactor("create", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
 			if m, ok := a.(clienttesting.CreateAction).GetObject().(metav1.Object); ok {
-				s.made++
-				m.SetUID(types.UID(fmt.Sprint("uid-", s.made)))
+				s.created++
+				m.SetUID(types.UID(fmt.Sprint("uid-", s.created)))
 				m.SetCreationTimestamp(metav1.Now())
 			}
 			return false, nil, nil
@@ -69,8 +69,8 @@ func Run(t *testing.T, controllers []Controller, test func(s *Env)) {
 		ctx, cancel := context.WithCancel(t.Context())
 		factory := informers.NewSharedInformerFactory(s.Clientset, 0)
 		done := make(chan error, len(controllers)+1)
-		for _, l := range controllers {
-			go func() { done <- l(ctx, s, factory) }()
+		for _, run := range controllers {
+			go func() { done <- run(ctx, s, factory) }()
 		}
 		go func() { done <- s.runNodes(ctx) }()
 		test(s)
@@ -84,7 +84,7 @@ func Run(t *testing.T, controllers []Controller, test func(s *Env)) {
 	})
 }
 
-// deletePod marks pods as deleting that have a finalizer or run.
+// deletePod sets the deletion timestamp of a pod that runs or has a finalizer.
 func (s *Env) deletePod(a clienttesting.Action) (bool, runtime.Object, error) {
 	gvr, name := a.GetResource(), a.(clienttesting.DeleteAction).GetName()
 	obj, err := s.Tracker().Get(gvr, Namespace, name)
@@ -119,13 +119,13 @@ func (s *Env) runNodes(ctx context.Context) error {
 
 func (s *Env) stepPod(ctx context.Context, p *corev1.Pod) error {
 	pods := s.CoreV1().Pods(Namespace)
-	ended := p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+	finished := p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 	switch {
-	case p.DeletionTimestamp != nil && ended && len(p.Finalizers) == 0:
+	case p.DeletionTimestamp != nil && finished && len(p.Finalizers) == 0:
 		return s.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), Namespace, p.Name)
-	case p.DeletionTimestamp != nil && !ended:
+	case p.DeletionTimestamp != nil && !finished:
 		p.Status.Phase, p.Status.Conditions = corev1.PodFailed, nil
-	case ended:
+	case finished:
 		return nil
 	case p.Spec.NodeName == "":
 		if p.Spec.NodeName = podtemplate.DaemonNode(p); p.Spec.NodeName == "" {
