@@ -53,7 +53,7 @@ func (l *changeLog) Log(from int64) (entries []NodeID, ok bool) {
 }
 
 // IsLast reports whether the entry at a position is the last of its node.
-func (l *changeLog) IsLast(id NodeID, at int64) bool { return l.last[id] == at+1 }
+func (l *changeLog) IsLast(id NodeID, position int64) bool { return l.last[id] == position+1 }
 
 // StaticChangedSince reports whether a node had a static change at or after a position.
 func (l *changeLog) StaticChangedSince(id NodeID, from int64) bool { return l.static[id] > from }

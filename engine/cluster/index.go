@@ -52,7 +52,7 @@ type Row struct {
 	// Balance is how evenly cpu and memory are used: 100 times one minus half the difference
 	// of the used fractions, truncated; 100 if one resource is missing.
 	Balance int32
-	Live    bool
+	Exists  bool // the NodeID is in use
 }
 
 // Ephemeral is the ephemeral storage of a node, which few pods request.
@@ -133,7 +133,7 @@ func (x *Index) refreshRow(id NodeID, static bool) {
 	x.Ephemeral[id].Used = n.Used.Ephemeral
 	if static {
 		a := &n.Model.Allocatable
-		r.Live, x.NameHashes[id] = true, n.NameHash
+		r.Exists, x.NameHashes[id] = true, n.NameHash
 		r.AllocCPU, r.AllocMem = a.MilliCPU, a.Memory
 		r.AllocPods = int32(max(-1, min(n.Model.AllocatablePods, 1<<31-1)))
 		x.Ephemeral[id].Alloc = a.Ephemeral
@@ -150,10 +150,10 @@ func (x *Index) nodeAdded(n *NodeInfo) {
 		x.Rows = append(x.Rows, Row{})
 		x.Ephemeral = append(x.Ephemeral, Ephemeral{})
 		x.NameHashes = append(x.NameHashes, 0)
-		x.taints.of = append(x.taints.of, 0)
+		x.taints.byNode = append(x.taints.byNode, 0)
 	}
 	x.changeLog.grow(len(x.Rows))
-	x.nodeRing.added(n.ID)
+	x.nodeRing.add(n.ID)
 	x.indexNode(n)
 	x.refreshRow(n.ID, true)
 }
@@ -164,7 +164,7 @@ func (x *Index) nodeRemoved(n *NodeInfo) {
 	}
 	x.unindexNode(n.ID)
 	x.Rows[n.ID], x.Ephemeral[n.ID] = Row{}, Ephemeral{}
-	x.nodeRing.removed(n.ID)
+	x.nodeRing.remove(n.ID)
 	x.log(n.ID, true)
 }
 

@@ -44,8 +44,8 @@ func (x *Index) NodeValues(name string, eval func(*NodeInfo) int32) *NodeValues 
 // taintSets interns the taints of nodes together with spec.unschedulable. Few combinations
 // occur.
 type taintSets struct {
-	ids map[string]int32
-	of  []int32 // by NodeID
+	ids    map[string]int32
+	byNode []int32 // set ID by NodeID
 }
 
 // set interns a node's taints.
@@ -62,7 +62,7 @@ func (t *taintSets) set(n *NodeInfo) {
 		id = int32(len(t.ids))
 		t.ids[string(b)] = id
 	}
-	t.of[n.ID] = id
+	t.byNode[n.ID] = id
 }
 
 // MemoizeByTaints returns a function that calls eval once for each combination of taints
@@ -70,7 +70,7 @@ func (t *taintSets) set(n *NodeInfo) {
 func (x *Index) MemoizeByTaints(eval func(*model.Node) int32) func(*NodeInfo) int32 {
 	memo := map[int32]int32{}
 	return func(n *NodeInfo) int32 {
-		set := x.taints.of[n.ID]
+		set := x.taints.byNode[n.ID]
 		v, ok := memo[set]
 		if !ok {
 			v = eval(n.Model)

@@ -71,7 +71,7 @@ func (s *State) UpsertPV(v *model.PersistentVolume) {
 	s.putVolume(s.volumes.reportVolume(v))
 }
 
-// putVolume stores a volume as placement sees it.
+// putVolume stores a volume as placement reads it.
 func (s *State) putVolume(v *model.PersistentVolume) {
 	if old, ok := s.volumes.persistent.get(v.Name); ok {
 		s.unlistVolume(old)

@@ -73,7 +73,7 @@ func (s *State) dumpVolumes() string {
 	return b.String()
 }
 
-// step changes both in the same way.
+// step applies one random change to the state and the reference.
 func (w *referenceVolumes) step(r *rand.Rand, s *State) {
 	name, key := fmt.Sprintf("x%d", r.IntN(8)), fmt.Sprint(r.IntN(3))
 	switch r.IntN(8) {
@@ -110,24 +110,24 @@ func TestVolumeListsAndForks(t *testing.T) {
 	}
 	pairs := []pair{{New(), &referenceVolumes{map[string]*model.PersistentVolume{}, map[string]*model.CSIStorageCapacity{}, map[string]*model.VolumeAttachment{}}}}
 	for n := range 5000 {
-		w := pairs[r.IntN(len(pairs))]
+		p := pairs[r.IntN(len(pairs))]
 		if n%50 == 0 {
-			f := pair{w.state.Fork(), w.ref.clone()}
+			f := pair{p.state.Fork(), p.ref.clone()}
 			if len(pairs) < 4 {
 				pairs = append(pairs, f)
 			} else {
 				pairs[r.IntN(4)] = f
 			}
 		}
-		before := w.state.Revision()
-		dump := w.state.dumpVolumes()
-		w.ref.step(r, w.state)
-		if got := w.state.dumpVolumes(); got != dump && w.state.Revision() == before {
-			t.Fatalf("step %d: a change left the revision at %d", n, before)
+		before := p.state.Revision()
+		dump := p.state.dumpVolumes()
+		p.ref.step(r, p.state)
+		if got := p.state.dumpVolumes(); got != dump && p.state.Revision() == before {
+			t.Fatalf("step %d: the state changed, but not its revision %d", n, before)
 		}
-		for i, w := range pairs {
-			if got, want := w.state.dumpVolumes(), w.ref.dump(); got != want {
-				t.Fatalf("step %d, world %d:\n%s\nwant\n%s", n, i, got, want)
+		for i, p := range pairs {
+			if got, want := p.state.dumpVolumes(), p.ref.dump(); got != want {
+				t.Fatalf("step %d, pair %d:\n%s\nwant\n%s", n, i, got, want)
 			}
 		}
 	}

@@ -52,7 +52,7 @@ type Record struct {
 	// Nodes holds only that node.
 	NominatedFirst bool
 	// ReservedFirst: a node that a Reserve Hold reserves for the pod fits and was selected
-	// likewise.
+	// in the same way.
 	ReservedFirst bool
 
 	Nodes  []NodeRecord // sorted by name

@@ -16,7 +16,7 @@ type NodeSelector struct {
 type NodeSelectorTerm struct {
 	Labels    []Requirement
 	Fields    []Requirement // metadata.name only
-	Malformed bool          // malformed: matches nothing when required
+	Malformed bool          // matches no node if required
 }
 
 // Matches reports whether a node meets all requirements of the term.

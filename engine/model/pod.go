@@ -80,7 +80,7 @@ const (
 	UnknownPhase
 )
 
-// String is the phase's name in the API.
+// String returns the name of the phase in the API.
 func (p Phase) String() string {
 	switch p {
 	case Pending:
@@ -107,13 +107,12 @@ type PodSpec struct {
 	Priority      int32
 	NeverPreempts bool // preemptionPolicy is Never
 
-	// Requests are the effective ones: the larger of the sum of containers and
-	// sidecars and the peak of the init containers, plus overhead; pod-level
-	// resources override; while a resize is in flight the larger of spec,
-	// allocated and actual.
+	// Requests are the effective requests: the larger of the sum of containers and
+	// sidecars and the peak of the init containers, plus overhead. Pod-level resources
+	// override them. During a resize they are the largest of spec, allocated and actual.
 	Requests Resources
 	// Scoring are Requests with 100m CPU and 200MiB for each container without
-	// such a request; only scoring counts it.
+	// such a request. Only score plugins use them.
 	Scoring Resources
 	// ScoringIncoming replaces Scoring in NodeResourcesFit's score of the incoming
 	// pod; nil means Scoring. As in kube-scheduler, pod-level resources count only
@@ -133,8 +132,8 @@ type PodSpec struct {
 
 	Spread []SpreadConstraint
 
-	// Images are the normalised names of the images that score ImageLocality:
-	// of containers, init containers and image volumes, one entry a use.
+	// Images are the normalized names of the images that score ImageLocality:
+	// of containers, init containers and image volumes, one entry per use.
 	Images []string
 	// ImageContainers is the number of containers and init containers, which scales
 	// ImageLocality's thresholds.

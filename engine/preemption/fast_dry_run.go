@@ -74,7 +74,7 @@ func (l *fastDryRun) dryRun(n *needs, pod *model.Pod, id cluster.NodeID) result 
 	x := l.nodes.index
 	row := &x.Rows[id]
 	l.victims = l.victims[:0]
-	if !row.Live {
+	if !row.Exists {
 		return result{}
 	}
 	if n.Excluded(id) {

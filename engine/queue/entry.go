@@ -65,7 +65,7 @@ type entry struct {
 	// since Pop.
 	inFlight   bool
 	firstEvent uint64
-	edited     bool // the pod was updated while in flight
+	updated    bool // the pod was updated while in flight
 	flushed    bool // popped because of the timeout
 }
 

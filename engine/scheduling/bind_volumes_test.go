@@ -142,7 +142,7 @@ func TestSelectedNodeRemovedByProvisioner(t *testing.T) {
 	chosen.HasSelectedNode, chosen.SelectedNode = true, "n2"
 	s.step("", chosen)
 	s.step("report:a:error", claim("m", "made"))
-	s.rejects(`persistentvolumeclaim "m" is not to be provisioned for node "n2" any more`)
+	s.rejects(`persistentvolumeclaim "m" must no longer be provisioned for node "n2"`)
 	s.wait(2 * time.Second)
 	s.step("volumes:a:n2")
 }

@@ -80,7 +80,7 @@ func (p *partition) update(x *cluster.Index) bool {
 // put moves a node to its part.
 func (p *partition) put(x *cluster.Index, id cluster.NodeID) {
 	part := int32(0)
-	if x.Rows[id].Live {
+	if x.Rows[id].Exists {
 		part = p.partOf(id) + 1
 	}
 	s := &p.places[id]

@@ -34,7 +34,7 @@ func (e *Engine) scan(ec *equivalenceClass) []*nodeBucket {
 		e.scanPartition(ec)
 	} else {
 		for i := range e.index.Rows {
-			if e.index.Rows[i].Live {
+			if e.index.Rows[i].Exists {
 				e.scanNode(ec, cluster.NodeID(i))
 			}
 		}
@@ -67,7 +67,7 @@ func (e *Engine) scanPartition(ec *equivalenceClass) {
 		}
 	}
 	for _, id := range sc.marked {
-		if !e.index.Rows[id].Live {
+		if !e.index.Rows[id].Exists {
 			continue
 		}
 		if static := p.static(id); static < 0 { // already counted

@@ -91,7 +91,7 @@ func (e *Engine) buildCache(ec *equivalenceClass) *scoreCache {
 	v := &scoreCache{class: ec, logPos: x.LogEnd(), order: order, refs: make([]bucketRef, len(x.Rows)),
 		limit: min(max(len(byRank)/e.tune.rankListFraction, e.tune.minRankList), 256), size: len(byRank), maxScore: int(e.plugins.maxNodeScore), bytes: 300 + 4*len(x.Rows)}
 	for i := range x.Rows {
-		if x.Rows[i].Live {
+		if x.Rows[i].Exists {
 			v.place(x, cluster.NodeID(i), ranks)
 		}
 	}
@@ -120,7 +120,7 @@ func (v *scoreCache) update(x *cluster.Index, ranks []int32) {
 func (v *scoreCache) place(x *cluster.Index, id cluster.NodeID, ranks []int32) {
 	ec, old := v.class, v.refs[id]
 	r := &x.Rows[id]
-	if !r.Live {
+	if !r.Exists {
 		v.remove(old, ranks[id])
 		v.refs[id] = 0
 		return
