@@ -31,20 +31,20 @@ func Evaluate(s *cluster.State, p *framework.Profile, seed uint64, pod *model.Po
 		return rec
 	}
 	rec.Outcome = decision.Infeasible
-	a := framework.NewEvaluation(s, p, pod, s.NodeIDs())
-	if len(a.Nodes) == 0 || !runPreFilters(a, rec) {
+	ev := framework.NewEvaluation(s, p, pod, s.NodeIDs())
+	if len(ev.Nodes) == 0 || !runPreFilters(ev, rec) {
 		return rec
 	}
-	feasible := findNodesThatFit(a, rec)
+	feasible := findNodesThatFit(ev, rec)
 	if len(feasible) == 0 {
 		return rec
 	}
 	rec.Outcome = decision.Scheduled
-	if err := prioritizeNodes(a, rec, feasible); err != nil && len(feasible) > 1 {
+	if err := prioritizeNodes(ev, rec, feasible); err != nil && len(feasible) > 1 {
 		rec.Outcome, rec.Error, rec.Nodes = decision.Errored, err.Error(), nil
 		return rec
 	}
-	selectNode(a, rec, feasible, seed)
+	selectNode(ev, rec, feasible, seed)
 	return rec
 }
 
@@ -66,7 +66,7 @@ func EvaluateNodes(s *cluster.State, p *framework.Profile, seed uint64, pod *mod
 	return rec
 }
 
-// runPreFilters runs the PreFilter plugins and reports whether filters have to run: no
+// runPreFilters runs the PreFilter plugins. It reports whether the filters must run: no
 // plugin failed or rejected all nodes.
 func runPreFilters(ev *framework.Evaluation, rec *decision.Record) bool {
 	cfg := ev.Profile.Config()
@@ -138,7 +138,7 @@ func recordRejection(ev *framework.Evaluation, rec *decision.Record, r decision.
 	}
 }
 
-// intersectNodes limits the search to names and reports whether any node is left.
+// intersectNodes limits the search to names and reports whether any node remains.
 func intersectNodes(rec *decision.Record, names []string) bool {
 	if rec.HasPreFilterNodes {
 		rec.PreFilterNodes = slices.DeleteFunc(slices.Clone(rec.PreFilterNodes), func(n string) bool { return !slices.Contains(names, n) })
@@ -148,7 +148,7 @@ func intersectNodes(rec *decision.Record, names []string) bool {
 	return len(rec.PreFilterNodes) > 0
 }
 
-// noCommonNodes returns the verdict if plugins limit the search to nothing.
+// noCommonNodes returns the verdict if the nodes of several plugins have no node in common.
 func noCommonNodes(names []string) *decision.Verdict {
 	slices.Sort(names)
 	text := "node(s) didn't satisfy plugin " + names[0]
@@ -213,7 +213,7 @@ func findNodesThatFit(ev *framework.Evaluation, rec *decision.Record) []*framewo
 	return feasible
 }
 
-// prioritizeNodes scores the feasible nodes.
+// prioritizeNodes adds the scores of the feasible nodes to the record.
 func prioritizeNodes(ev *framework.Evaluation, rec *decision.Record, feasible []*framework.CandidateNode) error {
 	cfg := ev.Profile.Config()
 	states := make([]*framework.PreScoreState, decision.NumPlugins)

@@ -16,10 +16,10 @@ type equivalenceClass struct {
 	lastUsed   uint64 // Engine.clock
 	lastLogPos int64  // at the last decision
 	lastClock  uint64 // Engine.clock at the last decision
-	seen       bool   // decided before
+	decided    bool   // the class was decided before
 	cache      *scoreCache
 
-	reference bool // left to the reference evaluator
+	reference bool // the reference evaluator decides
 	hasNames  bool // the search is limited to names
 	names     []string
 
@@ -28,7 +28,7 @@ type equivalenceClass struct {
 	numTerms        int    // number of terms of other pods that match the class
 
 	static  *cluster.NodeValues // rejection, or PreferNoSchedule taints and preferred affinity; see packStatic
-	prefers bool
+	prefers bool                // there is preferred node affinity
 	score   scoreParams
 	ports   []model.HostPort
 	scalars []model.Scalar
@@ -121,7 +121,7 @@ type hardConstraint struct {
 type softConstraint struct {
 	counter  *cluster.DomainCounter
 	slot     int
-	host     bool
+	host     bool    // the topology key is HostnameKey
 	skew     float64 // maxSkew-1
 	topology *cluster.Topology
 }
@@ -224,7 +224,7 @@ func (e *Engine) refreshClass(ec *equivalenceClass, pod *model.Pod) *equivalence
 	}
 	e.dropCache(ec)
 	compiled := e.compileClass(pod, ec.podClass)
-	compiled.seen, compiled.lastLogPos, compiled.lastClock = ec.seen, ec.lastLogPos, ec.lastClock
+	compiled.decided, compiled.lastLogPos, compiled.lastClock = ec.decided, ec.lastLogPos, ec.lastClock
 	return compiled
 }
 
@@ -234,11 +234,11 @@ func (e *Engine) defaultSelectorKey(pod *model.Pod) string {
 	return e.defaultSelectorKeyOf(&framework.Evaluation{State: e.state, Profile: e.profile, Pod: pod})
 }
 
-func (e *Engine) defaultSelectorKeyOf(a *framework.Evaluation) string {
-	if len(a.Pod.Spec.Spread) > 0 || len(e.profile.DefaultConstraints()) == 0 {
+func (e *Engine) defaultSelectorKeyOf(ev *framework.Evaluation) string {
+	if len(ev.Pod.Spec.Spread) > 0 || len(e.profile.DefaultConstraints()) == 0 {
 		return ""
 	}
-	return string(cluster.AppendSelector(nil, a.DefaultSelector()))
+	return string(cluster.AppendSelector(nil, ev.DefaultSelector()))
 }
 
 // dropOldClasses drops classes that were not used recently.

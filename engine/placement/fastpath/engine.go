@@ -21,10 +21,9 @@ import (
 // share a cache. Normalization, minima and domain verdicts are computed from the buckets
 // in each decision, so nothing can drift.
 //
-// Decisions outside of the fast path are left to the reference evaluator: volumes that
-// reject all nodes, parse errors, nominated pods that matter by more than resources and
-// ports, and profiles with another filter order or with plugins that the fast path does
-// not implement.
+// The reference evaluator decides in cases that the fast path does not support: volumes
+// that reject all nodes, parse errors, nominated pods that affect more than resources and
+// ports, and profiles with another filter order or with unsupported plugins.
 //
 // An Engine belongs to one State and must be used under the same serialization.
 type Engine struct {
@@ -44,8 +43,8 @@ type Engine struct {
 	caches        []*scoreCache
 	cacheLimit    int // 0: see maxCacheBytes
 	cacheBytes    int
-	maxClasses    int // equivalence classes that are kept
-	maxSpecBytes  int // memory of specifications that are kept
+	maxClasses    int // maximum of numClasses
+	maxSpecBytes  int // maximum of specBytes
 	// Size of the index at which it is reset.
 	resetBytes, resetObjects int
 	tune                     tuning
@@ -100,8 +99,8 @@ func (e *Engine) Counters() Counters { return e.counters }
 // CacheSize returns the number of score caches and their size in bytes.
 func (e *Engine) CacheSize() (n, bytes int) { return len(e.caches), e.cacheBytes }
 
-// Usage returns the number of specifications that the Engine keeps, and their approximate memory with
-// the score caches. The index is not included.
+// Usage returns the number of specifications in memory, and the approximate memory of
+// specifications and score caches. The index is not included.
 func (e *Engine) Usage() (entries, bytes int) {
 	return len(e.classesBySpec), e.specBytes + e.cacheBytes
 }
@@ -120,8 +119,8 @@ func (e *Engine) QueueingHints(pod *model.Pod) (key any, h *queueinghints.Hints)
 	return e.hints.Hints(pod)
 }
 
-// VolumePlan returns what must happen to the claims of a pod before it can be bound to a node;
-// see plugins.PlanVolumes.
+// VolumePlan returns what must happen to the claims of a pod before the pod can be bound to
+// a node; see plugins.PlanVolumes.
 func (e *Engine) VolumePlan(pod *model.Pod, node string) (*model.VolumePlan, error) {
 	return plugins.PlanVolumes(e.profile, e.state, pod, node)
 }
@@ -145,14 +144,14 @@ func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
 	ec := e.classOf(pod)
 	hasVolumes := framework.HasVolumes(pod.Spec)
 	e.collectFirstNodes(pod)
-	first := pod.NominatedNodeName != "" || len(sc.firstNodes) > 0
+	hasFirstNodes := pod.NominatedNodeName != "" || len(sc.firstNodes) > 0
 	affected := (hasVolumes || !ec.isNodeLocal()) && (e.state.AnyNominationCounts(pod) || e.state.HasAvoidHold(pod))
 	switch {
-	case hasVolumes && (e.plugins.scoresVolumes || affected || ec.hasNames || first || !e.compileVolumePlugins(pod)):
+	case hasVolumes && (e.plugins.scoresVolumes || affected || ec.hasNames || hasFirstNodes || !e.compileVolumePlugins(pod)):
 		e.decideByReference(pod, out)
 	case ec.reference || ec.hasEmptyDomainConflict() || affected:
 		e.decideByReference(pod, out)
-	case ec.hasNames && first:
+	case ec.hasNames && hasFirstNodes:
 		e.decideByReference(pod, out)
 	case ec.hasNames:
 		e.decideNamedNodes(ec, pod, out)
@@ -168,7 +167,7 @@ func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
 }
 
 // resetIndexIfLarge resets the index when it has grown to a multiple of its size after the
-// last reset. Rollouts leave counters of selectors that are no longer used.
+// last reset. Rollouts leave unused counters behind.
 func (e *Engine) resetIndexIfLarge() {
 	bytes, objects := e.index.Size()
 	// Values by node are in use in proportion to the nodes.
@@ -181,8 +180,8 @@ func (e *Engine) resetIndexIfLarge() {
 	e.resetObjects = max(e.resetObjects, 4*objects)
 }
 
-// supports reports whether the fast path may decide about the pod. It uses only what is known
-// before the pod is classified.
+// supports reports whether the fast path may decide about the pod. It does not need the
+// equivalence class.
 func (e *Engine) supports(pod *model.Pod) bool {
 	s := pod.Spec
 	return e.plugins.supported && pod.NodeName == "" && !pod.Finished() && !pod.Deleting && s.SchedulerName == e.profile.Config().Name &&
@@ -233,13 +232,13 @@ func (v *scoreCache) collectBuckets(sc *scratch, ec *equivalenceClass) []*nodeBu
 		}
 	}
 	if ec != nil {
-		sc.appendOwnBuckets()
+		sc.appendScratchBuckets()
 	}
 	return sc.collected
 }
 
-// appendOwnBuckets adds the buckets of scratch.
-func (sc *scratch) appendOwnBuckets() {
+// appendScratchBuckets adds the buckets of scratch.
+func (sc *scratch) appendScratchBuckets() {
 	for i := range sc.buckets {
 		sc.collected = append(sc.collected, &sc.buckets[i])
 	}
@@ -258,14 +257,14 @@ func (e *Engine) finish(ec *equivalenceClass, buckets []*nodeBucket, fails []fai
 	out.Choice = e.state.Node(best.node).Model.Name
 }
 
-// pluginTable is what the fast path needs of a profile.
+// pluginTable is what the fast path reads of a profile.
 type pluginTable struct {
 	supported                  bool
 	filters                    decision.PluginSet
 	nodeAffinityPreFilter      bool                       // NodeAffinity is enabled at preFilter
 	weights                    [decision.NumPlugins]int64 // 0: disabled
 	defaultFit, defaultBalance bool                       // default strategy and resources
-	scoresVolumes              bool                       // left to the reference evaluator
+	scoresVolumes              bool                       // the reference evaluator decides about pods with volumes
 	maxNodeScore               int64                      // maximum of nodeScore
 }
 

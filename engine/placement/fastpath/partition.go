@@ -18,7 +18,7 @@ type partition struct {
 
 // partitionPlace is the position of a node: the part (0: none, 1: the first) and the
 // index.
-type partitionPlace struct{ part, at int32 }
+type partitionPlace struct{ part, index int32 }
 
 // partitionOf returns the updated partition of a key, creating it if necessary.
 func (e *Engine) partitionOf(key *partitionKey) *partition {
@@ -90,8 +90,8 @@ func (p *partition) put(x *cluster.Index, id cluster.NodeID) {
 	if s.part != 0 {
 		nodes := p.nodes[s.part-1]
 		last := nodes[len(nodes)-1]
-		nodes[s.at] = last
-		p.places[last].at = s.at
+		nodes[s.index] = last
+		p.places[last].index = s.index
 		p.nodes[s.part-1] = nodes[:len(nodes)-1]
 		if len(nodes) == 1 {
 			p.empty++
@@ -99,9 +99,9 @@ func (p *partition) put(x *cluster.Index, id cluster.NodeID) {
 	}
 	*s = partitionPlace{part: part}
 	if part != 0 {
-		s.at = int32(len(p.nodes[part-1]))
+		s.index = int32(len(p.nodes[part-1]))
 		p.nodes[part-1] = append(p.nodes[part-1], id)
-		if s.at == 0 {
+		if s.index == 0 {
 			p.empty--
 		}
 	}
@@ -109,21 +109,21 @@ func (p *partition) put(x *cluster.Index, id cluster.NodeID) {
 
 // partOf returns the part of a node, creating it if necessary.
 func (p *partition) partOf(id cluster.NodeID) int32 {
-	var v bucketKey
-	v[slotStatic] = p.key.static.Values[id]
+	var key bucketKey
+	key[slotStatic] = p.key.static.Values[id]
 	for i, c := range p.key.topologies {
 		if c != nil {
-			v[slotFirst+i] = c.DomainOf[id]
+			key[slotFirst+i] = c.DomainOf[id]
 		}
 	}
-	at := p.index.find(p.parts, &v, p.slots)
-	if at < 0 {
-		at = int32(len(p.parts))
-		p.parts, p.nodes = append(p.parts, nodeBucket{key: v}), append(p.nodes, nil)
+	part := p.index.find(p.parts, &key, p.slots)
+	if part < 0 {
+		part = int32(len(p.parts))
+		p.parts, p.nodes = append(p.parts, nodeBucket{key: key}), append(p.nodes, nil)
 		p.index.add(p.parts, p.slots)
 		p.empty++
 	}
-	return at
+	return part
 }
 
 // static returns the static value of a node.

@@ -17,7 +17,7 @@ func TestRankSet(t *testing.T) {
 		var want []int32
 		for range 600 {
 			rank := int32(r.IntN(size))
-			if i, in := slices.BinarySearch(want, rank); in {
+			if i, found := slices.BinarySearch(want, rank); found {
 				s.del(rank, limit)
 				want = slices.Delete(want, i, i+1)
 			} else {
@@ -54,20 +54,20 @@ func TestBucketIndex(t *testing.T) {
 		}
 		x.clear()
 		for range 500 {
-			var v bucketKey
+			var key bucketKey
 			for _, s := range slots {
-				v[s] = int32(r.IntN(4))
+				key[s] = int32(r.IntN(4))
 			}
-			at, ok := want[v]
+			bucket, ok := want[key]
 			if !ok {
-				at = -1
+				bucket = -1
 			}
-			if got := x.find(buckets, &v, slots); got != at {
-				t.Fatalf("found %d for %v, want %d", got, v, at)
+			if got := x.find(buckets, &key, slots); got != bucket {
+				t.Fatalf("found %d for %v, want %d", got, key, bucket)
 			}
 			if !ok {
-				want[v] = int32(len(buckets))
-				buckets = append(buckets, nodeBucket{key: v})
+				want[key] = int32(len(buckets))
+				buckets = append(buckets, nodeBucket{key: key})
 				x.add(buckets, slots)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 type scoreCache struct {
 	class          *equivalenceClass
 	logPos         int64       // position up to which the change log was read
-	order          uint64      // of the node ring
+	ringVersion    uint64      // of the node ring
 	refs           []bucketRef // by NodeID
 	buckets        []nodeBucket
 	index          bucketIndex
@@ -47,12 +47,12 @@ func (s bucketRef) score() int32  { return int32(s & (1<<scoreBits - 1)) }
 func (e *Engine) cacheFor(ec *equivalenceClass) *scoreCache {
 	x := e.index
 	end := x.LogEnd()
-	since, gap, seen := end-ec.lastLogPos, e.clock-ec.lastClock, ec.seen
-	ec.lastLogPos, ec.lastClock, ec.seen = end, e.clock, true
+	since, gap, decided := end-ec.lastLogPos, e.clock-ec.lastClock, ec.decided
+	ec.lastLogPos, ec.lastClock, ec.decided = end, e.clock, true
 	limit := e.maxLag()
-	ranks, _, order := x.Ranks()
+	ranks, _, ringVersion := x.Ranks()
 	if v := ec.cache; v != nil {
-		if v.order == order && end-v.logPos <= limit {
+		if v.ringVersion == ringVersion && end-v.logPos <= limit {
 			if _, ok := x.Log(v.logPos); ok && (v.empty <= 64 || v.empty <= len(v.buckets)/2) && len(v.buckets) < maxBuckets/2 {
 				v.update(x, ranks)
 				e.evictCaches(v)
@@ -61,7 +61,7 @@ func (e *Engine) cacheFor(ec *equivalenceClass) *scoreCache {
 		}
 		e.dropCache(ec)
 	}
-	if !seen || since > limit || e.plugins.maxNodeScore >= 1<<scoreBits || !e.worthCaching(gap) {
+	if !decided || since > limit || e.plugins.maxNodeScore >= 1<<scoreBits || !e.worthCaching(gap) {
 		return nil
 	}
 	return e.buildCache(ec)
@@ -86,9 +86,9 @@ func (e *Engine) worthCaching(gap uint64) bool {
 // buildCache builds the cache of a class.
 func (e *Engine) buildCache(ec *equivalenceClass) *scoreCache {
 	x := e.index
-	ranks, byRank, order := x.Ranks()
+	ranks, byRank, ringVersion := x.Ranks()
 	e.counters.CachesBuilt++
-	v := &scoreCache{class: ec, logPos: x.LogEnd(), order: order, refs: make([]bucketRef, len(x.Rows)),
+	v := &scoreCache{class: ec, logPos: x.LogEnd(), ringVersion: ringVersion, refs: make([]bucketRef, len(x.Rows)),
 		limit: min(max(len(byRank)/e.tune.rankListFraction, e.tune.minRankList), 256), size: len(byRank), maxScore: int(e.plugins.maxNodeScore), bytes: 300 + 4*len(x.Rows)}
 	for i := range x.Rows {
 		if x.Rows[i].Exists {
@@ -129,7 +129,7 @@ func (v *scoreCache) place(x *cluster.Index, id cluster.NodeID, ranks []int32) {
 		v.addFailed(id, ranks[id], f)
 		return
 	}
-	if ec.static.Values[id] < 0 || !ec.fitsSurely(r) {
+	if ec.static.Values[id] < 0 || !ec.passesQuickFit(r) {
 		if f := ec.filter(x, id); f != 0 {
 			v.addFailed(id, ranks[id], f)
 			return
@@ -151,11 +151,11 @@ func (v *scoreCache) addFailed(id cluster.NodeID, rank int32, f failure) {
 // addToBucket moves a node to its bucket.
 func (v *scoreCache) addToBucket(x *cluster.Index, id cluster.NodeID, rank int32) {
 	ec, old := v.class, v.refs[id]
-	var of bucketKey
-	ec.readKey(id, &of)
+	var key bucketKey
+	ec.readKey(id, &key)
 	points := ec.nodeScore(x, id)
 	b := int32(-1)
-	if old != 0 && old&refFailed == 0 && of.equal(&v.buckets[old.bucket()].key, ec.reads) {
+	if old != 0 && old&refFailed == 0 && key.equal(&v.buckets[old.bucket()].key, ec.reads) {
 		if points == old.score() {
 			return
 		}
@@ -163,7 +163,7 @@ func (v *scoreCache) addToBucket(x *cluster.Index, id cluster.NodeID, rank int32
 	}
 	v.remove(old, rank)
 	if b < 0 {
-		b = v.bucketOf(&of)
+		b = v.bucketOf(&key)
 	}
 	v.refs[id] = v.add(b, points, rank)
 }
@@ -218,13 +218,13 @@ func (v *scoreCache) add(bucket, points, rank int32) bucketRef {
 }
 
 // bucketOf returns the bucket of a key, creating it if necessary.
-func (v *scoreCache) bucketOf(of *bucketKey) int32 {
-	b := v.index.find(v.buckets, of, v.class.reads)
+func (v *scoreCache) bucketOf(key *bucketKey) int32 {
+	b := v.index.find(v.buckets, key, v.class.reads)
 	if b >= 0 {
 		return b
 	}
 	b = int32(len(v.buckets))
-	v.buckets = append(v.buckets, nodeBucket{key: *of, scoreMask: make([]uint64, v.maxScore/64+1)})
+	v.buckets = append(v.buckets, nodeBucket{key: *key, scoreMask: make([]uint64, v.maxScore/64+1)})
 	v.index.add(v.buckets, v.class.reads)
 	v.bytes += 500 + 4*v.maxScore // including the pointers to sets
 	v.empty++

@@ -19,9 +19,9 @@ var volumePlugins = [...]decision.Plugin{decision.VolumeRestrictions, decision.N
 // compileVolumePlugins sets scratch.volumeFilters. It returns false if a plugin fails,
 // rejects all nodes or limits the search, so that the reference evaluator decides.
 func (e *Engine) compileVolumePlugins(pod *model.Pod) bool {
-	a := &framework.Evaluation{State: e.state, Profile: e.profile, Pod: pod}
+	ev := &framework.Evaluation{State: e.state, Profile: e.profile, Pod: pod}
 	for _, r := range volumePlugins {
-		c := plugins.PreFilter(a, r)
+		c := plugins.PreFilter(ev, r)
 		if c.Err != nil || c.Verdict != nil || c.HasNodeNames {
 			return false
 		}
@@ -29,7 +29,7 @@ func (e *Engine) compileVolumePlugins(pod *model.Pod) bool {
 			e.scratch.volumeFilters = append(e.scratch.volumeFilters, framework.FilterPlugin{Plugin: r, Filter: c.Filter})
 		}
 	}
-	e.scratch.volumeAttempt, e.scratch.volumeRejections.Resolvable = a, 0
+	e.scratch.volumeAttempt, e.scratch.volumeRejections.Resolvable = ev, 0
 	return true
 }
 

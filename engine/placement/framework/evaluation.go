@@ -17,8 +17,8 @@ type Evaluation struct {
 	Pod     *model.Pod
 	Nodes   []CandidateNode // sorted by name
 
-	selectorKnown bool // selector is computed
-	selector      *model.Selector
+	selectorComputed bool // selector is computed
+	selector         *model.Selector
 
 	Filters []FilterPlugin // in the order of the profile; without plugins that have nothing to filter
 	// Err is set by a filter that cannot evaluate a node. The attempt fails then.
@@ -46,8 +46,8 @@ func (ev *Evaluation) RunFilters(st *CandidateNode) decision.Verdict {
 }
 
 // RunFiltersWithNominatedPods runs the filters twice if pods of at least the same priority
-// are nominated to the node: with these pods, which are expected, and without them,
-// because they may not arrive. Both runs must succeed.
+// are nominated to the node: with these pods, and without them, because they may not be
+// bound to it. Both runs must succeed.
 func (ev *Evaluation) RunFiltersWithNominatedPods(st *CandidateNode) decision.Verdict {
 	var nominated []*model.Pod
 	for _, p := range ev.State.Nominated(st.ID) {

@@ -137,7 +137,7 @@ func validateShape(shape []ShapePoint, argError func(format string, args ...any)
 		case pt.Utilization < 0 || pt.Utilization > 100:
 			argError("shape[%d].utilization is %d, must be 0 to 100", i, pt.Utilization)
 		case i > 0 && pt.Utilization <= shape[i-1].Utilization:
-			argError("shape[%d].utilization is %d, must be above %d, that of the point before", i, pt.Utilization, shape[i-1].Utilization)
+			argError("shape[%d].utilization is %d, must be above %d, the value of the previous point", i, pt.Utilization, shape[i-1].Utilization)
 		case pt.Score < 0 || pt.Score > 10:
 			argError("shape[%d].score is %d, must be 0 to 10", i, pt.Score)
 		}

@@ -5,7 +5,7 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// holdAvoid rejects the nodes that an Avoid Hold keeps the pod's owner off.
+// holdAvoid rejects nodes with an Avoid Hold for the pod's owner.
 func holdAvoid(ev *framework.Evaluation) framework.PreFilterState {
 	if !ev.State.HasAvoidHold(ev.Pod) {
 		return framework.PreFilterState{}

@@ -18,8 +18,8 @@ type interPodScorer struct {
 // the required affinity of existing pods with HardPodAffinityWeight.
 func scoreInterPodAffinity(ev *framework.Evaluation, _ []*framework.CandidateNode) framework.PreScoreState {
 	args, spec := &ev.Profile.Config().InterPod, ev.Pod.Spec
-	prefers := len(spec.PreferredAffinity)+len(spec.PreferredAntiAffinity) > 0
-	if args.IgnorePreferredTermsOfExistingPods && !prefers {
+	hasPreferredTerms := len(spec.PreferredAffinity)+len(spec.PreferredAntiAffinity) > 0
+	if args.IgnorePreferredTermsOfExistingPods && !hasPreferredTerms {
 		return framework.PreScoreState{}
 	}
 	d := &interPodScorer{termMatcher: NewTermMatcher(ev), weights: map[topologyPair]int64{}}
@@ -35,8 +35,8 @@ func scoreInterPodAffinity(ev *framework.Evaluation, _ []*framework.CandidateNod
 }
 
 // addPod adds the weights between the incoming pod and an existing one.
-func (d *interPodScorer) addPod(n *model.Node, existing *model.Pod, hard int64) {
-	spec, existingSpec := d.a.Pod.Spec, existing.Spec
+func (d *interPodScorer) addPod(n *model.Node, existing *model.Pod, hardWeight int64) {
+	spec, existingSpec := d.ev.Pod.Spec, existing.Spec
 	for i := range spec.PreferredAffinity {
 		if t := &spec.PreferredAffinity[i]; d.MatchesExisting(&t.Term, existing) {
 			d.add(n, t.Term.TopologyKey, int64(t.Weight))
@@ -47,10 +47,10 @@ func (d *interPodScorer) addPod(n *model.Node, existing *model.Pod, hard int64) 
 			d.add(n, t.Term.TopologyKey, -int64(t.Weight))
 		}
 	}
-	if hard > 0 {
+	if hardWeight > 0 {
 		for i := range existingSpec.Affinity {
 			if t := &existingSpec.Affinity[i]; d.MatchesIncoming(t) {
-				d.add(n, t.TopologyKey, hard)
+				d.add(n, t.TopologyKey, hardWeight)
 			}
 		}
 	}

@@ -34,7 +34,7 @@ func nodeVolumeLimits(ev *framework.Evaluation) framework.PreFilterState {
 			return decision.Verdict{}
 		}
 		used := attachedByPods(ev, st, csi)
-		requested = slices.DeleteFunc(requested, func(f attachment) bool { return slices.Contains(used, f) })
+		requested = slices.DeleteFunc(requested, func(a attachment) bool { return slices.Contains(used, a) })
 		return checkLimits(csi, requested, withAttachments(ev, used, st.Node.Name))
 	}}
 }
@@ -55,13 +55,13 @@ func limitsClaimError(ev *framework.Evaluation, c *model.PodClaim) string {
 
 // checkDrivers rejects a node without a driver that has preventPodSchedulingIfMissing.
 func checkDrivers(ev *framework.Evaluation, requested []attachment, csi *model.CSINode) decision.Verdict {
-	for _, f := range requested {
-		d, ok := ev.State.CSIDriver(f.driver)
+	for _, a := range requested {
+		d, ok := ev.State.CSIDriver(a.driver)
 		if !ok || !d.PreventPodSchedulingIfMissing {
 			continue
 		}
-		if csi == nil || !slices.ContainsFunc(csi.Drivers, func(d model.CSINodeDriver) bool { return d.Name == f.driver }) {
-			return framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonDriverMissing, Subject: f.driver})
+		if csi == nil || !slices.ContainsFunc(csi.Drivers, func(d model.CSINodeDriver) bool { return d.Name == a.driver }) {
+			return framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonDriverMissing, Subject: a.driver})
 		}
 	}
 	return decision.Verdict{}
@@ -97,7 +97,7 @@ func withAttachments(ev *framework.Evaluation, used []attachment, node string) [
 
 // checkLimits compares the attached and the new volumes with the limit of each driver.
 func checkLimits(csi *model.CSINode, requested, attached []attachment) decision.Verdict {
-	of := func(list []attachment, driver string) (n int64) {
+	countOf := func(list []attachment, driver string) (n int64) {
 		for i := range list {
 			if list[i].driver == driver {
 				n++
@@ -107,10 +107,10 @@ func checkLimits(csi *model.CSINode, requested, attached []attachment) decision.
 	}
 	for i := range csi.Drivers {
 		d := &csi.Drivers[i]
-		want, used := of(requested, d.Name), of(attached, d.Name)
-		if hasLimit(*d) && want > 0 && used+want > d.Limit {
+		added, used := countOf(requested, d.Name), countOf(attached, d.Name)
+		if hasLimit(*d) && added > 0 && used+added > d.Limit {
 			return framework.Reject(decision.Unschedulable, decision.Reason{
-				Kind: decision.ReasonMaxVolumes, Subject: d.Name, Want: want, Used: used, Have: d.Limit,
+				Kind: decision.ReasonMaxVolumes, Subject: d.Name, Want: added, Used: used, Have: d.Limit,
 			})
 		}
 	}
@@ -126,8 +126,8 @@ func attachmentsOf(ev *framework.Evaluation, out []attachment, p *model.Pod, csi
 		if !ok || c.Ephemeral && !isOwnedByPod(claim, p) {
 			continue
 		}
-		if at := attachmentOf(ev, claim, csi); at.driver != "" && at.handle != "" {
-			out = append(out, at)
+		if a := attachmentOf(ev, claim, csi); a.driver != "" && a.handle != "" {
+			out = append(out, a)
 		}
 	}
 	for _, v := range p.Spec.Inline {
@@ -154,7 +154,7 @@ func attachmentOf(ev *framework.Evaluation, claim *model.PersistentVolumeClaim, 
 		return attachment{}
 	}
 	driver := class.Provisioner
-	if csiDriver, inTree := migratedProvisioners[driver]; inTree {
+	if csiDriver, ok := migratedProvisioners[driver]; ok {
 		if !migratedOn(csi, driver) {
 			return attachment{}
 		}

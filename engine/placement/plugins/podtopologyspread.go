@@ -50,7 +50,7 @@ func SpreadConstraints(ev *framework.Evaluation, hard bool) []Constraint {
 func withLabelKeys(c *model.SpreadConstraint, pod model.Labels) *model.Selector {
 	var requirements []model.Requirement
 	for _, key := range c.MatchLabelKeys {
-		if v, has := pod.Get(key); has {
+		if v, ok := pod.Get(key); ok {
 			requirements = append(requirements, model.Requirement{Key: key, Op: model.In, Values: []string{v}})
 		}
 	}
@@ -88,7 +88,7 @@ func countPodsMatchSelector(ev *framework.Evaluation, c *Constraint, pods []*mod
 	return n
 }
 
-// countSimulatedPods counts matching pods that are added or removed by simulation. As in
+// countSimulatedPods counts matching pods that a CandidateNode adds or removes. As in
 // kube-scheduler, unlike countPodsMatchSelector, it includes terminating pods and
 // selectors that match everything.
 func countSimulatedPods(ev *framework.Evaluation, c *Constraint, pods []*model.Pod) int64 {
@@ -157,7 +157,7 @@ func podTopologySpread(ev *framework.Evaluation) framework.PreFilterState {
 	if len(cs) == 0 {
 		return framework.PreFilterState{}
 	}
-	all := make([]domainCounts, len(cs))
+	counts := make([]domainCounts, len(cs))
 	for i := range ev.Nodes {
 		st := &ev.Nodes[i]
 		if !HasAllKeys(cs, st.Node) {
@@ -166,17 +166,17 @@ func podTopologySpread(ev *framework.Evaluation) framework.PreFilterState {
 		for k := range cs {
 			if MatchNodeInclusionPolicies(ev, &cs[k], st.Node) {
 				value, _ := st.Node.Labels.Get(cs[k].TopologyKey)
-				all[k].add(value, countPodsMatchSelector(ev, &cs[k], st.Pods))
+				counts[k].add(value, countPodsMatchSelector(ev, &cs[k], st.Pods))
 			}
 		}
 	}
-	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict { return filterPodTopologySpread(ev, cs, all, st) }}
+	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict { return filterPodTopologySpread(ev, cs, counts, st) }}
 }
 
-func filterPodTopologySpread(ev *framework.Evaluation, cs []Constraint, all []domainCounts, st *framework.CandidateNode) decision.Verdict {
+func filterPodTopologySpread(ev *framework.Evaluation, cs []Constraint, counts []domainCounts, st *framework.CandidateNode) decision.Verdict {
 	complete := HasAllKeys(cs, st.Node)
 	for k := range cs {
-		c, d := &cs[k], &all[k]
+		c, d := &cs[k], &counts[k]
 		value, ok := st.Node.Labels.Get(c.TopologyKey)
 		if !ok {
 			return framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonTopologySpreadLabel, Subject: c.TopologyKey})

@@ -12,7 +12,7 @@ import (
 // spreadScorer scores by the soft constraints with the counts of the domains of feasible
 // nodes.
 type spreadScorer struct {
-	a           *framework.Evaluation
+	ev          *framework.Evaluation
 	constraints []Constraint
 	counts      []domainCounts // by constraint; unused for the hostname key, which is counted per node
 	weights     []float64      // ln(domains+2), by constraint
@@ -31,7 +31,7 @@ func scorePodTopologySpread(ev *framework.Evaluation, feasible []*framework.Cand
 	if len(cs) == 0 {
 		return framework.PreScoreState{}
 	}
-	s := &spreadScorer{a: ev, constraints: cs, counts: make([]domainCounts, len(cs)), weights: make([]float64, len(cs)),
+	s := &spreadScorer{ev: ev, constraints: cs, counts: make([]domainCounts, len(cs)), weights: make([]float64, len(cs)),
 		strict: len(ev.Pod.Spec.Spread) > 0 || !ev.Profile.Config().Spread.SystemDefaulting}
 	s.initDomains(feasible)
 	s.countPods()
@@ -68,15 +68,15 @@ func (s *spreadScorer) initDomains(feasible []*framework.CandidateNode) {
 
 // countPods counts the matching pods on all nodes, feasible or not.
 func (s *spreadScorer) countPods() {
-	for i := range s.a.Nodes {
-		st := &s.a.Nodes[i]
+	for i := range s.ev.Nodes {
+		st := &s.ev.Nodes[i]
 		if s.ignored(st.Node) {
 			continue
 		}
 		for k := range s.constraints {
 			value, _ := st.Node.Labels.Get(s.constraints[k].TopologyKey)
-			if _, exists := s.counts[k].index[value]; exists && MatchNodeInclusionPolicies(s.a, &s.constraints[k], st.Node) {
-				s.counts[k].add(value, countPodsMatchSelector(s.a, &s.constraints[k], st.Pods))
+			if _, ok := s.counts[k].index[value]; ok && MatchNodeInclusionPolicies(s.ev, &s.constraints[k], st.Node) {
+				s.counts[k].add(value, countPodsMatchSelector(s.ev, &s.constraints[k], st.Pods))
 			}
 		}
 	}
@@ -97,8 +97,8 @@ func (s *spreadScorer) score(st *framework.CandidateNode) int64 {
 		}
 		var n int64
 		if c.TopologyKey == framework.HostnameKey {
-			n = countPodsMatchSelector(s.a, c, st.Pods)
-		} else if i, exists := s.counts[k].index[value]; exists {
+			n = countPodsMatchSelector(s.ev, c, st.Pods)
+		} else if i, ok := s.counts[k].index[value]; ok {
 			n = s.counts[k].counts[i]
 		}
 		term := float64(float64(n)*s.weights[k]) + float64(c.MaxSkew-1)

@@ -66,7 +66,7 @@ func NewProvider(s *cluster.State, p *framework.Profile) *Provider {
 	return pr
 }
 
-// Hints returns the Hints of an unschedulable pod. Pods with equal keys are decided alike.
+// Hints returns the Hints of an unschedulable pod. Pods with equal keys share them.
 func (p *Provider) Hints(pod *model.Pod) (key any, h *Hints) {
 	framework.TrackSelectors(p.index, pod.Spec)
 	k := hintKey{spec: pod.Spec, class: p.index.Class(pod.Namespace, pod.Labels), version: p.index.KeysVersion()}
@@ -94,8 +94,8 @@ func (p *Provider) Hints(pod *model.Pod) (key any, h *Hints) {
 	return key, h
 }
 
-// lastHints is the last shareable result of Provider.Hints, which often is the next one,
-// too.
+// lastHints is the last shareable result of Provider.Hints. The next call often requests
+// the same.
 type lastHints struct {
 	key      hintKey
 	boxedKey any
@@ -111,17 +111,18 @@ func hasEphemeralClaims(s *model.PodSpec) bool {
 	return false
 }
 
+// findPreemptionPlugins returns the value of preemptionPlugins.
 func (h *Hints) findPreemptionPlugins() decision.PluginSet {
 	s := h.ev.Pod.Spec
-	hidden := decision.PluginSet(0).With(decision.NodeResourcesFit).With(decision.InterPodAffinity)
+	out := decision.PluginSet(0).With(decision.NodeResourcesFit).With(decision.InterPodAffinity)
 	if len(s.Ports) > 0 {
-		hidden = hidden.With(decision.NodePorts)
+		out = out.With(decision.NodePorts)
 	}
 	if len(s.Features) > 0 {
-		hidden = hidden.With(decision.NodeDeclaredFeatures)
+		out = out.With(decision.NodeDeclaredFeatures)
 	}
 	if framework.HasVolumes(s) {
-		hidden |= volumePluginSet
+		out |= volumePluginSet
 	}
 	constraints := s.Spread
 	if len(constraints) == 0 {
@@ -129,10 +130,10 @@ func (h *Hints) findPreemptionPlugins() decision.PluginSet {
 	}
 	for i := range constraints {
 		if constraints[i].Hard {
-			hidden = hidden.With(decision.PodTopologySpread)
+			out = out.With(decision.PodTopologySpread)
 		}
 	}
-	return hidden
+	return out
 }
 
 // withPreemption adds the plugins that may prevent preemption to those that rejected the
@@ -173,12 +174,12 @@ func (h *Hints) EventsToRegister(rejectedBy decision.PluginSet) decision.Cluster
 	return c
 }
 
-// MayFit reports whether a pod may fit a node, judging by the node alone. If not, also is
+// MayFit reports whether a pod may fit a node, regardless of other nodes. If not, added is
 // the plugin that rejects it.
-func (h *Hints) MayFit(rejectedBy decision.PluginSet, node string) (fits bool, also decision.PluginSet) {
+func (h *Hints) MayFit(rejectedBy decision.PluginSet, node string) (fits bool, added decision.PluginSet) {
 	id, ok := h.provider.state.NodeID(node)
 	if !ok {
-		return false, 0 // there is an event when it is added again
+		return false, 0 // an event follows when the node is added again
 	}
 	r := h.filterNode(h.provider.state.Node(id))
 	if r == decision.NoPlugin {
@@ -187,11 +188,11 @@ func (h *Hints) MayFit(rejectedBy decision.PluginSet, node string) (fits bool, a
 	return false, decision.PluginSet(0).With(r)
 }
 
-// hintForNode returns the hint for an event that matters on one node only.
+// hintForNode returns the hint for an event that affects a single node.
 func (h *Hints) hintForNode(rejectedBy decision.PluginSet, node string) (decision.QueueingHint, string, decision.PluginSet) {
-	fits, also := h.MayFit(rejectedBy, node)
+	fits, added := h.MayFit(rejectedBy, node)
 	if fits {
 		return decision.QueueForNode, node, 0
 	}
-	return decision.QueueSkip, "", also
+	return decision.QueueSkip, "", added
 }
