@@ -122,7 +122,7 @@ func (t *nodeIndex) rebuildNode(id cluster.NodeID) {
 		st.pods = append(st.pods, podInfo{p, startSeconds(p), r.MilliCPU, r.Memory, p.Spec.Priority, t.ledger.hashName(p.Name)})
 	}
 	slices.SortFunc(st.pods, func(a, b podInfo) int {
-		switch { // compare what needs no lookup first
+		switch { // compare the fields of podInfo first
 		case a.priority != b.priority:
 			if a.priority > b.priority {
 				return -1
