@@ -49,7 +49,7 @@ func (m *Machine) resumePreemption(now time.Time, f *failedNodes) {
 	m.activate(now, f.uid)
 }
 
-// nodeFailed reports whether preemption for the pod failed on the node and a victim is still there.
+// nodeFailed reports whether preemption for the pod failed on the node and a victim is still on it.
 func (m *Machine) nodeFailed(uid, node string) bool {
 	f := m.failedNodes[uid]
 	return f != nil && slices.ContainsFunc(f.nodes[node], func(victim string) bool {

@@ -76,7 +76,7 @@ func (m *Machine) resendReports(now time.Time) {
 		if m.reports[r.pod.UID] != r {
 			continue
 		}
-		if w := m.queue.PoolOf(r.pod.UID); w == queue.NotQueued || w == queue.InFlight {
+		if pool := m.queue.PoolOf(r.pod.UID); pool == queue.NotQueued || pool == queue.InFlight {
 			m.dropReport(r.pod.UID)
 			continue
 		}
