@@ -3,7 +3,6 @@ package plugins
 import (
 	"math"
 
-	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
@@ -14,7 +13,7 @@ func scoreBalancedAllocation(ev *framework.Evaluation, _ []*framework.CandidateN
 	resources, podRequests := ev.Profile.Config().Balanced, &ev.Pod.Spec.Requests
 	anyRequest := false
 	for _, r := range resources {
-		anyRequest = anyRequest || amountOf(r.Name, podRequests) != 0
+		anyRequest = anyRequest || podRequests.Amount(r.Name) != 0
 	}
 	if !anyRequest {
 		return framework.PreScoreState{}
@@ -27,22 +26,10 @@ func scoreBalancedAllocation(ev *framework.Evaluation, _ []*framework.CandidateN
 				continue
 			}
 			after = append(after, usedFraction(l.requested, l.allocatable))
-			before = append(before, usedFraction(l.requested-amountOf(r.Name, podRequests), l.allocatable))
+			before = append(before, usedFraction(l.requested-podRequests.Amount(r.Name), l.allocatable))
 		}
 		return 50 + (50+balancedScore(after)-balancedScore(before))/2
 	}}
-}
-
-func amountOf(name string, r *model.Resources) int64 {
-	switch name {
-	case "cpu":
-		return r.MilliCPU
-	case "memory":
-		return r.Memory
-	case "ephemeral-storage":
-		return r.Ephemeral
-	}
-	return r.Scalar(name)
 }
 
 // usedFraction returns used/allocatable, at most 1.
