@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/agent/cgroup"
 )
 
-// reference samples the usage of a cgroup more often than any measured watcher.
+// reference samples the usage of a cgroup more often than any watcher.
 type reference struct {
 	crossed atomic.Int64 // when usage first exceeded the level, in ns; 0 if never
 	below   atomic.Int64 // when it was first below the level again
@@ -39,7 +39,7 @@ type sample struct{ at, usage int64 }
 func (r *reference) run(g *cgroup.Group, level int64) {
 	defer close(r.done)
 	defer g.Close()
-	runtime.LockOSThread() // the thread ends with its priority
+	runtime.LockOSThread() // not unlocked: the thread ends with the goroutine, because its priority is raised
 	raisePriority()
 	var history [200]sample // 100 ms
 	sleep := unix.NsecToTimespec(sampleInterval.Nanoseconds())

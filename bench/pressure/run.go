@@ -22,7 +22,7 @@ type watcher struct {
 
 // outcome is the result of one run.
 type outcome struct {
-	kill, below time.Duration // after the crossing; below is 0 if the kernel was first
+	kill, below time.Duration // after the crossing; below is 0 if the kernel killed first
 	over        int64         // maximum bytes above the threshold
 	rate        int64         // actual bytes/s
 	oom         bool          // the OOM killer ended a process
@@ -50,7 +50,7 @@ func run(n node, w watcher, threshold, rate int64) (out outcome, err error) {
 	o := w.options(n, threshold)
 	o.OnKill = func(_ *corev1.Pod, at time.Time) { killed.CompareAndSwap(0, at.UnixNano()) }
 	before := len(n.names())
-	s, err := shell.New(o)
+	loop, err := shell.New(o)
 	if err != nil {
 		return out, err
 	}
@@ -58,12 +58,12 @@ func run(n node, w watcher, threshold, rate int64) (out outcome, err error) {
 	done := make(chan error, 1)
 	// Start at a random phase of the polling interval.
 	time.Sleep(time.Duration(rand.Int64N(int64(max(w.poll, time.Millisecond)))) % time.Second)
-	go func() { done <- s.Run(ctx, n) }()
+	go func() { done <- loop.Run(ctx, n) }()
 	defer func() { cancel(); _ = <-done }()
 	if w.poll > 0 {
 		time.Sleep(time.Duration(rand.Int64N(int64(w.poll))))
 	} else {
-		time.Sleep(50 * time.Millisecond) // it has listed all pods
+		time.Sleep(50 * time.Millisecond) // the loop has listed all pods
 	}
 	capacity, err := n.capacity()
 	if err != nil {
@@ -103,7 +103,7 @@ func (r *reference) outcome(killed int64, oom bool, level int64) outcome {
 		return out
 	}
 	crossed := r.crossed.Load()
-	if crossed == 0 { // forecast: usage never crossed it
+	if crossed == 0 { // killed by a forecast; usage never crossed the level
 		crossed = killed
 	}
 	out.kill = time.Duration(killed - crossed)

@@ -32,12 +32,12 @@ func (r row) unexpected() (names []string) {
 	return names
 }
 
-// times returns one of the times of the runs that were not lost, ascending.
-func (r row) times(of func(outcome) time.Duration) []time.Duration {
+// times returns one of the times of the runs without an OOM kill, ascending.
+func (r row) times(get func(outcome) time.Duration) []time.Duration {
 	var all []time.Duration
 	for _, o := range r.runs {
 		if !o.oom {
-			all = append(all, of(o))
+			all = append(all, get(o))
 		}
 	}
 	slices.Sort(all)
@@ -60,8 +60,8 @@ func quantiles(all []time.Duration) string {
 	return strings.Join(out, " / ")
 }
 
-func printTable(to io.Writer, rows []row) {
-	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+func printTable(out io.Writer, rows []row) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "watcher\thog MiB/s\treached\truns\tkernel first\tcrossing to SIGKILL ms p50 / p99 / max\tto below ms p50 / p99 / max\tmaximum over MiB\twrong victims")
 	for _, r := range rows {
 		var reached, over int64
