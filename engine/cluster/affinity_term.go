@@ -39,16 +39,16 @@ func hasTerms(s *model.PodSpec) bool {
 
 // countTerms adds a pod on a node to the counts of its terms, or removes it.
 func (x *Index) countTerms(id NodeID, spec *model.PodSpec, sign int32) {
-	st := x.specs[spec]
-	if st == nil {
-		st = &specTerms{terms: x.termsOf(spec)}
-		x.specs[spec] = st
+	entry := x.specs[spec]
+	if entry == nil {
+		entry = &specTerms{terms: x.termsOf(spec)}
+		x.specs[spec] = entry
 	}
-	st.pods += int(sign)
-	for _, t := range st.terms {
+	entry.pods += int(sign)
+	for _, t := range entry.terms {
 		t.addOnNode(id, sign)
 	}
-	if st.pods == 0 {
+	if entry.pods == 0 {
 		delete(x.specs, spec)
 	}
 }

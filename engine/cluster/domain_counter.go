@@ -5,7 +5,7 @@ type DomainCounter struct {
 	Match Matcher
 	// Topology defines the domains.
 	Topology *Topology
-	// Eligible: nodes with value 0 do not count; nil: all nodes count.
+	// Eligible excludes nodes with value 0; nil excludes none.
 	Eligible *NodeValues
 	// Counts is the number of pods by domain ID.
 	Counts []int32

@@ -11,7 +11,7 @@ import (
 type Matcher struct {
 	// Terms must all match.
 	Terms []MatchTerm
-	// SkipDeleting: terminating pods do not count.
+	// SkipDeleting excludes terminating pods.
 	SkipDeleting bool
 }
 

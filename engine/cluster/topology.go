@@ -15,8 +15,8 @@ type Topology struct {
 	Members [][]NodeID
 	// NumDomains is the number of domains that have nodes.
 	NumDomains int
-	// FineGrained: the domains are so many and so small that a changed counter logs all nodes
-	// of its domain. Otherwise each decision reads all domains.
+	// FineGrained is set if the domains are so many and so small that a changed counter logs
+	// all nodes of its domain. Otherwise each decision reads all domains.
 	FineGrained bool
 
 	thresholds *thresholds

@@ -25,8 +25,8 @@ type Preemption struct {
 	ReasonCounts []ReasonCount
 	Candidates   int
 	Nodes        int // in the cluster; always set
-	// ClearNomination: the pod's nomination is no longer valid and must be cleared. Set if
-	// Outcome is PreemptionNoCandidates.
+	// ClearNomination is set if the pod's nomination is no longer valid and must be cleared.
+	// Outcome is then PreemptionNoCandidates.
 	ClearNomination bool
 	Error           string // if Outcome is PreemptionFailed
 }

@@ -48,11 +48,11 @@ type Record struct {
 	// alone.
 	PreFilterPlugins string
 	PreFilterNodes   []string
-	// NominatedFirst: the nominated node fits and was selected without filtering other nodes.
-	// Nodes holds only that node.
+	// NominatedFirst is set if the nominated node fits and was selected without filtering
+	// other nodes. Nodes holds only that node.
 	NominatedFirst bool
-	// ReservedFirst: a node that a Reserve Hold reserves for the pod fits and was selected
-	// in the same way.
+	// ReservedFirst is set if a node that a Reserve Hold reserves for the pod fits and was
+	// selected in the same way.
 	ReservedFirst bool
 
 	Nodes  []NodeRecord // sorted by name

@@ -23,8 +23,8 @@ type Pod struct {
 
 	// Owner is the controller reference; zero if there is none.
 	Owner Owner
-	// Placeholder: not a pod, but the capacity that a Reserve Hold reserves for a pod of
-	// Owner.
+	// Placeholder is set if this is not a pod, but the capacity that a Reserve Hold reserves
+	// for a pod of Owner.
 	Placeholder bool
 	// DisruptionReason is the reason of a DisruptionTarget condition that is True.
 	DisruptionReason string
@@ -32,9 +32,9 @@ type Pod struct {
 	Evicted *NodeEviction
 	// UnschedulableReason is the reason of the PodScheduled=False condition.
 	UnschedulableReason string
-	// Mirror: a mirror pod, which represents a static pod in the API.
+	// Mirror is set for a mirror pod, which represents a static pod in the API.
 	Mirror bool
-	// HasEmptyDir: the pod has an emptyDir volume, whose data is deleted with the pod.
+	// HasEmptyDir is set if the pod has an emptyDir volume, whose data is deleted with the pod.
 	HasEmptyDir bool
 
 	ResourceVersion string
@@ -118,7 +118,7 @@ type PodSpec struct {
 	// pod; nil means Scoring. As in kube-scheduler, pod-level resources count only
 	// for pods on a node.
 	ScoringIncoming *Resources
-	// BestEffort: no container has a request or limit of cpu or memory.
+	// BestEffort is set if no container has a request or limit of cpu or memory.
 	BestEffort bool
 
 	NodeSelector NodeSelector

@@ -34,14 +34,14 @@ func (d *DryRun) PreFilterNodes() (names []string, ok bool) {
 // It runs the filters with and without nominated pods. An error means that a plugin cannot
 // evaluate the node.
 func (d *DryRun) FilterWithout(node string, removed []*model.Pod, ports []model.HostPort) (decision.Verdict, error) {
-	st := d.ev.NodeByName(node)
-	if st == nil {
+	candidate := d.ev.NodeByName(node)
+	if candidate == nil {
 		return decision.Verdict{}, fmt.Errorf("node %q does not exist", node)
 	}
 	d.ev.Err = ""
-	st = st.With(nil, removed)
-	st.Ports = ports
-	v := d.ev.RunFiltersWithNominatedPods(st)
+	candidate = candidate.With(nil, removed)
+	candidate.Ports = ports
+	v := d.ev.RunFiltersWithNominatedPods(candidate)
 	if d.ev.Err != "" {
 		return v, errors.New(d.ev.Err)
 	}

@@ -127,9 +127,9 @@ func TestDryRunEqualsRemoval(t *testing.T) {
 		if !runPreFilters(before, &decision.Record{}) {
 			continue
 		}
-		st := &before.Nodes[g.Intn(len(before.Nodes))]
-		removed := slices.DeleteFunc(slices.Clone(st.Pods), func(*model.Pod) bool { return g.oneIn(2) })
-		got := before.RunFilters(st.With(nil, removed))
+		candidate := &before.Nodes[g.Intn(len(before.Nodes))]
+		removed := slices.DeleteFunc(slices.Clone(candidate.Pods), func(*model.Pod) bool { return g.oneIn(2) })
+		got := before.RunFilters(candidate.With(nil, removed))
 
 		fork := s.Fork()
 		for _, p := range removed {
@@ -137,8 +137,8 @@ func TestDryRunEqualsRemoval(t *testing.T) {
 		}
 		after := framework.NewEvaluation(fork, profile, p, fork.NodeIDs())
 		runPreFilters(after, &decision.Record{})
-		if want := after.RunFilters(after.NodeByName(st.Node.Name)); got.Plugin != want.Plugin || got.Code != want.Code || decision.JoinReasons(got.Reasons) != decision.JoinReasons(want.Reasons) {
-			t.Fatalf("seed %d: %s without %d pods\n got %+v\nwant %+v", seed, st.Node.Name, len(removed), got, want)
+		if want := after.RunFilters(after.NodeByName(candidate.Node.Name)); got.Plugin != want.Plugin || got.Code != want.Code || decision.JoinReasons(got.Reasons) != decision.JoinReasons(want.Reasons) {
+			t.Fatalf("seed %d: %s without %d pods\n got %+v\nwant %+v", seed, candidate.Node.Name, len(removed), got, want)
 		}
 	}
 }

@@ -81,9 +81,9 @@ func (d *fastDryRun) dryRun(n *podDemand, pod *model.Pod, id cluster.NodeID) res
 	if n.Excluded(id) {
 		return result{kind: unresolvable}
 	}
-	st := &d.nodes.byID[id]
-	if !n.simple || len(st.nominated) > 0 {
-		return d.dryRunGeneral(n, pod, id, st)
+	onNode := &d.nodes.byID[id]
+	if !n.simple || len(onNode.nominated) > 0 {
+		return d.dryRunGeneral(n, pod, id, onNode)
 	}
 	free := freeResources{row.AllocCPU - row.UsedCPU, row.AllocMem - row.UsedMem, int64(row.AllocPods - row.Pods)}
 	fits := !n.counted || free.pods >= 1
@@ -98,20 +98,20 @@ func (d *fastDryRun) dryRun(n *podDemand, pod *model.Pod, id cluster.NodeID) res
 	if fits {
 		return result{kind: fitsAlready}
 	}
-	k := st.firstLower(pod.Spec.Priority)
-	if k == len(st.pods) {
+	k := onNode.firstLower(pod.Spec.Priority)
+	if k == len(onNode.pods) {
 		return result{kind: noLowerPriority}
 	}
-	for i := k; i < len(st.pods); i++ {
-		free.cpu += st.pods[i].cpu
-		free.mem += st.pods[i].mem
+	for i := k; i < len(onNode.pods); i++ {
+		free.cpu += onNode.pods[i].cpu
+		free.mem += onNode.pods[i].mem
 	}
-	free.pods += int64(len(st.pods) - k)
+	free.pods += int64(len(onNode.pods) - k)
 	d.reserve(&free, n)
 	if free.cpu < 0 || free.mem < 0 || free.pods < 0 {
-		return result{kind: stillInfeasible, failure: d.failReason(n, st, k, nil, id)}
+		return result{kind: stillInfeasible, failure: d.failReason(n, onNode, k, nil, id)}
 	}
-	return d.reprieve(st, k, func(s *podInfo) bool {
+	return d.reprieve(onNode, k, func(s *podInfo) bool {
 		if s.cpu > free.cpu || s.mem > free.mem || free.pods < 1 {
 			return false
 		}
@@ -154,20 +154,20 @@ func remaining(free, requested int64) int64 {
 
 // reprieve keeps the pods from k on for which fits returns true, trying first those whose
 // eviction violates a budget, and sums the cost of the others.
-func (d *fastDryRun) reprieve(st *podsOnNode, k int, fits func(*podInfo) bool) result {
+func (d *fastDryRun) reprieve(onNode *podsOnNode, k int, fits func(*podInfo) bool) result {
 	c := cost{highest: math.MinInt32}
-	if st.budgets == nil {
-		for i := k; i < len(st.pods); i++ {
-			if !fits(&st.pods[i]) {
-				d.addVictim(&c, &st.pods[i])
+	if onNode.budgets == nil {
+		for i := k; i < len(onNode.pods); i++ {
+			if !fits(&onNode.pods[i]) {
+				d.addVictim(&c, &onNode.pods[i])
 			}
 		}
 		return result{kind: fitsAfterEviction, cost: c}
 	}
 	d.order, d.nonViolating = d.order[:0], d.nonViolating[:0]
 	b := d.nodes.ledger
-	for i := k; i < len(st.pods); i++ {
-		if b.violates(st, i) {
+	for i := k; i < len(onNode.pods); i++ {
+		if b.violates(onNode, i) {
 			d.order = append(d.order, int32(i))
 		} else {
 			d.nonViolating = append(d.nonViolating, int32(i))
@@ -177,13 +177,13 @@ func (d *fastDryRun) reprieve(st *podsOnNode, k int, fits func(*podInfo) bool) r
 	violating := len(d.order)
 	d.order = append(d.order, d.nonViolating...)
 	for k, i := range d.order {
-		if fits(&st.pods[i]) {
+		if fits(&onNode.pods[i]) {
 			continue
 		}
 		if k < violating {
 			c.violations++
 		}
-		d.addVictim(&c, &st.pods[i])
+		d.addVictim(&c, &onNode.pods[i])
 	}
 	return result{kind: fitsAfterEviction, cost: c}
 }
@@ -202,21 +202,21 @@ func (d *fastDryRun) addVictim(c *cost, s *podInfo) {
 }
 
 // failReason returns why a node is infeasible without its pods from k on, given the nominated pods.
-func (d *fastDryRun) failReason(n *podDemand, st *podsOnNode, k int, nominated []*model.Pod, id cluster.NodeID) fastpath.Failure {
-	d.sumUsage(st, k, nominated, id)
+func (d *fastDryRun) failReason(n *podDemand, onNode *podsOnNode, k int, nominated []*model.Pod, id cluster.NodeID) fastpath.Failure {
+	d.sumUsage(onNode, k, nominated, id)
 	return n.Filter(d.nodes.state.Node(id), int64(k+len(nominated)), &d.used, d.ports)
 }
 
 // sumUsage sums what the pods before k and the nominated pods use. Host ports of the other pods are
 // free, see portSet.
-func (d *fastDryRun) sumUsage(st *podsOnNode, k int, nominated []*model.Pod, id cluster.NodeID) {
+func (d *fastDryRun) sumUsage(onNode *podsOnNode, k int, nominated []*model.Pod, id cluster.NodeID) {
 	d.used = model.Resources{Scalars: d.used.Scalars[:0]}
 	d.ports = append(d.ports[:0], d.nodes.state.Node(id).Ports...)
-	for i := range st.pods {
+	for i := range onNode.pods {
 		if i < k {
-			d.addUsed(st.pods[i].pod, 1)
+			d.addUsed(onNode.pods[i].pod, 1)
 		} else {
-			d.ports.remove(st.pods[i].pod)
+			d.ports.remove(onNode.pods[i].pod)
 		}
 	}
 	for _, p := range nominated {
@@ -243,32 +243,32 @@ next:
 }
 
 // dryRunGeneral is dryRun for pods that request more than cpu, memory and a pod slot.
-func (d *fastDryRun) dryRunGeneral(n *podDemand, pod *model.Pod, id cluster.NodeID, st *podsOnNode) result {
+func (d *fastDryRun) dryRunGeneral(n *podDemand, pod *model.Pod, id cluster.NodeID, onNode *podsOnNode) result {
 	nominated := d.nominated[:0]
-	for _, p := range st.nominated {
+	for _, p := range onNode.nominated {
 		if cluster.NominationCounts(p, pod) {
 			nominated = append(nominated, p)
 		}
 	}
 	d.nominated = nominated
 	node := d.nodes.state.Node(id)
-	pods := int64(len(st.pods) + len(nominated))
-	d.sumUsage(st, len(st.pods), nominated, id)
+	pods := int64(len(onNode.pods) + len(nominated))
+	d.sumUsage(onNode, len(onNode.pods), nominated, id)
 	switch n.Code(n.Filter(node, pods, &d.used, d.ports)) {
 	case decision.Success:
 		return result{kind: fitsAlready}
 	case decision.UnschedulableAndUnresolvable:
 		return result{kind: unresolvable}
 	}
-	k := st.firstLower(pod.Spec.Priority)
-	if k == len(st.pods) {
+	k := onNode.firstLower(pod.Spec.Priority)
+	if k == len(onNode.pods) {
 		return result{kind: noLowerPriority}
 	}
-	if f := d.failReason(n, st, k, nominated, id); f != 0 {
+	if f := d.failReason(n, onNode, k, nominated, id); f != 0 {
 		return result{kind: stillInfeasible, failure: f}
 	}
-	pods -= int64(len(st.pods) - k)
-	return d.reprieve(st, k, func(s *podInfo) bool {
+	pods -= int64(len(onNode.pods) - k)
+	return d.reprieve(onNode, k, func(s *podInfo) bool {
 		d.addUsed(s.pod, 1)
 		d.ports.add(s.pod)
 		if n.Filter(node, pods+1, &d.used, d.ports) == 0 {

@@ -84,12 +84,12 @@ func (l *ledger) updateBudget(t *nodeIndex, entry int32, current *model.Budget) 
 // updateEntries applies the change of disruptedPods entries to the pods on a node. names are hashes
 // of pod names.
 func (l *ledger) updateEntries(t *nodeIndex, entry int32, id cluster.NodeID, current *model.Budget, names []uint32) {
-	p, st := &l.entries[entry], &t.byID[id]
-	for k := range st.pods {
-		if !slices.Contains(names, st.pods[k].nameHash) || !slices.Contains(st.budgets[k], entry) {
+	p, onNode := &l.entries[entry], &t.byID[id]
+	for k := range onNode.pods {
+		if !slices.Contains(names, onNode.pods[k].nameHash) || !slices.Contains(onNode.budgets[k], entry) {
 			continue
 		}
-		p.healthy += healthyCount(current, st.pods[k].pod) - healthyCount(p.budget, st.pods[k].pod)
+		p.healthy += healthyCount(current, onNode.pods[k].pod) - healthyCount(p.budget, onNode.pods[k].pod)
 		t.dirty.add(id)
 	}
 }
@@ -135,12 +135,12 @@ func (l *ledger) reset() {
 }
 
 // addNode counts the pods of a node and stores which budgets cover them.
-func (l *ledger) addNode(id cluster.NodeID, st *podsOnNode) {
+func (l *ledger) addNode(id cluster.NodeID, onNode *podsOnNode) {
 	if len(l.entries) == 0 {
 		return
 	}
-	for k := range st.pods {
-		pod := st.pods[k].pod
+	for k := range onNode.pods {
+		pod := onNode.pods[k].pod
 		var covering []int32
 		for _, i := range l.byNamespace[pod.Namespace] {
 			if p := &l.entries[i]; l.rule.Covers(p.budget, pod) {
@@ -148,20 +148,20 @@ func (l *ledger) addNode(id cluster.NodeID, st *podsOnNode) {
 				p.addPod(id, pod, 1)
 			}
 		}
-		if covering != nil && st.budgets == nil {
-			st.budgets = make([][]int32, len(st.pods))
+		if covering != nil && onNode.budgets == nil {
+			onNode.budgets = make([][]int32, len(onNode.pods))
 		}
 		if covering != nil {
-			st.budgets[k] = covering
+			onNode.budgets[k] = covering
 		}
 	}
 }
 
 // removeNode reverts addNode.
-func (l *ledger) removeNode(id cluster.NodeID, st *podsOnNode) {
-	for k, covering := range st.budgets {
+func (l *ledger) removeNode(id cluster.NodeID, onNode *podsOnNode) {
+	for k, covering := range onNode.budgets {
 		for _, i := range covering {
-			l.entries[i].addPod(id, st.pods[k].pod, -1)
+			l.entries[i].addPod(id, onNode.pods[k].pod, -1)
 		}
 	}
 }
@@ -198,11 +198,11 @@ func (l *ledger) recompute(t *nodeIndex) {
 
 // violates reports whether evicting pod k violates a budget, after the pods passed since the last
 // resetEvicted.
-func (l *ledger) violates(st *podsOnNode, k int) bool {
+func (l *ledger) violates(onNode *podsOnNode, k int) bool {
 	violation := false
-	for _, i := range st.budgets[k] {
+	for _, i := range onNode.budgets[k] {
 		p := &l.entries[i]
-		if !l.rule.Costs(p.budget, st.pods[k].pod) {
+		if !l.rule.Costs(p.budget, onNode.pods[k].pod) {
 			continue
 		}
 		if l.evicted[i] == 0 {
@@ -223,9 +223,9 @@ func (l *ledger) resetEvicted() {
 }
 
 // nodeAllowances returns the allowances of the budgets that cover a node's pods.
-func (l *ledger) nodeAllowances(st *podsOnNode) *budget.Allowances {
+func (l *ledger) nodeAllowances(onNode *podsOnNode) *budget.Allowances {
 	var indices []int32
-	for _, covering := range st.budgets {
+	for _, covering := range onNode.budgets {
 		indices = append(indices, covering...)
 	}
 	slices.Sort(indices)

@@ -20,16 +20,16 @@ type nodeSummary struct {
 }
 
 // summarize returns the nodeSummary of a node.
-func (st *podsOnNode) summarize(r *cluster.Row) nodeSummary {
-	b := nodeSummary{pods: int32(len(st.pods)), freeCPU: r.AllocCPU - r.UsedCPU, freeMem: r.AllocMem - r.UsedMem}
-	for i := range st.pods {
-		s := &st.pods[i]
+func (onNode *podsOnNode) summarize(r *cluster.Row) nodeSummary {
+	b := nodeSummary{pods: int32(len(onNode.pods)), freeCPU: r.AllocCPU - r.UsedCPU, freeMem: r.AllocMem - r.UsedMem}
+	for i := range onNode.pods {
+		s := &onNode.pods[i]
 		b.maxCPU, b.maxMem = max(b.maxCPU, s.cpu), max(b.maxMem, s.mem)
 	}
 	for i := range b.latestStarts {
 		b.latestStarts[i] = math.MinInt64
-		if k := len(st.pods) - 1 - i; k >= 0 && (i == 0 || st.pods[k].priority == b.lowestPriority) {
-			b.lowestPriority, b.latestStarts[i] = st.pods[k].priority, st.pods[k].start
+		if k := len(onNode.pods) - 1 - i; k >= 0 && (i == 0 || onNode.pods[k].priority == b.lowestPriority) {
+			b.lowestPriority, b.latestStarts[i] = onNode.pods[k].priority, onNode.pods[k].start
 		}
 	}
 	return b

@@ -89,12 +89,12 @@ func newMovableCluster(t *testing.T, large bool) *testCluster {
 
 func TestEligibility(t *testing.T) {
 	full := map[string][]string{"n1": {"a 1 4000 1"}, "n2": {"b 2 4000 1"}}
-	never := newPreemptor(t, 4000)
-	spec := *never.Spec
+	withPolicyNever := newPreemptor(t, 4000)
+	spec := *withPolicyNever.Spec
 	spec.NeverPreempts = true
-	never.Spec = &spec
-	if got, _ := newTestCluster(t, full).preempt(t, never, preemption.Options{}); got != "never" {
-		t.Errorf("preemptionPolicy Never: got %q", got)
+	withPolicyNever.Spec = &spec
+	if got, _ := newTestCluster(t, full).preempt(t, withPolicyNever, preemption.Options{}); got != "never" {
+		t.Errorf("preemptionPolicy Never: got %q, want \"never\"", got)
 	}
 	for name, tc := range map[string]struct {
 		deleting  bool

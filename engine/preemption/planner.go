@@ -132,7 +132,8 @@ func (pl *Planner) cacheFor(l fastpath.NodeLocalPod, pod *model.Pod) *dryRunCach
 		pl.resetCaches()
 	}
 	representative := *pod
-	if representative.Owner = (model.Owner{}); pl.nodes.placeholders > 0 {
+	representative.Owner = model.Owner{}
+	if pl.nodes.placeholders > 0 {
 		k.owner, representative.Owner = pod.Owner.UID, pod.Owner
 	}
 	c := pl.caches[k]

@@ -42,8 +42,8 @@ func (pl *Planner) selectCandidate(c *dryRunCache, pod *model.Pod, out *decision
 	out.Outcome, out.Node = decision.PreemptionNominated, pl.state.Node(id).Model.Name
 	out.Victims = append(out.Victims, pl.fastDryRun.sortedVictims(id)...)
 	out.Violations = int(r.cost.violations)
-	if st := &pl.nodes.byID[id]; st.budgets != nil {
-		out.Debits = pl.nodes.ledger.nodeAllowances(st).Debits(out.Victims)
+	if onNode := &pl.nodes.byID[id]; onNode.budgets != nil {
+		out.Debits = pl.nodes.ledger.nodeAllowances(onNode).Debits(out.Victims)
 	}
 }
 

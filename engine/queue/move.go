@@ -27,7 +27,8 @@ func (q *Queue) enqueue(e *entry, p Pool, c Cause) {
 func (q *Queue) addToGroup(e *entry, p Pool, plugins decision.PluginSet) *group {
 	key, hints := q.hintsOf(e.UID)
 	if p == Gated {
-		if key = any(e.UID); hints.EventsToRegister(plugins) == decision.NoEvent {
+		key = any(e.UID)
+		if hints.EventsToRegister(plugins) == decision.NoEvent {
 			key = plugins // gated pods without events can share a group
 		}
 	}
@@ -103,9 +104,9 @@ func (q *Queue) flushDue(now time.Time) {
 	if q.nextFlush.IsZero() || now.Before(q.nextFlush) {
 		return
 	}
-	old := now.Add(-q.cfg.MaxUnschedulableDuration)
+	cutoff := now.Add(-q.cfg.MaxUnschedulableDuration)
 	for _, p := range []*pool{&q.unschedulable, &q.gated} {
-		for _, e := range p.olderThan(old) {
+		for _, e := range p.olderThan(cutoff) {
 			from := e.pool
 			e.flushed = true
 			q.dequeue(e)

@@ -18,7 +18,7 @@ type pool struct {
 	free    []*group // for reuse
 }
 
-// maxFreeGroups is how many dropped groups are kept for reuse.
+// maxFreeGroups is the maximum number of dropped groups that are kept for reuse.
 const maxFreeGroups = 128
 
 // bucket holds the groups that registered for the same events.
@@ -81,7 +81,8 @@ func (p *pool) dropIfEmpty(g *group) {
 	p.groups[g.poolIndex].poolIndex = g.poolIndex
 	p.groups[last] = nil
 	p.groups = p.groups[:last]
-	if g.key, g.hints = nil, nil; len(p.free) < maxFreeGroups && cap(g.members.items) <= maxProbeNodes {
+	g.key, g.hints = nil, nil
+	if len(p.free) < maxFreeGroups && cap(g.members.items) <= maxProbeNodes {
 		p.free = append(p.free, g)
 	}
 }

@@ -58,10 +58,10 @@ func (c *Change) freeResource(s *cluster.State) bool {
 		if cut <= 0 {
 			continue
 		}
-		q, spec := *p, *p.Spec
+		changed, spec := *p, *p.Spec
 		spec.Requests = withAmount(spec.Requests, c.Key, requested-cut)
-		q.Spec = &spec
-		s.UpsertPod(&q)
+		changed.Spec = &spec
+		s.UpsertPod(&changed)
 		remaining -= cut
 	}
 	return remaining == 0
@@ -136,7 +136,7 @@ func (c *Change) sized(r model.Resources) model.Resources {
 	return r
 }
 
-// applyPod changes the pod.
+// applyPod returns a changed copy of the pod.
 func (c *Change) applyPod(pod *model.Pod) *model.Pod {
 	p, spec := *pod, *pod.Spec
 	p.Spec = &spec

@@ -35,8 +35,8 @@ func (f *finder) expand(t *trial) {
 }
 
 // ungateChange returns the change that resolves a verdict of a PreEnqueue plugin.
-func ungateChange(r decision.Plugin) Change {
-	switch r {
+func ungateChange(plugin decision.Plugin) Change {
+	switch plugin {
 	case decision.DynamicResources:
 		return Change{Kind: DropDeviceClaims}
 	case decision.GangScheduling:

@@ -149,9 +149,9 @@ func (ec *equivalenceClass) nodeScore(x *cluster.Index, id cluster.NodeID) int32
 		sum += s.balanceWeight * balancedCPUMem(r, s.requests.MilliCPU, s.requests.Memory)
 	}
 	if len(s.scorers) > 0 {
-		st := framework.NewCandidateNode(x.State().Node(id))
+		candidate := framework.NewCandidateNode(x.State().Node(id))
 		for i, score := range s.scorers {
-			sum += s.weights[i] * score(&st)
+			sum += s.weights[i] * score(&candidate)
 		}
 	}
 	return int32(sum)

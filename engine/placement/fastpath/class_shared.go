@@ -167,8 +167,8 @@ func (e *Engine) usesSharedCache(ec *equivalenceClass) bool {
 		ec.exceptionCost = max(0, ec.exceptionCost+exceptions-(end-ec.lastLogPos))
 	}
 	cacheCost := int64(e.state.NumNodes() / 2)
-	if v := ec.cache; v != nil {
-		lag := end - v.logPos
+	if c := ec.cache; c != nil {
+		lag := end - c.logPos
 		if lag <= e.maxLag() {
 			cacheCost = lag
 		}
@@ -194,32 +194,32 @@ func (ec *equivalenceClass) setDefaults(b *nodeBucket) {
 
 // applyExceptions moves the exception nodes from the cache of the base class to separate
 // buckets.
-func (e *Engine) applyExceptions(v *scoreCache, ec *equivalenceClass) {
+func (e *Engine) applyExceptions(c *scoreCache, ec *equivalenceClass) {
 	sc := &e.scratch
 	sc.index.clear()
 	sc.buckets, sc.savedRefs = sc.buckets[:0], sc.savedRefs[:0]
 	ranks, _, _ := e.index.Ranks()
 	var key bucketKey
 	for _, id := range sc.exceptions {
-		s := v.refs[id]
-		sc.savedRefs = append(sc.savedRefs, s)
-		if s == 0 || s&refFailed != 0 {
+		ref := c.refs[id]
+		sc.savedRefs = append(sc.savedRefs, ref)
+		if ref == 0 || ref&refFailed != 0 {
 			continue
 		}
-		v.remove(s, ranks[id])
-		v.refs[id] = 0
+		c.remove(ref, ranks[id])
+		c.refs[id] = 0
 		ec.readKey(id, &key)
-		sc.buckets[sc.bucketOf(&key, ec.reads)].offer(id, s.score(), e.distance(ranks[id]))
+		sc.buckets[sc.bucketOf(&key, ec.reads)].offer(id, ref.score(), e.distance(ranks[id]))
 	}
 }
 
 // revertExceptions reverts applyExceptions.
-func (e *Engine) revertExceptions(v *scoreCache) {
+func (e *Engine) revertExceptions(c *scoreCache) {
 	sc := &e.scratch
 	ranks, _, _ := e.index.Ranks()
 	for i, id := range sc.exceptions {
-		if s := sc.savedRefs[i]; s != 0 && s&refFailed == 0 {
-			v.refs[id] = v.add(s.bucket(), s.score(), ranks[id])
+		if ref := sc.savedRefs[i]; ref != 0 && ref&refFailed == 0 {
+			c.refs[id] = c.add(ref.bucket(), ref.score(), ranks[id])
 		}
 	}
 }

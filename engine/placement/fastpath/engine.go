@@ -200,31 +200,31 @@ func (e *Engine) decideFast(ec *equivalenceClass, out *decision.Summary) {
 	if e.usesSharedCache(ec) {
 		owner = ec.base
 	}
-	v := e.cacheFor(owner)
-	if v == nil {
+	c := e.cacheFor(owner)
+	if c == nil {
 		e.counters.Scanned++
 		e.finish(ec, e.scan(ec), e.scratch.failures, out)
 		return
 	}
 	e.counters.Cached++
-	e.applyPodNodes(v)
+	e.applyPodNodes(c)
 	if owner == ec {
-		e.finish(ec, v.collectBuckets(&e.scratch, nil), v.failures, out)
+		e.finish(ec, c.collectBuckets(&e.scratch, nil), c.failures, out)
 	} else {
 		e.counters.SharedCache++
-		e.applyExceptions(v, ec)
-		e.finish(ec, v.collectBuckets(&e.scratch, ec), v.failures, out)
-		e.revertExceptions(v)
+		e.applyExceptions(c, ec)
+		e.finish(ec, c.collectBuckets(&e.scratch, ec), c.failures, out)
+		e.revertExceptions(c)
 	}
-	e.revertPodNodes(v)
+	e.revertPodNodes(c)
 }
 
 // collectBuckets returns the buckets that have nodes. For a class other than the owner of
 // the cache it converts them and adds those of the exceptions.
-func (v *scoreCache) collectBuckets(sc *scratch, ec *equivalenceClass) []*nodeBucket {
+func (c *scoreCache) collectBuckets(sc *scratch, ec *equivalenceClass) []*nodeBucket {
 	sc.collected = sc.collected[:0]
-	for i := range v.buckets {
-		if b := &v.buckets[i]; b.count > 0 {
+	for i := range c.buckets {
+		if b := &c.buckets[i]; b.count > 0 {
 			if ec != nil {
 				ec.setDefaults(b)
 			}
@@ -285,13 +285,13 @@ const (
 func newPluginTable(c *framework.Config) pluginTable {
 	t := pluginTable{supported: true}
 	last := decision.NoPlugin
-	for _, r := range c.Filter {
-		t.supported = t.supported && r > last && (fastFilters.Has(r) || !plugins.Filters(r))
-		last = r
-		t.filters = t.filters.With(r)
+	for _, plugin := range c.Filter {
+		t.supported = t.supported && plugin > last && (fastFilters.Has(plugin) || !plugins.Filters(plugin))
+		last = plugin
+		t.filters = t.filters.With(plugin)
 	}
-	for _, r := range c.PreFilter {
-		t.nodeAffinityPreFilter = t.nodeAffinityPreFilter || r == decision.NodeAffinity
+	for _, plugin := range c.PreFilter {
+		t.nodeAffinityPreFilter = t.nodeAffinityPreFilter || plugin == decision.NodeAffinity
 	}
 	for _, w := range c.Score {
 		t.weights[w.Plugin] = w.Weight

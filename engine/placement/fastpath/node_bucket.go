@@ -25,7 +25,7 @@ type nodeBucket struct {
 
 	// Results of evaluateBuckets.
 	verdict         bucketVerdict
-	ignoredInSpread bool // takes no part in soft spreading
+	ignoredInSpread bool // excluded from soft spreading
 	affinityScore   int64
 	spreadScore     int64
 }

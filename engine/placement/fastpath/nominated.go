@@ -126,22 +126,22 @@ func (e *Engine) filterInScan(ec *equivalenceClass, id cluster.NodeID, marked bo
 }
 
 // applyPodNodes updates the nodes to evaluate for the pod alone.
-func (e *Engine) applyPodNodes(v *scoreCache) {
+func (e *Engine) applyPodNodes(c *scoreCache) {
 	ranks, _, _ := e.index.Ranks()
 	for _, id := range e.scratch.podNodes {
-		if f := e.filterForPod(v.class, id); f != 0 {
-			v.addFailed(id, ranks[id], f)
+		if f := e.filterForPod(c.class, id); f != 0 {
+			c.addFailed(id, ranks[id], f)
 		} else {
-			v.addToBucket(e.index, id, ranks[id])
+			c.addToBucket(e.index, id, ranks[id])
 		}
 	}
 }
 
 // revertPodNodes reverts applyPodNodes.
-func (e *Engine) revertPodNodes(v *scoreCache) {
+func (e *Engine) revertPodNodes(c *scoreCache) {
 	ranks, _, _ := e.index.Ranks()
 	for _, id := range e.scratch.podNodes {
-		v.place(e.index, id, ranks)
+		c.place(e.index, id, ranks)
 	}
 }
 

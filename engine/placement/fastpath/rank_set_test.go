@@ -33,7 +33,7 @@ func TestRankSet(t *testing.T) {
 			from := int32(r.IntN(size + 1)) // size: past the last
 			i, _ := slices.BinarySearch(want, from)
 			if got := s.next(from); got != want[i%len(want)] {
-				t.Fatalf("seed %d: the next from %d is %d, want %d of %v", seed, from, got, want[i%len(want)], want)
+				t.Fatalf("seed %d: next(%d) = %d, want %d; ranks %v", seed, from, got, want[i%len(want)], want)
 			}
 		}
 	}
@@ -63,7 +63,7 @@ func TestBucketIndex(t *testing.T) {
 				bucket = -1
 			}
 			if got := x.find(buckets, &key, slots); got != bucket {
-				t.Fatalf("found %d for %v, want %d", got, key, bucket)
+				t.Fatalf("key %v: found bucket %d, want %d", key, got, bucket)
 			}
 			if !ok {
 				want[key] = int32(len(buckets))

@@ -20,13 +20,13 @@ var volumePlugins = [...]decision.Plugin{decision.VolumeRestrictions, decision.N
 // rejects all nodes or limits the search, so that the reference evaluator decides.
 func (e *Engine) compileVolumePlugins(pod *model.Pod) bool {
 	ev := &framework.Evaluation{State: e.state, Profile: e.profile, Pod: pod}
-	for _, r := range volumePlugins {
-		c := plugins.PreFilter(ev, r)
-		if c.Err != nil || c.Verdict != nil || c.HasNodeNames {
+	for _, plugin := range volumePlugins {
+		state := plugins.PreFilter(ev, plugin)
+		if state.Err != nil || state.Verdict != nil || state.HasNodeNames {
 			return false
 		}
-		if c.Filter != nil && e.plugins.filters.Has(r) {
-			e.scratch.volumeFilters = append(e.scratch.volumeFilters, framework.FilterPlugin{Plugin: r, Filter: c.Filter})
+		if state.Filter != nil && e.plugins.filters.Has(plugin) {
+			e.scratch.volumeFilters = append(e.scratch.volumeFilters, framework.FilterPlugin{Plugin: plugin, Filter: state.Filter})
 		}
 	}
 	e.scratch.volumeAttempt, e.scratch.volumeRejections.Resolvable = ev, 0
@@ -36,9 +36,9 @@ func (e *Engine) compileVolumePlugins(pod *model.Pod) bool {
 // filterVolumes reports whether a node passes the volume plugins. It counts rejections in
 // scratch.volumeRejections.
 func (e *Engine) filterVolumes(id cluster.NodeID) bool {
-	st := framework.NewCandidateNode(e.state.Node(id))
+	candidate := framework.NewCandidateNode(e.state.Node(id))
 	for _, f := range e.scratch.volumeFilters {
-		v := f.Filter(&st)
+		v := f.Filter(&candidate)
 		if v.Code == decision.Success {
 			continue
 		}

@@ -10,8 +10,8 @@ func holdAvoid(ev *framework.Evaluation) framework.PreFilterState {
 	if !ev.State.HasAvoidHold(ev.Pod) {
 		return framework.PreFilterState{}
 	}
-	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict {
-		h := ev.State.AvoidHold(ev.Pod, st.Node.Name)
+	return framework.PreFilterState{Filter: func(candidate *framework.CandidateNode) decision.Verdict {
+		h := ev.State.AvoidHold(ev.Pod, candidate.Node.Name)
 		if h == nil {
 			return decision.Verdict{}
 		}

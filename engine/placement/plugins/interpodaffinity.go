@@ -140,26 +140,26 @@ func updateTally(m map[topologyPair]podTally, n *model.Node, key string, p *mode
 
 // filter checks affinity, anti-affinity and existing anti-affinity in kube-scheduler's
 // order.
-func (x *interPodFilter) filter(st *framework.CandidateNode) decision.Verdict {
+func (x *interPodFilter) filter(candidate *framework.CandidateNode) decision.Verdict {
 	var extra affinityCounts
-	for _, p := range st.Added {
-		x.count(&extra, st.Node, p, 1)
+	for _, p := range candidate.Added {
+		x.count(&extra, candidate.Node, p, 1)
 	}
-	for _, p := range st.Removed {
-		x.count(&extra, st.Node, p, -1)
+	for _, p := range candidate.Removed {
+		x.count(&extra, candidate.Node, p, -1)
 	}
-	if key, ok := x.satisfiesAffinity(st.Node, &extra); !ok {
+	if key, ok := x.satisfiesAffinity(candidate.Node, &extra); !ok {
 		return framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonPodAffinity, Subject: key})
 	}
 	for i := range x.ev.Pod.Spec.AntiAffinity {
 		key := x.ev.Pod.Spec.AntiAffinity[i].TopologyKey
-		if value, ok := st.Node.Labels.Get(key); ok {
+		if value, ok := candidate.Node.Labels.Get(key); ok {
 			if t := sumTallies(x.base.antiAffinity, extra.antiAffinity, topologyPair{key, value}); t.count > 0 {
 				return framework.Reject(decision.Unschedulable, decision.Reason{Kind: decision.ReasonPodAntiAffinity, Subject: key, Used: int64(t.count), Object: t.firstPod})
 			}
 		}
 	}
-	for _, l := range st.Node.Labels {
+	for _, l := range candidate.Node.Labels {
 		if t := sumTallies(x.base.existingAntiAffinity, extra.existingAntiAffinity, topologyPair{l.Key, l.Value}); t.count > 0 {
 			return framework.Reject(decision.Unschedulable, decision.Reason{Kind: decision.ReasonExistingAntiAffinity, Subject: l.Key, Used: int64(t.count), Object: t.firstPod})
 		}

@@ -77,10 +77,10 @@ func (d *interPodScorer) add(n *model.Node, key string, weight int64) {
 	d.weights[topologyPair{key, value}] += weight
 }
 
-func (d *interPodScorer) score(st *framework.CandidateNode) int64 {
+func (d *interPodScorer) score(candidate *framework.CandidateNode) int64 {
 	var sum int64
 	for _, key := range d.keys {
-		if value, ok := st.Node.Labels.Get(key); ok {
+		if value, ok := candidate.Node.Labels.Get(key); ok {
 			sum += d.weights[topologyPair{key, value}]
 		}
 	}

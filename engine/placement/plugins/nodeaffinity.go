@@ -16,11 +16,11 @@ func nodeAffinity(ev *framework.Evaluation) framework.PreFilterState {
 	if len(sel.Labels) == 0 && !sel.HasRequired && !added.HasRequired {
 		return framework.PreFilterState{}
 	}
-	state := framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict {
-		if added.HasRequired && !MatchesAnyTerm(added.Required, st.Node) {
+	state := framework.PreFilterState{Filter: func(candidate *framework.CandidateNode) decision.Verdict {
+		if added.HasRequired && !MatchesAnyTerm(added.Required, candidate.Node) {
 			return framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonEnforcedAffinity})
 		}
-		if subject, ok := MatchesNodeSelector(sel, st.Node); !ok {
+		if subject, ok := MatchesNodeSelector(sel, candidate.Node); !ok {
 			return framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonNodeAffinity, Subject: subject})
 		}
 		return decision.Verdict{}
@@ -94,8 +94,8 @@ func scoreNodeAffinity(ev *framework.Evaluation, _ []*framework.CandidateNode) f
 		return framework.PreScoreState{}
 	}
 	return framework.PreScoreState{
-		Score: func(st *framework.CandidateNode) int64 {
-			return PreferredWeight(added, st.Node) + PreferredWeight(preferred, st.Node)
+		Score: func(candidate *framework.CandidateNode) int64 {
+			return PreferredWeight(added, candidate.Node) + PreferredWeight(preferred, candidate.Node)
 		},
 		NormalizeScore: func(_ []*framework.CandidateNode, points []int64) { defaultNormalizeScore(points, false) },
 	}

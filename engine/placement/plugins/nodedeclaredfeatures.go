@@ -13,9 +13,9 @@ func nodeDeclaredFeatures(ev *framework.Evaluation) framework.PreFilterState {
 	if len(required) == 0 {
 		return framework.PreFilterState{}
 	}
-	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict {
+	return framework.PreFilterState{Filter: func(candidate *framework.CandidateNode) decision.Verdict {
 		for _, f := range required {
-			if !slices.Contains(st.Node.Features, f) {
+			if !slices.Contains(candidate.Node.Features, f) {
 				return framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonFeatures, Subject: f})
 			}
 		}

@@ -17,11 +17,11 @@ func nodePorts(ev *framework.Evaluation) framework.PreFilterState {
 	if len(ports) == 0 {
 		return framework.PreFilterState{}
 	}
-	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict {
+	return framework.PreFilterState{Filter: func(candidate *framework.CandidateNode) decision.Verdict {
 		for i := range ports {
-			if PortConflict(st.Ports, &ports[i]) {
+			if PortConflict(candidate.Ports, &ports[i]) {
 				return framework.Reject(decision.Unschedulable, decision.Reason{
-					Kind: decision.ReasonPorts, Subject: formatPort(&ports[i]), Object: portHolder(st.Pods, &ports[i])})
+					Kind: decision.ReasonPorts, Subject: formatPort(&ports[i]), Object: portHolder(candidate.Pods, &ports[i])})
 			}
 		}
 		return decision.Verdict{}

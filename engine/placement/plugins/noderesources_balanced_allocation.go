@@ -18,10 +18,10 @@ func scoreBalancedAllocation(ev *framework.Evaluation, _ []*framework.CandidateN
 	if !anyRequest {
 		return framework.PreScoreState{}
 	}
-	return framework.PreScoreState{Score: func(st *framework.CandidateNode) int64 {
+	return framework.PreScoreState{Score: func(candidate *framework.CandidateNode) int64 {
 		var after, before []float64
 		for _, r := range resources {
-			l := newResourceLoad(r.Name, podRequests, st.Used, &st.Node.Allocatable)
+			l := newResourceLoad(r.Name, podRequests, candidate.Used, &candidate.Node.Allocatable)
 			if l.allocatable == 0 {
 				continue
 			}

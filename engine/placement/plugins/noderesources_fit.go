@@ -15,18 +15,18 @@ import (
 func nodeResourcesFit(ev *framework.Evaluation) framework.PreFilterState {
 	requests := &ev.Pod.Spec.Requests
 	scalars := FilteredScalars(ev)
-	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict {
+	return framework.PreFilterState{Filter: func(candidate *framework.CandidateNode) decision.Verdict {
 		var v decision.Verdict
-		if n := int64(len(st.Pods)); n+1 > st.Node.AllocatablePods {
+		if n := int64(len(candidate.Pods)); n+1 > candidate.Node.AllocatablePods {
 			v.Code = decision.Unschedulable
-			v.Reasons = append(v.Reasons, decision.Reason{Kind: decision.ReasonTooManyPods, Subject: "pods", Want: 1, Used: n, Have: st.Node.AllocatablePods})
+			v.Reasons = append(v.Reasons, decision.Reason{Kind: decision.ReasonTooManyPods, Subject: "pods", Want: 1, Used: n, Have: candidate.Node.AllocatablePods})
 		}
-		allocatable := &st.Node.Allocatable
-		AddInsufficient(&v, "cpu", requests.MilliCPU, st.Used.MilliCPU, allocatable.MilliCPU)
-		AddInsufficient(&v, "memory", requests.Memory, st.Used.Memory, allocatable.Memory)
-		AddInsufficient(&v, "ephemeral-storage", requests.Ephemeral, st.Used.Ephemeral, allocatable.Ephemeral)
+		allocatable := &candidate.Node.Allocatable
+		AddInsufficient(&v, "cpu", requests.MilliCPU, candidate.Used.MilliCPU, allocatable.MilliCPU)
+		AddInsufficient(&v, "memory", requests.Memory, candidate.Used.Memory, allocatable.Memory)
+		AddInsufficient(&v, "ephemeral-storage", requests.Ephemeral, candidate.Used.Ephemeral, allocatable.Ephemeral)
 		for _, sc := range scalars {
-			AddInsufficient(&v, sc.Name, sc.Amount, st.Used.Scalar(sc.Name), allocatable.Scalar(sc.Name))
+			AddInsufficient(&v, sc.Name, sc.Amount, candidate.Used.Scalar(sc.Name), allocatable.Scalar(sc.Name))
 		}
 		return v
 	}}

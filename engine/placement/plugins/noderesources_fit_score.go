@@ -22,10 +22,10 @@ func scoreNodeResourcesFit(ev *framework.Evaluation, _ []*framework.CandidateNod
 	if ev.Pod.Spec.ScoringIncoming != nil {
 		requests = ev.Pod.Spec.ScoringIncoming
 	}
-	return framework.PreScoreState{Score: func(st *framework.CandidateNode) int64 {
+	return framework.PreScoreState{Score: func(candidate *framework.CandidateNode) int64 {
 		loads := make([]resourceLoad, 0, 4)
 		for _, r := range args.Resources {
-			if l := newResourceLoad(r.Name, requests, st.Scoring, &st.Node.Allocatable); l.allocatable != 0 {
+			if l := newResourceLoad(r.Name, requests, candidate.Scoring, &candidate.Node.Allocatable); l.allocatable != 0 {
 				l.weight = r.Weight
 				loads = append(loads, l)
 			}

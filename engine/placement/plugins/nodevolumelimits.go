@@ -19,13 +19,13 @@ func nodeVolumeLimits(ev *framework.Evaluation) framework.PreFilterState {
 	if len(ev.Pod.Spec.Claims)+len(ev.Pod.Spec.Inline) == 0 {
 		return framework.PreFilterState{}
 	}
-	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict {
+	return framework.PreFilterState{Filter: func(candidate *framework.CandidateNode) decision.Verdict {
 		for i := range ev.Pod.Spec.Claims {
 			if text := limitsClaimError(ev, &ev.Pod.Spec.Claims[i]); text != "" {
 				return framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonText, Subject: text})
 			}
 		}
-		csi, _ := ev.State.CSINode(st.Node.Name)
+		csi, _ := ev.State.CSINode(candidate.Node.Name)
 		requested := attachmentsOf(ev, nil, ev.Pod, csi)
 		if v := checkDrivers(ev, requested, csi); v.Code != decision.Success {
 			return v
@@ -33,9 +33,9 @@ func nodeVolumeLimits(ev *framework.Evaluation) framework.PreFilterState {
 		if csi == nil || len(requested) == 0 || !slices.ContainsFunc(csi.Drivers, hasLimit) {
 			return decision.Verdict{}
 		}
-		used := attachedByPods(ev, st, csi)
+		used := attachedByPods(ev, candidate, csi)
 		requested = slices.DeleteFunc(requested, func(a attachment) bool { return slices.Contains(used, a) })
-		return checkLimits(csi, requested, withAttachments(ev, used, st.Node.Name))
+		return checkLimits(csi, requested, withAttachments(ev, used, candidate.Node.Name))
 	}}
 }
 
@@ -69,9 +69,9 @@ func checkDrivers(ev *framework.Evaluation, requested []attachment, csi *model.C
 
 // attachedByPods returns the volumes of the pods on a node. As in kube-scheduler, a claim
 // of an ephemeral volume that belongs to another pod fails the attempt.
-func attachedByPods(ev *framework.Evaluation, st *framework.CandidateNode, csi *model.CSINode) []attachment {
+func attachedByPods(ev *framework.Evaluation, candidate *framework.CandidateNode, csi *model.CSINode) []attachment {
 	var out []attachment
-	for _, p := range st.Pods {
+	for _, p := range candidate.Pods {
 		for i := range p.Spec.Claims {
 			c := &p.Spec.Claims[i]
 			if claim, ok := ev.State.PVC(p.Namespace, c.Claim); ok && c.Ephemeral && !isOwnedByPod(claim, p) && ev.Err == "" {

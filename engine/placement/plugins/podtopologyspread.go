@@ -159,31 +159,33 @@ func podTopologySpread(ev *framework.Evaluation) framework.PreFilterState {
 	}
 	counts := make([]domainCounts, len(cs))
 	for i := range ev.Nodes {
-		st := &ev.Nodes[i]
-		if !HasAllKeys(cs, st.Node) {
+		candidate := &ev.Nodes[i]
+		if !HasAllKeys(cs, candidate.Node) {
 			continue
 		}
 		for k := range cs {
-			if MatchNodeInclusionPolicies(ev, &cs[k], st.Node) {
-				value, _ := st.Node.Labels.Get(cs[k].TopologyKey)
-				counts[k].add(value, countPodsMatchSelector(ev, &cs[k], st.Pods))
+			if MatchNodeInclusionPolicies(ev, &cs[k], candidate.Node) {
+				value, _ := candidate.Node.Labels.Get(cs[k].TopologyKey)
+				counts[k].add(value, countPodsMatchSelector(ev, &cs[k], candidate.Pods))
 			}
 		}
 	}
-	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict { return filterPodTopologySpread(ev, cs, counts, st) }}
+	return framework.PreFilterState{Filter: func(candidate *framework.CandidateNode) decision.Verdict {
+		return filterPodTopologySpread(ev, cs, counts, candidate)
+	}}
 }
 
-func filterPodTopologySpread(ev *framework.Evaluation, cs []Constraint, counts []domainCounts, st *framework.CandidateNode) decision.Verdict {
-	complete := HasAllKeys(cs, st.Node)
+func filterPodTopologySpread(ev *framework.Evaluation, cs []Constraint, counts []domainCounts, candidate *framework.CandidateNode) decision.Verdict {
+	complete := HasAllKeys(cs, candidate.Node)
 	for k := range cs {
 		c, d := &cs[k], &counts[k]
-		value, ok := st.Node.Labels.Get(c.TopologyKey)
+		value, ok := candidate.Node.Labels.Get(c.TopologyKey)
 		if !ok {
 			return framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonTopologySpreadLabel, Subject: c.TopologyKey})
 		}
 		var delta int64
-		if (len(st.Added) > 0 || len(st.Removed) > 0) && complete && MatchNodeInclusionPolicies(ev, c, st.Node) {
-			delta = countSimulatedPods(ev, c, st.Added) - countSimulatedPods(ev, c, st.Removed)
+		if (len(candidate.Added) > 0 || len(candidate.Removed) > 0) && complete && MatchNodeInclusionPolicies(ev, c, candidate.Node) {
+			delta = countSimulatedPods(ev, c, candidate.Added) - countSimulatedPods(ev, c, candidate.Removed)
 		}
 		count := delta
 		if i, ok := d.index[value]; ok {

@@ -45,14 +45,14 @@ func (s *spreadScorer) ignored(n *model.Node) bool { return s.strict && !HasAllK
 // kube-scheduler, a missing label counts as an empty value.
 func (s *spreadScorer) initDomains(feasible []*framework.CandidateNode) {
 	counted := 0
-	for _, st := range feasible {
-		if s.ignored(st.Node) {
+	for _, candidate := range feasible {
+		if s.ignored(candidate.Node) {
 			continue
 		}
 		counted++
 		for k := range s.constraints {
 			if s.constraints[k].TopologyKey != framework.HostnameKey {
-				value, _ := st.Node.Labels.Get(s.constraints[k].TopologyKey)
+				value, _ := candidate.Node.Labels.Get(s.constraints[k].TopologyKey)
 				s.counts[k].add(value, 0)
 			}
 		}
@@ -69,14 +69,14 @@ func (s *spreadScorer) initDomains(feasible []*framework.CandidateNode) {
 // countPods counts the matching pods on all nodes, feasible or not.
 func (s *spreadScorer) countPods() {
 	for i := range s.ev.Nodes {
-		st := &s.ev.Nodes[i]
-		if s.ignored(st.Node) {
+		candidate := &s.ev.Nodes[i]
+		if s.ignored(candidate.Node) {
 			continue
 		}
 		for k := range s.constraints {
-			value, _ := st.Node.Labels.Get(s.constraints[k].TopologyKey)
-			if _, ok := s.counts[k].index[value]; ok && MatchNodeInclusionPolicies(s.ev, &s.constraints[k], st.Node) {
-				s.counts[k].add(value, countPodsMatchSelector(s.ev, &s.constraints[k], st.Pods))
+			value, _ := candidate.Node.Labels.Get(s.constraints[k].TopologyKey)
+			if _, ok := s.counts[k].index[value]; ok && MatchNodeInclusionPolicies(s.ev, &s.constraints[k], candidate.Node) {
+				s.counts[k].add(value, countPodsMatchSelector(s.ev, &s.constraints[k], candidate.Pods))
 			}
 		}
 	}
@@ -84,20 +84,20 @@ func (s *spreadScorer) countPods() {
 
 // score sums count times weight plus maxSkew-1 over the constraints in order. Products
 // must not be fused with sums.
-func (s *spreadScorer) score(st *framework.CandidateNode) int64 {
-	if s.ignored(st.Node) {
+func (s *spreadScorer) score(candidate *framework.CandidateNode) int64 {
+	if s.ignored(candidate.Node) {
 		return 0
 	}
 	var sum float64
 	for k := range s.constraints {
 		c := &s.constraints[k]
-		value, ok := st.Node.Labels.Get(c.TopologyKey)
+		value, ok := candidate.Node.Labels.Get(c.TopologyKey)
 		if !ok {
 			continue
 		}
 		var n int64
 		if c.TopologyKey == framework.HostnameKey {
-			n = countPodsMatchSelector(s.ev, c, st.Pods)
+			n = countPodsMatchSelector(s.ev, c, candidate.Pods)
 		} else if i, ok := s.counts[k].index[value]; ok {
 			n = s.counts[k].counts[i]
 		}
@@ -110,8 +110,8 @@ func (s *spreadScorer) score(st *framework.CandidateNode) int64 {
 // normalizeScore inverts the scores: 100*(max+min-score)/max. Ignored nodes get 0.
 func (s *spreadScorer) normalizeScore(candidates []*framework.CandidateNode, points []int64) {
 	var counted []int64
-	for i, st := range candidates {
-		if !s.ignored(st.Node) {
+	for i, candidate := range candidates {
+		if !s.ignored(candidate.Node) {
 			counted = append(counted, points[i])
 		}
 	}
@@ -119,9 +119,9 @@ func (s *spreadScorer) normalizeScore(candidates []*framework.CandidateNode, poi
 		return // all scores are 0
 	}
 	lowest, highest := slices.Min(counted), slices.Max(counted)
-	for i, st := range candidates {
+	for i, candidate := range candidates {
 		switch {
-		case s.ignored(st.Node):
+		case s.ignored(candidate.Node):
 			points[i] = 0
 		case highest == 0:
 			points[i] = 100

@@ -9,9 +9,9 @@ import (
 )
 
 func TestEveryDefaultPluginRegistersEvents(t *testing.T) {
-	for _, r := range framework.DefaultConfig().Filter {
-		if plugins.Events(r) == decision.NoEvent || plugins.Events(r)&decision.NodeAdded == 0 {
-			t.Errorf("%s registers %b, want NodeAdded included", r, plugins.Events(r))
+	for _, plugin := range framework.DefaultConfig().Filter {
+		if plugins.Events(plugin) == decision.NoEvent || plugins.Events(plugin)&decision.NodeAdded == 0 {
+			t.Errorf("%s registers %b, want NodeAdded included", plugin, plugins.Events(plugin))
 		}
 	}
 	if got := plugins.EventsToRegister(0); got != decision.AnyEvent {

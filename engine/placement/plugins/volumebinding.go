@@ -68,7 +68,9 @@ func volumeBinding(ev *framework.Evaluation) framework.PreFilterState {
 	case rejection != "":
 		return rejectAllNodes(rejection)
 	}
-	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict { return filterVolumeBinding(ev, pv, st.Node) }}
+	return framework.PreFilterState{Filter: func(candidate *framework.CandidateNode) decision.Verdict {
+		return filterVolumeBinding(ev, pv, candidate.Node)
+	}}
 }
 
 // claimError returns why the pod cannot use a claim; empty if it can.

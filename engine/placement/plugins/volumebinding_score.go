@@ -19,12 +19,12 @@ func scoreVolumeBinding(ev *framework.Evaluation, _ []*framework.CandidateNode) 
 	if rejection != "" || err != nil || len(pv.provisioning)+len(pv.waiting) == 0 {
 		return framework.PreScoreState{}
 	}
-	return framework.PreScoreState{Score: func(st *framework.CandidateNode) int64 {
-		plan, _ := planVolumes(ev, pv, st.Node)
+	return framework.PreScoreState{Score: func(candidate *framework.CandidateNode) int64 {
+		plan, _ := planVolumes(ev, pv, candidate.Node)
 		if plan == nil {
 			return 0
 		}
-		return storageScore(classUsages(ev, plan, st.Node), shape)
+		return storageScore(classUsages(ev, plan, candidate.Node), shape)
 	}}
 }
 

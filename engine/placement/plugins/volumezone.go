@@ -58,7 +58,9 @@ func volumeZone(ev *framework.Evaluation) framework.PreFilterState {
 	if len(topologies) == 0 {
 		return framework.PreFilterState{}
 	}
-	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict { return filterZone(st.Node, topologies) }}
+	return framework.PreFilterState{Filter: func(candidate *framework.CandidateNode) decision.Verdict {
+		return filterZone(candidate.Node, topologies)
+	}}
 }
 
 // unboundClaimError returns why a claim without a volume is invalid; empty if it waits for
@@ -111,13 +113,13 @@ func filterZone(n *model.Node, topologies []volumeTopology) decision.Verdict {
 		return decision.Verdict{}
 	}
 	for i := range topologies {
-		p := &topologies[i]
-		value, ok := n.Labels.Get(p.key)
+		t := &topologies[i]
+		value, ok := n.Labels.Get(t.key)
 		if !ok {
-			value, ok = n.Labels.Get(p.alias)
+			value, ok = n.Labels.Get(t.alias)
 		}
-		if !ok || !slices.Contains(p.values, value) {
-			return framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonVolumeZone, Subject: p.key, Object: p.volume})
+		if !ok || !slices.Contains(t.values, value) {
+			return framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonVolumeZone, Subject: t.key, Object: t.volume})
 		}
 	}
 	return decision.Verdict{}

@@ -72,7 +72,7 @@ func (h *Hints) fitsResources(n *cluster.NodeInfo) bool {
 	var nominated, removed podLoad
 	for _, p := range h.provider.state.Nominated(n.ID) {
 		if cluster.NominationCounts(p, h.ev.Pod) {
-			nominated.add(&p.Spec.Requests)
+			nominated.add(1, &p.Spec.Requests)
 		}
 	}
 	if h.fitsWith(n, &nominated, &removed) {
@@ -113,8 +113,9 @@ type podLoad struct {
 	sum  model.Resources
 }
 
-func (l *podLoad) add(r *model.Resources) {
-	l.pods++
+// add adds the sum of the requests of n pods.
+func (l *podLoad) add(n int64, r *model.Resources) {
+	l.pods += n
 	if len(r.Scalars) > 0 {
 		l.sum = framework.SumResources(&l.sum, r)
 		return
@@ -151,9 +152,7 @@ func (p *Provider) loadBelow(n *cluster.NodeInfo, priority int32) podLoad {
 	var out podLoad
 	for i := range l.loads {
 		if load := &l.loads[i]; load.priority < priority {
-			pods := out.pods + load.pods
-			out.add(&load.sum)
-			out.pods = pods
+			out.add(load.pods, &load.sum)
 		}
 	}
 	return out
@@ -162,10 +161,10 @@ func (p *Provider) loadBelow(n *cluster.NodeInfo, priority int32) podLoad {
 func (l *priorityLoads) count(p *model.Pod) {
 	for i := range l.loads {
 		if l.loads[i].priority == p.Spec.Priority {
-			l.loads[i].add(&p.Spec.Requests)
+			l.loads[i].add(1, &p.Spec.Requests)
 			return
 		}
 	}
 	l.loads = append(l.loads, priorityLoad{priority: p.Spec.Priority})
-	l.loads[len(l.loads)-1].add(&p.Spec.Requests)
+	l.loads[len(l.loads)-1].add(1, &p.Spec.Requests)
 }
