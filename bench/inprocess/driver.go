@@ -182,7 +182,7 @@ func (d *driver) arriveAll(pods []*corev1.Pod) error {
 	return d.work(nil, to, to, d.workload.Settle)
 }
 
-// addPod adds a pod.
+// addPod adds a pod that was already a victim evicted times.
 func (d *driver) addPod(pod *corev1.Pod, index, evicted int) {
 	tracked := &trackedPod{index: index, preemptions: evicted, answered: evicted > 0}
 	if !d.workload.OnDemand {
@@ -247,7 +247,7 @@ func (d *driver) markAnswered(tracked *trackedPod) {
 	}
 }
 
-// removePod removes a pod.
+// removePod removes a pod and sends the event.
 func (d *driver) removePod(uid string) {
 	d.events = append(d.events, scheduling.Remove{Object: d.pods[uid].last})
 	delete(d.pods, uid)

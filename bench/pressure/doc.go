@@ -9,9 +9,9 @@
 // usage, so they are faster than a kubelet.
 //
 // A reference thread (every 0.5 ms, with real-time priority) records when usage crossed
-// the threshold and when it was below it again. A run counts as failed if the kernel killed
-// the consumer. With -cri the consumers are containers of a private containerd, with
-// -embedded of Berth's own runtime.
+// the threshold and when it was below the threshold afterwards. A run counts as failed if
+// the kernel killed the consumer. With -cri the consumers are containers of a private
+// containerd, with -embedded of Berth's own runtime.
 //
 // Run it with make bench-pressure. -quick is a smoke test.
 package main

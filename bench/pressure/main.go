@@ -148,8 +148,8 @@ func (b bench) verdict(rows []row) error {
 		if len(kills) > 0 && (quantile(kills, .5) > 5*time.Millisecond || quantile(kills, .99) > 50*time.Millisecond) {
 			failures = append(failures, name+"crossing to SIGKILL takes more than 5 ms (p50) or 50 ms (p99)")
 		}
-		below := r.times(func(o outcome) time.Duration { return o.below })
-		if b.containers && len(below) > 0 && quantile(below, .99) > 100*time.Millisecond {
+		recoveries := r.times(func(o outcome) time.Duration { return o.recovery })
+		if b.containers && len(recoveries) > 0 && quantile(recoveries, .99) > 100*time.Millisecond {
 			failures = append(failures, name+"usage is back under the threshold after more than 100 ms (p99)")
 		}
 	}

@@ -4,14 +4,14 @@ import (
 	"fmt"
 
 	"github.com/berthproject/berth/agent/cgroup"
-	shell "github.com/berthproject/berth/agent/pressure"
+	"github.com/berthproject/berth/agent/pressure"
 	"github.com/berthproject/berth/agent/stats"
 	"github.com/berthproject/berth/internal/testkit/fixtures"
 )
 
 // node runs the memory consumers, as plain processes or as containers.
 type node interface {
-	shell.Agent
+	pressure.Agent
 	host() *cgroup.Host
 	path() string
 	podsPath() string

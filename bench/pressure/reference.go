@@ -12,12 +12,12 @@ import (
 
 // reference samples the usage of a cgroup more often than any watcher.
 type reference struct {
-	crossed atomic.Int64 // when usage first exceeded the level, in ns; 0 if never
-	below   atomic.Int64 // when it was first below the level again
-	peak    atomic.Int64
-	rate    atomic.Int64 // bytes/s during the 100 ms before the crossing
-	stop    chan struct{}
-	done    chan struct{}
+	crossed   atomic.Int64 // when usage first exceeded the level, in ns; 0 if never
+	recovered atomic.Int64 // when usage was first at or below the level afterwards; 0 if never
+	peak      atomic.Int64
+	rate      atomic.Int64 // bytes/s during the 100 ms before the crossing
+	stop      chan struct{}
+	done      chan struct{}
 }
 
 // sampleInterval is the interval of the samples.
@@ -67,8 +67,8 @@ func (r *reference) record(now, usage, level int64, old sample) {
 		if old.at > 0 {
 			r.rate.Store(int64(float64(usage-old.usage) / float64(now-old.at) * 1e9))
 		}
-	case r.crossed.Load() != 0 && r.below.Load() == 0 && usage <= level:
-		r.below.Store(now)
+	case r.crossed.Load() != 0 && r.recovered.Load() == 0 && usage <= level:
+		r.recovered.Store(now)
 	}
 }
 
