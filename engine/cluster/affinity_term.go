@@ -82,7 +82,7 @@ func (x *Index) internTerm(kind TermKind, weight int32, pt *model.PodAffinityTer
 	m := MatchTermOf(pt)
 	b := append(make([]byte, 0, 128), '0'+byte(kind))
 	b = strconv.AppendInt(b, int64(weight), 10)
-	b = AppendTerm(appendText(b, pt.TopologyKey), &m)
+	b = AppendTerm(AppendText(b, pt.TopologyKey), &m)
 	if t := x.terms[string(b)]; t != nil {
 		return t
 	}

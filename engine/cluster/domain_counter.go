@@ -26,8 +26,8 @@ type DomainCounter struct {
 // CounterKey returns the key of a counter for Index.Counter.
 func CounterKey(key, eligible string, m *Matcher) string {
 	b := make([]byte, 0, 128)
-	b = appendText(b, key)
-	b = appendText(b, eligible)
+	b = AppendText(b, key)
+	b = AppendText(b, eligible)
 	if m.SkipDeleting {
 		b = append(b, '!')
 	}

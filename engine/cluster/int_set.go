@@ -67,4 +67,4 @@ func (d *NodeValues) AppendNonzero(dst []NodeID, maxNodes int) (nodes []NodeID, 
 }
 
 // OnAllNodes reports whether all nodes have the label.
-func (x *Index) OnAllNodes(c *Topology) bool { return c.nodes == x.state.NumNodes() }
+func (x *Index) OnAllNodes(t *Topology) bool { return t.nodes == x.state.NumNodes() }

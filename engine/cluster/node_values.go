@@ -53,8 +53,8 @@ func (t *taintSets) set(n *NodeInfo) {
 	b := make([]byte, 0, 64)
 	b = strconv.AppendBool(b, n.Model.Unschedulable)
 	for _, taint := range n.Model.Taints {
-		b = appendText(b, taint.Key)
-		b = appendText(b, taint.Value)
+		b = AppendText(b, taint.Key)
+		b = AppendText(b, taint.Value)
 		b = append(b, byte(taint.Effect))
 	}
 	id, ok := t.ids[string(b)]
@@ -80,9 +80,9 @@ func (x *Index) MemoizeByTaints(eval func(*model.Node) int32) func(*NodeInfo) in
 	}
 }
 
-// appendText appends a string so that different sequences of strings have different
+// AppendText appends a string so that different sequences of strings have different
 // results.
-func appendText(b []byte, s string) []byte {
+func AppendText(b []byte, s string) []byte {
 	b = strconv.AppendInt(b, int64(len(s)), 10)
 	b = append(b, ':')
 	return append(b, s...)

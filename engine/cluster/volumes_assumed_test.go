@@ -130,13 +130,15 @@ func (w *referenceVolumePlans) step(r *rand.Rand, s *State) {
 		w.assume(r, s, pod)
 	case 8:
 		w.forget(pod.UID)
-		if outcome := r.IntN(4); outcome == 0 {
+		switch r.IntN(4) {
+		case 0:
 			s.RemovePod(pod.UID)
-		} else if outcome == 1 {
+		case 1:
 			s.Forget(pod.UID)
-		} else if pod.NodeName = "n1"; outcome == 2 {
+		case 2:
+			pod.NodeName = "n1"
 			s.UpsertPod(pod)
-		} else {
+		case 3:
 			s.ForgetVolumes(pod.UID)
 		}
 	}

@@ -41,7 +41,8 @@ type Record struct {
 
 	PreEnqueue *Verdict // if Gated
 	PreFilter  *Verdict // set if a PreFilter plugin rejected all nodes; Nodes is empty then
-	// HasPreFilterNodes: PreFilter limited the search to PreFilterNodes (maybe none).
+	// HasPreFilterNodes is set if PreFilter limited the search to PreFilterNodes, which may be
+	// empty.
 	HasPreFilterNodes bool
 	// PreFilterPlugins are the plugins that kube-scheduler names as having limited the search,
 	// sorted, including the one that rejected the nominated node. Empty means NodeAffinity

@@ -14,7 +14,7 @@ type Pod struct {
 	NominatedNodeName string // status.nominatedNodeName
 
 	Created      time.Time
-	Scheduled    time.Time // transition time of PodScheduled=True; zero if it is not
+	Scheduled    time.Time // transition time of PodScheduled=True; zero if the condition is not True
 	Started      time.Time // status.startTime; zero if unknown (preemption uses the current time)
 	Deleting     bool      // deletionTimestamp is set
 	GraceSeconds int64     // deletion grace period in seconds
@@ -63,9 +63,9 @@ func (p *Pod) WithoutNomination() *Pod {
 	if p.NominatedNodeName == "" {
 		return p
 	}
-	q := *p
-	q.NominatedNodeName = ""
-	return &q
+	copied := *p
+	copied.NominatedNodeName = ""
+	return &copied
 }
 
 // Phase is a pod's phase.

@@ -121,7 +121,7 @@ type CSINodeDriver struct {
 // CSIDriver is a CSI driver as scheduling reads it.
 type CSIDriver struct {
 	Name string
-	// StorageCapacity: CSIStorageCapacity objects limit provisioning.
+	// StorageCapacity is set if CSIStorageCapacity objects limit provisioning.
 	StorageCapacity bool
 	// PreventPodSchedulingIfMissing rejects nodes without the driver.
 	PreventPodSchedulingIfMissing bool

@@ -92,7 +92,8 @@ func (g objectGenerator) objects() []any {
 	}
 	for i := range g.Intn(20) {
 		p := g.pod(fmt.Sprint("x", i))
-		if p.NodeName = fmt.Sprint("n", g.Intn(nodes)); i == 0 {
+		p.NodeName = fmt.Sprint("n", g.Intn(nodes))
+		if i == 0 {
 			p.NominatedNodeName, p.NodeName = p.NodeName, ""
 		}
 		objects = append(objects, p)

@@ -69,12 +69,12 @@ func (c *testCluster) budget(letter string, allowed, desired int32) {
 func (c *testCluster) preempt(t *testing.T, pod *model.Pod, o preemption.Options) (string, *decision.Preemption) {
 	t.Helper()
 	c.UpsertPod(pod)
-	result, sum := referenceResult(c.State, profile(), 1, o, pod)
+	result, summary := referenceResult(c.State, profile(), 1, o, pod)
 	if result == nil {
 		t.Fatal("the pod fits without preemption")
 	}
 	for range 2 {
-		got := preemption.NewPlanner(c.State, profile(), 1, o).Plan(pod, sum)
+		got := preemption.NewPlanner(c.State, profile(), 1, o).Plan(pod, summary)
 		if want := withoutCounts(result.Preemption); format(got) != format(want) {
 			t.Errorf("planner: %s, reference: %s", format(got), format(want))
 		}

@@ -11,7 +11,7 @@ type inFlightEvents struct {
 	last  [decision.NumEvents]uint64 // number of the last event of a kind
 }
 
-// maxEvents is how many events are recorded with their objects.
+// maxEvents is the maximum number of events that are recorded with their objects.
 const maxEvents = 256
 
 // record records an event.

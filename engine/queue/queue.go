@@ -46,7 +46,7 @@ type Queue struct {
 	delta     decision.Delta // event being handled
 }
 
-// Counts returns the counters.
+// Counts are the counters of a Queue.
 type Counts struct {
 	// Flushed is the number of pods that were scheduled after the timeout, without an event.
 	Flushed uint64
@@ -78,7 +78,7 @@ func (q *Queue) hintsOf(uid string) (any, QueueingHints) {
 	return uid, alwaysQueue(q.cfg.EventsToRegister)
 }
 
-// Add adds a new pod to the active pool, or updates a known one.
+// Add adds a new pod to the active pool, or updates an existing one.
 func (q *Queue) Add(now time.Time, p Pod) {
 	if _, ok := q.pods[p.UID]; ok {
 		q.Update(now, p, false)

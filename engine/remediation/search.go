@@ -118,9 +118,9 @@ func (f *finder) run() {
 
 // alreadySuggested reports whether a subset of the changes is already a suggestion.
 func (f *finder) alreadySuggested(changes []Change) bool {
-	return slices.ContainsFunc(f.result.Suggestions, func(r Suggestion) bool {
-		for i := range r.Changes {
-			if !slices.ContainsFunc(changes, func(c Change) bool { return c.key() == r.Changes[i].key() }) {
+	return slices.ContainsFunc(f.result.Suggestions, func(s Suggestion) bool {
+		for i := range s.Changes {
+			if !slices.ContainsFunc(changes, func(c Change) bool { return c.key() == s.Changes[i].key() }) {
 				return false
 			}
 		}
@@ -166,11 +166,11 @@ func (f *finder) minimize(t *trial) {
 // suggestion converts a successful trial.
 func (f *finder) suggestion(t *trial) Suggestion {
 	slices.SortStableFunc(t.changes, func(a, b Change) int { return order.TrueFirst(a.Kind == RemovePod, b.Kind == RemovePod) })
-	r := Suggestion{Changes: t.changes, Node: t.rec.Choice}
+	s := Suggestion{Changes: t.changes, Node: t.rec.Choice}
 	for i := range t.changes {
-		r.Cost += f.cost(&t.changes[i])
+		s.Cost += f.cost(&t.changes[i])
 	}
-	return r
+	return s
 }
 
 // enqueue adds a trial with the changes of another trial and added changes.

@@ -78,7 +78,7 @@ func TestFuzzNoMissedWakeupWithHolds(t *testing.T) {
 		s := newWakeupCluster(t, uint64(first+i))
 		for range 100 {
 			if s.oneIn(4) {
-				s.hold()
+				s.changeHold()
 			}
 			s.randomStep()
 			s.check()
@@ -88,20 +88,21 @@ func TestFuzzNoMissedWakeupWithHolds(t *testing.T) {
 		unschedulable += s.unschedulable
 	}
 	if holds < events/3 || unschedulable < events {
-		t.Errorf("only %d holds and %d checks in %d events", holds, unschedulable, events)
+		t.Errorf("%d holds and %d checks of unschedulable pods in %d events, want at least %d and %d", holds, unschedulable, events, events/3, events)
 	}
 	t.Logf("soak: %d events with holds, %d checks of unschedulable pods", events, unschedulable)
 }
 
-// hold creates, changes or removes a Hold.
-func (s *wakeupCluster) hold() {
+// changeHold creates, changes or removes a Hold.
+func (s *wakeupCluster) changeHold() {
 	t := model.HoldType(s.IntN(2))
 	h := newHold(t, "o", fmt.Sprint("n", s.IntN(s.nodes)), s.now.Add(time.Duration(s.IntN(600))*time.Second))
 	if t == model.Reserve {
 		h.Placeholder = &model.Pod{Namespace: "x", Name: h.Name, UID: "hold/" + h.Key(), Owner: h.Owner, NominatedNodeName: h.Node, Placeholder: true,
 			Spec: s.specs[s.IntN(len(s.specs))]}
 	}
-	if s.lastEvent = "a hold"; s.oneIn(3) {
+	s.lastEvent = "a hold"
+	if s.oneIn(3) {
 		s.lastEvent = "a hold is deleted"
 		s.step(Remove{h})
 	} else {

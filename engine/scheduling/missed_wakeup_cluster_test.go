@@ -59,7 +59,7 @@ func newWakeupCluster(t *testing.T, seed uint64) *wakeupCluster {
 	}
 	events := []Event{&model.Namespace{Name: "x", Labels: model.Labels{{Key: "team", Value: "a"}}},
 		&model.StorageClass{Name: "local", Provisioner: "kubernetes.io/no-provisioner", WaitForFirstConsumer: true},
-		&model.StorageClass{Name: "made", Provisioner: "csi.x", WaitForFirstConsumer: true}}
+		&model.StorageClass{Name: "csi", Provisioner: "csi.x", WaitForFirstConsumer: true}}
 	for i := range s.nodes {
 		events = append(events, s.node(i))
 	}
@@ -143,8 +143,8 @@ func (s *wakeupCluster) bindVolumes(plan *model.VolumePlan) (out []Event) {
 	}
 	for _, c := range plan.Provision {
 		s.serial++
-		bind(c, model.PersistentVolume{Name: fmt.Sprint("made", s.serial), Class: c.ClassName(), Capacity: c.Request, AccessModes: c.AccessModes, Phase: "Bound",
-			CSI: model.CSIVolume{Driver: "csi.x", Handle: fmt.Sprint("made", s.serial)}})
+		bind(c, model.PersistentVolume{Name: fmt.Sprint("provisioned-", s.serial), Class: c.ClassName(), Capacity: c.Request, AccessModes: c.AccessModes, Phase: "Bound",
+			CSI: model.CSIVolume{Driver: "csi.x", Handle: fmt.Sprint("provisioned-", s.serial)}})
 	}
 	return out
 }

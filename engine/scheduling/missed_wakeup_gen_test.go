@@ -103,7 +103,7 @@ func (g generator) volumes(s *model.PodSpec) {
 		return
 	}
 	for g.oneIn(2) {
-		s.Claims = append(s.Claims, model.PodClaim{Volume: "v", Claim: g.pick("data", "logs", "made", "bound")})
+		s.Claims = append(s.Claims, model.PodClaim{Volume: "v", Claim: g.pick("data", "logs", "csi", "bound")})
 	}
 	if g.oneIn(4) {
 		s.Disks = append(s.Disks, model.InTreeDisk{Kind: model.GCEDisk, ID: g.pick("d1", "d2"), ReadOnly: g.oneIn(2)})
@@ -116,7 +116,7 @@ func (g generator) volumes(s *model.PodSpec) {
 // storage returns a random storage object.
 func (g generator) storage() any {
 	zone := model.NodeSelectorTerm{Labels: []model.Requirement{{Key: "zone", Op: model.In, Values: []string{g.pick("a", "b")}}}}
-	class := g.pick("local", "made")
+	class := g.pick("local", "csi")
 	switch g.IntN(8) {
 	case 0, 1:
 		pv := &model.PersistentVolume{Name: g.pick("pv1", "pv2", "pv3"), Class: "local", Capacity: int64(5 + g.IntN(8)), AccessModes: model.ReadWriteOnce | model.ReadWriteOncePod, Phase: "Available"}
@@ -134,9 +134,10 @@ func (g generator) storage() any {
 		}
 		return pv
 	case 2, 3:
-		c := &model.PersistentVolumeClaim{Namespace: g.pick("x", "x", "y"), Name: g.pick("data", "logs", "made", "bound"), Class: &class, Request: int64(g.IntN(10)),
+		c := &model.PersistentVolumeClaim{Namespace: g.pick("x", "x", "y"), Name: g.pick("data", "logs", "csi", "bound"), Class: &class, Request: int64(g.IntN(10)),
 			AccessModes: []model.AccessModes{model.ReadWriteOnce, model.ReadWriteOncePod}[g.IntN(2)], Lost: g.oneIn(12)}
-		if c.UID = c.Name; c.Name == "bound" {
+		c.UID = c.Name
+		if c.Name == "bound" {
 			c.VolumeName, c.Bound = g.pick("pv1", "pv2", "pv3"), !g.oneIn(6)
 		}
 		return c
@@ -161,5 +162,5 @@ func (g generator) storage() any {
 	if g.oneIn(2) {
 		return &model.VolumeAttachment{Name: g.pick("va1", "va2"), Attacher: "csi.x", Node: fmt.Sprint("n", g.IntN(8)), Volume: g.pick("pv1", "pv2")}
 	}
-	return &model.CSIStorageCapacity{Namespace: "x", Name: g.pick("c1", "c2"), Class: "made", Topology: &model.Selector{}, Capacity: &capacity}
+	return &model.CSIStorageCapacity{Namespace: "x", Name: g.pick("c1", "c2"), Class: "csi", Topology: &model.Selector{}, Capacity: &capacity}
 }

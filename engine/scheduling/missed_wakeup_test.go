@@ -74,7 +74,8 @@ func (s *wakeupCluster) randomEvent() Event {
 	case 12:
 		s.lastEvent = "a spread group is changed"
 		g := model.SpreadGroup{Kind: s.pick("Service", "ReplicaSet"), Namespace: "x", Name: s.pick("web", "db"), Selector: s.selector()}
-		if e = (&g); s.oneIn(3) {
+		e = &g
+		if s.oneIn(3) {
 			e = Remove{&g}
 		}
 	case 13:
@@ -85,7 +86,8 @@ func (s *wakeupCluster) randomEvent() Event {
 		}
 	default:
 		o := s.storage()
-		if e = (o); s.oneIn(4) {
+		e = o
+		if s.oneIn(4) {
 			e = Remove{o}
 		}
 		s.lastEvent = fmt.Sprintf("%T %T", e, o)

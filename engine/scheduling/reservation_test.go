@@ -113,7 +113,8 @@ func TestReservationYieldsToHigherPriorityOnly(t *testing.T) {
 		}
 		s.step(s.hold)
 		for range 12 {
-			if s.now = s.now.Add(time.Second); s.free() >= want && s.IntN(12) == 0 {
+			s.now = s.now.Add(time.Second)
+			if s.free() >= want && s.IntN(12) == 0 {
 				break
 			}
 			s.createPod()

@@ -228,8 +228,9 @@ func (c *simulatedCluster) check() {
 		if !attempted && (pool == queue.NotQueued || pool == queue.InFlight) && !observed.Deleting {
 			c.t.Fatalf("pod %s is lost: no attempt, in pool %q", uid, pool)
 		}
-		if attempted = attempted && a.stage != callingExtenders; attempted != c.m.state.Assumed(uid) {
-			c.t.Fatalf("pod %s: attempt %v, assumed %v", uid, attempted, !attempted)
+		placed := attempted && a.stage != callingExtenders
+		if assumed := c.m.state.Assumed(uid); assumed != placed {
+			c.t.Fatalf("pod %s: assumed %v, want %v", uid, assumed, placed)
 		}
 	}
 	for name, cpu := range c.nodes {

@@ -113,7 +113,7 @@ func (c *classBuilder) compileSpread() {
 			h := hardConstraint{counter: c.spreadCounter(k, k.TopologyKey, cs), slot: c.useTopology(k.TopologyKey),
 				maxSkew: int64(k.MaxSkew), minDomains: int(k.MinDomains), selfMatch: k.SelfMatch}
 			if h.slot == 0 {
-				h.fine, h.slot = true, c.nextSlot()
+				h.fineGrained, h.slot = true, c.nextSlot()
 			}
 			c.hard = append(c.hard, h)
 		}

@@ -289,7 +289,7 @@ func (ec *equivalenceClass) readFlags(id cluster.NodeID) (flags, affinity int32)
 func (c *classBuilder) finish() {
 	c.orderSlots()
 	for i := range c.hard {
-		if h := &c.hard[i]; h.fine {
+		if h := &c.hard[i]; h.fineGrained {
 			c.countSlots = append(c.countSlots, countSlot{h.counter, h.slot, 1})
 		}
 	}
@@ -304,16 +304,16 @@ func (c *classBuilder) finish() {
 			c.usesFlags = c.usesFlags || list[i].slot == 0
 		}
 	}
-	c.reads = []uint8{slotStatic}
+	c.usedSlots = []uint8{slotStatic}
 	if c.usesFlags {
-		c.reads = append(c.reads, slotFlags, slotAffinityScore)
+		c.usedSlots = append(c.usedSlots, slotFlags, slotAffinityScore)
 	}
 	for slot := slotFirst; slot < min(c.slots, maxSlots); slot++ {
-		c.reads = append(c.reads, uint8(slot))
+		c.usedSlots = append(c.usedSlots, uint8(slot))
 	}
-	c.usesDomains = len(c.reads) > 1
+	c.usesDomains = len(c.usedSlots) > 1
 	if c.mask != nil {
-		c.reads = append(c.reads, slotImages)
+		c.usedSlots = append(c.usedSlots, slotImages)
 	}
 	c.collectExceptionCounters()
 }

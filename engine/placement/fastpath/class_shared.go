@@ -120,9 +120,9 @@ func (c *classBuilder) baseClass() *equivalenceClass {
 	b := c.engine.baseClasses[key]
 	if b == nil {
 		b = &equivalenceClass{spec: c.spec, slots: slotFirst + len(c.domainSlots), lastLogPos: -1, static: c.static, score: c.score,
-			domainSlots: slices.Clone(c.domainSlots), reads: []uint8{slotStatic}, hasPartition: true, partition: c.partition}
+			domainSlots: slices.Clone(c.domainSlots), usedSlots: []uint8{slotStatic}, hasPartition: true, partition: c.partition}
 		for i := range b.domainSlots {
-			b.reads = append(b.reads, uint8(b.domainSlots[i].slot))
+			b.usedSlots = append(b.usedSlots, uint8(b.domainSlots[i].slot))
 		}
 		b.usesDomains = len(b.domainSlots) > 0
 		c.engine.baseClasses[key] = b
@@ -209,7 +209,7 @@ func (e *Engine) applyExceptions(c *scoreCache, ec *equivalenceClass) {
 		c.remove(ref, ranks[id])
 		c.refs[id] = 0
 		ec.readKey(id, &key)
-		sc.buckets[sc.bucketOf(&key, ec.reads)].offer(id, ref.score(), e.distance(ranks[id]))
+		sc.buckets[sc.bucketOf(&key, ec.usedSlots)].offer(id, ref.score(), e.distance(ranks[id]))
 	}
 }
 

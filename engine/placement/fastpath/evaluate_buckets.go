@@ -88,7 +88,7 @@ func (ec *equivalenceClass) filterBucket(b *nodeBucket) bucketVerdict {
 			return bucketSpreadLabel
 		}
 		count := int64(value) - 1
-		if !h.fine {
+		if !h.fineGrained {
 			count = int64(h.counter.InDomain(value))
 		}
 		least, domains := h.counter.Min()

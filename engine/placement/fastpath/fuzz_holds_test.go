@@ -55,7 +55,8 @@ func TestFastPathEqualsReferenceWithHolds(t *testing.T) {
 				fc.changeHold()
 			}
 			p := fc.pod()
-			if p.Owner.UID = fc.Pick("web", "db", "none"); fc.One(3) {
+			p.Owner.UID = fc.Pick("web", "db", "none")
+			if fc.One(3) {
 				p.Owner = model.Owner{}
 			}
 			p.Created = time.Unix(int64(fc.serial-fc.IntN(2)), 0)

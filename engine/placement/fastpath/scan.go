@@ -60,7 +60,7 @@ func (e *Engine) scanPartition(ec *equivalenceClass) {
 		if count, best := e.scanPart(ec, nodes); count > 0 {
 			b := nodeBucket{key: p.parts[i].key}
 			ec.setDefaults(&b)
-			k := sc.bucketOf(&b.key, ec.reads)
+			k := sc.bucketOf(&b.key, ec.usedSlots)
 			sc.buckets[k].count, sc.buckets[k].best = count, best.node
 			sc.buckets[k].bestScore, sc.buckets[k].distance = best.score, best.distance
 		}
@@ -134,7 +134,7 @@ func (e *Engine) scanNode(ec *equivalenceClass, id cluster.NodeID) {
 	var key bucketKey
 	ec.readKey(id, &key)
 	ranks, _, _ := x.Ranks()
-	sc.buckets[sc.bucketOf(&key, ec.reads)].offer(id, ec.nodeScore(x, id), e.distance(ranks[id]))
+	sc.buckets[sc.bucketOf(&key, ec.usedSlots)].offer(id, ec.nodeScore(x, id), e.distance(ranks[id]))
 }
 
 // bucketOf returns the bucket of a key, creating it if necessary.

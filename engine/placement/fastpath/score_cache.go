@@ -155,7 +155,7 @@ func (c *scoreCache) addToBucket(x *cluster.Index, id cluster.NodeID, rank int32
 	ec.readKey(id, &key)
 	points := ec.nodeScore(x, id)
 	b := int32(-1)
-	if old != 0 && old&refFailed == 0 && key.equal(&c.buckets[old.bucket()].key, ec.reads) {
+	if old != 0 && old&refFailed == 0 && key.equal(&c.buckets[old.bucket()].key, ec.usedSlots) {
 		if points == old.score() {
 			return
 		}
@@ -219,13 +219,13 @@ func (c *scoreCache) add(bucket, points, rank int32) bucketRef {
 
 // bucketOf returns the bucket of a key, creating it if necessary.
 func (c *scoreCache) bucketOf(key *bucketKey) int32 {
-	b := c.index.find(c.buckets, key, c.class.reads)
+	b := c.index.find(c.buckets, key, c.class.usedSlots)
 	if b >= 0 {
 		return b
 	}
 	b = int32(len(c.buckets))
 	c.buckets = append(c.buckets, nodeBucket{key: *key, scoreMask: make([]uint64, c.maxScore/64+1)})
-	c.index.add(c.buckets, c.class.reads)
+	c.index.add(c.buckets, c.class.usedSlots)
 	c.bytes += 500 + 4*c.maxScore // including the pointers to sets
 	c.empty++
 	return b

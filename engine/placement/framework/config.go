@@ -19,7 +19,7 @@ type Config struct {
 	Filter     []decision.Plugin
 	PreScore   []decision.Plugin
 	Score      []WeightedPlugin
-	// Preemption: DefaultPreemption is enabled at postFilter.
+	// Preemption is set if DefaultPreemption is enabled at postFilter.
 	Preemption bool
 
 	Fit               FitArgs

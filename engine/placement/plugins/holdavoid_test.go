@@ -61,33 +61,33 @@ func TestReplacementUsesReservedNode(t *testing.T) {
 	}
 	victim := build.Pod("victim", build.Requests(1000, 0), withPriority(5))
 	s.UpsertHold(build.ForVictim(build.NewHold(model.Reserve, "web", "a", victim), "victim", 10))
-	choice := func(name, want string, options ...build.PodOption) {
+	expectChoice := func(name, want string, options ...build.PodOption) {
 		t.Helper()
 		build.Expect(t, name, decide(t, s, build.Pod("p", append([]build.PodOption{build.Requests(1000, 0), withPriority(5)}, options...)...)).Choice, want)
 	}
-	choice("pod without owner", "b", createdAt(10))
-	choice("pod of another owner", "b", withOwner("db"), createdAt(10))
-	choice("a pod created before the displacement", "b", withOwner("web"), createdAt(9))
-	choice("the replacement", "a", withOwner("web"), createdAt(10))
-	choice("a pod larger than the reservation", "b", withOwner("web"), createdAt(10), build.Requests(2500, 0))
+	expectChoice("pod without owner", "b", createdAt(10))
+	expectChoice("pod of another owner", "b", withOwner("db"), createdAt(10))
+	expectChoice("a pod created before the displacement", "b", withOwner("web"), createdAt(9))
+	expectChoice("the replacement", "a", withOwner("web"), createdAt(10))
+	expectChoice("a pod larger than the reservation", "b", withOwner("web"), createdAt(10), build.Requests(2500, 0))
 	if rec := decide(t, s, build.Pod("p", build.Requests(1000, 0), withOwner("web"), createdAt(10))); !rec.ReservedFirst || len(rec.Nodes) != 1 {
 		t.Errorf("record %+v, want only the reserved node", rec)
 	}
 	if err := s.Assume(build.Pod("big", build.Requests(1500, 0), withPriority(6)), "a"); err != nil {
 		t.Fatal(err)
 	}
-	choice("the replacement, with a pod of higher priority", "b", withOwner("web"), createdAt(10))
+	expectChoice("the replacement, with a pod of higher priority", "b", withOwner("web"), createdAt(10))
 	s.Forget("big")
 	s.UpsertHold(build.ForVictim(build.NewHold(model.Avoid, "web", "a", nil), "", 0))
-	choice("the replacement, if its owner avoids the node", "b", withOwner("web"), createdAt(10))
+	expectChoice("the replacement, if its owner avoids the node", "b", withOwner("web"), createdAt(10))
 	s.RemoveHold("default", cluster.HoldName("web", "a", model.Avoid))
 	if err := s.Assume(build.Pod("first", build.Requests(1000, 0), withOwner("web"), createdAt(10)), "a"); err != nil {
 		t.Fatal(err)
 	}
-	choice("the second replacement", "b", withOwner("web"), createdAt(11))
+	expectChoice("the second replacement", "b", withOwner("web"), createdAt(11))
 	s.Forget("first")
 	s.ExpireHolds(time.Unix(1000, 0))
-	choice("after the Hold has ended", "b", withOwner("web"), createdAt(10))
+	expectChoice("after the Hold has ended", "b", withOwner("web"), createdAt(10))
 }
 
 func TestReservationOfStatefulSetPod(t *testing.T) {

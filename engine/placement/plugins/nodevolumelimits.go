@@ -21,7 +21,7 @@ func nodeVolumeLimits(ev *framework.Evaluation) framework.PreFilterState {
 	}
 	return framework.PreFilterState{Filter: func(candidate *framework.CandidateNode) decision.Verdict {
 		for i := range ev.Pod.Spec.Claims {
-			if text := limitsClaimError(ev, &ev.Pod.Spec.Claims[i]); text != "" {
+			if text := unresolvedClaimError(ev, &ev.Pod.Spec.Claims[i]); text != "" {
 				return framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonText, Subject: text})
 			}
 		}
@@ -41,8 +41,8 @@ func nodeVolumeLimits(ev *framework.Evaluation) framework.PreFilterState {
 
 func hasLimit(d model.CSINodeDriver) bool { return d.Limit >= 0 }
 
-// limitsClaimError returns why a claim of the pod cannot be resolved.
-func limitsClaimError(ev *framework.Evaluation, c *model.PodClaim) string {
+// unresolvedClaimError returns why a claim of the pod cannot be resolved.
+func unresolvedClaimError(ev *framework.Evaluation, c *model.PodClaim) string {
 	claim, ok := ev.State.PVC(ev.Pod.Namespace, c.Claim)
 	switch {
 	case !ok:
@@ -83,8 +83,8 @@ func attachedByPods(ev *framework.Evaluation, candidate *framework.CandidateNode
 	return out
 }
 
-// withAttachments adds the volumes of VolumeAttachments. As in kube-scheduler, a volume
-// that the pod shares with them counts twice.
+// withAttachments adds the volumes of VolumeAttachments. As in kube-scheduler, a volume of
+// the pod that is attached, but used by no other pod on the node, counts twice.
 func withAttachments(ev *framework.Evaluation, used []attachment, node string) []attachment {
 	for _, va := range ev.State.VolumeAttachments(node) {
 		v, ok := ev.State.PV(va.Volume)
