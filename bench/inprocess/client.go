@@ -110,7 +110,8 @@ func (p pods) Bind(_ context.Context, b *corev1.Binding, _ metav1.CreateOptions)
 	_, err := a.change(b.Name, func(tracked *trackedPod, pod *corev1.Pod) {
 		pod.Spec.NodeName, tracked.node = b.Target.Name, b.Target.Name
 		a.bound++
-		if a.order = append(a.order, b.Name); a.workload.Hold > 0 && len(a.order) > a.workload.Hold {
+		a.order = append(a.order, b.Name)
+		if a.workload.Hold > 0 && len(a.order) > a.workload.Hold {
 			_ = a.remove(a.order[0])
 			a.order = a.order[1:]
 		}

@@ -94,11 +94,12 @@ func run(pods int) (err error) {
 		}
 		removals = append(removals, time.Since(start))
 	}
+	milliseconds := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 	load, _ := os.ReadFile("/proc/loadavg")
 	fmt.Printf("%d pods; load %s", pods, load)
-	printQuantiles("start of a pod, ms", starts, func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 })
-	printQuantiles("exec of a command, ms", execs, func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 })
-	printQuantiles("removal of a pod, ms", removals, func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 })
+	printQuantiles("start of a pod, ms", starts, milliseconds)
+	printQuantiles("exec of a command, ms", execs, milliseconds)
+	printQuantiles("removal of a pod, ms", removals, milliseconds)
 	mib := func(kib int64) float64 { return float64(kib) / 1024 }
 	printQuantiles(fmt.Sprintf("VmRSS of %d shims, MiB", len(shims)), shims, mib)
 	printQuantiles("their VmHWM, MiB", peak, mib)
@@ -133,7 +134,7 @@ func (n *node) checkRunning(ctx context.Context) error {
 		if c.State != cri.ContainerState_CONTAINER_RUNNING {
 			status, err := n.runtime.ContainerStatus(ctx, c.Id)
 			log, _ := os.ReadFile(filepath.Join(n.dir, "log", c.Labels["pod"], "main.log"))
-			return fmt.Errorf("a container has ended: %v: %s %w", status, log, err)
+			return errors.Join(fmt.Errorf("container %s has exited: %v: %s", c.Id, status, log), err)
 		}
 	}
 	return nil
