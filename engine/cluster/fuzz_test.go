@@ -36,11 +36,11 @@ func (g gen) node() *model.Node {
 		n.Taints = []model.Taint{{Key: "t", Effect: model.NoSchedule}}
 	}
 	for range g.IntN(3) {
-		im := model.Image{Size: int64(1 + g.IntN(1000))}
+		image := model.Image{Size: int64(1 + g.IntN(1000))}
 		for range 1 + g.IntN(2) {
-			im.Names = append(im.Names, imageNames[g.IntN(len(imageNames))])
+			image.Names = append(image.Names, imageNames[g.IntN(len(imageNames))])
 		}
-		n.Images = append(n.Images, im)
+		n.Images = append(n.Images, image)
 	}
 	return n
 }
@@ -89,10 +89,10 @@ func (g gen) step(t *testing.T, v forkedState) {
 		delete(v.ref.nodes, name)
 	case 3:
 		if old := v.ref.reported[p.UID]; old != nil { // a status update
-			q := *old
-			q.Ready = !q.Ready
-			q.Deleting = q.Deleting != (g.IntN(4) == 0)
-			p = &q
+			updated := *old
+			updated.Ready = !updated.Ready
+			updated.Deleting = updated.Deleting != (g.IntN(4) == 0)
+			p = &updated
 		}
 		v.s.UpsertPod(p)
 		v.ref.upsertPod(p)
@@ -106,8 +106,8 @@ func (g gen) step(t *testing.T, v forkedState) {
 		p.NodeName = ""
 		node := fmt.Sprint("n", g.IntN(6))
 		err := v.s.Assume(p, node)
-		if (err == nil) != v.ref.assume(p, node) {
-			t.Errorf("Assume(%s, %s) = %v, which the reference implementation does not return", p.UID, node, err)
+		if want := v.ref.assume(p, node); (err == nil) != want {
+			t.Errorf("Assume(%s, %s): error %v, want success %t", p.UID, node, err, want)
 		}
 	case 9:
 		v.s.Forget(p.UID)

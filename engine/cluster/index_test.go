@@ -97,7 +97,7 @@ func matchesPod(s *State, m *Matcher, p *model.Pod, incoming bool) bool {
 	return true
 }
 
-// recount counts by the value of a label, "" for nodes without it.
+// recount counts the pods of eligible nodes, and these nodes, by the value of a label.
 func recount(s *State, key string, eligible func(*NodeInfo) int32, weigh func(p *model.Pod) int32) (counts, nodes map[string]int32) {
 	counts, nodes = map[string]int32{}, map[string]int32{}
 	for _, id := range s.NodeIDs() {
@@ -194,8 +194,9 @@ type reader struct {
 // deletedNode is the result of readNode for a node that does not exist.
 const deletedNode = "deleted"
 
-// readNode returns what a score cache reads of a node.
-func readNode(x *Index, id NodeID, static string, counters []*DomainCounter) (string, string) {
+// readNode returns what a score cache reads of a node, and its static part. static is the current
+// static part; if it is empty, readNode computes it.
+func readNode(x *Index, id NodeID, static string, counters []*DomainCounter) (all, newStatic string) {
 	n := x.state.Node(id)
 	if n == nil {
 		return deletedNode, ""

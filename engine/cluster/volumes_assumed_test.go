@@ -23,8 +23,8 @@ func newReferenceVolumePlans() *referenceVolumePlans {
 	return &referenceVolumePlans{map[string]model.ClaimRef{}, map[string]string{}, map[string]model.ClaimRef{}, map[string]string{}}
 }
 
-func (w *referenceVolumePlans) clone() *referenceVolumePlans {
-	return &referenceVolumePlans{maps.Clone(w.volumes), maps.Clone(w.claims), maps.Clone(w.assumedVolumes), maps.Clone(w.assumedClaims)}
+func (plans *referenceVolumePlans) clone() *referenceVolumePlans {
+	return &referenceVolumePlans{maps.Clone(plans.volumes), maps.Clone(plans.claims), maps.Clone(plans.assumedVolumes), maps.Clone(plans.assumedClaims)}
 }
 
 // dropAssumptions drops the assumptions about a reported or deleted object.
@@ -32,10 +32,10 @@ func dropAssumptions[V any](assumed map[string]V, object string) {
 	maps.DeleteFunc(assumed, func(k string, _ V) bool { return strings.HasSuffix(k, " "+object) })
 }
 
-func (w *referenceVolumePlans) forget(pod string) {
+func (plans *referenceVolumePlans) forget(pod string) {
 	isOfPod := func(k string) bool { return strings.HasPrefix(k, pod+" ") }
-	maps.DeleteFunc(w.assumedVolumes, func(k string, _ model.ClaimRef) bool { return isOfPod(k) })
-	maps.DeleteFunc(w.assumedClaims, func(k string, _ string) bool { return isOfPod(k) })
+	maps.DeleteFunc(plans.assumedVolumes, func(k string, _ model.ClaimRef) bool { return isOfPod(k) })
+	maps.DeleteFunc(plans.assumedClaims, func(k string, _ string) bool { return isOfPod(k) })
 }
 
 // firstAssumption returns the assumption about an object of the first pod by UID.
@@ -48,25 +48,25 @@ func firstAssumption[V any](assumed map[string]V, object string) (v V) {
 	return v
 }
 
-func (w *referenceVolumePlans) dump() string {
+func (plans *referenceVolumePlans) dump() string {
 	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(w.volumes)) {
-		ref := w.volumes[name]
+	for _, name := range slices.Sorted(maps.Keys(plans.volumes)) {
+		ref := plans.volumes[name]
 		if ref.Name == "" {
-			ref = firstAssumption(w.assumedVolumes, name)
+			ref = firstAssumption(plans.assumedVolumes, name)
 		}
 		fmt.Fprintf(&b, "volume %s %v\n", name, ref)
 	}
-	for _, name := range slices.Sorted(maps.Keys(w.claims)) {
-		node := w.claims[name]
+	for _, name := range slices.Sorted(maps.Keys(plans.claims)) {
+		node := plans.claims[name]
 		if node == "" {
-			node = firstAssumption(w.assumedClaims, name)
+			node = firstAssumption(plans.assumedClaims, name)
 		}
 		fmt.Fprintf(&b, "claim %s %q\n", name, node)
 	}
 	for i := range 3 {
 		isOfPod := func(k string) bool { return strings.HasPrefix(k, fmt.Sprint("u", i, " ")) }
-		fmt.Fprintf(&b, "u%d holds %v\n", i, slices.ContainsFunc(slices.Collect(maps.Keys(w.assumedVolumes)), isOfPod) || slices.ContainsFunc(slices.Collect(maps.Keys(w.assumedClaims)), isOfPod))
+		fmt.Fprintf(&b, "u%d holds %v\n", i, slices.ContainsFunc(slices.Collect(maps.Keys(plans.assumedVolumes)), isOfPod) || slices.ContainsFunc(slices.Collect(maps.Keys(plans.assumedClaims)), isOfPod))
 	}
 	return b.String()
 }
@@ -98,7 +98,7 @@ func (s *State) dumpAssumed(t *testing.T) string {
 }
 
 // step applies one random change to the state and the reference.
-func (w *referenceVolumePlans) step(r *rand.Rand, s *State) {
+func (plans *referenceVolumePlans) step(r *rand.Rand, s *State) {
 	volume, claim := fmt.Sprint("v", r.IntN(4)), fmt.Sprint("c", r.IntN(4))
 	pod := &model.Pod{Namespace: "x", Name: "p", UID: fmt.Sprint("u", r.IntN(3)), Spec: &model.PodSpec{}}
 	switch r.IntN(9) {
@@ -106,30 +106,30 @@ func (w *referenceVolumePlans) step(r *rand.Rand, s *State) {
 		ref := model.ClaimRef{}
 		if r.IntN(3) == 0 {
 			ref = model.ClaimRef{Namespace: "x", Name: claim, UID: claim}
-			dropAssumptions(w.assumedVolumes, volume)
+			dropAssumptions(plans.assumedVolumes, volume)
 		}
-		w.volumes[volume] = ref
+		plans.volumes[volume] = ref
 		s.UpsertPV(&model.PersistentVolume{Name: volume, Claim: ref})
 	case 2, 3:
 		node := ""
 		if r.IntN(3) == 0 {
 			node = "n1"
-			dropAssumptions(w.assumedClaims, claim)
+			dropAssumptions(plans.assumedClaims, claim)
 		}
-		w.claims[claim] = node
+		plans.claims[claim] = node
 		s.UpsertPVC(&model.PersistentVolumeClaim{Namespace: "x", Name: claim, UID: claim, HasSelectedNode: node != "", SelectedNode: node})
 	case 4:
-		delete(w.volumes, volume)
-		dropAssumptions(w.assumedVolumes, volume)
+		delete(plans.volumes, volume)
+		dropAssumptions(plans.assumedVolumes, volume)
 		s.RemovePV(volume)
 	case 5:
-		delete(w.claims, claim)
-		dropAssumptions(w.assumedClaims, claim)
+		delete(plans.claims, claim)
+		dropAssumptions(plans.assumedClaims, claim)
 		s.RemovePVC("x", claim)
 	case 6, 7:
-		w.assume(r, s, pod)
+		plans.assume(r, s, pod)
 	case 8:
-		w.forget(pod.UID)
+		plans.forget(pod.UID)
 		switch r.IntN(4) {
 		case 0:
 			s.RemovePod(pod.UID)
@@ -144,8 +144,8 @@ func (w *referenceVolumePlans) step(r *rand.Rand, s *State) {
 	}
 }
 
-func (w *referenceVolumePlans) assume(r *rand.Rand, s *State, pod *model.Pod) {
-	w.forget(pod.UID)
+func (plans *referenceVolumePlans) assume(r *rand.Rand, s *State, pod *model.Pod) {
+	plans.forget(pod.UID)
 	plan := &model.VolumePlan{Node: fmt.Sprint("n", r.IntN(2))}
 	for i := range 4 {
 		c := &model.PersistentVolumeClaim{Namespace: "x", Name: fmt.Sprint("c", i), UID: fmt.Sprint("c", i)}
@@ -153,13 +153,13 @@ func (w *referenceVolumePlans) assume(r *rand.Rand, s *State, pod *model.Pod) {
 		switch exists := slices.ContainsFunc(plan.Bind, func(b model.ClaimVolume) bool { return b.Volume.Name == name }); {
 		case r.IntN(3) == 0 && !exists:
 			plan.Bind = append(plan.Bind, model.ClaimVolume{Claim: c, Volume: &model.PersistentVolume{Name: name}})
-			if ref, ok := w.volumes[name]; ok && ref.Name == "" {
-				w.assumedVolumes[pod.UID+" "+name] = model.ClaimRef{Namespace: "x", Name: c.Name, UID: c.UID}
+			if ref, ok := plans.volumes[name]; ok && ref.Name == "" {
+				plans.assumedVolumes[pod.UID+" "+name] = model.ClaimRef{Namespace: "x", Name: c.Name, UID: c.UID}
 			}
 		case r.IntN(3) == 0:
 			plan.Provision = append(plan.Provision, c)
-			if node, ok := w.claims[c.Name]; ok && node == "" {
-				w.assumedClaims[pod.UID+" "+c.Name] = plan.Node
+			if node, ok := plans.claims[c.Name]; ok && node == "" {
+				plans.assumedClaims[pod.UID+" "+c.Name] = plan.Node
 			}
 		}
 	}

@@ -53,27 +53,27 @@ func TestFuzzPlannerTracksChanges(t *testing.T) {
 }
 
 func compareOnEvenCluster(t *testing.T, seed uint64, counts *resultCounts) {
-	cluster, specs := newEvenCluster(seed)
+	c, specs := newEvenCluster(seed)
 	p := profile()
-	o := preemption.Options{LedgerBudgets: cluster.chance(0.7), PreferMovable: cluster.chance(0.5)}
-	planner := preemption.NewPlanner(cluster.state, p, seed, o)
-	withHold := cluster.chance(0.3)
+	o := preemption.Options{LedgerBudgets: c.chance(0.7), PreferMovable: c.chance(0.5)}
+	planner := preemption.NewPlanner(c.state, p, seed, o)
+	withHold := c.chance(0.3)
 	for step := range 40 {
-		for range cluster.IntN(3) {
-			cluster.change()
+		for range c.IntN(3) {
+			c.change()
 		}
-		pod := cluster.pod()
-		pod.Spec, pod.Owner = pick(cluster, specs...), model.Owner{}
+		pod := c.pod()
+		pod.Spec, pod.Owner = pick(c, specs...), model.Owner{}
 		if withHold {
-			cluster.holdFor(specs)
-			pod.Owner = model.Owner{UID: pick(cluster, "web", "db", "")}
+			c.changeHoldFor(specs)
+			pod.Owner = model.Owner{UID: pick(c, "web", "db", "")}
 		}
 		pod.Labels, pod.Namespace = nil, "default"
-		want, sum := referenceResult(cluster.state, p, seed, o, pod)
+		want, summary := referenceResult(c.state, p, seed, o, pod)
 		if want == nil {
 			continue
 		}
-		got := planner.Plan(pod, sum)
+		got := planner.Plan(pod, summary)
 		counts.add(got)
 		if !reflect.DeepEqual(got, withoutCounts(want.Preemption)) {
 			t.Errorf("step %d, %+v, priority %d\n got  %s\n want %s", step, o, pod.Spec.Priority, format(got), format(&want.Preemption))
@@ -86,28 +86,28 @@ func compareOnEvenCluster(t *testing.T, seed uint64, counts *resultCounts) {
 type resultCounts struct{ plans, nominated, cached, fullDryRuns, debits, waits, violations, clears int }
 
 func compareOnRandomCluster(t *testing.T, seed uint64, counts *resultCounts) {
-	cluster := newRandomCluster(seed)
+	c := newRandomCluster(seed)
 	p := profile()
-	o := preemption.Options{LedgerBudgets: cluster.chance(0.6), PreferMovable: cluster.chance(0.6)}
-	planner := preemption.NewPlanner(cluster.state, p, seed, o)
+	o := preemption.Options{LedgerBudgets: c.chance(0.6), PreferMovable: c.chance(0.6)}
+	planner := preemption.NewPlanner(c.state, p, seed, o)
 	var previous []*model.Pod // preemptors to repeat
 	for step := range 40 {
-		for range cluster.IntN(4) {
-			cluster.change()
+		for range c.IntN(4) {
+			c.change()
 		}
-		pod := cluster.addPending()
-		if len(previous) > 0 && cluster.chance(0.7) {
+		pod := c.addPending()
+		if len(previous) > 0 && c.chance(0.7) {
 			repeated := *pod
-			repeated.Spec, repeated.Labels = pick(cluster, previous...).Spec, model.LabelsOf(map[string]string{"app": pick(cluster, "a", "b")})
-			cluster.state.UpsertPod(&repeated)
-			cluster.pods[len(cluster.pods)-1], pod = &repeated, &repeated
+			repeated.Spec, repeated.Labels = pick(c, previous...).Spec, model.LabelsOf(map[string]string{"app": pick(c, "a", "b")})
+			c.state.UpsertPod(&repeated)
+			c.pods[len(c.pods)-1], pod = &repeated, &repeated
 		}
 		previous = append(previous, pod)
-		want, sum := referenceResult(cluster.state, p, seed, o, pod)
+		want, summary := referenceResult(c.state, p, seed, o, pod)
 		if want == nil {
 			continue
 		}
-		got := planner.Plan(pod, sum)
+		got := planner.Plan(pod, summary)
 		counts.add(got)
 		if !reflect.DeepEqual(got, withoutCounts(want.Preemption)) {
 			t.Errorf("step %d, %+v, pod %s priority %d nominated %q\n got  %s\n want %s", step, o, pod.Name, pod.Spec.Priority, pod.NominatedNodeName, format(got), format(&want.Preemption))

@@ -12,11 +12,11 @@ import (
 	"github.com/berthproject/berth/engine/preemption"
 )
 
-// hold adds or removes a Hold of a random owner.
-func (c *randomCluster) hold() { c.holdFor(c.specs) }
+// changeHold adds or removes a Hold of a random owner.
+func (c *randomCluster) changeHold() { c.changeHoldFor(c.specs) }
 
-// holdFor adds or removes a Hold. A reservation is for a pod with one of the specifications.
-func (c *randomCluster) holdFor(specs []*model.PodSpec) {
+// changeHoldFor adds or removes a Hold. A reservation is for a pod with one of the specifications.
+func (c *randomCluster) changeHoldFor(specs []*model.PodSpec) {
 	t, owner, node := model.HoldType(c.IntN(2)), pick(c, "web", "db"), fmt.Sprintf("n%02d", c.IntN(c.nodes))
 	h := &model.Hold{Namespace: "default", Name: cluster.HoldName(owner, node, t), Type: t, Owner: model.Owner{UID: owner}, Node: node, Count: 1, Until: epoch}
 	if c.chance(0.3) {
@@ -39,25 +39,25 @@ func TestFuzzPlannerEqualsReferenceWithHolds(t *testing.T) {
 	var counts resultCounts
 	avoided := 0
 	for seed := range uint64(trials) {
-		cluster := newRandomCluster(seed + 1<<32)
+		c := newRandomCluster(seed + 1<<32)
 		p := profile()
-		o := preemption.Options{LedgerBudgets: cluster.chance(0.6), PreferMovable: cluster.chance(0.6)}
-		planner := preemption.NewPlanner(cluster.state, p, seed, o)
+		o := preemption.Options{LedgerBudgets: c.chance(0.6), PreferMovable: c.chance(0.6)}
+		planner := preemption.NewPlanner(c.state, p, seed, o)
 		for step := range 30 {
-			cluster.hold()
-			for range cluster.IntN(3) {
-				cluster.change()
+			c.changeHold()
+			for range c.IntN(3) {
+				c.change()
 			}
-			pod := cluster.pod()
-			pod.Spec, pod.Namespace, pod.Owner = pick(cluster, cluster.specs...), "default", model.Owner{UID: pick(cluster, "web", "web", "db", "")}
-			want, sum := referenceResult(cluster.state, p, seed, o, pod)
+			pod := c.pod()
+			pod.Spec, pod.Namespace, pod.Owner = pick(c, c.specs...), "default", model.Owner{UID: pick(c, "web", "web", "db", "")}
+			want, summary := referenceResult(c.state, p, seed, o, pod)
 			if want == nil {
 				continue
 			}
-			if sum.UnschedulablePlugins.Has(decision.HoldAvoid) {
+			if summary.UnschedulablePlugins.Has(decision.HoldAvoid) {
 				avoided++
 			}
-			got := planner.Plan(pod, sum)
+			got := planner.Plan(pod, summary)
 			counts.add(got)
 			if !reflect.DeepEqual(got, withoutCounts(want.Preemption)) {
 				t.Fatalf("seed %d step %d, %+v, priority %d\n got  %s\n want %s", seed, step, o, pod.Spec.Priority, format(got), format(&want.Preemption))
@@ -66,6 +66,6 @@ func TestFuzzPlannerEqualsReferenceWithHolds(t *testing.T) {
 	}
 	t.Logf("soak: %d clusters with holds, in %d plans a hold excluded a node, %+v", trials, avoided, counts)
 	if avoided < counts.plans/10 || counts.nominated < counts.plans/10 {
-		t.Errorf("too few cases: %d avoided, %+v", avoided, counts)
+		t.Errorf("%d plans with an avoided node, %+v; want at least %d such plans and nominations", avoided, counts, counts.plans/10)
 	}
 }

@@ -144,7 +144,7 @@ func TestSuggestionsMakePodSchedulable(t *testing.T) {
 		t.Errorf("a suggestion was found for at most %d equal nodes, want at least 3", maxNodes)
 	}
 	if n.suggested*10 < n.pending*9 {
-		t.Errorf("only %d of %d pods had a suggestion", n.suggested, n.pending)
+		t.Errorf("%d of %d pods had a suggestion, want at least 90%%", n.suggested, n.pending)
 	}
 }
 

@@ -36,10 +36,9 @@ type attempt struct {
 	bindCount      int       // number of Binds sent
 	firstBindAt    time.Time // time of the first Bind
 	bindError      string    // why the last Bind failed
-	// firstBindID is the id of the first Bind until its outcome arrives, however late. boundObserved:
-	// something else showed that the pod is bound. boundReported: the binding was reported.
-	firstBindID                  uint64
-	boundObserved, boundReported bool
+	firstBindID    uint64    // ID of the first Bind until its outcome arrives, however late
+	boundObserved  bool      // something other than that outcome showed that the pod is bound
+	boundReported  bool      // the binding was reported
 
 	volumePlan      *model.VolumePlan // plan for the pod's volumes, or nil
 	volumesDeadline time.Time         // when the volumes must be bound
@@ -49,7 +48,7 @@ type attempt struct {
 func (a *attempt) Due() time.Time { return a.deadline }
 func (a *attempt) PodUID() string { return a.uid }
 
-// setStage sets the attempt's stage and replaces the effect it waits for.
+// setStage sets the attempt's stage and replaces its effect in flight.
 func (m *Machine) setStage(a *attempt, s stage, id uint64, deadline time.Time) {
 	if a.effectID != a.firstBindID { // the outcome of the first Bind is always handled
 		delete(m.attemptsByEffect, a.effectID)

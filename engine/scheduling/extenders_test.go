@@ -48,7 +48,7 @@ func TestExtenderScoresDecide(t *testing.T) {
 	s.step("bind:a:n1", s.reply(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{Node: "n1", Score: 1000}, {Node: "n2", Score: 0}}}}))
 }
 
-func TestNodeFilledDuringExtenderCall(t *testing.T) {
+func TestExtendersAreCalledAgainIfNodeIsFull(t *testing.T) {
 	s := newExtenderTest(t, false)
 	s.step("extenders:a:n1,n2", smallPod("a", ""))
 	o := s.reply(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{Node: "n1", Score: 1000}, {Node: "n2", Score: 0}}}})
@@ -102,11 +102,7 @@ func TestNoExtenderCallForDeletedPod(t *testing.T) {
 }
 
 func TestExtendersChooseVictims(t *testing.T) {
-	s := newExtenderTest(t, true)
-	high := smallPod("high", "")
-	high.Spec = specOf(specKey{cpu: 900, priority: 5})
-	s.step("", smallPod("a", "n1"), smallPod("b", "n2"), smallPod("c", "n2"), smallPod("d", "n2"))
-	s.step("preemptextenders:high:n1,n2", high)
+	s := newVictimCallTest(t)
 	remaining := slices.Clone(s.last[0].(CallPreemptionExtenders).Candidates)
 	remaining = slices.DeleteFunc(remaining, func(c profiles.Candidate) bool { return c.Node == "n1" })
 	s.step("report:high:unschedulable preempt:high:n2", s.reply(Outcome{Candidates: remaining}))

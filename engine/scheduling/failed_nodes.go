@@ -11,12 +11,12 @@ import (
 )
 
 // failedNodes are the nodes where preemption for a pod failed: victims did not terminate in time or
-// could not be evicted. While such a victim is on the node, preemption chooses the node only if no
-// other node can be helped.
+// could not be evicted. While such a victim is on the node, preemption chooses the node only if
+// preemption helps on no other node.
 type failedNodes struct {
 	uid         string
 	nodes       map[string][]string // uids of the victims, by node
-	pausedUntil time.Time           // preemption for the pod is paused until then; zero: it is not
+	pausedUntil time.Time           // end of the pause of preemption for the pod; zero if there is no pause
 }
 
 func (f *failedNodes) Due() time.Time { return f.pausedUntil }

@@ -69,13 +69,13 @@ func TestUsedReservationRequeuesPods(t *testing.T) {
 
 // TestFuzzNoMissedWakeupWithHolds extends TestFuzzNoMissedWakeup by Holds for some of the pods.
 func TestFuzzNoMissedWakeupWithHolds(t *testing.T) {
-	trials, first := 60, 1<<30
+	trials, firstSeed := 60, 1<<30
 	if os.Getenv("BERTH_SOAK") != "" {
-		trials, first = 3000, 1<<31
+		trials, firstSeed = 3000, 1<<31
 	}
 	events, unschedulable, holds := 0, 0, 0
 	for i := range trials {
-		s := newWakeupCluster(t, uint64(first+i))
+		s := newWakeupCluster(t, uint64(firstSeed+i))
 		for range 100 {
 			if s.oneIn(4) {
 				s.changeHold()

@@ -13,17 +13,17 @@ import (
 // TestFuzzNoMissedWakeup applies random events to small clusters. After each event it
 // checks with the reference evaluator that no pod of the unschedulable pool fits or could preempt.
 func TestFuzzNoMissedWakeup(t *testing.T) {
-	trials, first := 200, 0
+	trials, firstSeed := 200, 0
 	if v := os.Getenv("BERTH_SOAK"); v != "" {
 		trials = 14_000
 		if n, err := strconv.Atoi(v); err == nil && n > 1 {
 			trials = n
 		}
-		first = 1 << 20
+		firstSeed = 1 << 20
 	}
 	events, unschedulable := 0, 0
 	for i := range trials {
-		s := newWakeupCluster(t, uint64(first+i))
+		s := newWakeupCluster(t, uint64(firstSeed+i))
 		for range 150 {
 			s.randomStep()
 			s.check()
@@ -32,7 +32,7 @@ func TestFuzzNoMissedWakeup(t *testing.T) {
 		unschedulable += s.unschedulable
 	}
 	if unschedulable < events {
-		t.Errorf("only %d checks in %d events", unschedulable, events)
+		t.Errorf("%d checks of unschedulable pods, want at least %d, the number of events", unschedulable, events)
 	}
 	t.Logf("soak: %d events, %d checks of unschedulable pods", events, unschedulable)
 }

@@ -136,7 +136,7 @@ func (c *simulatedCluster) settle() {
 		c.t.Errorf("%d reports in flight, but %d effects", n, len(c.due))
 	}
 	if n := len(c.m.reports); n > len(c.m.reportsByEffect)+len(c.m.reportRetries) {
-		c.t.Errorf("%d reports, but only %d in flight and %d to retry", n, len(c.m.reportsByEffect), len(c.m.reportRetries))
+		c.t.Errorf("%d reports, want at most %d in flight and %d to retry", n, len(c.m.reportsByEffect), len(c.m.reportRetries))
 	}
 	if d := c.m.Depths(); d.InFlight != 0 || len(c.m.attempts) != 0 {
 		c.t.Errorf("idle with %d in flight, %d attempts", d.InFlight, len(c.m.attempts))

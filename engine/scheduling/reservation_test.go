@@ -146,6 +146,6 @@ func TestReservationYieldsToHigherPriorityOnly(t *testing.T) {
 	}
 	t.Logf("used %d times, yielded to higher priorities %d times, %d other pods afterwards", used, yielded, afterwards)
 	if used < 20 || yielded < 10 || afterwards < 20 {
-		t.Errorf("too few cases: %d, %d, %d", used, yielded, afterwards)
+		t.Errorf("used %d times, yielded %d times, %d other pods afterwards; want at least 20, 10 and 20", used, yielded, afterwards)
 	}
 }

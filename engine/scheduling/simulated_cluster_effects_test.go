@@ -99,14 +99,14 @@ func (c *simulatedCluster) displace(e Preempt, steps int) Outcome {
 		}
 	}
 	for _, step := range []struct {
-		from   int
+		after  int // number of steps before this one
 		change func(*model.Pod)
 	}{
 		{2, func(p *model.Pod) { p.DisruptionReason = displacement.Preemption.Reason() }},
 		{3, func(p *model.Pod) { p.Deleting = true }},
 	} {
 		for _, v := range e.Plan.Victims {
-			if steps > step.from && c.pods[v.UID] != nil {
+			if steps > step.after && c.pods[v.UID] != nil {
 				c.change(v.UID, step.change)
 			}
 		}

@@ -20,8 +20,8 @@ var bucketReasons = [numBucketVerdicts]struct {
 }
 
 // countReasons fills in the histogram of reasons if no node is feasible.
-func (e *Engine) countReasons(ec *equivalenceClass, fails []failureCount, buckets []*nodeBucket, out *decision.Summary) {
-	for _, f := range fails {
+func (e *Engine) countReasons(ec *equivalenceClass, failures []failureCount, buckets []*nodeBucket, out *decision.Summary) {
+	for _, f := range failures {
 		if f.nodes > 0 {
 			ec.addFailureReasons(f, out)
 			if codeOf(f.failure) == decision.Unschedulable {

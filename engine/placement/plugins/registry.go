@@ -143,11 +143,11 @@ func EventsToRegister(rejectedBy decision.PluginSet) decision.ClusterEvents {
 	if rejectedBy == 0 {
 		return decision.AnyEvent
 	}
-	var c decision.ClusterEvents
+	var events decision.ClusterEvents
 	for p := decision.NoPlugin; p < decision.NumPlugins; p++ {
 		if rejectedBy.Has(p) {
-			c |= registry[p].events
+			events |= registry[p].events
 		}
 	}
-	return c
+	return events
 }

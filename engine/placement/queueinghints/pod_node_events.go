@@ -11,8 +11,8 @@ import (
 	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
-// Hint returns the hint for an event. Call it after the state was updated.
-func (h *Hints) Hint(rejectedBy decision.PluginSet, d *decision.Delta) (decision.QueueingHint, string, decision.PluginSet) {
+// Hint implements queue.QueueingHints. Call it after the state was updated.
+func (h *Hints) Hint(rejectedBy decision.PluginSet, d *decision.Delta) (hint decision.QueueingHint, node string, added decision.PluginSet) {
 	if rejectedBy == 0 || rejectedBy.Has(decision.NoPlugin) || d.Old == nil && d.New == nil {
 		return decision.QueueForAnyNode, "", 0
 	}
@@ -156,13 +156,13 @@ func (h *Hints) hintNode(rejectedBy decision.PluginSet, d *decision.Delta) (deci
 	if current == nil {
 		return decision.QueueSkip, "", 0
 	}
-	var interested decision.PluginSet
-	for r := decision.NodeUnschedulable; r < decision.NumPlugins; r++ {
-		if plugins.Events(r)&d.Events != 0 {
-			interested = interested.With(r)
+	var registered decision.PluginSet
+	for p := decision.NodeUnschedulable; p < decision.NumPlugins; p++ {
+		if plugins.Events(p)&d.Events != 0 {
+			registered = registered.With(p)
 		}
 	}
-	if d.Events&decision.NodeAdded != 0 || rejectedBy&interested&^(1<<decision.PodTopologySpread|1<<decision.InterPodAffinity) != 0 {
+	if d.Events&decision.NodeAdded != 0 || rejectedBy&registered&^(1<<decision.PodTopologySpread|1<<decision.InterPodAffinity) != 0 {
 		return h.hintForNode(rejectedBy, current.Name)
 	}
 	return decision.QueueSkip, "", 0
@@ -202,14 +202,15 @@ func (h *Hints) nodeChangesDomains(rejectedBy decision.PluginSet, old, current *
 
 // nodeDomain is what a spread constraint reads of a node.
 type nodeDomain struct {
-	counts, hasKey bool
-	value          string
+	eligible bool // the node counts for the constraint
+	hasKey   bool
+	value    string
 }
 
 func (h *Hints) domain(cs []plugins.Constraint, i int, n *model.Node) (d nodeDomain) {
 	if n != nil {
 		d.value, d.hasKey = n.Labels.Get(cs[i].TopologyKey)
-		d.counts = plugins.HasAllKeys(cs, n) && plugins.MatchNodeInclusionPolicies(h.ev, &cs[i], n)
+		d.eligible = plugins.HasAllKeys(cs, n) && plugins.MatchNodeInclusionPolicies(h.ev, &cs[i], n)
 	}
 	return d
 }

@@ -55,14 +55,14 @@ func (p *placer) Fits(pod *model.Pod, node string) bool {
 func (p *placer) SelectHost(pod *model.Pod, nodes []NodeScore) string {
 	ties := placement.NewTieBreaker(p.options.Seed, pod.TieKey())
 	var best *cluster.NodeInfo
-	var points int64
-	for _, t := range nodes {
-		id, ok := p.state.NodeID(t.Node)
+	var highest int64
+	for _, scored := range nodes {
+		id, ok := p.state.NodeID(scored.Node)
 		if !ok {
 			continue
 		}
-		if n := p.state.Node(id); best == nil || t.Score > points || t.Score == points && ties.Compare(n, best) < 0 {
-			best, points = n, t.Score
+		if n := p.state.Node(id); best == nil || scored.Score > highest || scored.Score == highest && ties.Compare(n, best) < 0 {
+			best, highest = n, scored.Score
 		}
 	}
 	if best == nil {
