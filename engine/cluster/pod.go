@@ -101,9 +101,9 @@ func (s *State) Assumed(uid string) bool {
 
 // withNodeName returns a copy of a pod with a node name.
 func withNodeName(p *model.Pod, node string) *model.Pod {
-	q := *p
-	q.NodeName = node
-	return &q
+	copied := *p
+	copied.NodeName = node
+	return &copied
 }
 
 // replace replaces the entry of a pod and updates everything derived from it.

@@ -18,17 +18,17 @@ type referenceVolumes struct {
 	attachments map[string]*model.VolumeAttachment
 }
 
-func (w *referenceVolumes) clone() *referenceVolumes {
-	return &referenceVolumes{maps.Clone(w.volumes), maps.Clone(w.capacities), maps.Clone(w.attachments)}
+func (ref *referenceVolumes) clone() *referenceVolumes {
+	return &referenceVolumes{maps.Clone(ref.volumes), maps.Clone(ref.capacities), maps.Clone(ref.attachments)}
 }
 
 // dump returns the results for classes, claims and nodes 0 to 2.
-func (w *referenceVolumes) dump() string {
+func (ref *referenceVolumes) dump() string {
 	var b strings.Builder
 	for i := range 3 {
 		key := fmt.Sprint(i)
-		for _, name := range slices.Sorted(maps.Keys(w.volumes)) {
-			v := w.volumes[name]
+		for _, name := range slices.Sorted(maps.Keys(ref.volumes)) {
+			v := ref.volumes[name]
 			if v.Claim.Name == "" && v.Class == key {
 				fmt.Fprintf(&b, "free %d %s %d\n", i, name, v.Capacity)
 			}
@@ -36,13 +36,13 @@ func (w *referenceVolumes) dump() string {
 				fmt.Fprintf(&b, "for %d %s %d\n", i, name, v.Capacity)
 			}
 		}
-		for _, name := range slices.Sorted(maps.Keys(w.capacities)) {
-			if w.capacities[name].Class == key {
+		for _, name := range slices.Sorted(maps.Keys(ref.capacities)) {
+			if ref.capacities[name].Class == key {
 				fmt.Fprintf(&b, "capacity %d %s\n", i, name)
 			}
 		}
-		for _, name := range slices.Sorted(maps.Keys(w.attachments)) {
-			if w.attachments[name].Node == key {
+		for _, name := range slices.Sorted(maps.Keys(ref.attachments)) {
+			if ref.attachments[name].Node == key {
 				fmt.Fprintf(&b, "attached %d %s\n", i, name)
 			}
 		}
@@ -74,7 +74,7 @@ func (s *State) dumpVolumes() string {
 }
 
 // step applies one random change to the state and the reference.
-func (w *referenceVolumes) step(r *rand.Rand, s *State) {
+func (ref *referenceVolumes) step(r *rand.Rand, s *State) {
 	name, key := fmt.Sprintf("x%d", r.IntN(8)), fmt.Sprint(r.IntN(3))
 	switch r.IntN(8) {
 	case 0, 1, 2:
@@ -82,22 +82,22 @@ func (w *referenceVolumes) step(r *rand.Rand, s *State) {
 		if r.IntN(2) == 0 {
 			v.Claim = model.ClaimRef{Namespace: "default", Name: fmt.Sprint(r.IntN(3))}
 		}
-		w.volumes[name] = v
+		ref.volumes[name] = v
 		s.UpsertPV(v)
 	case 3:
-		delete(w.volumes, name)
+		delete(ref.volumes, name)
 		s.RemovePV(name)
 	case 4:
-		w.capacities[name] = &model.CSIStorageCapacity{Namespace: "n", Name: name, Class: key}
-		s.UpsertCSIStorageCapacity(w.capacities[name])
+		ref.capacities[name] = &model.CSIStorageCapacity{Namespace: "n", Name: name, Class: key}
+		s.UpsertCSIStorageCapacity(ref.capacities[name])
 	case 5:
-		delete(w.capacities, name)
+		delete(ref.capacities, name)
 		s.RemoveCSIStorageCapacity("n", name)
 	case 6:
-		w.attachments[name] = &model.VolumeAttachment{Name: name, Node: key}
-		s.UpsertVolumeAttachment(w.attachments[name])
+		ref.attachments[name] = &model.VolumeAttachment{Name: name, Node: key}
+		s.UpsertVolumeAttachment(ref.attachments[name])
 	case 7:
-		delete(w.attachments, name)
+		delete(ref.attachments, name)
 		s.RemoveVolumeAttachment(name)
 	}
 }

@@ -45,11 +45,11 @@ const (
 )
 
 // String returns a short name of the outcome.
-func (t PreemptionOutcome) String() string {
-	return [...]string{"not tried", "never", "waits", "none", "nominated", "error"}[t]
+func (o PreemptionOutcome) String() string {
+	return [...]string{"not tried", "never", "waits", "none", "nominated", "error"}[o]
 }
 
-// Debit is what the victims of one decision take from one budget.
+// Debit is the disruptions of one budget that the victims of one decision consume.
 type Debit struct {
 	Budget *model.Budget
 	// Granted are the names of victims whose eviction the budget allows. Overruled are those

@@ -78,19 +78,19 @@ func movable(s *cluster.State, p *framework.Profile, preemptor *model.Pod, node 
 
 // replacementFor returns a pending pod like the victim. It is evaluated by the preemptor's profile.
 func replacementFor(scheduler string, victim *model.Pod) *model.Pod {
-	q := &model.Pod{}
-	fillReplacement(q, scheduler, victim)
-	return q
+	replacement := &model.Pod{}
+	fillReplacement(replacement, scheduler, victim)
+	return replacement
 }
 
-// fillReplacement makes q the replacement of a victim, with a uid that no pod has.
-func fillReplacement(q *model.Pod, scheduler string, victim *model.Pod) {
-	*q = *victim
-	q.UID, q.NodeName, q.NominatedNodeName = "\x00", "", ""
-	q.Deleting, q.Ready, q.Phase, q.DisruptionReason = false, false, model.Pending, ""
-	if q.Spec.SchedulerName != scheduler {
-		spec := *q.Spec
+// fillReplacement fills in the replacement of a victim, with a uid that no pod has.
+func fillReplacement(replacement *model.Pod, scheduler string, victim *model.Pod) {
+	*replacement = *victim
+	replacement.UID, replacement.NodeName, replacement.NominatedNodeName = "\x00", "", ""
+	replacement.Deleting, replacement.Ready, replacement.Phase, replacement.DisruptionReason = false, false, model.Pending, ""
+	if replacement.Spec.SchedulerName != scheduler {
+		spec := *replacement.Spec
 		spec.SchedulerName = scheduler
-		q.Spec = &spec
+		replacement.Spec = &spec
 	}
 }

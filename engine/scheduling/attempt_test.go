@@ -79,7 +79,7 @@ func (s *machineTest) wait(d time.Duration) { s.now = s.now.Add(d) }
 func (s *machineTest) expectPool(uid string, want queue.Pool) {
 	s.t.Helper()
 	if got := s.m.queue.PoolOf(uid); got != want {
-		s.t.Fatalf("%s is in %q, want %q", uid, got, want)
+		s.t.Fatalf("pod %s is in pool %q, want %q", uid, got, want)
 	}
 }
 
@@ -231,8 +231,7 @@ func TestUnconfirmedBoundPodIsRefreshed(t *testing.T) {
 	s.step("", s.outcome(0, Unknown))
 	s.wait(s.m.cfg.RetryInterval)
 	s.step("refresh:a")
-	confirmation := s.outcome(0, Done)
-	s.step("", confirmation)
+	s.step("", s.outcome(0, Done)) // the pod was deleted
 	if s.m.state.Pod("a") != nil || len(s.m.attempts) != 0 {
 		t.Error("a deleted pod is still in the state")
 	}
@@ -300,9 +299,9 @@ func TestUnwrittenReportIsRetried(t *testing.T) {
 	s.step("")
 }
 
-// TestNoReportBoundAfterLateBindOutcome checks that a late outcome of the first Bind reports the
-// binding.
-func TestNoReportBoundAfterLateBindOutcome(t *testing.T) {
+// TestLateBindOutcomeReportsBindingOnce checks that the outcome Done of the first Bind, however late,
+// reports the binding, and that the machine emits ReportBound after any other late outcome.
+func TestLateBindOutcomeReportsBindingOnce(t *testing.T) {
 	for name, tc := range map[string]struct {
 		result Result
 		report string // effects of the outcome
@@ -353,5 +352,5 @@ func TestConflictKeepsUncertainBind(t *testing.T) {
 	s.step("", s.outcome(0, Conflict))
 	s.wait(s.m.cfg.RetryInterval)
 	s.step("refresh:a report:b:unschedulable", smallPod("b", "")) // a uses the node
-	s.step("bind:b:n1", s.outcome(0, Done))                       // the deleted pod
+	s.step("bind:b:n1", s.outcome(0, Done))                       // a was deleted
 }

@@ -32,9 +32,9 @@ func withDisruptionTarget(p *model.Pod) *model.Pod {
 	if displacement.Preemption.IsTerminating(p) {
 		return p
 	}
-	q := *p
-	q.Deleting, q.DisruptionReason = true, displacement.Preemption.Reason()
-	return &q
+	terminating := *p
+	terminating.Deleting, terminating.DisruptionReason = true, displacement.Preemption.Reason()
+	return &terminating
 }
 
 // applyVictimMark returns a reported pod, marked as terminating if it is a victim.
@@ -64,8 +64,8 @@ func (m *Machine) unmarkVictims(now time.Time, n *nomination) {
 	}
 }
 
-// handlePodRemoved handles a pod that no longer uses resources. It
-// activates the pods nominated to its node that waited only for this pod.
+// handlePodRemoved handles a pod that no longer uses resources. It activates the pods nominated to
+// its node that waited only for this pod.
 func (m *Machine) handlePodRemoved(now time.Time, p *model.Pod) {
 	delete(m.markedVictims, p.UID)
 	if displacement.Preemption.IsTerminating(p) {

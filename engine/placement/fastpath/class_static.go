@@ -18,7 +18,7 @@ const (
 	failEnforced
 	failAffinity
 	failPorts // depends on other pods, but is counted with the static rejections
-	failAvoid // the same
+	failAvoid // as failPorts
 )
 
 // maxPreference is the limit of the preferred affinity of a node.
@@ -62,7 +62,7 @@ func (c *classBuilder) compileStatic() {
 	})
 	enforced := &cfg.AddedAffinity
 	filtersAffinity := filters.Has(decision.NodeAffinity)
-	c.static = c.engine.index.NodeValues(c.staticName(), func(n *cluster.NodeInfo) int32 {
+	c.static = c.engine.index.NodeValues(c.staticKey(), func(n *cluster.NodeInfo) int32 {
 		soft := taints(n)
 		if soft < 0 {
 			return soft
@@ -79,8 +79,8 @@ func (c *classBuilder) compileStatic() {
 	})
 }
 
-// staticName returns a key of the static plugins and their parameters.
-func (c *classBuilder) staticName() string {
+// staticKey returns a key of the static plugins and their parameters.
+func (c *classBuilder) staticKey() string {
 	cfg := c.engine.profile.Config()
 	b := append(make([]byte, 0, 128), "static "...)
 	b = strconv.AppendUint(b, uint64(c.engine.plugins.filters), 10)

@@ -168,7 +168,7 @@ func (x *interPodFilter) filter(candidate *framework.CandidateNode) decision.Ver
 }
 
 // satisfiesAffinity reports whether every affinity term has matching pods in the node's
-// domain; if not, key is the topology key of the first term without. The first pod of a
+// domain; if not, key is the topology key of the first term without them. The first pod of a
 // group with affinity to itself may use any node with all keys while no pod matches.
 func (x *interPodFilter) satisfiesAffinity(n *model.Node, extra *affinityCounts) (key string, ok bool) {
 	terms := x.ev.Pod.Spec.Affinity

@@ -16,7 +16,7 @@ type spreadScorer struct {
 	constraints []Constraint
 	counts      []domainCounts // by constraint; unused for the hostname key, which is counted per node
 	weights     []float64      // ln(domains+2), by constraint
-	// strict: nodes without one of the keys are ignored. Not set for kube-scheduler's default
+	// strict ignores nodes without one of the keys. It is not set for kube-scheduler's default
 	// constraints, because many clusters have no zones.
 	strict bool
 }

@@ -21,8 +21,8 @@ type Hints struct {
 	provider *Provider
 	ev       *framework.Evaluation // without nodes
 	preempts bool
-	// byHold: the key includes the owner, because Holds exist for it. Otherwise Avoid Holds
-	// are ignored, as the Hints may be shared with pods of other owners.
+	// byHold is set if the key includes the owner, because Holds exist for it. Otherwise Avoid
+	// Holds are ignored, as the Hints may be shared with pods of other owners.
 	byHold bool
 	// preemptionPlugins may prevent preemption on a node without being the first to reject it.
 	preemptionPlugins decision.PluginSet
@@ -152,26 +152,26 @@ func (h *Hints) EventsToRegister(rejectedBy decision.PluginSet) decision.Cluster
 		return decision.AnyEvent
 	}
 	rejectedBy = h.withPreemption(rejectedBy)
-	var c decision.ClusterEvents
-	for r := decision.NoPlugin; r < decision.NumPlugins; r++ {
-		if !rejectedBy.Has(r) {
+	var events decision.ClusterEvents
+	for plugin := decision.NoPlugin; plugin < decision.NumPlugins; plugin++ {
+		if !rejectedBy.Has(plugin) {
 			continue
 		}
-		events := plugins.Events(r)
+		pluginEvents := plugins.Events(plugin)
 		switch {
-		case r == decision.InterPodAffinity && len(h.ev.Pod.Spec.Affinity) == 0:
-			events &^= decision.PodAssigned // without affinity no new pod helps
-		case r == decision.NodePorts && h.preempts:
-			events |= decision.PodAssigned // see hintPod
-		case r == decision.PodTopologySpread && len(h.ev.Pod.Spec.Spread) > 0:
-			events &^= decision.SpreadGroupChanged // the default constraints are not used
+		case plugin == decision.InterPodAffinity && len(h.ev.Pod.Spec.Affinity) == 0:
+			pluginEvents &^= decision.PodAssigned // without affinity no new pod helps
+		case plugin == decision.NodePorts && h.preempts:
+			pluginEvents |= decision.PodAssigned // see hintPod
+		case plugin == decision.PodTopologySpread && len(h.ev.Pod.Spec.Spread) > 0:
+			pluginEvents &^= decision.SpreadGroupChanged // the default constraints are not used
 		}
-		c |= events
+		events |= pluginEvents
 	}
 	if h.ev.Pod.NominatedNodeName != "" {
-		c |= decision.PodRemoved | decision.NodeRemoved | decision.NodeTaintsChanged | decision.NodeLabelsChanged // see isNominatedTo
+		events |= decision.PodRemoved | decision.NodeRemoved | decision.NodeTaintsChanged | decision.NodeLabelsChanged // see isNominatedTo
 	}
-	return c
+	return events
 }
 
 // MayFit reports whether a pod may fit a node, regardless of other nodes. If not, added is
@@ -181,11 +181,11 @@ func (h *Hints) MayFit(rejectedBy decision.PluginSet, node string) (fits bool, a
 	if !ok {
 		return false, 0 // an event follows when the node is added again
 	}
-	r := h.filterNode(h.provider.state.Node(id))
-	if r == decision.NoPlugin {
+	plugin := h.filterNode(h.provider.state.Node(id))
+	if plugin == decision.NoPlugin {
 		return true, 0
 	}
-	return false, decision.PluginSet(0).With(r)
+	return false, decision.PluginSet(0).With(plugin)
 }
 
 // hintForNode returns the hint for an event that affects a single node.
