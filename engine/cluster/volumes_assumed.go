@@ -17,8 +17,8 @@ type volumeHolder struct {
 	uid   string
 	claim model.ClaimRef // for volumes
 	node  string         // for claims
-	// reported: the result of the plan, or something else, was reported. From then on only
-	// reports count.
+	// reported is set once the result of the plan, or something else, was reported. From then
+	// on only reports count.
 	reported bool
 }
 

@@ -35,19 +35,19 @@ func (l *ledger) sync(t *nodeIndex) (changed bool) {
 	}
 	l.version = l.state.BudgetsVersion()
 	budgets := l.state.AllBudgets()
-	if !slices.EqualFunc(l.entries, budgets, func(p budgetEntry, n *model.Budget) bool { return sameCoverage(p.budget, n) }) {
+	if !slices.EqualFunc(l.entries, budgets, func(e budgetEntry, b *model.Budget) bool { return sameCoverage(e.budget, b) }) {
 		l.entries = l.entries[:0]
 		l.byNamespace = map[string][]int32{}
-		for i, n := range budgets {
-			l.entries = append(l.entries, budgetEntry{budget: n})
-			l.byNamespace[n.Namespace] = append(l.byNamespace[n.Namespace], int32(i))
+		for i, b := range budgets {
+			l.entries = append(l.entries, budgetEntry{budget: b})
+			l.byNamespace[b.Namespace] = append(l.byNamespace[b.Namespace], int32(i))
 		}
 		l.evicted = make([]int32, len(budgets))
 		return true
 	}
-	for i, n := range budgets {
-		if l.entries[i].budget != n {
-			l.updateBudget(t, int32(i), n)
+	for i, b := range budgets {
+		if l.entries[i].budget != b {
+			l.updateBudget(t, int32(i), b)
 		}
 	}
 	return false
@@ -64,32 +64,32 @@ func sameCoverage(a, b *model.Budget) bool {
 // updateBudget applies a budget's new status. Changed disruptedPods entries change which pods are
 // healthy and what their eviction costs.
 func (l *ledger) updateBudget(t *nodeIndex, entry int32, current *model.Budget) {
-	p := &l.entries[entry]
-	old := p.budget
-	p.stale = true
+	e := &l.entries[entry]
+	old := e.budget
+	e.stale = true
 	if names := symmetricDifference(old.Disrupted, current.Disrupted); len(names) > 0 {
 		hashes := make([]uint32, len(names))
 		for i, n := range names {
 			hashes[i] = l.hashName(n)
 		}
-		for id, n := range p.podsByNode {
+		for id, n := range e.podsByNode {
 			if n > 0 {
 				l.updateEntries(t, entry, cluster.NodeID(id), current, hashes)
 			}
 		}
 	}
-	p.budget = current
+	e.budget = current
 }
 
 // updateEntries applies the change of disruptedPods entries to the pods on a node. names are hashes
 // of pod names.
 func (l *ledger) updateEntries(t *nodeIndex, entry int32, id cluster.NodeID, current *model.Budget, names []uint32) {
-	p, onNode := &l.entries[entry], &t.byID[id]
+	e, onNode := &l.entries[entry], &t.byID[id]
 	for k := range onNode.pods {
 		if !slices.Contains(names, onNode.pods[k].nameHash) || !slices.Contains(onNode.budgets[k], entry) {
 			continue
 		}
-		p.healthy += healthyCount(current, onNode.pods[k].pod) - healthyCount(p.budget, onNode.pods[k].pod)
+		e.healthy += healthyCount(current, onNode.pods[k].pod) - healthyCount(e.budget, onNode.pods[k].pod)
 		t.dirty.add(id)
 	}
 }
@@ -128,9 +128,9 @@ func healthyCount(b *model.Budget, p *model.Pod) int32 {
 // reset removes all pods.
 func (l *ledger) reset() {
 	for i := range l.entries {
-		p := &l.entries[i]
-		p.healthy, p.stale = 0, true
-		clear(p.podsByNode)
+		e := &l.entries[i]
+		e.healthy, e.stale = 0, true
+		clear(e.podsByNode)
 	}
 }
 
@@ -143,9 +143,9 @@ func (l *ledger) addNode(id cluster.NodeID, onNode *podsOnNode) {
 		pod := onNode.pods[k].pod
 		var covering []int32
 		for _, i := range l.byNamespace[pod.Namespace] {
-			if p := &l.entries[i]; l.rule.Covers(p.budget, pod) {
+			if e := &l.entries[i]; l.rule.Covers(e.budget, pod) {
 				covering = append(covering, i)
-				p.addPod(id, pod, 1)
+				e.addPod(id, pod, 1)
 			}
 		}
 		if covering != nil && onNode.budgets == nil {
@@ -166,30 +166,30 @@ func (l *ledger) removeNode(id cluster.NodeID, onNode *podsOnNode) {
 	}
 }
 
-func (p *budgetEntry) addPod(id cluster.NodeID, pod *model.Pod, sign int32) {
-	for len(p.podsByNode) <= int(id) {
-		p.podsByNode = append(p.podsByNode, 0)
+func (e *budgetEntry) addPod(id cluster.NodeID, pod *model.Pod, sign int32) {
+	for len(e.podsByNode) <= int(id) {
+		e.podsByNode = append(e.podsByNode, 0)
 	}
-	p.podsByNode[id] += sign
-	p.healthy += sign * healthyCount(p.budget, pod)
-	p.stale = true
+	e.podsByNode[id] += sign
+	e.healthy += sign * healthyCount(e.budget, pod)
+	e.stale = true
 }
 
 // recompute updates what budgets allow. If that changes, only nodes with more covered pods than the
 // budget allows can have a different result.
 func (l *ledger) recompute(t *nodeIndex) {
 	for i := range l.entries {
-		p := &l.entries[i]
-		if !p.stale {
+		e := &l.entries[i]
+		if !e.stale {
 			continue
 		}
-		p.stale = false
-		old := p.allowed
-		if p.allowed = l.rule.Allowed(p.budget, p.healthy); p.allowed == old {
+		e.stale = false
+		old := e.allowed
+		if e.allowed = l.rule.Allowed(e.budget, e.healthy); e.allowed == old {
 			continue
 		}
-		for id, n := range p.podsByNode {
-			if n > min(old, p.allowed) {
+		for id, n := range e.podsByNode {
+			if n > min(old, e.allowed) {
 				t.dirty.add(cluster.NodeID(id))
 			}
 		}
@@ -201,15 +201,15 @@ func (l *ledger) recompute(t *nodeIndex) {
 func (l *ledger) violates(onNode *podsOnNode, k int) bool {
 	violation := false
 	for _, i := range onNode.budgets[k] {
-		p := &l.entries[i]
-		if !l.rule.Costs(p.budget, onNode.pods[k].pod) {
+		e := &l.entries[i]
+		if !l.rule.Costs(e.budget, onNode.pods[k].pod) {
 			continue
 		}
 		if l.evicted[i] == 0 {
 			l.touched = append(l.touched, i)
 		}
 		l.evicted[i]++
-		violation = violation || l.evicted[i] > p.allowed
+		violation = violation || l.evicted[i] > e.allowed
 	}
 	return violation
 }

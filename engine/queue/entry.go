@@ -61,8 +61,8 @@ type entry struct {
 	probeFor  *group             // group that the pod is the probe of
 	unchanged bool               // the pod was not updated since it became a probe
 
-	// inFlight: the attempt is not decided yet; firstEvent is the number of the first event
-	// since Pop.
+	// inFlight is set while the attempt is not decided. firstEvent is the number of the first
+	// event since Pop.
 	inFlight   bool
 	firstEvent uint64
 	updated    bool // the pod was updated while in flight

@@ -37,7 +37,7 @@ type group struct {
 	key     any
 	hints   QueueingHints
 	members heap // ordered by priority
-	// plugins: on each node one of them rejects the pods.
+	// plugins include, for each node, one that rejects the pods.
 	plugins decision.PluginSet
 	events  decision.ClusterEvents
 
@@ -52,7 +52,8 @@ type group struct {
 	poolIndex   int // in pool.groups
 }
 
-// maxProbeNodes is how many node names are kept for a probe; with more, any node may fit.
+// maxProbeNodes is the maximum number of node names that are kept for a probe; with more, any
+// node may fit.
 const maxProbeNodes = 16
 
 // addPlugins adds to the plugins that reject a group.

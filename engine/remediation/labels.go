@@ -54,14 +54,11 @@ func (f *finder) nodeAffinityChanges(t *trial, n *model.Node, r *decision.Reason
 	if len(set) == 0 {
 		return append(nodeTermChanges(spec.NodeSelector.Required, n), []Change{{Kind: DropNodeAffinity}})
 	}
-	var out, drop [][]Change
+	var out [][]Change
 	if possible {
 		out = [][]Change{set}
 	}
-	for _, c := range set {
-		drop = append(drop, []Change{{Kind: DropSelector, Key: c.Key, Value: c.Value}})
-	}
-	return append(out, drop[0])
+	return append(out, []Change{{Kind: DropSelector, Key: set[0].Key, Value: set[0].Value}})
 }
 
 // isReservedLabel reports whether a label describes what a node is, so that users should not change

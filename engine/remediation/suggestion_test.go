@@ -26,10 +26,10 @@ func applyManually(t *testing.T, s *cluster.State, pod *model.Pod, c *Change) *m
 		for _, p := range slices.Backward(slices.Clone(s.Node(id).Pods)) { // in another order than Apply
 			requested := p.Spec.Requests.Amount(c.Key)
 			if cut := min(requested, remaining); cut > 0 {
-				q, spec := *p, *p.Spec
+				updated, spec := *p, *p.Spec
 				spec.Requests = withAmount(spec.Requests, c.Key, requested-cut)
-				q.Spec = &spec
-				s.UpsertPod(&q)
+				updated.Spec = &spec
+				s.UpsertPod(&updated)
 				remaining -= cut
 			}
 		}
@@ -42,10 +42,10 @@ func applyManually(t *testing.T, s *cluster.State, pod *model.Pod, c *Change) *m
 		s.UpsertPod(p)
 		return pod
 	case LowerRequest:
-		q, spec := *pod, *pod.Spec
-		q.Spec = &spec
+		updated, spec := *pod, *pod.Spec
+		updated.Spec = &spec
 		spec.Requests = withAmount(spec.Requests, c.Key, c.Amount)
-		return &q
+		return &updated
 	}
 	changed, possible := Apply(s, pod, []Change{*c})
 	if !possible {
@@ -58,7 +58,7 @@ func applyManually(t *testing.T, s *cluster.State, pod *model.Pod, c *Change) *m
 type suggestionCounts struct {
 	pods, pending, suggested, suggestions, fitNone int
 	kinds                                          [NumKinds]int
-	groups                                         map[string]int // per GroupKey
+	groups                                         map[string]int // by GroupKey and seed
 }
 
 // findAndApply finds suggestions for a random pod and applies each of them.
@@ -82,25 +82,25 @@ func (n *suggestionCounts) findAndApply(t *testing.T, p *framework.Profile, seed
 	if got.VerdictsWhenEmpty != nil {
 		n.fitNone++
 	}
-	for _, r := range got.Suggestions {
+	for _, suggestion := range got.Suggestions {
 		n.suggestions++
-		if r.SingleNode() != "" {
-			n.groups[r.GroupKey()+fmt.Sprint(seed)]++
+		if suggestion.SingleNode() != "" {
+			n.groups[suggestion.GroupKey()+fmt.Sprint(seed)]++
 		}
 		fork, changed := s.Fork(), pod
-		for i := range r.Changes {
-			n.kinds[r.Changes[i].Kind]++
-			changed = applyManually(t, fork, changed, &r.Changes[i])
+		for i := range suggestion.Changes {
+			n.kinds[suggestion.Changes[i].Kind]++
+			changed = applyManually(t, fork, changed, &suggestion.Changes[i])
 		}
 		after := placement.Evaluate(fork, p, seed, changed)
 		if after.Outcome != decision.Scheduled {
-			t.Fatalf("seed %d: after %s the pod is still %s: %+v", seed, changesKey(r.Changes), after.Outcome, after.Nodes)
+			t.Fatalf("seed %d: after %s the pod is still %s: %+v", seed, changesKey(suggestion.Changes), after.Outcome, after.Nodes)
 		}
-		for i := range r.Changes {
+		for i := range suggestion.Changes {
 			partial := s.Fork()
-			changed, possible := Apply(partial, pod, removeAt(r.Changes, i))
+			changed, possible := Apply(partial, pod, removeAt(suggestion.Changes, i))
 			if possible && placement.Evaluate(partial, p, seed, changed).Outcome == decision.Scheduled {
-				t.Fatalf("seed %d: %s: change %d is not necessary", seed, changesKey(r.Changes), i)
+				t.Fatalf("seed %d: %s: change %d is not necessary", seed, changesKey(suggestion.Changes), i)
 			}
 		}
 	}
@@ -131,7 +131,7 @@ func TestSuggestionsMakePodSchedulable(t *testing.T) {
 	}
 	for k := range n.kinds {
 		if want >= 10000 && n.kinds[k] == 0 {
-			t.Errorf("no suggestion had %s", Kind(k))
+			t.Errorf("no suggestion has a change of kind %s", Kind(k))
 		}
 	}
 	t.Logf("soak: applied %d suggestions for %d pods; %d pods had one, %d fit no empty node; kinds %v",
@@ -156,13 +156,13 @@ func TestSuggestionsAreDeterministic(t *testing.T) {
 			s, pod := generator{rand.New(rand.NewPCG(seed, 5))}.cluster()
 			got := Find(s, p, 1, pod, placement.Evaluate(s, p, 1, pod), Options{})
 			text := ""
-			for _, r := range got.Suggestions {
-				text += changesKey(r.Changes) + " " + r.Node + "\n\n"
+			for _, suggestion := range got.Suggestions {
+				text += changesKey(suggestion.Changes) + " " + suggestion.Node + "\n\n"
 			}
 			texts = append(texts, text)
 		}
 		if texts[0] != texts[1] {
-			t.Fatalf("seed %d: first\n%s\nthen\n%s", seed, texts[0], texts[1])
+			t.Fatalf("seed %d: suggestions\n%s\nthen\n%s\nwant equal suggestions", seed, texts[0], texts[1])
 		}
 	}
 }

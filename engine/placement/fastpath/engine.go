@@ -61,8 +61,8 @@ type Counters struct {
 
 // tuning are parameters that change the cost of decisions, but not decisions.
 type tuning struct {
-	// maxLagPercent: a cache that is behind the change log by more than this percentage of the
-	// nodes is not updated; a scan decides.
+	// maxLagPercent is the lag of a cache behind the change log, as a percentage of the nodes,
+	// above which it is not updated and a scan decides.
 	maxLagPercent int
 	// minLag is a lag in log entries that is always accepted.
 	minLag int

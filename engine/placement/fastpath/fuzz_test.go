@@ -109,10 +109,10 @@ func (fc *fuzzCluster) pod() *model.Pod {
 
 // assign reports a pod as bound.
 func (fc *fuzzCluster) assign(p *model.Pod, node string) {
-	q := *p
-	q.NodeName = node
-	fc.state.UpsertPod(&q)
-	fc.assigned = append(fc.assigned, &q)
+	bound := *p
+	bound.NodeName = node
+	fc.state.UpsertPod(&bound)
+	fc.assigned = append(fc.assigned, &bound)
 }
 
 // compare compares the decisions of both implementations about a pod.
@@ -199,9 +199,9 @@ func (fc *fuzzCluster) step() {
 			case fc.One(20):
 				fc.state.Forget(p.UID)
 			case fc.One(5): // assumed only
-				q := *p
-				q.NodeName = choice
-				fc.assigned = append(fc.assigned, &q)
+				assumed := *p
+				assumed.NodeName = choice
+				fc.assigned = append(fc.assigned, &assumed)
 			default:
 				fc.assign(p, choice)
 			}
@@ -223,19 +223,19 @@ func (fc *fuzzCluster) changePod() {
 		return
 	}
 	i := fc.IntN(len(fc.assigned))
-	q := *fc.assigned[i]
+	updated := *fc.assigned[i]
 	switch fc.IntN(4) {
 	case 0:
-		q.Deleting = true
+		updated.Deleting = true
 	case 1:
-		q.Labels = fc.pod().Labels
+		updated.Labels = fc.pod().Labels
 	case 2:
-		q.Ready = !q.Ready
+		updated.Ready = !updated.Ready
 	case 3:
-		q.Phase = model.Succeeded
+		updated.Phase = model.Succeeded
 	}
-	fc.state.UpsertPod(&q)
-	fc.assigned[i] = &q
+	fc.state.UpsertPod(&updated)
+	fc.assigned[i] = &updated
 }
 
 // changeNode changes one property of a node, or nothing.
@@ -377,6 +377,6 @@ func TestFastPathEqualsReference(t *testing.T) {
 	}
 	t.Logf("soak: %d decisions, %d without a node, by %+v", decided, infeasible, all)
 	if all.Cached < decided/4 || all.SharedCache < decided/10 || all.Scanned < decided/100 || infeasible < decided/20 {
-		t.Errorf("too few cases: %d decisions, %d without a node, by %+v", decided, infeasible, all)
+		t.Errorf("%d decisions, %d without a node, by %+v; want at least a quarter cached, a tenth by shared caches, 1%% scanned and 5%% without a node", decided, infeasible, all)
 	}
 }
