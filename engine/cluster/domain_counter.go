@@ -20,7 +20,7 @@ type DomainCounter struct {
 	// hist is the number of domains with eligible nodes by count; nil if Min is not used or
 	// there are few domains.
 	hist []int32
-	low  int
+	low  int // no domain has a lower count; valid if hist is not nil
 }
 
 // CounterKey returns the key of a counter for Index.Counter.

@@ -72,7 +72,7 @@ func (s *State) Index() *Index {
 	x.classes.minDropAt = 2048
 	x.classes.init()
 	x.thresholds = thresholds{fineDomains: 64, fineNodes: 128, manyDomains: 192}
-	x.keep = 4096
+	x.minEntries = 4096
 	x.perNode = newTopology("", &x.thresholds)
 	s.index = x
 	for _, id := range s.NodeIDs() {

@@ -306,7 +306,7 @@ func TestIndexEqualsRecount(t *testing.T) {
 		}
 		x := v.s.Index()
 		x.thresholds = thresholds{fineDomains: 1 + g.IntN(4), fineNodes: 1 + g.IntN(4), manyDomains: g.IntN(4)}
-		x.keep = 1 + g.IntN(100)
+		x.minEntries = 1 + g.IntN(100)
 		x.classes.minDropAt, x.classes.dropAt = 4, 4
 		var defs []counterDef
 		r, statics := reader{}, map[NodeID]string{}

@@ -14,7 +14,8 @@ func TestIntSet(t *testing.T) {
 	for range 3000 {
 		i, member := int32(r.IntN(300)), r.IntN(3) == 0
 		s.set(i, member)
-		if delete(want, i); member {
+		delete(want, i)
+		if member {
 			want[i] = true
 		}
 		var got, all []int32

@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// volumes are the known volumes, claims and drivers.
+// volumes are the volumes, claims and drivers of a State.
 type volumes struct {
 	persistent cowMap[*model.PersistentVolume]      // by name
 	free       cowMap[[]*model.PersistentVolume]    // by class: volumes without a claim, sorted by name

@@ -14,14 +14,14 @@ func eventsFor(plugins decision.PluginSet) decision.ClusterEvents {
 	if plugins == 0 {
 		return decision.AnyEvent
 	}
-	var c decision.ClusterEvents
+	var events decision.ClusterEvents
 	if plugins.Has(decision.NodeResourcesFit) {
-		c |= decision.NodeAdded | decision.NodeAllocatableChanged | decision.PodRemoved
+		events |= decision.NodeAdded | decision.NodeAllocatableChanged | decision.PodRemoved
 	}
 	if plugins.Has(decision.TaintToleration) {
-		c |= decision.NodeAdded | decision.NodeTaintsChanged
+		events |= decision.NodeAdded | decision.NodeTaintsChanged
 	}
-	return c
+	return events
 }
 
 var pluginSets = []decision.PluginSet{0, 1 << decision.NodeResourcesFit, 1 << decision.TaintToleration,
@@ -98,9 +98,9 @@ func compareWithReference(t *testing.T, r *rand.Rand, steps int) {
 	now := time.Unix(1000, 0)
 	for step := range steps {
 		operation := randomStep(r, q, ref, hints, now)
-		for _, rec := range ref.pods {
-			if got := q.PoolOf(rec.UID); got != rec.pool {
-				t.Fatalf("step %d (%s): %s is in %v, the reference has %v", step, operation, rec.UID, got, rec.pool)
+		for _, e := range ref.pods {
+			if got := q.PoolOf(e.UID); got != e.pool {
+				t.Fatalf("step %d (%s): %s is in %v, the reference has %v", step, operation, e.UID, got, e.pool)
 			}
 		}
 		if len(q.pods) != len(ref.pods) {

@@ -13,10 +13,10 @@ import (
 
 // newVolumeTest returns a machineTest with all plugins, two nodes, a volume on n1 and claims. Claims
 // of class "csi" can be provisioned on any node.
-func newVolumeTest(t *testing.T, limit time.Duration) *machineTest {
+func newVolumeTest(t *testing.T, timeout time.Duration) *machineTest {
 	t.Helper()
 	cfg := framework.DefaultConfig()
-	cfg.VolumeBindTimeout = limit
+	cfg.VolumeBindTimeout = timeout
 	p, err := framework.NewProfile(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func (s *machineTest) expectError(text string) {
 			return
 		}
 	}
-	s.t.Errorf("no rejection has %q: %+v", text, s.last)
+	s.t.Errorf("effects %+v, want a report with error %q", s.last, text)
 }
 
 func TestBindAfterVolumesAreBound(t *testing.T) {

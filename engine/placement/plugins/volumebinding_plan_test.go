@@ -62,9 +62,9 @@ func TestVolumePlanEqualsFilter(t *testing.T) {
 
 func TestAssumedVolumesAreNotFree(t *testing.T) {
 	s := withObjects(build.NewState(build.Node("n1"), build.Node("n2")), localClass, provisionedClass, claim("c", "local", 5), claim("d", "local", 5), claim("m", "csi", 1), local("a", "n1", 10))
-	cfg, _ := framework.NewProfile(framework.DefaultConfig())
+	p, _ := framework.NewProfile(framework.DefaultConfig())
 	first := build.Pod("p", uses("c", "m"))
-	plan, err := plugins.PlanVolumes(cfg, s, first, "n1")
+	plan, err := plugins.PlanVolumes(p, s, first, "n1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,8 +81,8 @@ func TestAssumedVolumesAreNotFree(t *testing.T) {
 		t.Errorf("another pod with the same claims: got %q, want %q", got, want)
 	}
 	s.ForgetVolumes(first.UID)
-	if got := build.Verdicts(decide(t, s, second)); got != "n2 VolumeBinding (UAU): "+none {
-		t.Errorf("after ForgetVolumes: got %s", got)
+	if got, want := build.Verdicts(decide(t, s, second)), "n2 VolumeBinding (UAU): "+none; got != want {
+		t.Errorf("after ForgetVolumes: got %s\nwant %s", got, want)
 	}
 }
 
@@ -91,18 +91,18 @@ func TestAssumedVolumesAreNotFree(t *testing.T) {
 func TestSelectedNodesHavePlans(t *testing.T) {
 	plans := 0
 	for seed := range uint64(build.SoakRounds(300)) {
-		d := build.Generator{Rand: rand.New(rand.NewPCG(seed, 11))}
+		g := build.Generator{Rand: rand.New(rand.NewPCG(seed, 11))}
 		s := cluster.New()
 		for i := range 6 {
-			s.UpsertNode(d.Node(i))
+			s.UpsertNode(g.Node(i))
 		}
 		for range 6 {
-			d.Storage(s)
+			g.Storage(s)
 		}
 		p, _ := framework.NewProfile(framework.DefaultConfig())
 		for i := range 20 {
 			pod := &model.Pod{Namespace: "x", Name: fmt.Sprint("p", i), UID: fmt.Sprint("u", i), Spec: &model.PodSpec{SchedulerName: "default-scheduler"}}
-			pod.Spec.Claims = []model.PodClaim{{Claim: d.Pick("data", "logs", "made", "bound")}, {Claim: d.Pick("data", "made")}}[:1+d.IntN(2)]
+			pod.Spec.Claims = []model.PodClaim{{Claim: g.Pick("data", "logs", "made", "bound")}, {Claim: g.Pick("data", "made")}}[:1+g.IntN(2)]
 			rec := placement.Evaluate(s, p, seed, pod)
 			if rec.Outcome != decision.Scheduled {
 				continue

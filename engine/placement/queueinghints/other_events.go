@@ -12,7 +12,7 @@ import (
 func (h *Hints) hintOther(rejectedBy decision.PluginSet, d *decision.Delta) bool {
 	switch deltaObject(d).(type) {
 	case *model.SpreadGroup:
-		return h.isSpreadGroup(rejectedBy, d)
+		return h.usesSpreadGroup(rejectedBy, d)
 	case *model.Namespace:
 		return rejectedBy.Has(decision.InterPodAffinity)
 	case *model.Budget:
@@ -48,9 +48,9 @@ func allowsMoreDisruptions(d *decision.Delta) bool {
 	return old != nil && (current == nil || current.DisruptionsAllowed > old.DisruptionsAllowed)
 }
 
-// isSpreadGroup reports whether default topology spreading of the pod uses a group, before
+// usesSpreadGroup reports whether default topology spreading of the pod uses a group, before
 // or after the event.
-func (h *Hints) isSpreadGroup(rejectedBy decision.PluginSet, d *decision.Delta) bool {
+func (h *Hints) usesSpreadGroup(rejectedBy decision.PluginSet, d *decision.Delta) bool {
 	pod := h.ev.Pod
 	if !rejectedBy.Has(decision.PodTopologySpread) || len(pod.Spec.Spread) > 0 {
 		return false
