@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -116,14 +117,7 @@ func TestHoldsEqualRecount(t *testing.T) {
 			}
 		}
 		rebuilt := New()
-		keys := slices.Sorted(func(yield func(string) bool) {
-			for k := range holds {
-				if !yield(k) {
-					return
-				}
-			}
-		})
-		for _, k := range keys {
+		for _, k := range slices.Sorted(maps.Keys(holds)) {
 			rebuilt.UpsertHold(holds[k])
 		}
 		for _, p := range pods {

@@ -59,7 +59,7 @@ func TestFirstRejectingPluginIsRecorded(t *testing.T) {
 	r = decide(t, s, big, func(c *framework.Config) { slices.Reverse(c.Filter) })
 	build.Expect(t, "in another order", build.Verdicts(r), "a NodeResourcesFit (UAU): Insufficient cpu; b NodeResourcesFit (UAU): Insufficient cpu")
 	r = decide(t, s, build.Pod("p"), func(c *framework.Config) {
-		c.Filter = slices.DeleteFunc(c.Filter, func(r decision.Plugin) bool { return r == decision.TaintToleration })
+		c.Filter = slices.DeleteFunc(c.Filter, func(p decision.Plugin) bool { return p == decision.TaintToleration })
 	})
 	build.Expect(t, "with the plugin disabled", build.Verdicts(r), "")
 }

@@ -36,6 +36,9 @@ func TestResourceClaimUpdatesGatedPod(t *testing.T) {
 	if reason := s.last[0].(ReportGated).Verdict.Reasons[0].String(); reason != before {
 		t.Errorf("without the claim the reason is %q, want %q", reason, before)
 	}
+	if decision.ResourceClaimChanged&plugins.Events(decision.DynamicResources) == 0 {
+		t.Error("DynamicResources does not register ResourceClaimChanged")
+	}
 }
 
 // TestOtherSchedulersNominationsReserveNothing checks that only nominations of this scheduler's pods
@@ -50,8 +53,5 @@ func TestOtherSchedulersNominationsReserveNothing(t *testing.T) {
 	id, _ := s.m.State().NodeID("n2")
 	if got := s.m.State().Nominated(id); len(got) != 1 || got[0].UID != "own-pod" {
 		t.Errorf("pods %v are nominated to n2, want only own-pod", got)
-	}
-	if decision.ResourceClaimChanged&plugins.Events(decision.DynamicResources) == 0 {
-		t.Error("DynamicResources does not register ResourceClaimChanged")
 	}
 }

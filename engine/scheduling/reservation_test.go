@@ -19,7 +19,7 @@ type reservationCluster struct {
 	serial         int
 	hold           *model.Hold
 	higherPriority int // pods of higher priority on the reserved node
-	others         int // pods of at most the same priority on the reserved node
+	otherPods      int // pods of at most the same priority on the reserved node
 }
 
 func newReservationCluster(t *testing.T, seed uint64) *reservationCluster {
@@ -77,7 +77,7 @@ func (s *reservationCluster) count(p *model.Pod) {
 	case p.Spec.Priority > 5:
 		s.higherPriority++
 	default:
-		s.others++
+		s.otherPods++
 	}
 }
 
@@ -126,12 +126,12 @@ func TestReservationYieldsToHigherPriorityOnly(t *testing.T) {
 			yielded++
 		}
 		if seed%3 == 0 { // the Hold expires before the replacement appears
-			othersBefore := s.others
+			otherPodsBefore := s.otherPods
 			s.now = s.hold.Until
 			for range 8 {
 				s.createPod()
 			}
-			afterwards += s.others - othersBefore
+			afterwards += s.otherPods - otherPodsBefore
 			continue
 		}
 		free := s.free()
