@@ -193,8 +193,8 @@ func (x *Index) nodeChanged(n *NodeInfo, before *model.Node) {
 func (x *Index) indexNode(n *NodeInfo) {
 	x.taints.set(n)
 	x.perNode.set(n.ID, n.Model.Name)
-	for _, c := range x.topologies {
-		x.Epoch += c.set(n.ID, domainValue(n.Model, c.Key))
+	for _, t := range x.topologies {
+		x.Epoch += t.set(n.ID, domainValue(n.Model, t.Key))
 	}
 	for _, d := range x.nodeValues {
 		d.set(n)
@@ -209,8 +209,8 @@ func (x *Index) unindexNode(id NodeID) {
 	for _, c := range x.counterList {
 		c.updateEligible(id, -1)
 	}
-	for _, c := range x.topologies {
-		x.Epoch += c.set(id, "")
+	for _, t := range x.topologies {
+		x.Epoch += t.set(id, "")
 	}
 	x.perNode.set(id, "")
 	for _, d := range x.nodeValues {

@@ -87,17 +87,17 @@ func (s *referenceState) dump() string {
 		}
 		out += dumpNode(s.nodes[name], pods, used, scoring, ports, s.nominated(name))
 	}
-	for _, im := range imageNames {
+	for _, image := range imageNames {
 		nodes, size := 0, int64(0)
 		for _, name := range slices.Sorted(maps.Keys(s.nodes)) {
-			if bytes, ok := imageSize(s.nodes[name], im); ok {
+			if bytes, ok := imageSize(s.nodes[name], image); ok {
 				if nodes == 0 {
 					size = bytes
 				}
 				nodes++
 			}
 		}
-		out += fmt.Sprintf("image %s %d %d\n", im, nodes, size)
+		out += fmt.Sprintf("image %s %d %d\n", image, nodes, size)
 	}
 	for _, c := range claimNames {
 		out += "claim " + c
@@ -174,8 +174,8 @@ func (s *State) dump() string {
 		}
 		out += dumpNode(n.Model, n.Pods, n.Used, n.Scoring, n.Ports, nominated)
 	}
-	for _, im := range imageNames {
-		out += fmt.Sprintf("image %s %d %d\n", im, s.ImageNodes(im), s.ImageSize(im))
+	for _, image := range imageNames {
+		out += fmt.Sprintf("image %s %d %d\n", image, s.ImageNodes(image), s.ImageSize(image))
 	}
 	for _, c := range claimNames {
 		out += "claim " + c

@@ -36,7 +36,7 @@
 //
 //	effectInFlight      the Preempt or ClearNomination has no outcome yet
 //	effectUnanswered    the effect timed out and is sent again at the deadline
-//	waitingForVictims   the API has the nomination; the pod is activated when the last victim is gone
+//	waitingForVictims   the API has the nomination; the pod is activated when the last victim is deleted
 //	replanning          the Preempt was refused; victims are selected again
 //
 // If victims exceed their timeout, ClearNomination is sent and victims are selected again.
@@ -44,7 +44,7 @@
 // From the choice on, the nomination reserves resources in the state and the victims count as
 // terminating, even if the watch lags. Both are reverted if the Preempt fails. While the Preempt is in
 // flight the pod is not scheduled. Afterwards it is, but no other victims are selected before the current
-// ones are gone or time out. Nominations of lower-priority pods to that node are cleared. The victims'
+// ones are deleted or time out. Nominations of lower-priority pods to that node are cleared. The victims'
 // timeout is the longest grace period plus Config.VictimsTimeout. A node where preemption failed is
 // selected again only if preemption helps on no other node (failed_nodes.go).
 //

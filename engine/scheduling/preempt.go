@@ -12,7 +12,7 @@ import (
 )
 
 // handleInfeasible tries preemption for an infeasible pod and requeues it. rec is the record of the
-// decision, if one was made. withoutHold: rec ignores the pod's Holds.
+// decision, if one was made. withoutHold means that rec ignores the pod's Holds.
 func (m *Machine) handleInfeasible(now time.Time, info queue.QueuedPodInfo, pod *model.Pod, s *decision.Summary, rec *decision.Record, withoutHold bool) {
 	placer := m.placers[pod.Spec.SchedulerName]
 	explainer, _ := placer.(profiles.Explainer)

@@ -26,7 +26,7 @@ func newPreemptionTest(t *testing.T) *machineTest {
 	return s
 }
 
-func TestPreemptorActivatesWhenLastVictimIsGone(t *testing.T) {
+func TestPreemptorIsActivatedAfterLastVictim(t *testing.T) {
 	s := newPreemptionTest(t)
 	done := s.outcome(1, Done)
 	s.step("", withDisruptionTarget(podWithPriority("low", "n1", 0)), done)
@@ -112,7 +112,7 @@ func TestNominationEndsWithPod(t *testing.T) {
 	s.expectPool("high", queue.NotQueued)
 	id, _ := s.m.state.NodeID("n1")
 	if n := s.m.state.Nominated(id); len(n) != 0 {
-		t.Errorf("%v still reserve capacity, want none", n)
+		t.Errorf("nominated pods %v, want none", n)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestPreemptingAssumedPods(t *testing.T) {
 		t.Errorf("victims %v, want none, as the pod was only assumed", e.Plan.Victims)
 	}
 	if s.m.state.Assumed("a") || s.m.attempts["a"] != nil {
-		t.Error("the attempt continues")
+		t.Error("the preempted pod is still assumed or has an attempt")
 	}
 	s.expectPool("a", queue.Unschedulable)
 	s.step("bind:high:n1", s.outcome(2, Done))

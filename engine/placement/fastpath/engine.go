@@ -245,12 +245,12 @@ func (sc *scratch) appendScratchBuckets() {
 }
 
 // finish evaluates the buckets and stores the result.
-func (e *Engine) finish(ec *equivalenceClass, buckets []*nodeBucket, fails []failureCount, out *decision.Summary) {
+func (e *Engine) finish(ec *equivalenceClass, buckets []*nodeBucket, failures []failureCount, out *decision.Summary) {
 	best := e.evaluateBuckets(ec, buckets)
 	out.Feasible = best.feasible
 	if best.feasible == 0 {
 		out.Outcome = decision.Infeasible
-		e.countReasons(ec, fails, buckets, out)
+		e.countReasons(ec, failures, buckets, out)
 		return
 	}
 	out.Outcome, out.Total = decision.Scheduled, best.total
