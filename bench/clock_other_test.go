@@ -4,5 +4,5 @@ package bench
 
 import "time"
 
-// busy returns wall-clock time where CPU time is not available.
-func busy() time.Duration { return wall() }
+// threadCPUTime returns wall-clock time where CPU time is not available.
+func threadCPUTime() time.Duration { return wallClock() }

@@ -41,7 +41,7 @@ func mixedCluster(n int) *cluster.State {
 	return s
 }
 
-// heartbeat writes the status of a node again without a change.
+// heartbeat updates a node without a change of its status.
 func heartbeat(s *cluster.State, i int) {
 	ids := s.NodeIDs()
 	n := *s.Node(ids[i%len(ids)]).Model
@@ -116,8 +116,8 @@ var (
 	}}
 )
 
-// withOwnSizes returns the kinds with a different pod size for each app.
-func withOwnSizes(kinds []podKind) []podKind {
+// withPodSizePerApp returns the kinds with a different pod size for each app.
+func withPodSizePerApp(kinds []podKind) []podKind {
 	var out []podKind
 	for _, k := range kinds {
 		out = append(out, podKind{k.name + ", own size", func(app string, i int) *model.PodSpec {

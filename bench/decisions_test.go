@@ -18,15 +18,15 @@ type bench struct {
 	state  *cluster.State
 	engine *fastpath.Engine
 	apps   []app
-	placed []string // UIDs, oldest first
+	bound  []string // UIDs of pods on nodes, oldest first
 	serial int
-	hold   int // number of pods that stay
-	churn  bool
+	hold   int  // maximum number of pods on nodes
+	churn  bool // see the package documentation
 	rand   *rand.Rand
 	out    decision.Summary
 }
 
-// decideNext decides about the next pod and places it. It returns the wall-clock time of
+// decideNext decides about the next pod and assumes it on its node. It returns the wall-clock time of
 // the decision.
 func (b *bench) decideNext(t testing.TB) time.Duration { return b.decideTimed(t, wallClock) }
 
@@ -41,23 +41,23 @@ func (b *bench) decideTimed(t testing.TB, now func() time.Duration) time.Duratio
 			relabel(b.state, b.rand.IntN(1<<20))
 		}
 	}
-	from := now()
+	start := now()
 	b.engine.Decide(p, &b.out)
-	elapsed := now() - from
+	elapsed := now() - start
 	if b.out.Outcome == decision.Scheduled {
 		if err := b.state.Assume(p, b.out.Choice); err != nil {
 			t.Fatal(err)
 		}
-		b.placed = append(b.placed, p.UID)
+		b.bound = append(b.bound, p.UID)
 	}
-	for len(b.placed) > b.hold {
+	for len(b.bound) > b.hold {
 		i := 0
 		if b.churn {
-			i = b.rand.IntN(len(b.placed))
+			i = b.rand.IntN(len(b.bound))
 		}
-		b.state.RemovePod(b.placed[i])
-		b.placed[i] = b.placed[0]
-		b.placed = b.placed[1:]
+		b.state.RemovePod(b.bound[i])
+		b.bound[i] = b.bound[0]
+		b.bound = b.bound[1:]
 	}
 	return elapsed
 }
@@ -69,31 +69,31 @@ func wallClock() time.Duration { return time.Since(processStart) }
 
 // clockOverhead returns the time that two readings of a clock take.
 func clockOverhead(now func() time.Duration) time.Duration {
-	all := make([]time.Duration, 2001)
-	for i := range all {
-		from := now()
-		all[i] = now() - from
+	durations := make([]time.Duration, 2001)
+	for i := range durations {
+		start := now()
+		durations[i] = now() - start
 	}
-	slices.Sort(all)
-	return all[len(all)/2]
+	slices.Sort(durations)
+	return durations[len(durations)/2]
 }
 
-// timings of a row: percentiles of the wall-clock time, and the mean of the CPU time of
+// timings are the figures of a row: percentiles of the wall-clock time, and the mean of the CPU time of
 // the thread, which does not include other work of the machine.
 type timings struct {
 	p10, median, mean, p99 time.Duration
 	allocs                 float64
 }
 
-// measure makes n decisions, after as many as it takes to fill the views.
+// measure measures n decisions after enough others to fill the score caches.
 func (b *bench) measure(t testing.TB, n int) timings {
 	for range min(4*len(b.apps)+b.hold/4, 20000) {
 		b.decideNext(t)
 	}
-	f := b.take(t, n)
-	f.mean = b.mean(t, n)
-	f.allocs = b.allocations(300)
-	return f
+	result := b.percentiles(t, n)
+	result.mean = b.mean(t, n)
+	result.allocs = b.allocations(300)
+	return result
 }
 
 // mean returns the mean CPU time of n decisions.
@@ -108,7 +108,8 @@ func (b *bench) mean(t testing.TB, n int) time.Duration {
 	return max(sum, 0) / time.Duration(n)
 }
 
-func (b *bench) take(t testing.TB, n int) timings {
+// percentiles returns percentiles of the wall-clock time of n decisions.
+func (b *bench) percentiles(t testing.TB, n int) timings {
 	cost := clockOverhead(wallClock)
 	durations := make([]time.Duration, 0, n)
 	for range n {
@@ -130,7 +131,7 @@ func (b *bench) allocations(n int) float64 {
 		runtime.ReadMemStats(&after)
 		sum += after.Mallocs - before.Mallocs
 		if b.out.Outcome == decision.Scheduled && b.state.Assume(p, b.out.Choice) == nil {
-			b.placed = append(b.placed, p.UID)
+			b.bound = append(b.bound, p.UID)
 		}
 	}
 	return float64(sum) / float64(n)
@@ -147,7 +148,7 @@ func newBench(t testing.TB, nodes, specs int, churn bool, kinds ...podKind) *ben
 	return b
 }
 
-// measureFirstDecision measures decisions about pods with new shapes.
+// measureFirstDecision measures decisions about pods of new equivalence classes.
 func measureFirstDecision(t testing.TB, nodes, n int, k podKind) timings {
 	b := newBench(t, nodes, 1, false, plainKind)
 	for range nodes {
@@ -155,17 +156,17 @@ func measureFirstDecision(t testing.TB, nodes, n int, k podKind) timings {
 	}
 	all := apps(b.state, 2*n, k)
 	b.apps = all[:n] // each of n decisions is about another app
-	f := b.take(t, n)
+	result := b.percentiles(t, n)
 	b.apps = all[n:]
-	f.mean = b.mean(t, n)
-	return f
+	result.mean = b.mean(t, n)
+	return result
 }
 
 // report reports the figures in microseconds: CPU time of the thread for the mean,
 // otherwise wall-clock time.
 func (f timings) report(b *testing.B) {
 	us := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
-	b.ReportMetric(0, "ns/op") // no use: it includes the time between decisions
+	b.ReportMetric(0, "ns/op") // meaningless, as it includes the time between decisions
 	b.ReportMetric(us(f.p10), "us-p10")
 	b.ReportMetric(us(f.median), "us-median")
 	b.ReportMetric(us(f.mean), "us-mean")

@@ -18,9 +18,9 @@ import (
 )
 
 // BenchmarkEndToEnd measures the whole path of a pod within the process. The pod is
-// compiled when it arrives, queued, decided, assumed, bound, compiled again when it is
-// seen on its node, and removed 1,000 pods later, so that the cluster does not fill up.
-// There is no API server. All other parts are the scheduler's.
+// converted, queued, assumed and bound, converted again when the watch reports it as bound, and
+// removed 1,000 pods later, so that the cluster does not fill up. There is no API server. All other
+// parts are the scheduler's.
 func BenchmarkEndToEnd(b *testing.B) {
 	for _, nodes := range []int{500, 5000, 50000} {
 		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) { benchmarkEndToEnd(b, nodes) })
@@ -34,7 +34,7 @@ func benchmarkEndToEnd(b *testing.B, nodes int) {
 	}
 	cfg := scheduling.DefaultConfig()
 	cfg.Profiles = []profiles.Profile{profiles.New(p, 1, 0)}
-	m, in := scheduling.New(cfg), conversion.New()
+	m, converter := scheduling.New(cfg), conversion.New()
 	now := time.Unix(1_700_000_000, 0)
 	s := mixedCluster(nodes)
 	events := []scheduling.Event{&model.Namespace{Name: "default"}}
@@ -56,13 +56,13 @@ func benchmarkEndToEnd(b *testing.B, nodes int) {
 		}
 		pod.Name, pod.Spec.NodeName = fmt.Sprintf("web-%d", i), ""
 		pod.UID = types.UID("b1946ac9-2492-4d23-8f9c-" + pod.Name)
-		effects, _ := m.Step(now, append(events, in.Pod(pod)), 1)
+		effects, _ := m.Step(now, append(events, converter.Pod(pod)), 1)
 		bind, ok := effects[0].(scheduling.Bind)
 		if !ok {
-			b.Fatalf("pod %d: %+v", i, effects[0])
+			b.Fatalf("pod %d: effect %+v, want a Bind", i, effects[0])
 		}
 		pod.Spec.NodeName = bind.Node
-		m.Step(now, append(events[:0], scheduling.Outcome{ID: bind.ID}, in.Pod(pod)), 0)
+		m.Step(now, append(events[:0], scheduling.Outcome{ID: bind.ID}, converter.Pod(pod)), 0)
 		now = now.Add(time.Millisecond)
 	}
 }

@@ -24,13 +24,13 @@ func packingPolicy(percent float64) descheduling.Policy {
 	return descheduling.Policy{Profiles: []descheduling.Profile{{Name: "pack", Balance: []descheduling.Strategy{&plugins.HighNodeUtilization{Thresholds: t}}}}}
 }
 
-var allFills = flag.Bool("all-fills", false, "TestOpenBPacking: make the whole table")
+var allFills = flag.Bool("all-fills", false, "TestOpenBPacking: compute the whole table")
 
 // TestOpenBPacking fills OpenB's cluster in three random orders and packs it: as the
-// Kubernetes descheduler does beside a scheduler that packs, by a plan, and by a plan that
-// may evict half as many pods. docs/performance/descheduler.md has the resulting rows.
+// Kubernetes descheduler does together with a scheduler that packs, by a plan, and by a plan that may
+// evict half as many pods. docs/performance/descheduler.md has the resulting rows.
 func TestOpenBPacking(t *testing.T) {
-	nodes, all := openB(t)
+	nodes, all := readOpenB(t)
 	docs, err := os.ReadFile("../docs/performance/descheduler.md")
 	if err != nil {
 		t.Fatal(err)
@@ -46,17 +46,17 @@ func TestOpenBPacking(t *testing.T) {
 	for _, c := range fills {
 		for seed := range uint64(3) {
 			filled := fill(t, nodes, all[:len(all)*c.share/100], seed)
-			waiting := len(filled.pending)
+			pending := len(filled.pending)
 			compatible := filled.fork().pack(packingPolicy(c.percent), false, math.MaxInt)
 			planned := filled.fork().pack(packingPolicy(c.percent), true, math.MaxInt)
 			halfCompatible := filled.fork().pack(packingPolicy(c.percent), true, compatible.Evicted/2)
 			lower, upper := filled.bounds(c.percent, compatible.Emptied, compatible.Evicted/2)
-			row := fmt.Sprintf("| %d %% | %.0f %% | %d | %d | %d | %s | %d | %d | %s | %s |", c.share, c.percent, seed+1, compatible.Before, waiting,
+			row := fmt.Sprintf("| %d %% | %.0f %% | %d | %d | %d | %s | %d | %d | %s | %s |", c.share, c.percent, seed+1, compatible.Before, pending,
 				compatible.tableCells(), lower, upper, halfCompatible.tableCells(), planned.tableCells())
 			if !strings.Contains(string(docs), row) {
 				missing = append(missing, row)
 			}
-			if planned.Emptied < compatible.Emptied || planned.Returned > 0 || planned.Pending > waiting {
+			if planned.Emptied < compatible.Emptied || planned.Returned > 0 || planned.Pending > pending {
 				t.Errorf("a plan empties fewer nodes than eviction, returns pods to their nodes, or leaves more pods pending: %s", row)
 			}
 			if halfCompatible.Emptied < min(compatible.Emptied, upper) || halfCompatible.Evicted > compatible.Evicted/2 || halfCompatible.Returned > 0 {
@@ -69,9 +69,8 @@ func TestOpenBPacking(t *testing.T) {
 	}
 }
 
-// tableCells formats the emptied nodes (and how many of them now have pods that had
-// waited), the evictions, the pods that returned to their node, and the pods left
-// waiting.
-func (t *packingResult) tableCells() string {
-	return fmt.Sprintf("%d (%d) / %d / %d / %d", t.Emptied, t.Taken, t.Evicted, t.Returned, t.Pending)
+// tableCells formats the emptied nodes (and how many of them now have pods that were pending), the
+// evictions, the pods that returned to their node, and the pending pods.
+func (r *packingResult) tableCells() string {
+	return fmt.Sprintf("%d (%d) / %d / %d / %d", r.Emptied, r.Reused, r.Evicted, r.Returned, r.Pending)
 }

@@ -29,7 +29,7 @@ import (
 
 // packingCluster is OpenB's cluster while it is packed.
 type packingCluster struct {
-	in          *conversion.Converter
+	converter   *conversion.Converter
 	nodes       []*corev1.Node
 	state       *cluster.State
 	packer      *framework.Profile
@@ -41,15 +41,13 @@ type packingCluster struct {
 	terminating []string // UIDs of evicted pods that still exist
 }
 
-// packingResult is the outcome of packing. Emptied nodes have none of the pods left that
-// the cluster was filled with. Taken ones of them now have pods that had waited for a
-// node.
+// packingResult is the outcome of packing. Emptied is the number of nodes that have lost all pods that
+// the cluster was filled with, Reused the number of these that now have pods that were pending.
 type packingResult struct {
-	Rounds, Before, Emptied, Taken, Evicted, Returned, Pending int
+	Rounds, Before, Emptied, Reused, Evicted, Returned, Pending int
 }
 
-// mostAllocated returns the profile of a scheduler that packs: no plugin prefers empty
-// nodes.
+// mostAllocated returns the profile of a scheduler that packs: no plugin prefers empty nodes.
 func mostAllocated(t *testing.T) *framework.Profile {
 	c := framework.DefaultConfig()
 	c.Name, c.Fit.Strategy = "packer", framework.MostAllocated
@@ -65,69 +63,69 @@ func mostAllocated(t *testing.T) *framework.Profile {
 // fill places pods of the trace in a random order with the default profile of
 // kube-scheduler, which spreads them.
 func fill(t *testing.T, nodes []*corev1.Node, pods []*corev1.Pod, seed uint64) *packingCluster {
-	y := &packingCluster{in: conversion.New(), nodes: nodes, state: cluster.New(), packer: mostAllocated(t), pods: map[string]*descheduling.Pod{}, unplaced: map[string]bool{}}
+	c := &packingCluster{converter: conversion.New(), nodes: nodes, state: cluster.New(), packer: mostAllocated(t), pods: map[string]*descheduling.Pod{}, unplaced: map[string]bool{}}
 	for _, n := range nodes {
-		y.state.UpsertNode(y.in.DeschedulingNode(n).Node)
+		c.state.UpsertNode(c.converter.DeschedulingNode(n).Node)
 	}
-	c := framework.DefaultConfig()
-	c.Name = "packer" // the scheduler of these pods, before it packed
-	spread, err := framework.NewProfile(c)
+	cfg := framework.DefaultConfig()
+	cfg.Name = "packer" // the scheduler of these pods, before it packed
+	spread, err := framework.NewProfile(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine := fastpath.NewEngine(y.state, spread, seed)
+	engine := fastpath.NewEngine(c.state, spread, seed)
 	for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(len(pods)) {
-		p := y.in.DeschedulingPod(pods[i])
-		if !y.place(engine, p) {
-			y.pending, y.unplaced[p.Owner.UID] = append(y.pending, p), true
+		p := c.converter.DeschedulingPod(pods[i])
+		if !c.place(engine, p) {
+			c.pending, c.unplaced[p.Owner.UID] = append(c.pending, p), true
 		}
 	}
-	empty, _ := y.countEmpty()
-	y.result.Before = len(nodes) - empty
-	return y
+	empty, _ := c.countEmpty()
+	c.result.Before = len(nodes) - empty
+	return c
 }
 
 // fork returns a copy of the cluster for a scheduler that packs.
-func (y *packingCluster) fork() *packingCluster {
-	c := *y
-	c.state, c.pods, c.pending = y.state.Fork(), maps.Clone(y.pods), slices.Clone(y.pending)
-	c.engine = fastpath.NewEngine(c.state, c.packer, 1)
-	return &c
+func (c *packingCluster) fork() *packingCluster {
+	forked := *c
+	forked.state, forked.pods, forked.pending = c.state.Fork(), maps.Clone(c.pods), slices.Clone(c.pending)
+	forked.engine = fastpath.NewEngine(forked.state, forked.packer, 1)
+	return &forked
 }
 
 // place binds a pod where an engine decides. It returns false if the pod does not fit.
-func (y *packingCluster) place(e *fastpath.Engine, p *descheduling.Pod) bool {
+func (c *packingCluster) place(e *fastpath.Engine, p *descheduling.Pod) bool {
 	var s decision.Summary
 	if e.Decide(p.Pod, &s); s.Outcome != decision.Scheduled {
 		return false
 	}
-	y.bind(p, s.Choice)
+	c.bind(p, s.Choice)
 	return true
 }
 
-func (y *packingCluster) bind(p *descheduling.Pod, node string) {
+func (c *packingCluster) bind(p *descheduling.Pod, node string) {
 	bound := *p.Pod
 	bound.NodeName, bound.Phase = node, model.Running
-	y.pods[bound.UID] = &descheduling.Pod{Pod: &bound, Details: p.Details}
-	y.state.UpsertPod(&bound)
+	c.pods[bound.UID] = &descheduling.Pod{Pod: &bound, Details: p.Details}
+	c.state.UpsertPod(&bound)
 }
 
-// evict takes a pod off its node and returns its replacement.
-func (y *packingCluster) evict(p *descheduling.Pod) *descheduling.Pod {
-	y.state.RemovePod(p.UID)
-	delete(y.pods, p.UID)
-	y.result.Evicted++
-	next := *p.Pod
-	next.UID, next.NodeName, next.Phase = fmt.Sprintf("%s-%d", p.Owner.UID, y.result.Evicted), "", model.Pending
-	return &descheduling.Pod{Pod: &next, Details: p.Details}
+// evict removes a pod from its node and returns its replacement.
+func (c *packingCluster) evict(p *descheduling.Pod) *descheduling.Pod {
+	c.state.RemovePod(p.UID)
+	delete(c.pods, p.UID)
+	c.result.Evicted++
+	replacement := *p.Pod
+	replacement.UID, replacement.NodeName, replacement.Phase = fmt.Sprintf("%s-%d", p.Owner.UID, c.result.Evicted), "", model.Pending
+	return &descheduling.Pod{Pod: &replacement, Details: p.Details}
 }
 
 // countEmpty returns how many nodes have no pods except those of unplaced controllers,
 // and how many of them have such pods.
-func (y *packingCluster) countEmpty() (n, used int) {
-	for _, id := range y.state.NodeIDs() {
-		pods := y.state.Node(id).Pods
-		if slices.ContainsFunc(pods, func(p *model.Pod) bool { return !y.unplaced[p.Owner.UID] }) {
+func (c *packingCluster) countEmpty() (n, used int) {
+	for _, id := range c.state.NodeIDs() {
+		pods := c.state.Node(id).Pods
+		if slices.ContainsFunc(pods, func(p *model.Pod) bool { return !c.unplaced[p.Owner.UID] }) {
 			continue
 		}
 		if n++; len(pods) > 0 {
@@ -137,89 +135,87 @@ func (y *packingCluster) countEmpty() (n, used int) {
 	return n, used
 }
 
-func (y *packingCluster) snapshot() *descheduling.Snapshot {
+func (c *packingCluster) snapshot() *descheduling.Snapshot {
 	s := &descheduling.Snapshot{Now: time.Unix(0, 0), Namespaces: map[string]model.Labels{}, Priorities: map[string]int32{}, ClaimStorageClasses: map[string]string{}}
 	var nodes []*descheduling.Node
-	for _, n := range y.nodes {
-		nodes = append(nodes, y.in.DeschedulingNode(n))
+	for _, n := range c.nodes {
+		nodes = append(nodes, c.converter.DeschedulingNode(n))
 	}
 	var pods []*descheduling.Pod
-	for _, id := range y.state.NodeIDs() {
-		for _, p := range y.state.Node(id).Pods {
-			pods = append(pods, y.pods[p.UID])
+	for _, id := range c.state.NodeIDs() {
+		for _, p := range c.state.Node(id).Pods {
+			pods = append(pods, c.pods[p.UID])
 		}
 	}
 	s.SetNodesAndPods(nodes, pods)
 	return s
 }
 
-// evictingMover is compatible mode: the scheduler places each replacement at once. The
-// victims take longer than a round to stop, so their resources are not free before its
-// end.
+// evictingMover implements compatible mode: the scheduler places each replacement at once. The
+// resources of victims are free at the end of the round.
 type evictingMover struct{ *packingCluster }
 
 func (evictingMover) ChoosesNodes() bool { return false }
 
 func (evictingMover) Checkpoint() (func(), bool) { return nil, false }
 
-func (y evictingMover) Move(_, _ string, c *descheduling.Candidate) (*descheduling.Node, bool) {
-	next := y.evict(c.Pod)
-	terminating := *c.Pod.Pod
+func (c evictingMover) Move(_, _ string, candidate *descheduling.Candidate) (*descheduling.Node, bool) {
+	replacement := c.evict(candidate.Pod)
+	terminating := *candidate.Pod.Pod
 	terminating.Deleting = true
-	y.state.UpsertPod(&terminating)
-	y.terminating = append(y.terminating, terminating.UID)
-	if !y.place(y.engine, next) {
-		y.pending = append(y.pending, next)
-	} else if y.pods[next.UID].NodeName == c.Node.Name {
-		y.result.Returned++
+	c.state.UpsertPod(&terminating)
+	c.terminating = append(c.terminating, terminating.UID)
+	if !c.place(c.engine, replacement) {
+		c.pending = append(c.pending, replacement)
+	} else if c.pods[replacement.UID].NodeName == candidate.Node.Name {
+		c.result.Returned++
 	}
 	return nil, true
 }
 
-// round makes one round with at most the given evictions and returns how many it made.
-func (y *packingCluster) round(policy descheduling.Policy, planned bool, maxEvictions int) int {
-	before, snapshot := y.result.Evicted, y.snapshot()
+// round makes one round of at most maxEvictions evictions and returns their number.
+func (c *packingCluster) round(policy descheduling.Policy, planned bool, maxEvictions int) int {
+	before, snapshot := c.result.Evicted, c.snapshot()
 	policy.Limits.Total = &maxEvictions
 	if !planned {
-		descheduling.RunPolicy(snapshot, &policy, evictingMover{y})
-		for _, uid := range y.terminating {
-			y.state.RemovePod(uid)
+		descheduling.RunPolicy(snapshot, &policy, evictingMover{c})
+		for _, uid := range c.terminating {
+			c.state.RemovePod(uid)
 		}
-		y.terminating = nil
-		return y.result.Evicted - before
+		c.terminating = nil
+		return c.result.Evicted - before
 	}
-	p := planning.New(snapshot, y.state, planning.Options{Now: snapshot.Now, Profiles: map[string]*framework.Profile{"packer": y.packer}})
+	p := planning.New(snapshot, c.state, planning.Options{Now: snapshot.Now, Profiles: map[string]*framework.Profile{"packer": c.packer}})
 	descheduling.RunPolicy(snapshot, &policy, p)
 	for _, m := range p.Plan().Moves {
-		y.bind(y.evict(y.pods[m.Pod.UID]), m.To)
+		c.bind(c.evict(c.pods[m.Pod.UID]), m.To)
 	}
-	return y.result.Evicted - before
+	return c.result.Evicted - before
 }
 
-// pack makes rounds until one evicts no pod, at most ten, with at most the given
-// evictions.
-func (y *packingCluster) pack(policy descheduling.Policy, planned bool, maxEvictions int) packingResult {
-	for y.result.Rounds < 10 {
-		y.result.Rounds++
-		if y.round(policy, planned, maxEvictions-y.result.Evicted) == 0 {
+// pack makes at most ten rounds, until one evicts no pod or there are maxEvictions evictions.
+func (c *packingCluster) pack(policy descheduling.Policy, planned bool, maxEvictions int) packingResult {
+	for c.result.Rounds < 10 {
+		c.result.Rounds++
+		if c.round(policy, planned, maxEvictions-c.result.Evicted) == 0 {
 			break
 		}
-		waiting := y.pending
-		y.pending = nil
-		for _, p := range waiting {
-			if !y.place(y.engine, p) {
-				y.pending = append(y.pending, p)
+		pending := c.pending
+		c.pending = nil
+		for _, p := range pending {
+			if !c.place(c.engine, p) {
+				c.pending = append(c.pending, p)
 			}
 		}
 	}
-	out := y.result
-	empty, used := y.countEmpty()
-	out.Emptied, out.Taken, out.Pending = out.Before-(len(y.nodes)-empty), used, len(y.pending)
+	out := c.result
+	empty, used := c.countEmpty()
+	out.Emptied, out.Reused, out.Pending = out.Before-(len(c.nodes)-empty), used, len(c.pending)
 	return out
 }
 
-// openB reads the trace. Its pods get a controller each, and the scheduler that packs.
-func openB(t *testing.T) (nodes []*corev1.Node, pods []*corev1.Pod) {
+// readOpenB reads the trace. Its pods get a controller each, and the scheduler that packs.
+func readOpenB(t *testing.T) (nodes []*corev1.Node, pods []*corev1.Pod) {
 	dir := os.Getenv("BERTH_OPENB")
 	if dir == "" {
 		testkit.SkipOrFail(t, "the OpenB data set", "BERTH_OPENB names no directory with openb_node_list_all_node.csv and openb_pod_list_default.csv")
@@ -248,9 +244,9 @@ func openB(t *testing.T) (nodes []*corev1.Node, pods []*corev1.Pod) {
 // HighNodeUtilization may empty: the minimum evictions for the given nodes, and the
 // maximum nodes for the given evictions. Each pod of an emptied node must move once. A
 // node above the threshold loses no pod, so no other node falls below the threshold.
-func (y *packingCluster) bounds(percent float64, nodes, evictions int) (lower, upper int) {
+func (c *packingCluster) bounds(percent float64, nodes, evictions int) (lower, upper int) {
 	var sizes []int
-	for _, n := range y.snapshot().Nodes {
+	for _, n := range c.snapshot().Nodes {
 		if len(n.Pods) > 0 && belowThreshold(n, percent) {
 			sizes = append(sizes, len(n.Pods))
 		}
@@ -267,15 +263,15 @@ func (y *packingCluster) bounds(percent float64, nodes, evictions int) (lower, u
 	return lower, upper
 }
 
-// belowThreshold reports whether all resources of the thresholds of packing are requested
-// at most to the given percentage.
+// belowThreshold reports whether the requests of each of packedResources are at most a percentage of
+// what is allocatable.
 func belowThreshold(n *descheduling.Node, percent float64) bool {
 	for _, name := range packedResources {
-		used, have := int64(0), n.Allocatable.Amount(name)
+		used, allocatable := int64(0), n.Allocatable.Amount(name)
 		for _, p := range n.Pods {
 			used += p.Spec.Requests.Amount(name)
 		}
-		if have > 0 && float64(used)/float64(have)*100 > percent {
+		if allocatable > 0 && float64(used)/float64(allocatable)*100 > percent {
 			return false
 		}
 	}

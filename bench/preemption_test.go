@@ -41,9 +41,9 @@ func fullCluster(n int) *cluster.State {
 // ones that are spread over zones; and for equal ones with a budget over each eighth of
 // the victims, which each preemption uses.
 //
-// The removal of the victims and the arrival of the preemptor are not measured. us/plan is
-// the time of the plan alone. The two slow variants take up to a second per plan and run
-// at most maxPlans times, for any -benchtime.
+// The deletion of the victims and the creation of the preemptor are not measured. us/plan is
+// the time of the plan alone. The two slow variants take up to a second per plan and run at
+// most maxPlans times, for any -benchtime.
 func BenchmarkPreemption(b *testing.B) {
 	for _, nodes := range []int{500, 5000, 50000} {
 		for _, variant := range []string{referenceEvaluator, "equal", "random sizes", spread, "budgets"} {
@@ -53,15 +53,15 @@ func BenchmarkPreemption(b *testing.B) {
 }
 
 const (
-	referenceEvaluator = "plain, at most 20 plans"
+	referenceEvaluator = "reference, at most 20 plans"
 	spread             = "spread, at most 1000 plans"
 )
 
 // maxPlans is the maximum number of plans of a variant.
 var maxPlans = map[string]int{referenceEvaluator: 20, spread: 1000}
 
-// preemptorLifetime is the number of preemptors after which one leaves and its victims
-// come back.
+// preemptorLifetime is the number of preemptors after which one is deleted and its victims are
+// created again.
 const preemptorLifetime = 100
 
 // preemptionBench is one run.
@@ -94,7 +94,7 @@ func preempt(b *testing.B, nodes int, variant string) {
 	n := b.N
 	if m, ok := maxPlans[variant]; ok {
 		n = min(n, m)
-		b.ReportMetric(0, "ns/op") // it would count plans that were not made
+		b.ReportMetric(0, "ns/op") // meaningless, as it counts plans that were not made
 	}
 	for i := range n {
 		switch variant {
@@ -115,7 +115,7 @@ func highPrioritySpec(cpu, memory int64) *model.PodSpec {
 	return spec
 }
 
-// preemptNext lets one pod preempt, and removes a preemptor of an earlier call.
+// preemptNext plans the preemption of one pod, and deletes a preemptor of an earlier call.
 func (run *preemptionBench) preemptNext(b *testing.B, i int, variant string, spec *model.PodSpec) {
 	s := run.state
 	for k, p := range run.removed[i%preemptorLifetime] {
@@ -124,26 +124,26 @@ func (run *preemptionBench) preemptNext(b *testing.B, i int, variant string, spe
 			continue
 		}
 		victim := *p
-		victim.Name = fmt.Sprintf("low-again-%d-%d", i, k)
+		victim.Name = fmt.Sprintf("low-recreated-%d-%d", i, k)
 		victim.UID = victim.Name
 		s.UpsertPod(&victim)
 	}
 	pod := &model.Pod{Namespace: "default", Name: fmt.Sprintf("high-%d", i), UID: fmt.Sprintf("high-%d", i), Spec: spec,
 		Labels: model.LabelsOf(map[string]string{"app": "high"})}
 	s.UpsertPod(pod)
-	var sum decision.Summary
-	if run.engine.Decide(pod, &sum); sum.Outcome != decision.Infeasible {
-		run.removed[i%preemptorLifetime] = []*model.Pod{run.bind(b, pod, sum.Choice)}
+	var summary decision.Summary
+	if run.engine.Decide(pod, &summary); summary.Outcome != decision.Infeasible {
+		run.removed[i%preemptorLifetime] = []*model.Pod{run.bind(b, pod, summary.Choice)}
 		return
 	}
-	plan := run.plan(i%64 == 0, variant, pod, &sum)
+	plan := run.plan(i%64 == 0, variant, pod, &summary)
 	if plan.Outcome != decision.PreemptionNominated {
-		b.Fatalf("pod %d: %s", i, plan.Outcome)
+		b.Fatalf("pod %d: outcome %s, want nominated", i, plan.Outcome)
 	}
 	for _, d := range plan.Debits {
-		now := *d.Budget
-		now.Disrupted = d.Granted
-		s.UpsertBudget(&now)
+		updated := *d.Budget
+		updated.Disrupted = d.Granted
+		s.UpsertBudget(&updated)
 	}
 	for _, v := range plan.Victims {
 		s.RemovePod(v.UID)
@@ -158,7 +158,7 @@ func (run *preemptionBench) bind(b *testing.B, pod *model.Pod, node string) *mod
 	return &bound
 }
 
-func (run *preemptionBench) plan(count bool, variant string, pod *model.Pod, sum *decision.Summary) (plan *decision.Preemption) {
+func (run *preemptionBench) plan(count bool, variant string, pod *model.Pod, summary *decision.Summary) (plan *decision.Preemption) {
 	var before, after runtime.MemStats
 	if count {
 		runtime.ReadMemStats(&before)
@@ -167,7 +167,7 @@ func (run *preemptionBench) plan(count bool, variant string, pod *model.Pod, sum
 	if variant == referenceEvaluator {
 		plan = &preemption.Evaluate(run.state, run.profile, 1, preemption.Defaults(), pod, placement.Evaluate(run.state, run.profile, 1, pod)).Preemption
 	} else {
-		plan = run.planner.Plan(pod, sum)
+		plan = run.planner.Plan(pod, summary)
 	}
 	run.spent += time.Since(start)
 	if count {

@@ -14,14 +14,15 @@ type row struct {
 	kinds []podKind
 }
 
+// table returns the rows of the table.
 func table() []row {
 	var rows []row
 	for _, k := range append(commonKinds[:len(commonKinds):len(commonKinds)], hugeKind) {
 		rows = append(rows, row{k.name, 1, []podKind{k}})
 	}
-	return append(rows, row{"100 shapes in turn", 100, commonKinds}, row{"1000 shapes in turn", 1000, commonKinds},
-		row{"1000 shapes of 1000 sizes in turn", 1000, withOwnSizes(commonKinds)},
-		row{"100 shapes, each 6th unschedulable", 100, []podKind{plainKind, affinityKind, antiHostKind, hardKind, defaultKind, hugeKind}})
+	return append(rows, row{"100 classes in turn", 100, commonKinds}, row{"1000 classes in turn", 1000, commonKinds},
+		row{"1000 classes of 1000 sizes in turn", 1000, withPodSizePerApp(commonKinds)},
+		row{"100 classes, each 6th unschedulable", 100, []podKind{plainKind, affinityKind, antiHostKind, hardKind, defaultKind, hugeKind}})
 }
 
 // samples returns how many decisions to time: the requested number, but fewer for a large
@@ -36,21 +37,21 @@ func BenchmarkDecision(b *testing.B) {
 				b.Run(fmt.Sprintf("nodes=%d/%s%s", nodes, r.name, churn), func(b *testing.B) {
 					c := newBench(b, nodes, r.specs, churn != "", r.kinds...)
 					c.measure(b, samples(b.N, nodes)).report(b)
-					before := c.engine.Counters()
-					b.ReportMetric(100*float64(before.Cached)/float64(before.Cached+before.Scanned+before.Reference), "%-by-views")
+					counters := c.engine.Counters()
+					b.ReportMetric(100*float64(counters.Cached)/float64(counters.Cached+counters.Scanned+counters.Reference), "%-cached")
 					_, bytes := c.engine.CacheSize()
-					b.ReportMetric(float64(bytes)/1e6, "MB-views")
+					b.ReportMetric(float64(bytes)/1e6, "MB-caches")
 				})
 			}
 		}
 	}
 }
 
-// BenchmarkFirstDecision measures a decision about a pod with a new shape, in a cluster
+// BenchmarkFirstDecision measures a decision about a pod of a new equivalence class, in a cluster
 // with as many pods as nodes.
 func BenchmarkFirstDecision(b *testing.B) {
 	for _, nodes := range []int{500, 5000, 50000} {
-		for _, k := range append(commonKinds[:len(commonKinds):len(commonKinds)], withOwnSizes(commonKinds)...) {
+		for _, k := range append(commonKinds[:len(commonKinds):len(commonKinds)], withPodSizePerApp(commonKinds)...) {
 			b.Run(fmt.Sprintf("nodes=%d/%s", nodes, k.name), func(b *testing.B) {
 				measureFirstDecision(b, nodes, min(b.N, 300), k).report(b)
 			})

@@ -68,7 +68,7 @@ func (v *schedulingVector) preemptionDifferences(state *cluster.State, profile *
 // newPreemptionResult converts a result to the form of the recordings.
 func newPreemptionResult(r *preemption.Result) *preemptionResult {
 	p := &r.Preemption
-	t := &preemptionResult{Outcome: "none", Nominated: r.Nominees, Message: explain.Preemption(p), ClearsNomination: p.ClearNomination}
+	t := &preemptionResult{Outcome: "none", Nominated: r.Ties, Message: explain.Preemption(p), ClearsNomination: p.ClearNomination}
 	if p.Outcome == decision.PreemptionNominated {
 		t.Outcome = "nominated"
 	}
@@ -79,8 +79,8 @@ func newPreemptionResult(r *preemption.Result) *preemptionResult {
 		}
 		t.Candidates = append(t.Candidates, result)
 	}
-	for i := range r.Refusals {
-		n := &r.Refusals[i]
+	for i := range r.Rejections {
+		n := &r.Rejections[i]
 		result := nodeResult{Name: n.Node, Code: n.Verdict.Code.String()}
 		if n.Verdict.Plugin != decision.DefaultPreemption {
 			result.Plugin = n.Verdict.Plugin.String()

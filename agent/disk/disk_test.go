@@ -107,14 +107,14 @@ func TestReport(t *testing.T) {
 		got[c.Kind+" "+c.Pod+" "+c.Name] = c
 	}
 	for name, want := range map[string]disk.Consumer{
-		"image  app:1":                 {Bytes: 800 + 8000, Inodes: 8, Shared: 4000, Users: 1},
-		"image  lib:1":                 {Bytes: 250 + 2000, Inodes: 2, Shared: 4000},
-		"image  pause:1":               {Bytes: 7, Pinned: true},
-		"container default/web app":    {Bytes: 50 << 10, Inodes: 2},
-		"volume default/web cache":     {Bytes: 30 << 10, Inodes: 3},
-		"log default/web app":          {Bytes: got["log default/web app"].Bytes, Inodes: 2},
-		"leftover default/old/u0 logs": {Bytes: got["leftover default/old/u0 logs"].Bytes, Inodes: 3},
-		"leftover u0 directory":        {Bytes: got["leftover u0 directory"].Bytes, Inodes: 3},
+		"image  app:1":               {Bytes: 800 + 8000, Inodes: 8, Shared: 4000, Users: 1},
+		"image  lib:1":               {Bytes: 250 + 2000, Inodes: 2, Shared: 4000},
+		"image  pause:1":             {Bytes: 7, Pinned: true},
+		"container default/web app":  {Bytes: 50 << 10, Inodes: 2},
+		"volume default/web cache":   {Bytes: 30 << 10, Inodes: 3},
+		"log default/web app":        {Bytes: got["log default/web app"].Bytes, Inodes: 2},
+		"orphan default/old/u0 logs": {Bytes: got["orphaned default/old/u0 logs"].Bytes, Inodes: 3},
+		"orphan u0 directory":        {Bytes: got["orphaned u0 directory"].Bytes, Inodes: 3},
 	} {
 		c, ok := got[name]
 		c.Kind, c.FileSystem, c.Pod, c.UID, c.Name = "", "", "", "", ""
@@ -142,7 +142,7 @@ func checkText(t *testing.T, report *disk.Report) {
 	if err := report.Text(&text, false); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"nodefs, imagefs", "INODES USED", "images          3", "leftovers       2", "other (nodefs)",
+	for _, want := range []string{"nodefs, imagefs", "INODES USED", "images          3", "orphans         2", "other (nodefs)",
 		"app:1      used by 1 container", "used by 1 container; shares 4000 with other images", "unused; shares 4000", "pinned"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is not in the text:\n%s", want, text.String())

@@ -8,10 +8,10 @@ import (
 const (
 	Image               = "image"
 	WritableLayer       = "container" // writable layer of a container
-	TerminatedContainer = "dead container"
+	TerminatedContainer = "terminated container"
 	Log                 = "log"
 	Volume              = "volume"
-	Orphaned            = "leftover" // of a pod that no longer exists
+	Orphan              = "orphan" // of a pod that no longer exists
 )
 
 // Names of file systems, as in eviction signals.

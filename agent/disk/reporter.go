@@ -214,7 +214,7 @@ func (r *reportBuilder) addLogs(podList []pods.Pod) error {
 	for _, d := range dirs {
 		owner, ok := owners[d.Name()]
 		if !ok {
-			r.addOrphaned(filepath.Join(r.opts.LogRoot, d.Name()), strings.ReplaceAll(d.Name(), "_", "/"), "logs")
+			r.addOrphan(filepath.Join(r.opts.LogRoot, d.Name()), strings.ReplaceAll(d.Name(), "_", "/"), "logs")
 			continue
 		}
 		containers, err := os.ReadDir(filepath.Join(r.opts.LogRoot, d.Name()))
@@ -253,16 +253,16 @@ func (r *reportBuilder) addVolumes(podList []pods.Pod) error {
 	}
 	for _, d := range dirs {
 		if !exists[d.Name()] {
-			r.addOrphaned(filepath.Join(r.opts.Root, "pods", d.Name()), d.Name(), "directory")
+			r.addOrphan(filepath.Join(r.opts.Root, "pods", d.Name()), d.Name(), "directory")
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// addOrphaned adds a directory of an unknown pod.
-func (r *reportBuilder) addOrphaned(dir, pod, name string) {
+// addOrphan adds a directory of an unknown pod.
+func (r *reportBuilder) addOrphan(dir, pod, name string) {
 	usage := stats.MeasureDir(dir)
-	r.Consumers = append(r.Consumers, Consumer{Kind: Orphaned, FileSystem: NodeFs, Pod: pod, Name: name, Bytes: usage.Bytes, Inodes: usage.Inodes})
+	r.Consumers = append(r.Consumers, Consumer{Kind: Orphan, FileSystem: NodeFs, Pod: pod, Name: name, Bytes: usage.Bytes, Inodes: usage.Inodes})
 }
 
 func shortID(id string) string { return id[:min(len(id), 13)] }

@@ -53,7 +53,7 @@ func (r *Report) writeKinds(w io.Writer) {
 	for _, f := range r.FileSystems {
 		used += f.Used
 	}
-	for _, kind := range []string{Image, WritableLayer, TerminatedContainer, Log, Volume, Orphaned} {
+	for _, kind := range []string{Image, WritableLayer, TerminatedContainer, Log, Volume, Orphan} {
 		count, bytes := 0, int64(0)
 		for _, c := range r.Consumers {
 			if c.Kind == kind {

@@ -37,21 +37,21 @@ func newBenchCluster(w *Workload) (*benchCluster, error) {
 	}
 	out := &benchCluster{policy: d.Policy, state: cluster.New(), profiles: map[string]*framework.Profile{}, snapshot: &descheduling.Snapshot{
 		Now: time.Now(), Namespaces: map[string]model.Labels{"default": nil}, Priorities: map[string]int32{}, ClaimStorageClasses: map[string]string{}}}
-	in := conversion.New()
+	converter := conversion.New()
 	nodes := make([]*descheduling.Node, len(w.Nodes))
 	for i, n := range w.Nodes {
-		nodes[i] = in.DeschedulingNode(n)
+		nodes[i] = converter.DeschedulingNode(n)
 		out.state.UpsertNode(nodes[i].Node)
 	}
 	pods := make([]*descheduling.Pod, len(w.Placed))
 	for i := range w.Placed {
-		pods[i] = in.DeschedulingPod(w.pod(i))
+		pods[i] = converter.DeschedulingPod(w.pod(i))
 		out.state.UpsertPod(pods[i].Pod)
 	}
 	out.snapshot.SetNodesAndPods(nodes, pods)
-	packing := framework.DefaultConfig()
-	packing.Name, packing.Fit.Strategy = packer, framework.MostAllocated
-	for _, c := range []framework.Config{framework.DefaultConfig(), packing} {
+	packingConfig := framework.DefaultConfig()
+	packingConfig.Name, packingConfig.Fit.Strategy = packer, framework.MostAllocated
+	for _, c := range []framework.Config{framework.DefaultConfig(), packingConfig} {
 		if out.profiles[c.Name], err = framework.NewProfile(c); err != nil {
 			return nil, err
 		}
@@ -59,7 +59,7 @@ func newBenchCluster(w *Workload) (*benchCluster, error) {
 	return out, nil
 }
 
-// grantAllMover takes the place of an API server that grants all evictions.
+// grantAllMover replaces an API server that grants all evictions.
 type grantAllMover struct{}
 
 func (grantAllMover) ChoosesNodes() bool { return false }
@@ -71,18 +71,18 @@ func (grantAllMover) Move(string, string, *descheduling.Candidate) (*deschedulin
 func (grantAllMover) Checkpoint() (func(), bool) { return nil, false }
 
 // pass makes one pass over the cluster, which it does not change.
-func (w *benchCluster) pass(planned bool, r *Result) error {
+func (c *benchCluster) pass(planned bool, r *Result) error {
 	var m descheduling.Mover = grantAllMover{}
 	var p *planning.Planner
 	before := readMeters()
 	if planned {
-		p = planning.New(w.snapshot, w.state, planning.Options{Now: w.snapshot.Now, Profiles: w.profiles})
+		p = planning.New(c.snapshot, c.state, planning.Options{Now: c.snapshot.Now, Profiles: c.profiles})
 		m = p
 	}
-	result := descheduling.RunPolicy(w.snapshot, &w.policy, m)
+	result := descheduling.RunPolicy(c.snapshot, &c.policy, m)
 	if planned {
-		for _, c := range p.Plan().Counts {
-			r.Refused += c.Count
+		for _, count := range p.Plan().Counts {
+			r.Refused += count.Count
 		}
 	}
 	if err := readMeters().since(before, r); err != nil {

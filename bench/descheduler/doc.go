@@ -5,8 +5,8 @@
 // descheduler. That module documents Workload; the structs in work.go have the same
 // fields. A pass over an existing snapshot is measured: in compatible mode RunPolicy with
 // an API that grants all evictions, in planned mode also the planner, from the fork of the
-// cluster to the finished plan. The compilation of the objects is not included, as the
-// filling of informers is not included for the Kubernetes descheduler.
+// cluster to the finished plan. The conversion of the objects is not included, as the
+// synchronization of informers is not included for the Kubernetes descheduler.
 //
 // The pass is repeated until there is enough to measure. The printed values are means per
 // pass.

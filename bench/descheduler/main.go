@@ -26,7 +26,7 @@ func run(file string, planned bool, minTime time.Duration, profile string) error
 	if err != nil {
 		return err
 	}
-	w, err := newBenchCluster(workload)
+	c, err := newBenchCluster(workload)
 	if err != nil {
 		return fmt.Errorf("%s: %w", workload.Name, err)
 	}
@@ -46,7 +46,7 @@ func run(file string, planned bool, minTime time.Duration, profile string) error
 	for ; n == 0 || r.CPU < minTime.Seconds() && n < 50; n++ {
 		runtime.GC()
 		r.Refused = 0
-		if err := w.pass(planned, r); err != nil {
+		if err := c.pass(planned, r); err != nil {
 			return err
 		}
 	}

@@ -25,7 +25,7 @@ func readMeters() meters {
 	return meters{at: time.Now(), cpu: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), allocs: m.Mallocs}
 }
 
-// since adds what was used since an earlier reading.
+// since adds the usage since an earlier reading to the result.
 func (m meters) since(before meters, r *Result) error {
 	r.CPU += (m.cpu - before.cpu).Seconds()
 	r.Seconds += m.at.Sub(before.at).Seconds()
@@ -35,8 +35,8 @@ func (m meters) since(before meters, r *Result) error {
 		return err
 	}
 	for line := range strings.Lines(string(raw)) {
-		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			kib, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
+		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kib, err := strconv.ParseFloat(strings.Fields(value)[0], 64)
 			r.PeakRSS = kib * 1024
 			return err
 		}

@@ -21,7 +21,7 @@ type Workload struct {
 	Policy json.RawMessage
 }
 
-// Result is what was measured; see parity/descheduler.
+// Result is the measurement; see parity/descheduler.
 type Result struct {
 	CPU, Seconds float64
 	Allocs       float64

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// fakeAPI takes the place of the API server of the scheduler: pods, the list of nodes, and
-// one watch of pods that passes pointers.
+// fakeAPI replaces the API server: it has pods, the list of nodes, and one watch of pods that passes
+// pointers.
 type fakeAPI struct {
 	workload *Workload
 	encoded  [][]byte // of the templates
@@ -87,7 +87,7 @@ func (a *fakeAPI) prepare(from, to int) ([]*corev1.Pod, error) {
 	return pods, nil
 }
 
-// arrive adds pods, all at once, and waits until they are answered.
+// arrive adds pods, all at once, and blocks until each is bound or reported.
 func (a *fakeAPI) arrive(pods []*corev1.Pod, from int) error {
 	for i, pod := range pods {
 		a.mu.Lock()
@@ -117,27 +117,27 @@ func (a *fakeAPI) arrive(pods []*corev1.Pod, from int) error {
 func podNotFound(name string) error { return apierrors.NewNotFound(corev1.Resource("pods"), name) }
 
 // change replaces a pod with a changed one and sends the event.
-func (a *fakeAPI) change(name string, change func(h *trackedPod, p *corev1.Pod)) (*corev1.Pod, error) {
+func (a *fakeAPI) change(name string, change func(tracked *trackedPod, p *corev1.Pod)) (*corev1.Pod, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	h := a.pods[name]
-	if h == nil {
+	tracked := a.pods[name]
+	if tracked == nil {
 		return nil, podNotFound(name)
 	}
-	pod := *h.pod
+	pod := *tracked.pod
 	pod.ResourceVersion = a.nextVersion()
-	h.pod = &pod
+	tracked.pod = &pod
 	a.events <- watch.Event{Type: watch.Modified, Object: &pod}
-	change(h, &pod)
+	change(tracked, &pod)
 	return &pod, nil
 }
 
-// markAnswered counts a pod once.
-func (a *fakeAPI) markAnswered(h *trackedPod) {
-	if h.index < 0 || h.answered {
+// markAnswered counts a pod as answered, at most once.
+func (a *fakeAPI) markAnswered(tracked *trackedPod) {
+	if tracked.index < 0 || tracked.answered {
 		return
 	}
-	h.answered = true
+	tracked.answered = true
 	a.answered++
 	select {
 	case a.changed <- struct{}{}:
@@ -146,11 +146,11 @@ func (a *fakeAPI) markAnswered(h *trackedPod) {
 }
 
 func (a *fakeAPI) remove(name string) error {
-	h := a.pods[name]
-	if h == nil {
+	tracked := a.pods[name]
+	if tracked == nil {
 		return podNotFound(name)
 	}
-	a.events <- watch.Event{Type: watch.Deleted, Object: h.pod}
+	a.events <- watch.Event{Type: watch.Deleted, Object: tracked.pod}
 	delete(a.pods, name)
 	return nil
 }

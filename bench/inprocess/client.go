@@ -99,22 +99,23 @@ func (p pods) Watch(_ context.Context, o metav1.ListOptions) (watch.Interface, e
 func (p pods) Get(_ context.Context, name string, _ metav1.GetOptions) (*corev1.Pod, error) {
 	p.api.mu.Lock()
 	defer p.api.mu.Unlock()
-	if h := p.api.pods[name]; h != nil {
-		return h.pod, nil
+	if tracked := p.api.pods[name]; tracked != nil {
+		return tracked.pod, nil
 	}
 	return nil, podNotFound(name)
 }
 
 func (p pods) Bind(_ context.Context, b *corev1.Binding, _ metav1.CreateOptions) error {
 	a := p.api
-	_, err := a.change(b.Name, func(h *trackedPod, pod *corev1.Pod) {
-		pod.Spec.NodeName, h.node = b.Target.Name, b.Target.Name
+	_, err := a.change(b.Name, func(tracked *trackedPod, pod *corev1.Pod) {
+		pod.Spec.NodeName, tracked.node = b.Target.Name, b.Target.Name
 		a.bound++
-		if a.order = append(a.order, b.Name); a.workload.Hold > 0 && len(a.order) > a.workload.Hold {
+		a.order = append(a.order, b.Name)
+		if a.workload.Hold > 0 && len(a.order) > a.workload.Hold {
 			_ = a.remove(a.order[0])
 			a.order = a.order[1:]
 		}
-		a.markAnswered(h)
+		a.markAnswered(tracked)
 	})
 	return err
 }
@@ -141,7 +142,7 @@ func (p pods) Patch(_ context.Context, name string, kind types.PatchType, data [
 		return nil, err
 	}
 	a := p.api
-	return a.change(name, func(h *trackedPod, pod *corev1.Pod) {
+	return a.change(name, func(tracked *trackedPod, pod *corev1.Pod) {
 		if n := patch.Status.NominatedNodeName; n != nil {
 			pod.Status.NominatedNodeName = *n
 		}
@@ -149,25 +150,25 @@ func (p pods) Patch(_ context.Context, name string, kind types.PatchType, data [
 		for _, c := range patch.Status.Conditions {
 			pod.Status.Conditions = append(slices.DeleteFunc(pod.Status.Conditions, func(o corev1.PodCondition) bool { return o.Type == c.Type }), c)
 			if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-				a.markUnschedulable(h)
+				a.markUnschedulable(tracked)
 			}
 		}
 	})
 }
 
-// markUnschedulable counts a pod that is found unschedulable.
-func (a *fakeAPI) markUnschedulable(h *trackedPod) {
-	if h.index >= 0 && !h.refused {
-		h.refused = true
+// markUnschedulable counts a pod that is reported as unschedulable, at most once.
+func (a *fakeAPI) markUnschedulable(tracked *trackedPod) {
+	if tracked.index >= 0 && !tracked.refused {
+		tracked.refused = true
 		a.refused++
 	}
 	if a.workload.Refusals {
-		a.markAnswered(h)
+		a.markAnswered(tracked)
 	}
 }
 
-// restart resets the counters.
-func (a *fakeAPI) restart() {
+// resetCounters resets the counters.
+func (a *fakeAPI) resetCounters() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.bound, a.refused, a.victims = 0, 0, 0

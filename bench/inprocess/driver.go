@@ -21,13 +21,13 @@ import (
 // batch is the limit of decisions per step, as in the scheduler.
 const batch = 64
 
-// driver takes the place of the API server and of the scheduler around the machine.
+// driver replaces the API server and the scheduler around the machine.
 type driver struct {
-	workload *Workload
-	encoded  [][]byte // of the templates
-	machine  *scheduling.Machine
-	in       *conversion.Converter
-	clock    *timedPlacer
+	workload  *Workload
+	encoded   [][]byte // of the templates
+	machine   *scheduling.Machine
+	converter *conversion.Converter
+	clock     *timedPlacer
 
 	pods     map[string]*trackedPod // by UID
 	order    []string               // UIDs of bound pods that arrived, oldest first
@@ -41,10 +41,10 @@ type driver struct {
 // trackedPod is a pod with the data of the measurement.
 type trackedPod struct {
 	pod         *corev1.Pod // nil with OnDemand
-	last        *model.Pod  // as seen last
+	last        *model.Pod  // as last observed
 	node        string
 	index       int // in Pods; -1 if it did not arrive
-	preemptions int // how often it was a victim, under any name
+	preemptions int // how often the pod was a victim, under any name
 	answered    bool
 	refused     bool
 }
@@ -56,7 +56,7 @@ type timedPlacer struct {
 	elapsed   time.Duration
 }
 
-// QueueingHints lets the machine group waiting pods, as it does without the clock.
+// QueueingHints returns the hints of the Placer, so that the machine groups pending pods.
 func (t *timedPlacer) QueueingHints(pod *model.Pod) (any, *queueinghints.Hints) {
 	return t.Placer.(interface {
 		QueueingHints(*model.Pod) (any, *queueinghints.Hints)
@@ -64,9 +64,9 @@ func (t *timedPlacer) QueueingHints(pod *model.Pod) (any, *queueinghints.Hints) 
 }
 
 func (t *timedPlacer) Decide(pod *model.Pod, out *decision.Summary) {
-	from := time.Now()
+	start := time.Now()
 	t.Placer.Decide(pod, out)
-	t.elapsed += time.Since(from)
+	t.elapsed += time.Since(start)
 	t.decisions++
 }
 
@@ -77,16 +77,16 @@ func newMachine(clock *timedPlacer) (*scheduling.Machine, error) {
 		return nil, err
 	}
 	cfg := scheduling.DefaultConfig()
-	placed := profiles.New(p, 1, 0)
-	cfg.Profiles = []profiles.Profile{{Name: placed.Name, NewPlacer: func(s *cluster.State) profiles.Placer {
-		clock.Placer = placed.NewPlacer(s)
+	profile := profiles.New(p, 1, 0)
+	cfg.Profiles = []profiles.Profile{{Name: profile.Name, NewPlacer: func(s *cluster.State) profiles.Placer {
+		clock.Placer = profile.NewPlacer(s)
 		return clock
 	}}}
 	return scheduling.New(cfg), nil
 }
 
 func newDriver(w *Workload) (*driver, error) {
-	d := &driver{workload: w, in: conversion.New(), clock: &timedPlacer{}, pods: map[string]*trackedPod{}}
+	d := &driver{workload: w, converter: conversion.New(), clock: &timedPlacer{}, pods: map[string]*trackedPod{}}
 	for _, t := range w.Templates {
 		raw, err := t.Marshal()
 		if err != nil {
@@ -105,10 +105,10 @@ func newDriver(w *Workload) (*driver, error) {
 func (d *driver) addInitialObjects() error {
 	d.addEvent(&model.Namespace{Name: "default"})
 	for _, s := range d.workload.Services {
-		d.addEvent(d.in.Service(s))
+		d.addEvent(d.converter.Service(s))
 	}
 	for _, n := range d.workload.Nodes {
-		d.addEvent(d.in.Node(n))
+		d.addEvent(d.converter.Node(n))
 	}
 	for i, p := range d.workload.Placed {
 		pod, err := d.newPod(p.Template, fmt.Sprintf("placed-%d", i))
@@ -116,9 +116,9 @@ func (d *driver) addInitialObjects() error {
 			return err
 		}
 		pod.Spec.NodeName, pod.Status.Phase = p.Node, corev1.PodRunning
-		h := &trackedPod{index: -1, node: p.Node}
-		d.pods[string(pod.UID)] = h
-		d.addPodEvent(h, pod)
+		tracked := &trackedPod{index: -1, node: p.Node}
+		d.pods[string(pod.UID)] = tracked
+		d.addPodEvent(tracked, pod)
 	}
 	d.machine.Step(time.Now(), d.events, 0)
 	d.events = d.events[:0]
@@ -127,9 +127,9 @@ func (d *driver) addInitialObjects() error {
 
 func (d *driver) addEvent(object any) { d.events = append(d.events, object) }
 
-func (d *driver) addPodEvent(h *trackedPod, pod *corev1.Pod) {
-	h.last = d.in.Pod(pod)
-	d.addEvent(h.last)
+func (d *driver) addPodEvent(tracked *trackedPod, pod *corev1.Pod) {
+	tracked.last = d.converter.Pod(pod)
+	d.addEvent(tracked.last)
 }
 
 // newPod decodes a new pod from a template.
@@ -159,7 +159,7 @@ func (d *driver) prepare(from, to int) ([]*corev1.Pod, error) {
 	return pods, nil
 }
 
-// arrive adds pods, all at once, and runs the machine until they are answered.
+// arrive adds pods, all at once, and runs the machine until each is bound or reported.
 func (d *driver) arrive(from, to int) error {
 	pods, err := d.prepare(from, to)
 	if err != nil {
@@ -182,14 +182,14 @@ func (d *driver) arriveAll(pods []*corev1.Pod) error {
 	return d.work(nil, to, to, d.workload.Settle)
 }
 
-// addPod adds a pod.
+// addPod adds a pod that was already a victim evicted times.
 func (d *driver) addPod(pod *corev1.Pod, index, evicted int) {
-	h := &trackedPod{index: index, preemptions: evicted, answered: evicted > 0}
+	tracked := &trackedPod{index: index, preemptions: evicted, answered: evicted > 0}
 	if !d.workload.OnDemand {
-		h.pod = pod
+		tracked.pod = pod
 	}
-	d.pods[string(pod.UID)] = h
-	d.addPodEvent(h, pod)
+	d.pods[string(pod.UID)] = tracked
+	d.addPodEvent(tracked, pod)
 }
 
 // work adds pods and runs the machine until all of them are answered and no event has
@@ -239,15 +239,15 @@ func (d *driver) sleep(wake time.Time) {
 	}
 }
 
-// markAnswered counts a pod once.
-func (d *driver) markAnswered(h *trackedPod) {
-	if h.index >= 0 && !h.answered {
-		h.answered = true
+// markAnswered counts a pod as answered, at most once.
+func (d *driver) markAnswered(tracked *trackedPod) {
+	if tracked.index >= 0 && !tracked.answered {
+		tracked.answered = true
 		d.answered++
 	}
 }
 
-// removePod removes a pod.
+// removePod removes a pod and sends the event.
 func (d *driver) removePod(uid string) {
 	d.events = append(d.events, scheduling.Remove{Object: d.pods[uid].last})
 	delete(d.pods, uid)

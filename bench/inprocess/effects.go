@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
-// execute does what the machine requests, at once and with success.
+// execute executes an effect, at once and successfully.
 func (d *driver) execute(e scheduling.Effect) error {
 	var err error
 	switch e := e.(type) {
@@ -31,93 +31,94 @@ func (d *driver) execute(e scheduling.Effect) error {
 
 // change sends an event with a changed pod.
 func (d *driver) change(uid string, change func(*corev1.Pod)) error {
-	h := d.pods[uid]
-	if h == nil {
+	tracked := d.pods[uid]
+	if tracked == nil {
 		return fmt.Errorf("pod %s does not exist", uid)
 	}
 	var pod corev1.Pod
-	if h.pod != nil {
-		pod = *h.pod
-		h.pod = &pod
+	if tracked.pod != nil {
+		pod = *tracked.pod
+		tracked.pod = &pod
 	} else {
-		created, err := d.newPod(d.workload.Pods[h.index], uid[len("b1946ac9-2492-4d23-8f9c-"):])
+		created, err := d.newPod(d.workload.Pods[tracked.index], uid[len("b1946ac9-2492-4d23-8f9c-"):])
 		if err != nil {
 			return err
 		}
 		pod = *created
-		pod.Spec.NodeName = h.node
+		pod.Spec.NodeName = tracked.node
 	}
 	change(&pod)
-	d.addPodEvent(h, &pod)
+	d.addPodEvent(tracked, &pod)
 	return nil
 }
 
 func (d *driver) bind(b scheduling.Bind) error {
-	h := d.pods[b.Pod.UID]
-	if h == nil || h.node != "" {
+	tracked := d.pods[b.Pod.UID]
+	if tracked == nil || tracked.node != "" {
 		return fmt.Errorf("binding of pod %s, which does not exist or is bound", b.Pod.Key())
 	}
 	if err := d.change(b.Pod.UID, func(p *corev1.Pod) { p.Spec.NodeName = b.Node }); err != nil {
 		return err
 	}
-	h.node = b.Node
+	tracked.node = b.Node
 	d.bound++
 	d.last = time.Now()
 	d.order = append(d.order, b.Pod.UID)
 	if d.workload.Hold > 0 && len(d.order) > d.workload.Hold {
 		d.removePod(d.order[0])
 	}
-	d.markAnswered(h)
+	d.markAnswered(tracked)
 	return nil
 }
 
 func (d *driver) reportUnschedulable(r scheduling.ReportUnschedulable) error {
-	h := d.pods[r.Pod.UID]
-	if h == nil {
+	tracked := d.pods[r.Pod.UID]
+	if tracked == nil {
 		return fmt.Errorf("rejection of pod %s, which does not exist", r.Pod.Key())
 	}
-	if h.index >= 0 && !h.refused {
-		h.refused = true
+	if tracked.index >= 0 && !tracked.refused {
+		tracked.refused = true
 		d.refused++
 	}
 	if d.workload.Refusals {
-		d.markAnswered(h)
+		d.markAnswered(tracked)
 	}
 	return d.change(r.Pod.UID, func(p *corev1.Pod) {
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
 	})
 }
 
-// preempt sets the nomination and removes the victims at once. They may be created again.
+// preempt sets the nomination and removes the victims at once. The workload may
+// create them again.
 func (d *driver) preempt(p scheduling.Preempt) error {
 	if err := d.change(p.Pod.UID, func(pod *corev1.Pod) { pod.Status.NominatedNodeName = p.Plan.Node }); err != nil {
 		return err
 	}
 	for _, v := range p.Plan.Victims {
-		h := d.pods[v.UID]
-		if h == nil {
-			continue // it was already removed
+		tracked := d.pods[v.UID]
+		if tracked == nil {
+			continue // the victim was already removed
 		}
 		d.victims++
-		if h.preemptions > 0 {
+		if tracked.preemptions > 0 {
 			d.cascades++
 		}
 		d.last = time.Now()
 		d.removePod(v.UID)
-		if !d.workload.Recreate || h.index < 0 {
+		if !d.workload.Recreate || tracked.index < 0 {
 			continue
 		}
-		recreated, err := d.newPod(d.workload.Pods[h.index], fmt.Sprintf("p-%d-%d", h.index, h.preemptions+1))
+		recreated, err := d.newPod(d.workload.Pods[tracked.index], fmt.Sprintf("p-%d-%d", tracked.index, tracked.preemptions+1))
 		if err != nil {
 			return err
 		}
-		d.addPod(recreated, h.index, h.preemptions+1)
+		d.addPod(recreated, tracked.index, tracked.preemptions+1)
 	}
 	return nil
 }
 
-// restart resets the counters.
-func (d *driver) restart() {
+// resetCounters resets the counters.
+func (d *driver) resetCounters() {
 	d.bound, d.refused, d.victims, d.cascades, d.start, d.last = 0, 0, 0, 0, time.Now(), time.Now()
 }
 
@@ -127,9 +128,9 @@ func (d *driver) finish(r *Result) {
 	r.LastChange = d.last.Sub(d.start).Seconds()
 	r.countNodes(d.pods)
 	if d.workload.Settle > 0 {
-		for _, h := range d.pods {
-			if h.index >= 0 {
-				r.Final = append(r.Final, Final{Pod: h.index, Node: h.node})
+		for _, tracked := range d.pods {
+			if tracked.index >= 0 {
+				r.Final = append(r.Final, Final{Pod: tracked.index, Node: tracked.node})
 			}
 		}
 		slices.SortFunc(r.Final, func(a, b Final) int { return a.Pod - b.Pod })
@@ -138,12 +139,12 @@ func (d *driver) finish(r *Result) {
 
 // countNodes counts the nodes of the pods that arrived.
 func (r *Result) countNodes(pods map[string]*trackedPod) {
-	on := map[string]int{}
-	for _, h := range pods {
-		if h.index >= 0 && h.node != "" {
-			on[h.node]++
-			r.MostOnOne = max(r.MostOnOne, on[h.node])
+	podsByNode := map[string]int{}
+	for _, tracked := range pods {
+		if tracked.index >= 0 && tracked.node != "" {
+			podsByNode[tracked.node]++
+			r.MostOnOne = max(r.MostOnOne, podsByNode[tracked.node])
 		}
 	}
-	r.NodesUsed = len(on)
+	r.NodesUsed = len(podsByNode)
 }

@@ -14,7 +14,7 @@ import (
 func main() {
 	minTime := flag.Duration("min-time", 2*time.Second, "CPU time after which no further run starts")
 	profile := flag.String("cpuprofile", "", "file for a CPU profile of all runs")
-	allocs := flag.String("memprofile", "", "file for a profile of every allocation; it slows everything down")
+	allocs := flag.String("memprofile", "", "file for a profile of every allocation; slows down the runs")
 	inShell := flag.Bool("shell", false, "include the scheduler's informers and executor, on an in-memory API")
 	flag.Parse()
 	if *allocs != "" {
@@ -26,17 +26,17 @@ func main() {
 			}
 		}()
 	}
-	do := runOnce
+	runFunc := runOnce
 	if *inShell {
-		do = runOnceInShell
+		runFunc = runOnceInShell
 	}
-	if err := run(flag.Arg(0), *minTime, *profile, do); err != nil {
+	if err := run(flag.Arg(0), *minTime, *profile, runFunc); err != nil {
 		fmt.Fprintln(os.Stderr, "inprocess:", err)
 		os.Exit(1)
 	}
 }
 
-func run(file string, minTime time.Duration, profile string, do func(*Workload) (*Result, any, error)) error {
+func run(file string, minTime time.Duration, profile string, runFunc func(*Workload) (*Result, any, error)) error {
 	w, err := readWorkload(file)
 	if err != nil {
 		return fmt.Errorf("usage: inprocess FILE (a workload of parity/bench): %w", err)
@@ -52,20 +52,20 @@ func run(file string, minTime time.Duration, profile string, do func(*Workload) 
 		}
 		defer pprof.StopCPUProfile()
 	}
-	r, err := measure(w, minTime, do)
+	r, err := measure(w, minTime, runFunc)
 	if err != nil {
 		return err
 	}
 	return json.NewEncoder(os.Stdout).Encode(r)
 }
 
-// measure does the work until enough CPU time has been measured, at most 20 times or for
-// 20 times as long. The memory is that of the first run.
-func measure(w *Workload, minTime time.Duration, do func(*Workload) (*Result, any, error)) (*Result, error) {
+// measure repeats the workload until minTime of CPU time has been measured, at most 20 times or for
+// 20 times minTime. The memory is that of the first run.
+func measure(w *Workload, minTime time.Duration, runFunc func(*Workload) (*Result, any, error)) (*Result, error) {
 	sum := &Result{}
 	start, n := time.Now(), 0
 	for n == 0 || w.Settle == 0 && n < 20 && sum.CPU < minTime.Seconds() && time.Since(start) < 20*minTime {
-		result, retained, err := do(w)
+		result, retained, err := runFunc(w)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", w.Name, err)
 		}
@@ -88,7 +88,7 @@ func measure(w *Workload, minTime time.Duration, do func(*Workload) (*Result, an
 	return sum, nil
 }
 
-// runOnce does the work on a new machine and returns the machine, too.
+// runOnce runs the workload on a new machine. It also returns the machine, for recordMemory.
 func runOnce(w *Workload) (*Result, any, error) {
 	d, err := newDriver(w)
 	if err != nil {
@@ -98,7 +98,7 @@ func runOnce(w *Workload) (*Result, any, error) {
 		return nil, nil, err
 	}
 	r := &Result{Pods: len(w.Pods) - w.Warm}
-	d.restart()
+	d.resetCounters()
 	pods, err := d.prepare(w.Warm, len(w.Pods))
 	if err != nil {
 		return nil, nil, err

@@ -38,8 +38,8 @@ func preemptors(nodes, pods int) *Workload {
 	return w
 }
 
-// TestPreemptorAllocations checks that a pod that preempts takes at most 30 allocations in
-// total, its victim included, for any number of nodes. No table doubles at these sizes.
+// TestPreemptorAllocations checks that a preemptor needs at most 30 allocations, including those for
+// its victim, for any number of nodes. No hash table grows at these sizes.
 func TestPreemptorAllocations(t *testing.T) {
 	const limit = 30
 	for _, nodes := range []int{600, 2400} {
@@ -51,14 +51,14 @@ func TestPreemptorAllocations(t *testing.T) {
 			t.Fatalf("%d nodes: %d bound, %d victims, want 500 each", nodes, r.Bound, r.Victims)
 		}
 		if got := r.Allocs / float64(r.Pods); got > limit {
-			t.Errorf("%d nodes: %.1f allocations a pod, want at most %d", nodes, got, limit)
+			t.Errorf("%d nodes: %.1f allocations per pod, want at most %d", nodes, got, limit)
 		} else {
-			t.Logf("%d nodes: %.1f allocations a pod", nodes, got)
+			t.Logf("%d nodes: %.1f allocations per pod", nodes, got)
 		}
 	}
 }
 
-// TestShell checks that the scheduler and the machine alone have the same outcome.
+// TestShell checks that the scheduler has the same outcome as the machine alone.
 func TestShell(t *testing.T) {
 	r, _, err := runOnceInShell(preemptors(50, 30))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// meters is the state of the meters.
+// meters are the readings of this process.
 type meters struct {
 	at            time.Time
 	cpu           time.Duration
@@ -28,11 +28,11 @@ func readMeters(clock *timedPlacer) meters {
 		decisions: clock.decisions, deciding: clock.elapsed}
 }
 
-// since records what was used since an earlier reading.
-func (r meters) since(before meters, out *Result) {
-	out.Seconds, out.CPU = r.at.Sub(before.at).Seconds(), (r.cpu - before.cpu).Seconds()
-	out.Allocs, out.Bytes = float64(r.allocs-before.allocs), float64(r.bytes-before.bytes)
-	out.Decisions, out.Deciding = float64(r.decisions-before.decisions), (r.deciding - before.deciding).Seconds()
+// since records the usage since an earlier reading.
+func (m meters) since(before meters, out *Result) {
+	out.Seconds, out.CPU = m.at.Sub(before.at).Seconds(), (m.cpu - before.cpu).Seconds()
+	out.Allocs, out.Bytes = float64(m.allocs-before.allocs), float64(m.bytes-before.bytes)
+	out.Decisions, out.Deciding = float64(m.decisions-before.decisions), (m.deciding - before.deciding).Seconds()
 }
 
 // peakRSS returns the peak resident memory of the process in bytes, as reported by the
@@ -43,8 +43,8 @@ func peakRSS() (float64, error) {
 		return 0, err
 	}
 	for line := range strings.Lines(string(raw)) {
-		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			kib, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
+		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kib, err := strconv.ParseFloat(strings.Fields(value)[0], 64)
 			return kib * 1024, err
 		}
 	}

@@ -51,7 +51,7 @@ func newSchedulerShell(ctx context.Context, w *Workload) (*schedulerShell, error
 	select {
 	case <-s.source.Synced():
 	case <-time.After(time.Minute):
-		return nil, fmt.Errorf("%v were not listed within a minute", s.source.Unsynced())
+		return nil, fmt.Errorf("resources %v were not listed within a minute", s.source.Unsynced())
 	}
 	go s.loop(ctx)
 	return s, nil
@@ -81,7 +81,7 @@ func (s *schedulerShell) loop(ctx context.Context) {
 	}
 }
 
-// runOnceInShell does the work with a scheduler around the machine.
+// runOnceInShell runs the workload with the scheduler around the machine.
 func runOnceInShell(w *Workload) (*Result, any, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -101,7 +101,7 @@ func runOnceInShell(w *Workload) (*Result, any, error) {
 		return nil, nil, err
 	}
 	r := &Result{Pods: len(pods)}
-	s.api.restart()
+	s.api.resetCounters()
 	before := readMeters(s.clock)
 	if err := s.api.arrive(pods, w.Warm); err != nil {
 		return nil, nil, err

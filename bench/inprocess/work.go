@@ -27,7 +27,7 @@ type Workload struct {
 	OnDemand bool
 }
 
-// Result is what was measured; see parity/workload.
+// Result is the measurement; see parity/workload.
 type Result struct {
 	Pods                                           int
 	Seconds, CPU, Allocs, Bytes, PeakRSS, LiveHeap float64

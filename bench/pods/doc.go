@@ -1,6 +1,6 @@
 // Command pods measures the embedded runtime: the time to start and to remove a pod, one
-// after another on one node, to run a command in its container, and the memory of the shims of
-// their containers.
+// after another on one node, the time to run a command in its container, and the memory of
+// the shims of the containers.
 //
 // A pod has a network and one container of the built-in workload image, which listens. Its
 // start is the start of its sandbox and its container, until the program of the container

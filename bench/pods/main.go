@@ -33,16 +33,16 @@ func main() {
 	}
 }
 
-// settleTime is the time in which shims give back the memory of their start.
+// settleTime is the time in which shims release the memory of their start.
 const settleTime = 10 * time.Second
 
-// node is the node of the pods.
+// node is the node that runs the pods.
 type node struct {
-	runtime *embedded.Runtime
-	dir     string
-	group   string
-	ids     []string // of the sandboxes
-	mains   []string // their containers
+	runtime    *embedded.Runtime
+	dir        string
+	group      string
+	sandboxes  []string // IDs
+	containers []string // IDs of their containers
 }
 
 func run(pods int) (err error) {
@@ -67,7 +67,7 @@ func run(pods int) (err error) {
 	if err := host.Create(n.group, cgroup.Limits{}); err != nil {
 		return err
 	}
-	var starts, ends []time.Duration
+	var starts, removals []time.Duration
 	for i := range pods {
 		start := time.Now()
 		if err := n.start(ctx, i); err != nil {
@@ -87,24 +87,26 @@ func run(pods int) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, id := range n.ids {
+	for _, id := range n.sandboxes {
 		start := time.Now()
 		if err := errors.Join(n.runtime.StopPodSandbox(ctx, id), n.runtime.RemovePodSandbox(ctx, id)); err != nil {
 			return err
 		}
-		ends = append(ends, time.Since(start))
+		removals = append(removals, time.Since(start))
 	}
+	milliseconds := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 	load, _ := os.ReadFile("/proc/loadavg")
 	fmt.Printf("%d pods; load %s", pods, load)
-	printQuantiles("start of a pod, ms", starts, func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 })
-	printQuantiles("exec of a command, ms", execs, func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 })
-	printQuantiles("removal of a pod, ms", ends, func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 })
+	printQuantiles("start of a pod, ms", starts, milliseconds)
+	printQuantiles("exec of a command, ms", execs, milliseconds)
+	printQuantiles("removal of a pod, ms", removals, milliseconds)
 	mib := func(kib int64) float64 { return float64(kib) / 1024 }
 	printQuantiles(fmt.Sprintf("VmRSS of %d shims, MiB", len(shims)), shims, mib)
 	printQuantiles("their VmHWM, MiB", peak, mib)
 	return nil
 }
 
+// open creates the runtime.
 func (n *node) open(ctx context.Context) error {
 	images, err := store.Open(filepath.Join(n.dir, "images"), store.Options{})
 	if err != nil {
@@ -122,7 +124,7 @@ func (n *node) open(ctx context.Context) error {
 	return err
 }
 
-// checkRunning returns an error that names the containers that have ended.
+// checkRunning returns an error if a container has exited.
 func (n *node) checkRunning(ctx context.Context) error {
 	containers, err := n.runtime.ListContainers(ctx, nil)
 	if err != nil {
@@ -132,7 +134,7 @@ func (n *node) checkRunning(ctx context.Context) error {
 		if c.State != cri.ContainerState_CONTAINER_RUNNING {
 			status, err := n.runtime.ContainerStatus(ctx, c.Id)
 			log, _ := os.ReadFile(filepath.Join(n.dir, "log", c.Labels["pod"], "main.log"))
-			return fmt.Errorf("a container has ended: %v: %s %w", status, log, err)
+			return errors.Join(fmt.Errorf("container %s has exited: %v: %s", c.Id, status, log), err)
 		}
 	}
 	return nil
@@ -152,7 +154,7 @@ func (n *node) start(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	n.ids = append(n.ids, sandbox)
+	n.sandboxes = append(n.sandboxes, sandbox)
 	id, err := n.runtime.CreateContainer(ctx, sandbox, &cri.ContainerConfig{
 		Metadata: &cri.ContainerMetadata{Name: "main"}, Labels: map[string]string{"pod": name}, Image: &cri.ImageSpec{Image: store.TestProgramImage}, Args: []string{"-listen=:80"}, LogPath: "main.log",
 		Linux: &cri.LinuxContainerConfig{Resources: &cri.LinuxContainerResources{}},
@@ -160,13 +162,13 @@ func (n *node) start(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	n.mains = append(n.mains, id)
+	n.containers = append(n.containers, id)
 	return n.runtime.StartContainer(ctx, id)
 }
 
 // runCommands runs a command in each container and returns the times.
 func (n *node) runCommands(ctx context.Context) (times []time.Duration, err error) {
-	for _, id := range n.mains {
+	for _, id := range n.containers {
 		start := time.Now()
 		out, err := n.runtime.ExecSync(ctx, id, []string{"/workload", "true"}, time.Minute)
 		if err != nil {
@@ -192,25 +194,25 @@ func shimMemory() (current, peak []int64, err error) {
 		if program, _, _ := strings.Cut(string(line), "\x00"); program != shim.Name || !strings.Contains(string(line), "berth-bench-") {
 			continue
 		}
-		for name, to := range map[string]*[]int64{"VmRSS:": &current, "VmHWM:": &peak} {
+		for name, list := range map[string]*[]int64{"VmRSS:": &current, "VmHWM:": &peak} {
 			status, _ := os.ReadFile(filepath.Join(dir, "status"))
-			_, rest, _ := strings.Cut(string(status), name)
-			kib, err := strconv.ParseInt(strings.TrimSpace(strings.SplitN(rest, "kB", 2)[0]), 10, 64)
+			_, value, _ := strings.Cut(string(status), name)
+			kib, err := strconv.ParseInt(strings.TrimSpace(strings.SplitN(value, "kB", 2)[0]), 10, 64)
 			if err != nil {
 				return nil, nil, fmt.Errorf("%s/status: %s %w", dir, name, err)
 			}
-			*to = append(*to, kib)
+			*list = append(*list, kib)
 		}
 	}
 	return current, peak, nil
 }
 
-// printQuantiles prints quantiles.
-func printQuantiles[T time.Duration | int64](label string, all []T, of func(T) float64) {
+// printQuantiles prints the quantiles of converted values.
+func printQuantiles[T time.Duration | int64](label string, all []T, convert func(T) float64) {
 	if len(all) == 0 {
 		return
 	}
 	slices.Sort(all)
-	at := func(q float64) float64 { return of(all[min(int(q*float64(len(all))), len(all)-1)]) }
-	fmt.Printf("%-24s p50 %.1f  p90 %.1f  p99 %.1f  max %.1f\n", label, at(.5), at(.9), at(.99), of(all[len(all)-1]))
+	at := func(q float64) float64 { return convert(all[min(int(q*float64(len(all))), len(all)-1)]) }
+	fmt.Printf("%-24s p50 %.1f  p90 %.1f  p99 %.1f  max %.1f\n", label, at(.5), at(.9), at(.99), convert(all[len(all)-1]))
 }

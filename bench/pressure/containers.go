@@ -31,7 +31,7 @@ type containers struct {
 	dir     string
 }
 
-// hogImage contains this program, which runs the workload through fixtures.Main.
+// hogImage contains this program, which is the test workload by fixtures.Main.
 const hogImage = "berth.dev/bench-hog:1"
 
 func newContainerNode(memory int64, pods int, useEmbedded bool) (node, error) {
@@ -177,8 +177,8 @@ func (h container) oomKilled() (bool, error) {
 	return n > h.before, err
 }
 
-// kernelKills returns how many processes the kernel has killed for lack of memory, in
-// cgroups, too.
+// kernelKills returns how many processes the kernel has killed for lack of memory, including those
+// in cgroups.
 func kernelKills() (int64, error) {
 	const name = "oom_kill"
 	data, err := os.ReadFile("/proc/vmstat")

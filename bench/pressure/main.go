@@ -47,7 +47,7 @@ func main() {
 	}
 }
 
-// bench is what is measured.
+// bench holds the options of a run.
 type bench struct {
 	containers, embedded bool // kind of the consumers: containers; of the embedded runtime
 	timesOnly            bool
@@ -72,13 +72,13 @@ func (b bench) count(w watcher, rate int64) int {
 }
 
 func (b bench) runAll() error {
-	build := newProcessNode
+	newNode := newProcessNode
 	if b.containers {
-		build = func(memory int64, pods int) (node, error) { return newContainerNode(memory, pods, b.embedded) }
+		newNode = func(memory int64, pods int) (node, error) { return newContainerNode(memory, pods, b.embedded) }
 		b.rates = b.rates[:1]
 		b.rates[0] = 500
 	}
-	n, err := build(b.memory, b.pods)
+	n, err := newNode(b.memory, b.pods)
 	if err != nil {
 		return err
 	}
@@ -90,8 +90,8 @@ func (b bench) runAll() error {
 		os.Exit(130)
 	}()
 	rows, err := b.rows(n)
-	if closed := n.close(); err == nil {
-		err = closed
+	if closeErr := n.close(); err == nil {
+		err = closeErr
 	}
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (b bench) rows(n node) ([]row, error) {
 	return rows, nil
 }
 
-// verdict returns an error if the loop does not meet its requirements.
+// verdict returns an error if the agent's loop does not meet its requirements.
 func (b bench) verdict(rows []row) error {
 	var failures []string
 	for _, r := range rows {
@@ -136,10 +136,10 @@ func (b bench) verdict(rows []row) error {
 		}
 		name := fmt.Sprintf("hog of %d MiB/s: ", r.rate>>20)
 		if n := r.oomKills(); n > 0 && r.rate>>20 <= 500 {
-			failures = append(failures, name+fmt.Sprintf("the kernel's OOM killer was first %d times", n))
+			failures = append(failures, name+fmt.Sprintf("the kernel's OOM killer killed it first %d times", n))
 		}
 		if unexpected := r.unexpected(); len(unexpected) > 0 {
-			failures = append(failures, name+fmt.Sprintf("also evicted %v", unexpected))
+			failures = append(failures, name+fmt.Sprintf("evicted other pods: %v", unexpected))
 		}
 		if b.timesOnly {
 			continue
@@ -148,8 +148,8 @@ func (b bench) verdict(rows []row) error {
 		if len(kills) > 0 && (quantile(kills, .5) > 5*time.Millisecond || quantile(kills, .99) > 50*time.Millisecond) {
 			failures = append(failures, name+"crossing to SIGKILL takes more than 5 ms (p50) or 50 ms (p99)")
 		}
-		below := r.times(func(o outcome) time.Duration { return o.below })
-		if b.containers && len(below) > 0 && quantile(below, .99) > 100*time.Millisecond {
+		recoveries := r.times(func(o outcome) time.Duration { return o.recovery })
+		if b.containers && len(recoveries) > 0 && quantile(recoveries, .99) > 100*time.Millisecond {
 			failures = append(failures, name+"usage is back under the threshold after more than 100 ms (p99)")
 		}
 	}

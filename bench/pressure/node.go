@@ -4,14 +4,14 @@ import (
 	"fmt"
 
 	"github.com/berthproject/berth/agent/cgroup"
-	shell "github.com/berthproject/berth/agent/pressure"
+	"github.com/berthproject/berth/agent/pressure"
 	"github.com/berthproject/berth/agent/stats"
 	"github.com/berthproject/berth/internal/testkit/fixtures"
 )
 
-// node is where the consumers run: plain processes, or containers.
+// node runs the memory consumers, as plain processes or as containers.
 type node interface {
-	shell.Agent
+	pressure.Agent
 	host() *cgroup.Host
 	path() string
 	podsPath() string
@@ -22,7 +22,7 @@ type node interface {
 	close() error
 }
 
-// hog is a pod that allocates memory until it is ended.
+// hog is a pod that allocates memory until it is killed.
 type hog interface {
 	exited() <-chan struct{}
 	oomKilled() (bool, error)
@@ -32,7 +32,7 @@ type hog interface {
 // processes is a node of plain processes.
 type processes struct{ *fixtures.Node }
 
-// newProcessNode makes a node with idle pods.
+// newProcessNode creates a node with idle pods.
 func newProcessNode(memory int64, pods int) (node, error) {
 	n, err := fixtures.New(memory, 4096)
 	if err != nil {

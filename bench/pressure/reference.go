@@ -10,14 +10,14 @@ import (
 	"github.com/berthproject/berth/agent/cgroup"
 )
 
-// reference samples the usage of a cgroup more often than any measured watcher.
+// reference samples the usage of a cgroup more often than any watcher.
 type reference struct {
-	crossed atomic.Int64 // when usage first exceeded the level, in ns; 0 if never
-	below   atomic.Int64 // when it was first below the level again
-	peak    atomic.Int64
-	rate    atomic.Int64 // bytes/s during the 100 ms before the crossing
-	stop    chan struct{}
-	done    chan struct{}
+	crossed   atomic.Int64 // when usage first exceeded the level, in ns; 0 if never
+	recovered atomic.Int64 // when usage was first at or below the level afterwards; 0 if never
+	peak      atomic.Int64
+	rate      atomic.Int64 // bytes/s during the 100 ms before the crossing
+	stop      chan struct{}
+	done      chan struct{}
 }
 
 // sampleInterval is the interval of the samples.
@@ -39,7 +39,7 @@ type sample struct{ at, usage int64 }
 func (r *reference) run(g *cgroup.Group, level int64) {
 	defer close(r.done)
 	defer g.Close()
-	runtime.LockOSThread() // the thread ends with its priority
+	runtime.LockOSThread() // not unlocked: the thread ends with the goroutine, because its priority is raised
 	raisePriority()
 	var history [200]sample // 100 ms
 	sleep := unix.NsecToTimespec(sampleInterval.Nanoseconds())
@@ -67,8 +67,8 @@ func (r *reference) record(now, usage, level int64, old sample) {
 		if old.at > 0 {
 			r.rate.Store(int64(float64(usage-old.usage) / float64(now-old.at) * 1e9))
 		}
-	case r.crossed.Load() != 0 && r.below.Load() == 0 && usage <= level:
-		r.below.Store(now)
+	case r.crossed.Load() != 0 && r.recovered.Load() == 0 && usage <= level:
+		r.recovered.Store(now)
 	}
 }
 

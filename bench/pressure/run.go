@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
-	shell "github.com/berthproject/berth/agent/pressure"
+	"github.com/berthproject/berth/agent/pressure"
 	"github.com/berthproject/berth/engine/nodepressure"
 )
 
@@ -22,15 +22,16 @@ type watcher struct {
 
 // outcome is the result of one run.
 type outcome struct {
-	kill, below time.Duration // after the crossing; below is 0 if the kernel was first
-	over        int64         // maximum bytes above the threshold
-	rate        int64         // actual bytes/s
-	oom         bool          // the OOM killer ended a process
-	unexpected  []string      // evicted pods that are not the hog, or evicted twice
+	kill       time.Duration // from the crossing to SIGKILL
+	recovery   time.Duration // from the crossing until usage is below the threshold; 0 if the kernel killed first
+	excess     int64         // maximum bytes above the threshold
+	rate       int64         // actual bytes/s
+	oom        bool          // the OOM killer ended a process
+	unexpected []string      // evicted pods that are not the hog, or evicted twice
 }
 
 // options returns the options of a watcher.
-func (w watcher) options(n node, threshold int64) shell.Options {
+func (w watcher) options(n node, threshold int64) pressure.Options {
 	config := nodepressure.Config{
 		Thresholds:       []nodepressure.Threshold{{Signal: nodepressure.MemoryAvailable, Value: nodepressure.Value{Quantity: nodepressure.Bytes(threshold)}}},
 		TransitionPeriod: 5 * time.Minute, Options: nodepressure.AllOptions(),
@@ -38,7 +39,7 @@ func (w watcher) options(n node, threshold int64) shell.Options {
 	if w.poll > 0 {
 		config.Options = nodepressure.Options{}
 	}
-	return shell.Options{
+	return pressure.Options{
 		Node: "bench", Host: n.host(), Cgroup: n.path(), Pods: n.podsPath(), Config: config, Stats: n.stats(), Log: klog.Background(),
 		NoAlarm: w.poll > 0, MaxInterval: w.poll, MinInterval: w.poll,
 	}
@@ -50,7 +51,7 @@ func run(n node, w watcher, threshold, rate int64) (out outcome, err error) {
 	o := w.options(n, threshold)
 	o.OnKill = func(_ *corev1.Pod, at time.Time) { killed.CompareAndSwap(0, at.UnixNano()) }
 	before := len(n.names())
-	s, err := shell.New(o)
+	loop, err := pressure.New(o)
 	if err != nil {
 		return out, err
 	}
@@ -58,12 +59,12 @@ func run(n node, w watcher, threshold, rate int64) (out outcome, err error) {
 	done := make(chan error, 1)
 	// Start at a random phase of the polling interval.
 	time.Sleep(time.Duration(rand.Int64N(int64(max(w.poll, time.Millisecond)))) % time.Second)
-	go func() { done <- s.Run(ctx, n) }()
+	go func() { done <- loop.Run(ctx, n) }()
 	defer func() { cancel(); _ = <-done }()
 	if w.poll > 0 {
 		time.Sleep(time.Duration(rand.Int64N(int64(w.poll))))
 	} else {
-		time.Sleep(50 * time.Millisecond) // it has listed all pods
+		time.Sleep(50 * time.Millisecond) // the loop has listed all pods
 	}
 	capacity, err := n.capacity()
 	if err != nil {
@@ -98,20 +99,20 @@ func run(n node, w watcher, threshold, rate int64) (out outcome, err error) {
 // outcome returns the measurements of the reference for a run in which SIGKILL was sent at
 // killed.
 func (r *reference) outcome(killed int64, oom bool, level int64) outcome {
-	out := outcome{oom: oom, over: r.peak.Load() - level, rate: r.rate.Load()}
+	out := outcome{oom: oom, excess: r.peak.Load() - level, rate: r.rate.Load()}
 	if killed == 0 || oom {
 		return out
 	}
 	crossed := r.crossed.Load()
-	if crossed == 0 { // forecast: usage never crossed it
+	if crossed == 0 { // killed by a forecast; usage never crossed the level
 		crossed = killed
 	}
 	out.kill = time.Duration(killed - crossed)
-	switch b := r.below.Load(); {
-	case b != 0:
-		out.below = time.Duration(b - crossed)
+	switch recovered := r.recovered.Load(); {
+	case recovered != 0:
+		out.recovery = time.Duration(recovered - crossed)
 	case r.crossed.Load() != 0: // still above
-		out.below = time.Since(time.Unix(0, crossed))
+		out.recovery = time.Since(time.Unix(0, crossed))
 	}
 	return out
 }

@@ -32,12 +32,12 @@ func (r row) unexpected() (names []string) {
 	return names
 }
 
-// times returns one of the times of the runs that were not lost, ascending.
-func (r row) times(of func(outcome) time.Duration) []time.Duration {
+// times returns one of the times of the runs without an OOM kill, ascending.
+func (r row) times(get func(outcome) time.Duration) []time.Duration {
 	var all []time.Duration
 	for _, o := range r.runs {
 		if !o.oom {
-			all = append(all, of(o))
+			all = append(all, get(o))
 		}
 	}
 	slices.Sort(all)
@@ -60,17 +60,17 @@ func quantiles(all []time.Duration) string {
 	return strings.Join(out, " / ")
 }
 
-func printTable(to io.Writer, rows []row) {
-	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+func printTable(out io.Writer, rows []row) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "watcher\thog MiB/s\treached\truns\tkernel first\tcrossing to SIGKILL ms p50 / p99 / max\tto below ms p50 / p99 / max\tmaximum over MiB\twrong victims")
 	for _, r := range rows {
-		var reached, over int64
+		var reached, excess int64
 		for _, o := range r.runs {
-			reached, over = max(reached, o.rate), max(over, o.over)
+			reached, excess = max(reached, o.rate), max(excess, o.excess)
 		}
 		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%s\t%s\t%d\t%d\n", r.watcher.name, r.rate>>20, reached>>20, len(r.runs), r.oomKills(),
-			quantiles(r.times(func(o outcome) time.Duration { return o.kill })), quantiles(r.times(func(o outcome) time.Duration { return o.below })),
-			over>>20, len(r.unexpected()))
+			quantiles(r.times(func(o outcome) time.Duration { return o.kill })), quantiles(r.times(func(o outcome) time.Duration { return o.recovery })),
+			excess>>20, len(r.unexpected()))
 	}
 	_ = w.Flush()
 }

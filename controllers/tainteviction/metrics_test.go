@@ -67,7 +67,7 @@ taint_eviction_controller_pod_deletions_total 2
 		if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "taint_eviction_controller_pod_deletions_total"); err != nil {
 			t.Error(err)
 		}
-		if n := testutil.ToFloat64(displaced.WithLabelValues("Taint", "unasked")); n != 2 {
+		if n := testutil.ToFloat64(displaced.WithLabelValues("Taint", "notConsulted")); n != 2 {
 			t.Errorf("%v displacements, want 2", n)
 		}
 		if families, err := registry.Gather(); err != nil || !strings.Contains(fmt.Sprint(families), "sample_count:2") {

@@ -39,16 +39,16 @@ func hasTerms(s *model.PodSpec) bool {
 
 // countTerms adds a pod on a node to the counts of its terms, or removes it.
 func (x *Index) countTerms(id NodeID, spec *model.PodSpec, sign int32) {
-	st := x.specs[spec]
-	if st == nil {
-		st = &specTerms{terms: x.termsOf(spec)}
-		x.specs[spec] = st
+	entry := x.specs[spec]
+	if entry == nil {
+		entry = &specTerms{terms: x.termsOf(spec)}
+		x.specs[spec] = entry
 	}
-	st.pods += int(sign)
-	for _, t := range st.terms {
+	entry.pods += int(sign)
+	for _, t := range entry.terms {
 		t.addOnNode(id, sign)
 	}
-	if st.pods == 0 {
+	if entry.pods == 0 {
 		delete(x.specs, spec)
 	}
 }
@@ -56,18 +56,18 @@ func (x *Index) countTerms(id NodeID, spec *model.PodSpec, sign int32) {
 func (x *Index) termsOf(spec *model.PodSpec) []*Term {
 	var out []*Term
 	for i := range spec.Affinity {
-		out = append(out, x.term(RequiredAffinity, 0, &spec.Affinity[i]))
+		out = append(out, x.internTerm(RequiredAffinity, 0, &spec.Affinity[i]))
 	}
 	for i := range spec.AntiAffinity {
-		out = append(out, x.term(RequiredAntiAffinity, 0, &spec.AntiAffinity[i]))
+		out = append(out, x.internTerm(RequiredAntiAffinity, 0, &spec.AntiAffinity[i]))
 	}
 	for i := range spec.PreferredAffinity {
 		w := &spec.PreferredAffinity[i]
-		out = append(out, x.term(PreferredAffinity, w.Weight, &w.Term))
+		out = append(out, x.internTerm(PreferredAffinity, w.Weight, &w.Term))
 	}
 	for i := range spec.PreferredAntiAffinity {
 		w := &spec.PreferredAntiAffinity[i]
-		out = append(out, x.term(PreferredAntiAffinity, w.Weight, &w.Term))
+		out = append(out, x.internTerm(PreferredAntiAffinity, w.Weight, &w.Term))
 	}
 	return out
 }
@@ -77,25 +77,26 @@ func MatchTermOf(t *model.PodAffinityTerm) MatchTerm {
 	return MatchTerm{Namespaces: t.Namespaces, NamespaceSelector: t.NamespaceSelector, Selector: t.Selector}
 }
 
-func (x *Index) term(kind TermKind, weight int32, pt *model.PodAffinityTerm) *Term {
+// internTerm returns the Term of an affinity term, creating it if necessary.
+func (x *Index) internTerm(kind TermKind, weight int32, pt *model.PodAffinityTerm) *Term {
 	m := MatchTermOf(pt)
 	b := append(make([]byte, 0, 128), '0'+byte(kind))
 	b = strconv.AppendInt(b, int64(weight), 10)
-	b = AppendTerm(appendText(b, pt.TopologyKey), &m)
-	t := x.terms[string(b)]
-	if t == nil {
-		x.trackTerm(&m)
-		t = &Term{Kind: kind, Weight: weight, Match: m, DomainCounter: DomainCounter{Topology: x.Topology(pt.TopologyKey), index: x}}
-		x.terms[string(b)] = t
-		x.bytes += keyCost * len(b)
-		terms := []MatchTerm{m}
-		pairs, unkeyed := requiredLabels(terms)
-		x.termRegistry.add(t, pairs, unkeyed)
-		x.visitClasses(terms, func(cl *PodClass) {
-			if x.termMatchesIncoming(&t.Match, cl) {
-				cl.terms = append(cl.terms, t)
-			}
-		})
+	b = AppendTerm(AppendText(b, pt.TopologyKey), &m)
+	if t := x.terms[string(b)]; t != nil {
+		return t
 	}
+	x.trackTerm(&m)
+	t := &Term{Kind: kind, Weight: weight, Match: m, DomainCounter: DomainCounter{Topology: x.Topology(pt.TopologyKey), index: x}}
+	x.terms[string(b)] = t
+	x.bytes += keyCost * len(b)
+	terms := []MatchTerm{m}
+	pairs, unkeyed := requiredLabels(terms)
+	x.termRegistry.add(t, pairs, unkeyed)
+	x.visitClasses(terms, func(cl *PodClass) {
+		if x.termMatchesIncoming(&t.Match, cl) {
+			cl.terms = append(cl.terms, t)
+		}
+	})
 	return t
 }

@@ -4,11 +4,11 @@ package cluster
 // them. A reader stores the position up to which it has read. It may skip entries that are
 // not the last of their node.
 type changeLog struct {
-	keep    int   // minimum number of entries kept
-	base    int64 // position of entries[0]
-	entries []NodeID
-	last    []int64 // by NodeID: position after the node's last entry
-	static  []int64 // the same for static changes
+	minEntries int   // minimum number of entries before the log is trimmed
+	base       int64 // position of entries[0]
+	entries    []NodeID
+	last       []int64 // by NodeID: position after the node's last entry
+	static     []int64 // the same for static changes
 }
 
 func (l *changeLog) grow(n int) {
@@ -21,7 +21,7 @@ func (l *changeLog) grow(n int) {
 // log records a change of a node: of its usage or a counter, or, with static, of its
 // labels, taints, allocatable resources or existence.
 func (l *changeLog) log(id NodeID, static bool) {
-	if len(l.entries) >= max(4*len(l.last), l.keep) {
+	if len(l.entries) >= max(4*len(l.last), l.minEntries) {
 		half := len(l.entries) / 2
 		n := copy(l.entries, l.entries[half:])
 		l.entries = l.entries[:n]
@@ -53,7 +53,7 @@ func (l *changeLog) Log(from int64) (entries []NodeID, ok bool) {
 }
 
 // IsLast reports whether the entry at a position is the last of its node.
-func (l *changeLog) IsLast(id NodeID, at int64) bool { return l.last[id] == at+1 }
+func (l *changeLog) IsLast(id NodeID, position int64) bool { return l.last[id] == position+1 }
 
 // StaticChangedSince reports whether a node had a static change at or after a position.
 func (l *changeLog) StaticChangedSince(id NodeID, from int64) bool { return l.static[id] > from }

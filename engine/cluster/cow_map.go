@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// cowMap is a copy-on-write map by string. A fork shares shards until one side writes to
+// cowMap is a copy-on-write map with string keys. A fork shares shards until one side writes to
 // them. The zero value is empty.
 type cowMap[V any] struct {
 	owner  *token
@@ -76,7 +76,7 @@ func (t *cowMap[V]) writable(i int) *shard[V] {
 func (t *cowMap[V]) grow() {
 	old := t.shards
 	t.shards = make([]shard[V], 2*len(old))
-	for i := range t.shards { // half of the entries at the next growth, and some spare
+	for i := range t.shards { // room for half of entriesPerShard entries, and a reserve
 		t.shards[i] = shard[V]{t.owner, make(map[string]V, entriesPerShard/2+entriesPerShard/4)}
 	}
 	for i := range old {

@@ -5,7 +5,7 @@ type DomainCounter struct {
 	Match Matcher
 	// Topology defines the domains.
 	Topology *Topology
-	// Eligible: nodes with value 0 do not count; nil: all nodes count.
+	// Eligible excludes nodes with value 0; nil excludes none.
 	Eligible *NodeValues
 	// Counts is the number of pods by domain ID.
 	Counts []int32
@@ -14,20 +14,20 @@ type DomainCounter struct {
 
 	index    *Index
 	nonzero  intSet  // domains with pods
-	minimum  bool    // Min is used, so the fields below are maintained
+	trackMin bool    // Min is used, so the fields below are maintained
 	eligible []int32 // number of eligible nodes by domain ID
 	domains  int     // number of domains with eligible nodes
 	// hist is the number of domains with eligible nodes by count; nil if Min is not used or
 	// there are few domains.
 	hist []int32
-	low  int
+	low  int // no domain has a lower count; valid if hist is not nil
 }
 
 // CounterKey returns the key of a counter for Index.Counter.
 func CounterKey(key, eligible string, m *Matcher) string {
 	b := make([]byte, 0, 128)
-	b = appendText(b, key)
-	b = appendText(b, eligible)
+	b = AppendText(b, key)
+	b = AppendText(b, eligible)
 	if m.SkipDeleting {
 		b = append(b, '!')
 	}
@@ -38,8 +38,8 @@ func CounterKey(key, eligible string, m *Matcher) string {
 }
 
 // Counter returns the counter with a key from CounterKey, creating it if necessary.
-// eligible may be nil. minimum enables DomainCounter.Min.
-func (x *Index) Counter(name, key string, eligible *NodeValues, m Matcher, minimum bool) *DomainCounter {
+// eligible may be nil. trackMin enables DomainCounter.Min.
+func (x *Index) Counter(name, key string, eligible *NodeValues, m Matcher, trackMin bool) *DomainCounter {
 	c := x.counters[name]
 	if c == nil {
 		c = x.newCounter(key, eligible, m)
@@ -49,8 +49,8 @@ func (x *Index) Counter(name, key string, eligible *NodeValues, m Matcher, minim
 		pairs, unkeyed := requiredLabels(m.Terms)
 		x.counterRegistry.add(c, pairs, unkeyed)
 	}
-	if minimum && !c.minimum {
-		c.minimum = true
+	if trackMin && !c.trackMin {
+		c.trackMin = true
 		x.countEligible(c)
 	}
 	return c
@@ -93,9 +93,9 @@ func (x *Index) newCounter(key string, eligible *NodeValues, m Matcher) *DomainC
 		cl.counters = append(cl.counters, c)
 		for id, n := range cl.byNode { // sums; the order does not matter
 			if !m.SkipDeleting {
-				n.live += n.deleting
+				n.active += n.deleting
 			}
-			c.add(id, n.live)
+			c.add(id, n.active)
 		}
 	})
 	return c
@@ -119,7 +119,7 @@ func (c *DomainCounter) grow(domain int32) {
 		c.index.bytes += 4 * (size - len(c.Counts))
 		c.Counts = append(c.Counts, make([]int32, size-len(c.Counts))...)
 	}
-	if c.minimum && int(domain) >= len(c.eligible) {
+	if c.trackMin && int(domain) >= len(c.eligible) {
 		c.index.bytes += 4 * (size - len(c.eligible))
 		c.eligible = append(c.eligible, make([]int32, size-len(c.eligible))...)
 	}
@@ -154,11 +154,11 @@ func (c *DomainCounter) add(id NodeID, n int32) bool {
 	return true
 }
 
-// updateEligible adds a node to the eligible nodes of its domain, or removes it. No pod of
-// the node may be counted at that time.
+// updateEligible adds a node to the eligible nodes of its domain, or removes it. The pods
+// of the node must not be counted at that time.
 func (c *DomainCounter) updateEligible(id NodeID, sign int32) {
 	d := c.Topology.DomainOf[id]
-	if d == 0 || !c.minimum || (c.Eligible != nil && c.Eligible.Values[id] == 0) {
+	if d == 0 || !c.trackMin || (c.Eligible != nil && c.Eligible.Values[id] == 0) {
 		return
 	}
 	c.grow(d)

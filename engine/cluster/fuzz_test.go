@@ -17,8 +17,8 @@ var (
 
 // forkedState is a State with its reference implementation.
 type forkedState struct {
-	s *State
-	w *referenceState
+	s   *State
+	ref *referenceState
 }
 
 // gen creates random objects.
@@ -36,11 +36,11 @@ func (g gen) node() *model.Node {
 		n.Taints = []model.Taint{{Key: "t", Effect: model.NoSchedule}}
 	}
 	for range g.IntN(3) {
-		im := model.Image{Size: int64(1 + g.IntN(1000))}
+		image := model.Image{Size: int64(1 + g.IntN(1000))}
 		for range 1 + g.IntN(2) {
-			im.Names = append(im.Names, imageNames[g.IntN(len(imageNames))])
+			image.Names = append(image.Names, imageNames[g.IntN(len(imageNames))])
 		}
-		n.Images = append(n.Images, im)
+		n.Images = append(n.Images, image)
 	}
 	return n
 }
@@ -75,53 +75,53 @@ func (g gen) pod() *model.Pod {
 	return p
 }
 
-// step applies one random change to both.
+// step applies one random change to the state and the reference implementation.
 func (g gen) step(t *testing.T, v forkedState) {
 	p := g.pod()
 	switch g.IntN(10) {
 	case 0, 1:
 		n := g.node()
 		v.s.UpsertNode(n)
-		v.w.nodes[n.Name] = n
+		v.ref.nodes[n.Name] = n
 	case 2:
 		name := fmt.Sprint("n", g.IntN(6))
 		v.s.RemoveNode(name)
-		delete(v.w.nodes, name)
+		delete(v.ref.nodes, name)
 	case 3:
-		if old := v.w.seen[p.UID]; old != nil { // a status update
-			q := *old
-			q.Ready = !q.Ready
-			q.Deleting = q.Deleting != (g.IntN(4) == 0)
-			p = &q
+		if old := v.ref.reported[p.UID]; old != nil { // a status update
+			updated := *old
+			updated.Ready = !updated.Ready
+			updated.Deleting = updated.Deleting != (g.IntN(4) == 0)
+			p = &updated
 		}
 		v.s.UpsertPod(p)
-		v.w.upsertPod(p)
+		v.ref.upsertPod(p)
 	case 4, 5:
 		v.s.UpsertPod(p)
-		v.w.upsertPod(p)
+		v.ref.upsertPod(p)
 	case 6:
 		v.s.RemovePod(p.UID)
-		v.w.removePod(p.UID)
+		v.ref.removePod(p.UID)
 	case 7, 8:
 		p.NodeName = ""
 		node := fmt.Sprint("n", g.IntN(6))
 		err := v.s.Assume(p, node)
-		if (err == nil) != v.w.assume(p, node) {
-			t.Errorf("Assume(%s, %s): %v, the reference disagrees", p.UID, node, err)
+		if want := v.ref.assume(p, node); (err == nil) != want {
+			t.Errorf("Assume(%s, %s): error %v, want success %t", p.UID, node, err, want)
 		}
 	case 9:
 		v.s.Forget(p.UID)
-		delete(v.w.assumed, p.UID)
+		delete(v.ref.assumed, p.UID)
 	}
 }
 
-// rounds returns few, or with BERTH_SOAK thirty times as many, or the number in it.
-func rounds(few int) int {
+// rounds returns count, 30*count if BERTH_SOAK is 1, or else the number in BERTH_SOAK.
+func rounds(count int) int {
 	switch n, err := strconv.Atoi(os.Getenv("BERTH_SOAK")); {
 	case err != nil || n <= 0:
-		return few
+		return count
 	case n == 1:
-		return 30 * few
+		return 30 * count
 	default:
 		return n
 	}
@@ -139,10 +139,10 @@ func TestStateEqualsReference(t *testing.T) {
 			before := v.s.Revision()
 			g.step(t, v)
 			if v.s.Revision() < before {
-				t.Fatal("the revision went back")
+				t.Fatalf("seed %d step %d: revision %d after revision %d", seed, i, v.s.Revision(), before)
 			}
 			if g.IntN(25) == 0 {
-				f := forkedState{v.s.Fork(), v.w.clone()}
+				f := forkedState{v.s.Fork(), v.ref.clone()}
 				if len(states) < 4 {
 					states = append(states, f)
 				} else {
@@ -153,7 +153,7 @@ func TestStateEqualsReference(t *testing.T) {
 				continue
 			}
 			for j, v := range states {
-				if got, want := v.s.dump(), v.w.dump(); got != want {
+				if got, want := v.s.dump(), v.ref.dump(); got != want {
 					t.Fatalf("seed %d step %d fork %d:\n%s\nwant\n%s", seed, i, j, got, want)
 				}
 			}

@@ -23,8 +23,8 @@ type holds struct {
 type holdOwner struct {
 	holds    []*model.Hold // by name
 	assigned []*model.Pod  // assigned pods of the owner, sorted by UID
-	// open are the placeholders of unused reservations, sorted by the name of the Hold.
-	open []*model.Pod
+	// unused are the placeholders of unused reservations, sorted by the name of the Hold.
+	unused []*model.Pod
 }
 
 // HoldName returns the name of the Hold of a type for an owner's pods on a node.

@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// The next expiry of Holds equals the minimum over all Holds after any changes, also when
+// TestNextHoldEnd checks that the next expiry is the minimum over all Holds, also after
 // many are removed at once.
 func TestNextHoldEnd(t *testing.T) {
 	for seed := range uint64(100) {
@@ -24,10 +24,10 @@ func TestNextHoldEnd(t *testing.T) {
 			case 3:
 				s.RemoveHold(h.Namespace, h.Name)
 			case 4:
-				endsOdd := func(h *model.Hold) bool { return h.Until.Unix()%2 == 1 }
-				remaining := slices.DeleteFunc(s.Holds(), endsOdd)
-				if removed := s.RemoveHolds(endsOdd); slices.ContainsFunc(removed, func(h *model.Hold) bool { return !endsOdd(h) }) || !slices.Equal(s.Holds(), remaining) {
-					t.Fatalf("seed %d: %v expired, and %v remains", seed, removed, s.Holds())
+				hasOddEnd := func(h *model.Hold) bool { return h.Until.Unix()%2 == 1 }
+				remaining := slices.DeleteFunc(s.Holds(), hasOddEnd)
+				if removed := s.RemoveHolds(hasOddEnd); slices.ContainsFunc(removed, func(h *model.Hold) bool { return !hasOddEnd(h) }) || !slices.Equal(s.Holds(), remaining) {
+					t.Fatalf("seed %d: removed %v, %v remain, want %v", seed, removed, s.Holds(), remaining)
 				}
 			}
 			var first time.Time
@@ -36,8 +36,8 @@ func TestNextHoldEnd(t *testing.T) {
 					first = h.Until
 				}
 			}
-			if at, assigned := s.NextHoldEnd(); !at.Equal(first) || assigned == first.IsZero() {
-				t.Fatalf("seed %d: the first end is %v, want %v", seed, at, first)
+			if end, ok := s.NextHoldEnd(); !end.Equal(first) || ok == first.IsZero() {
+				t.Fatalf("seed %d: NextHoldEnd() = %v, %t, want %v", seed, end, ok, first)
 			}
 		}
 		rebuilt := New()

@@ -34,15 +34,15 @@ func (h *holds) updateAssigned(s *State, p *model.Pod, change func([]*model.Pod)
 // updateReservations stores an owner, determines its unused reservations and nominates
 // their placeholders.
 func (s *State) updateReservations(key string, c *holdOwner) {
-	previous := c.open
-	c.open = openPlaceholders(c.holds, c.assigned)
+	previous := c.unused
+	c.unused = unusedPlaceholders(c.holds, c.assigned)
 	for _, p := range previous {
-		if !slices.Contains(c.open, p) {
+		if !slices.Contains(c.unused, p) {
 			s.removeNomination(p)
 			s.holds.released = append(s.holds.released, p)
 		}
 	}
-	for _, p := range c.open {
+	for _, p := range c.unused {
 		if !slices.Contains(previous, p) {
 			s.addNomination(p)
 		}
@@ -54,43 +54,43 @@ func (s *State) updateReservations(key string, c *holdOwner) {
 	s.holds.owners.put(key, c)
 }
 
-// isReplacement reports whether a reservation is for a pod: not the victim, not older than
-// the Hold and, for a StatefulSet, with the name of the victim.
+// isReplacement reports whether a pod may use the reservation of a Hold. It must not be the
+// victim or older than the Hold. In a StatefulSet it must have the name of the victim.
 func isReplacement(p *model.Pod, h *model.Hold) bool {
 	return p.UID != h.Victim && !p.Created.Before(h.Created) && (h.Owner.Kind != "StatefulSet" || h.VictimName == "" || h.VictimName == p.Name)
 }
 
-// openPlaceholders returns the placeholders of reservations that no pod has used. A
-// replacement uses the reservation of its own node, or else the first by name, because it
-// no longer needs one.
-func openPlaceholders(list []*model.Hold, placed []*model.Pod) []*model.Pod {
-	var open []*model.Hold
-	for _, h := range list {
+// unusedPlaceholders returns the placeholders of reservations that no pod has used. An
+// assigned replacement uses the reservation of its node, or else the first by name, which
+// is no longer necessary.
+func unusedPlaceholders(holds []*model.Hold, assigned []*model.Pod) []*model.Pod {
+	var unused []*model.Hold
+	for _, h := range holds {
 		if h.Type == model.Reserve && h.Placeholder != nil {
-			open = append(open, h)
+			unused = append(unused, h)
 		}
 	}
-	if len(open) == 0 {
+	if len(unused) == 0 {
 		return nil
 	}
-	pods := slices.Clone(placed)
+	pods := slices.Clone(assigned)
 	slices.SortStableFunc(pods, func(a, b *model.Pod) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.UID, b.UID)) })
 	var unmatched []*model.Pod
 	for _, p := range pods {
-		i := slices.IndexFunc(open, func(h *model.Hold) bool { return h.Node == p.NodeName && isReplacement(p, h) })
+		i := slices.IndexFunc(unused, func(h *model.Hold) bool { return h.Node == p.NodeName && isReplacement(p, h) })
 		if i < 0 {
 			unmatched = append(unmatched, p)
 			continue
 		}
-		open = slices.Delete(open, i, i+1)
+		unused = slices.Delete(unused, i, i+1)
 	}
 	for _, p := range unmatched {
-		if i := slices.IndexFunc(open, func(h *model.Hold) bool { return isReplacement(p, h) }); i >= 0 {
-			open = slices.Delete(open, i, i+1)
+		if i := slices.IndexFunc(unused, func(h *model.Hold) bool { return isReplacement(p, h) }); i >= 0 {
+			unused = slices.Delete(unused, i, i+1)
 		}
 	}
 	var out []*model.Pod
-	for _, h := range open {
+	for _, h := range unused {
 		out = append(out, h.Placeholder)
 	}
 	return out
@@ -104,25 +104,25 @@ func (s *State) TakeReleased() []*model.Pod {
 	return out
 }
 
-// AppendReserved appends the nodes that Holds reserve for an unassigned replacement pod,
+// AppendReserved appends to dst the nodes that Holds reserve for an unassigned replacement pod,
 // in the order of the names of the Holds.
-func (s *State) AppendReserved(to []NodeID, pod *model.Pod) []NodeID {
+func (s *State) AppendReserved(dst []NodeID, pod *model.Pod) []NodeID {
 	if s.holds.owners.len() == 0 || pod.Owner.UID == "" || pod.NodeName != "" {
-		return to
+		return dst
 	}
 	c, ok := s.holds.owners.get(holdOwnerKey(pod.Namespace, pod.Owner.UID))
-	if !ok || len(c.open) == 0 {
-		return to
+	if !ok || len(c.unused) == 0 {
+		return dst
 	}
 	for _, h := range c.holds {
-		if h.Placeholder == nil || !slices.Contains(c.open, h.Placeholder) || !isReplacement(pod, h) {
+		if h.Placeholder == nil || !slices.Contains(c.unused, h.Placeholder) || !isReplacement(pod, h) {
 			continue
 		}
 		if id, ok := s.ids.get(h.Node); ok {
-			to = append(to, id)
+			dst = append(dst, id)
 		}
 	}
-	return to
+	return dst
 }
 
 // AvoidHold returns the Hold that keeps a pod off a node; nil if there is none.

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -55,26 +56,26 @@ func TestFirstReplacementUsesReservation(t *testing.T) {
 	s.UpsertPod(ownedPod("other", "p", "a", 10))
 	expect("next to a pod of another owner", "a:o")
 	s.RemovePod("new")
-	expect("without it", "a:o b:o")
+	expect("after the replacement was deleted", "a:o b:o")
 	s.UpsertPod(ownedPod("new2", "o", "c", 12))
 	if strings.Count(reserved(s), ":") != 1 {
-		t.Errorf("with a replacement on another node %q remains", reserved(s))
+		t.Errorf("with a replacement on another node: %q is reserved, want one node", reserved(s))
 	}
 	if got := len(s.TakeReleased()); got == 0 {
-		t.Error("nothing was released")
+		t.Error("TakeReleased returned no placeholder")
 	}
 	s.RemovePod("new2")
 	if at, ok := s.NextHoldEnd(); !ok || !at.Equal(time.Unix(70, 0)) {
-		t.Errorf("the next end is %v", at)
+		t.Errorf("NextHoldEnd() = %v, %t, want 70 s", at, ok)
 	}
 	if expired := s.ExpireHolds(time.Unix(69, 0)); len(expired) != 0 {
-		t.Errorf("%v ended early", expired)
+		t.Errorf("after 69 s %v expired, want none", expired)
 	}
 	if expired := s.ExpireHolds(time.Unix(70, 0)); len(expired) != 2 || reserved(s) != "" {
-		t.Errorf("%d ended, %q is still reserved", len(expired), reserved(s))
+		t.Errorf("after 70 s %d expired and %q is reserved, want 2 and none", len(expired), reserved(s))
 	}
 	if _, ok := s.NextHoldEnd(); ok || len(s.HoldsOf("x", "o")) != 0 {
-		t.Error("a reservation remains after all holds have ended")
+		t.Error("a Hold remains after all have expired")
 	}
 }
 
@@ -116,14 +117,7 @@ func TestHoldsEqualRecount(t *testing.T) {
 			}
 		}
 		rebuilt := New()
-		keys := slices.Sorted(func(yield func(string) bool) {
-			for k := range holds {
-				if !yield(k) {
-					return
-				}
-			}
-		})
-		for _, k := range keys {
+		for _, k := range slices.Sorted(maps.Keys(holds)) {
 			rebuilt.UpsertHold(holds[k])
 		}
 		for _, p := range pods {
@@ -133,7 +127,7 @@ func TestHoldsEqualRecount(t *testing.T) {
 			rebuilt.UpsertNode(&model.Node{Name: n})
 		}
 		if got, want := reserved(s), reserved(rebuilt); got != want {
-			t.Fatalf("seed %d: %q is reserved, from a list %q", seed, got, want)
+			t.Fatalf("seed %d: %q is reserved, want %q", seed, got, want)
 		}
 	}
 }

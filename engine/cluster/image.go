@@ -10,10 +10,10 @@ import (
 // change.
 type imageSpread struct {
 	nodes int
-	// first is the first node by name that has the image, size what it reports. Empty first:
-	// search again.
+	// first is the first node by name that has the image; if it is empty, ImageSize searches
+	// again.
 	first string
-	size  int64
+	size  int64 // size of the image on that node
 }
 
 // ImageNodes returns the number of nodes that have an image with the normalized name.
@@ -32,7 +32,7 @@ func (s *State) ImageSize(name string) int64 {
 	}
 	if sp.first == "" {
 		for _, id := range s.NodeIDs() {
-			if size, has := imageOn(s.nodes[id].Model, name); has {
+			if size, ok := imageSize(s.nodes[id].Model, name); ok {
 				sp.first, sp.size = s.nodes[id].Model.Name, size
 				s.images.put(name, sp)
 				break
@@ -53,11 +53,11 @@ func (s *State) ImageSpread(name string) (nodes int, size int64) {
 
 // HasImage reports whether the node has an image with the normalized name.
 func (n *NodeInfo) HasImage(name string) bool {
-	_, has := imageOn(n.Model, name)
-	return has
+	_, ok := imageSize(n.Model, name)
+	return ok
 }
 
-func imageOn(n *model.Node, name string) (size int64, has bool) {
+func imageSize(n *model.Node, name string) (size int64, ok bool) {
 	for i := range n.Images {
 		if slices.Contains(n.Images[i].Names, name) {
 			return n.Images[i].Size, true
@@ -82,7 +82,7 @@ func (s *State) addImages(n *model.Node) {
 	}
 }
 
-func (s *State) dropImages(n *model.Node) {
+func (s *State) removeImages(n *model.Node) {
 	for i := range n.Images {
 		for j, name := range n.Images[i].Names {
 			if isRepeatedName(n.Images, i, j, name) {

@@ -33,7 +33,7 @@ type Index struct {
 	termRegistry    selectorRegistry[*Term]
 	specs           map[*model.PodSpec]*specTerms
 	classes         podClasses
-	// readsNamespaces: some matcher reads namespace labels.
+	// readsNamespaces is set if some matcher reads namespace labels.
 	readsNamespaces bool
 	bytes           int // approximate size of the counters
 	// Epoch changes when everything obtained from the Index becomes invalid.
@@ -52,7 +52,7 @@ type Row struct {
 	// Balance is how evenly cpu and memory are used: 100 times one minus half the difference
 	// of the used fractions, truncated; 100 if one resource is missing.
 	Balance int32
-	Live    bool
+	Exists  bool // the NodeID is in use
 }
 
 // Ephemeral is the ephemeral storage of a node, which few pods request.
@@ -72,7 +72,7 @@ func (s *State) Index() *Index {
 	x.classes.minDropAt = 2048
 	x.classes.init()
 	x.thresholds = thresholds{fineDomains: 64, fineNodes: 128, manyDomains: 192}
-	x.keep = 4096
+	x.minEntries = 4096
 	x.perNode = newTopology("", &x.thresholds)
 	s.index = x
 	for _, id := range s.NodeIDs() {
@@ -133,7 +133,7 @@ func (x *Index) refreshRow(id NodeID, static bool) {
 	x.Ephemeral[id].Used = n.Used.Ephemeral
 	if static {
 		a := &n.Model.Allocatable
-		r.Live, x.NameHashes[id] = true, n.NameHash
+		r.Exists, x.NameHashes[id] = true, n.NameHash
 		r.AllocCPU, r.AllocMem = a.MilliCPU, a.Memory
 		r.AllocPods = int32(max(-1, min(n.Model.AllocatablePods, 1<<31-1)))
 		x.Ephemeral[id].Alloc = a.Ephemeral
@@ -150,10 +150,10 @@ func (x *Index) nodeAdded(n *NodeInfo) {
 		x.Rows = append(x.Rows, Row{})
 		x.Ephemeral = append(x.Ephemeral, Ephemeral{})
 		x.NameHashes = append(x.NameHashes, 0)
-		x.taints.of = append(x.taints.of, 0)
+		x.taints.byNode = append(x.taints.byNode, 0)
 	}
 	x.changeLog.grow(len(x.Rows))
-	x.nodeRing.added(n.ID)
+	x.nodeRing.add(n.ID)
 	x.indexNode(n)
 	x.refreshRow(n.ID, true)
 }
@@ -164,7 +164,7 @@ func (x *Index) nodeRemoved(n *NodeInfo) {
 	}
 	x.unindexNode(n.ID)
 	x.Rows[n.ID], x.Ephemeral[n.ID] = Row{}, Ephemeral{}
-	x.nodeRing.removed(n.ID)
+	x.nodeRing.remove(n.ID)
 	x.log(n.ID, true)
 }
 
@@ -193,8 +193,8 @@ func (x *Index) nodeChanged(n *NodeInfo, before *model.Node) {
 func (x *Index) indexNode(n *NodeInfo) {
 	x.taints.set(n)
 	x.perNode.set(n.ID, n.Model.Name)
-	for _, c := range x.topologies {
-		x.Epoch += c.set(n.ID, domainValue(n.Model, c.Key))
+	for _, t := range x.topologies {
+		x.Epoch += t.set(n.ID, domainValue(n.Model, t.Key))
 	}
 	for _, d := range x.nodeValues {
 		d.set(n)
@@ -209,8 +209,8 @@ func (x *Index) unindexNode(id NodeID) {
 	for _, c := range x.counterList {
 		c.updateEligible(id, -1)
 	}
-	for _, c := range x.topologies {
-		x.Epoch += c.set(id, "")
+	for _, t := range x.topologies {
+		x.Epoch += t.set(id, "")
 	}
 	x.perNode.set(id, "")
 	for _, d := range x.nodeValues {

@@ -11,17 +11,17 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-func has(key string, op model.Op, values ...string) *model.Selector {
+func selector(key string, op model.Op, values ...string) *model.Selector {
 	return &model.Selector{Requirements: []model.Requirement{{Key: key, Op: op, Values: values}}}
 }
 
 // term returns a random affinity term.
 func (g gen) term() model.PodAffinityTerm {
 	t := model.PodAffinityTerm{TopologyKey: g.pick("zone", "disk", "host", "none"), Namespaces: []string{g.pick("x", "y")}}
-	t.Selector = []*model.Selector{has("app", model.In, "web"), has("v", model.NotIn, "1"), has("app", model.Exists),
-		nil, {}, has("extra", model.DoesNotExist)}[g.IntN(6)]
+	t.Selector = []*model.Selector{selector("app", model.In, "web"), selector("v", model.NotIn, "1"), selector("app", model.Exists),
+		nil, {}, selector("extra", model.DoesNotExist)}[g.IntN(6)]
 	if g.IntN(4) == 0 {
-		t.NamespaceSelector = []*model.Selector{{}, has("team", model.In, "a"), has("team", model.NotIn, "a")}[g.IntN(3)]
+		t.NamespaceSelector = []*model.Selector{{}, selector("team", model.In, "a"), selector("team", model.NotIn, "a")}[g.IntN(3)]
 	}
 	return t
 }
@@ -75,16 +75,16 @@ func (x *Index) counterOf(d counterDef) *DomainCounter {
 	return x.Counter(CounterKey(d.key, d.tag, &d.m), d.key, e, d.m, d.minimum)
 }
 
-// matchesPod is a plain implementation of Matcher. owner: the terms are those of an
-// existing pod, and p is the incoming pod.
-func matchesPod(s *State, m *Matcher, p *model.Pod, owner bool) bool {
+// matchesPod is a reference implementation of Matcher. If incoming is set, p is the incoming
+// pod and the terms are those of an assigned pod.
+func matchesPod(s *State, m *Matcher, p *model.Pod, incoming bool) bool {
 	if m.SkipDeleting && p.Deleting {
 		return false
 	}
 	for _, t := range m.Terms {
 		labels, ok := s.NamespaceLabels(p.Namespace)
 		selected := t.NamespaceSelector.Matches(labels)
-		if !owner { // by its labels, or as if it had none
+		if !incoming { // by the labels of the namespace, or without labels
 			selected = ok && selected || t.NamespaceSelector.Matches(nil)
 		}
 		if !slices.Contains(t.Namespaces, p.Namespace) && !selected {
@@ -97,7 +97,7 @@ func matchesPod(s *State, m *Matcher, p *model.Pod, owner bool) bool {
 	return true
 }
 
-// recount counts by the value of a label, "" for nodes without it.
+// recount counts the pods of eligible nodes, and these nodes, by the value of a label.
 func recount(s *State, key string, eligible func(*NodeInfo) int32, weigh func(p *model.Pod) int32) (counts, nodes map[string]int32) {
 	counts, nodes = map[string]int32{}, map[string]int32{}
 	for _, id := range s.NodeIDs() {
@@ -137,7 +137,7 @@ func checkCounter(t *testing.T, s *State, c *DomainCounter, d counterDef) {
 		return 0
 	})
 	if got := byName(c); !maps.Equal(got, counts) {
-		t.Fatalf("counter %+v: %v, want %v", d, got, counts)
+		t.Fatalf("counter %+v: counts %v, want %v", d, got, counts)
 	}
 	least, total := int32(0), int64(0)
 	for i, v := range slices.Sorted(maps.Keys(nodes)) {
@@ -160,23 +160,23 @@ func checkTerms(t *testing.T, s *State, x *Index) {
 	t.Helper()
 	for name, term := range x.terms {
 		counts, _ := recount(s, term.Topology.Key, nil, func(p *model.Pod) (n int32) {
-			for _, have := range x.termsOf(p.Spec) {
-				if have == term {
+			for _, other := range x.termsOf(p.Spec) {
+				if other == term {
 					n++
 				}
 			}
 			return n
 		})
 		if got := byName(&term.DomainCounter); !maps.Equal(got, counts) {
-			t.Fatalf("term %q: owners %v, want %v", name, got, counts)
+			t.Fatalf("term %q: counts %v, want %v", name, got, counts)
 		}
 	}
 	for _, id := range s.NodeIDs() {
 		for _, p := range s.Node(id).Pods {
-			on := x.TermsMatching(x.Class(p.Namespace, p.Labels))
+			matching := x.TermsMatching(x.Class(p.Namespace, p.Labels))
 			for name, term := range x.terms {
-				if want := matchesPod(s, &Matcher{Terms: []MatchTerm{term.Match}}, p, true); want != slices.Contains(on, term) {
-					t.Fatalf("term %q matches %s: want %v", name, p.UID, want)
+				if want := matchesPod(s, &Matcher{Terms: []MatchTerm{term.Match}}, p, true); want != slices.Contains(matching, term) {
+					t.Fatalf("term %q matches %s: got %t, want %t", name, p.UID, !want, want)
 				}
 			}
 		}
@@ -185,17 +185,21 @@ func checkTerms(t *testing.T, s *State, x *Index) {
 
 // reader imitates a score cache: it reads nodes again only if the change log names them.
 type reader struct {
-	epoch uint64
-	of    int // counters
-	at    int64
-	seen  map[NodeID]string
+	epoch    uint64
+	counters int   // number of counters
+	position int64 // in the change log
+	nodes    map[NodeID]string
 }
 
-// readNode returns what a score cache reads of a node.
-func readNode(x *Index, id NodeID, static string, counters []*DomainCounter) (string, string) {
+// deletedNode is the result of readNode for a node that does not exist.
+const deletedNode = "deleted"
+
+// readNode returns what a score cache reads of a node, and its static part. static is the current
+// static part; if it is empty, readNode computes it.
+func readNode(x *Index, id NodeID, static string, counters []*DomainCounter) (all, newStatic string) {
 	n := x.state.Node(id)
 	if n == nil {
-		return "gone", ""
+		return deletedNode, ""
 	}
 	if static == "" {
 		static = fmt.Sprint(n.Model.Labels, n.Model.Taints, n.Model.Allocatable, n.Model.AllocatablePods)
@@ -214,17 +218,17 @@ func readNode(x *Index, id NodeID, static string, counters []*DomainCounter) (st
 
 func (r *reader) catchUp(t *testing.T, x *Index, counters []*DomainCounter, statics map[NodeID]string) {
 	t.Helper()
-	entries, ok := x.Log(r.at)
-	if !ok || r.epoch != x.Epoch || r.seen == nil {
-		r.seen, r.epoch, r.at = map[NodeID]string{}, x.Epoch, x.LogEnd()
+	entries, ok := x.Log(r.position)
+	if !ok || r.epoch != x.Epoch || r.nodes == nil {
+		r.nodes, r.epoch, r.position = map[NodeID]string{}, x.Epoch, x.LogEnd()
 		for id := range x.Rows {
-			if x.Rows[id].Live {
-				r.seen[NodeID(id)], statics[NodeID(id)] = readNode(x, NodeID(id), "", counters)
+			if x.Rows[id].Exists {
+				r.nodes[NodeID(id)], statics[NodeID(id)] = readNode(x, NodeID(id), "", counters)
 			}
 		}
 		return
 	}
-	from := r.at
+	from := r.position
 	for i, id := range entries {
 		if !x.IsLast(id, from+int64(i)) {
 			continue
@@ -232,13 +236,13 @@ func (r *reader) catchUp(t *testing.T, x *Index, counters []*DomainCounter, stat
 		if x.StaticChangedSince(id, from) {
 			statics[id] = ""
 		}
-		r.seen[id], statics[id] = readNode(x, id, statics[id], counters)
+		r.nodes[id], statics[id] = readNode(x, id, statics[id], counters)
 	}
-	r.at = x.LogEnd()
+	r.position = x.LogEnd()
 	for id := range x.Rows {
 		want, _ := readNode(x, NodeID(id), "", counters)
-		if got, found := r.seen[NodeID(id)]; found != (want != "gone") && got != "gone" || found && got != want {
-			t.Fatalf("node %d: the log left a reader with %q, want %q", id, got, want)
+		if got, ok := r.nodes[NodeID(id)]; ok != (want != deletedNode) && got != deletedNode || ok && got != want {
+			t.Fatalf("node %d: a reader of the change log has %q, want %q", id, got, want)
 		}
 	}
 }
@@ -274,7 +278,7 @@ func (g gen) indexStep(t *testing.T, v forkedState) {
 			n := *v.s.Node(ids[g.IntN(len(ids))]).Model
 			n.ResourceVersion += "1"
 			n.Labels = slices.Clone(n.Labels)
-			switch g.IntN(5) { // or one change by itself
+			switch g.IntN(5) { // or a single change
 			case 0:
 				n.Taints = append(slices.Clone(n.Taints), model.Taint{Key: "more"})
 			case 1:
@@ -285,7 +289,7 @@ func (g gen) indexStep(t *testing.T, v forkedState) {
 				n.AllocatablePods++
 			}
 			v.s.UpsertNode(&n)
-			v.w.nodes[n.Name] = &n
+			v.ref.nodes[n.Name] = &n
 		}
 	default:
 		g.step(t, v)
@@ -302,7 +306,7 @@ func TestIndexEqualsRecount(t *testing.T) {
 		}
 		x := v.s.Index()
 		x.thresholds = thresholds{fineDomains: 1 + g.IntN(4), fineNodes: 1 + g.IntN(4), manyDomains: g.IntN(4)}
-		x.keep = 1 + g.IntN(100)
+		x.minEntries = 1 + g.IntN(100)
 		x.classes.minDropAt, x.classes.dropAt = 4, 4
 		var defs []counterDef
 		r, statics := reader{}, map[NodeID]string{}
@@ -323,8 +327,8 @@ func TestIndexEqualsRecount(t *testing.T) {
 				}
 			}
 			if len(counters) == len(defs) {
-				if len(defs) != r.of { // new counters: read all nodes
-					r.seen, r.of = nil, len(defs)
+				if len(defs) != r.counters { // new counters: read all nodes
+					r.nodes, r.counters = nil, len(defs)
 				}
 				r.catchUp(t, x, counters, statics)
 			}

@@ -40,31 +40,31 @@ func (s *intSet) each(visit func(int32) bool) bool {
 	return true
 }
 
-// AppendCounted appends the nodes of all domains with a count. ok is false if the result
+// AppendCounted appends to dst the nodes of all domains with a count. ok is false if the result
 // would exceed maxNodes.
-func (c *DomainCounter) AppendCounted(to []NodeID, maxNodes int) (nodes []NodeID, ok bool) {
+func (c *DomainCounter) AppendCounted(dst []NodeID, maxNodes int) (nodes []NodeID, ok bool) {
 	if c.nonzero.n > maxNodes { // every counted domain has at least one node
-		return to, false
+		return dst, false
 	}
 	ok = c.nonzero.each(func(d int32) bool {
-		to = append(to, c.Topology.Members[d]...)
-		return len(to) <= maxNodes
+		dst = append(dst, c.Topology.Members[d]...)
+		return len(dst) <= maxNodes
 	})
-	return to, ok
+	return dst, ok
 }
 
-// AppendNonzero appends the nodes with a value other than 0. ok is false if the result
+// AppendNonzero appends to dst the nodes with a value other than 0. ok is false if the result
 // would exceed maxNodes.
-func (d *NodeValues) AppendNonzero(to []NodeID, maxNodes int) (nodes []NodeID, ok bool) {
+func (d *NodeValues) AppendNonzero(dst []NodeID, maxNodes int) (nodes []NodeID, ok bool) {
 	if d.nonzero.n > maxNodes {
-		return to, false
+		return dst, false
 	}
 	ok = d.nonzero.each(func(id int32) bool {
-		to = append(to, NodeID(id))
-		return len(to) <= maxNodes
+		dst = append(dst, NodeID(id))
+		return len(dst) <= maxNodes
 	})
-	return to, ok
+	return dst, ok
 }
 
 // OnAllNodes reports whether all nodes have the label.
-func (x *Index) OnAllNodes(c *Topology) bool { return c.nodes == x.state.NumNodes() }
+func (x *Index) OnAllNodes(t *Topology) bool { return t.nodes == x.state.NumNodes() }

@@ -12,9 +12,10 @@ func TestIntSet(t *testing.T) {
 	var s intSet
 	want := map[int32]bool{}
 	for range 3000 {
-		i, in := int32(r.IntN(300)), r.IntN(3) == 0
-		s.set(i, in)
-		if delete(want, i); in {
+		i, member := int32(r.IntN(300)), r.IntN(3) == 0
+		s.set(i, member)
+		delete(want, i)
+		if member {
 			want[i] = true
 		}
 		var got, all []int32

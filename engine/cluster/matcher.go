@@ -11,7 +11,7 @@ import (
 type Matcher struct {
 	// Terms must all match.
 	Terms []MatchTerm
-	// SkipDeleting: terminating pods do not count.
+	// SkipDeleting excludes terminating pods.
 	SkipDeleting bool
 }
 
@@ -74,10 +74,10 @@ func AppendSelector(b []byte, s *model.Selector) []byte {
 func appendRequirements(b []byte, rs []model.Requirement) []byte {
 	for i := range rs {
 		r := &rs[i]
-		b = appendText(b, r.Key)
+		b = AppendText(b, r.Key)
 		b = append(b, '0'+byte(r.Op))
 		for _, v := range r.Values {
-			b = appendText(b, v)
+			b = AppendText(b, v)
 		}
 		b = append(b, ';')
 	}
@@ -90,13 +90,10 @@ func AppendNodeTerm(b []byte, t *model.NodeSelectorTerm) []byte {
 	return appendRequirements(appendRequirements(b, t.Labels), t.Fields)
 }
 
-// AppendText appends a string so that different sequences of strings have different keys.
-func AppendText(b []byte, s string) []byte { return appendText(b, s) }
-
 // AppendTerm appends a key of a MatchTerm.
 func AppendTerm(b []byte, t *MatchTerm) []byte {
 	for _, ns := range t.Namespaces {
-		b = appendText(b, ns)
+		b = AppendText(b, ns)
 	}
 	b = AppendSelector(append(b, '|'), t.NamespaceSelector)
 	return AppendSelector(b, t.Selector)

@@ -38,14 +38,14 @@ func (s *State) UpsertSpreadGroup(g model.SpreadGroup) {
 	list, _ := s.spreadGroups.get(g.Namespace)
 	list = slices.Clone(list)
 	i, found := slices.BinarySearchFunc(list, g, compareGroups)
-	known := found && slices.Equal(AppendSelector(nil, list[i].Selector), AppendSelector(nil, g.Selector))
+	unchanged := found && slices.Equal(AppendSelector(nil, list[i].Selector), AppendSelector(nil, g.Selector))
 	if found {
 		list[i] = g
 	} else {
 		list = slices.Insert(list, i, g)
 	}
 	s.spreadGroups.put(g.Namespace, list)
-	if !known {
+	if !unchanged {
 		s.index.spreadGroupsChanged(g.Namespace)
 	}
 }

@@ -67,7 +67,7 @@ func (s *State) UpsertNode(n *model.Node) {
 		old := info.Model
 		info.Model = n
 		if !slices.EqualFunc(old.Images, n.Images, equalImage) {
-			s.dropImages(old)
+			s.removeImages(old)
 			s.addImages(n)
 		}
 		s.index.nodeChanged(info, old)
@@ -93,7 +93,7 @@ func (s *State) UpsertNode(n *model.Node) {
 	}
 }
 
-// RemoveNode deletes a node. Its pods are kept for the case that it is added again.
+// RemoveNode deletes a node. Its pods are kept in case it is added again.
 func (s *State) RemoveNode(name string) {
 	id, ok := s.ids.get(name)
 	if !ok {
@@ -109,7 +109,7 @@ func (s *State) RemoveNode(name string) {
 		s.unknownNodePods.put(name, pods)
 	}
 	s.index.nodeRemoved(s.nodes[id])
-	s.dropImages(info.Model)
+	s.removeImages(info.Model)
 	s.nodes[id] = nil
 	s.free = append(s.free, id)
 	s.ids.del(name)

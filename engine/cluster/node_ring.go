@@ -16,52 +16,52 @@ type nodeRing struct {
 	version uint64
 }
 
-func (o *nodeRing) added(id NodeID) {
-	for len(o.ranks) <= int(id) {
-		o.ranks = append(o.ranks, -1)
+func (ring *nodeRing) add(id NodeID) {
+	for len(ring.ranks) <= int(id) {
+		ring.ranks = append(ring.ranks, -1)
 	}
-	o.ranks[id] = -1
-	o.pending = append(o.pending, id)
+	ring.ranks[id] = -1
+	ring.pending = append(ring.pending, id)
 }
 
-func (o *nodeRing) removed(id NodeID) {
-	if r := o.ranks[id]; r >= 0 {
-		o.byRank[r] = -1
+func (ring *nodeRing) remove(id NodeID) {
+	if r := ring.ranks[id]; r >= 0 {
+		ring.byRank[r] = -1
 	}
-	if i := slices.Index(o.pending, id); i >= 0 {
-		o.pending = slices.Delete(o.pending, i, i+1)
+	if i := slices.Index(ring.pending, id); i >= 0 {
+		ring.pending = slices.Delete(ring.pending, i, i+1)
 	}
 }
 
 // Ranks returns the ranks of nodes in the order of (NameHash, name) by NodeID, and the
 // nodes by rank, -1 for gaps. They are valid while the version is unchanged.
 func (x *Index) Ranks() (ranks []int32, byRank []NodeID, version uint64) {
-	o := &x.nodeRing
-	if len(o.pending) == 0 {
-		return o.ranks, o.byRank, o.version
+	ring := &x.nodeRing
+	if len(ring.pending) == 0 {
+		return ring.ranks, ring.byRank, ring.version
 	}
 	compare := func(a, b NodeID) int {
 		na, nb := x.state.nodes[a], x.state.nodes[b]
 		return cmp.Or(cmp.Compare(na.NameHash, nb.NameHash), cmp.Compare(na.Model.Name, nb.Model.Name))
 	}
-	byRank = slices.DeleteFunc(o.byRank, func(id NodeID) bool { return id < 0 })
-	if len(o.pending) <= 8 {
-		for _, id := range o.pending {
-			at, _ := slices.BinarySearchFunc(byRank, id, compare)
-			byRank = slices.Insert(byRank, at, id)
+	byRank = slices.DeleteFunc(ring.byRank, func(id NodeID) bool { return id < 0 })
+	if len(ring.pending) <= 8 {
+		for _, id := range ring.pending {
+			i, _ := slices.BinarySearchFunc(byRank, id, compare)
+			byRank = slices.Insert(byRank, i, id)
 		}
 	} else {
-		byRank = append(byRank, o.pending...)
+		byRank = append(byRank, ring.pending...)
 		slices.SortFunc(byRank, compare)
 	}
-	o.keys = o.keys[:0]
+	ring.keys = ring.keys[:0]
 	for r, id := range byRank {
-		o.ranks[id] = int32(r)
-		o.keys = append(o.keys, x.state.nodes[id].NameHash)
+		ring.ranks[id] = int32(r)
+		ring.keys = append(ring.keys, x.state.nodes[id].NameHash)
 	}
-	o.byRank, o.pending = byRank, nil
-	o.version++
-	return o.ranks, o.byRank, o.version
+	ring.byRank, ring.pending = byRank, nil
+	ring.version++
+	return ring.ranks, ring.byRank, ring.version
 }
 
 // NodeAtRank returns the node at a rank, -1 for a gap. Ranks must have been called since

@@ -54,16 +54,16 @@ func addResources(sum, r *model.Resources, sign int64) {
 		if sc.Amount == 0 {
 			continue
 		}
-		at, found := slices.BinarySearchFunc(sum.Scalars, sc.Name, func(e model.Scalar, name string) int {
+		j, found := slices.BinarySearchFunc(sum.Scalars, sc.Name, func(e model.Scalar, name string) int {
 			return cmp.Compare(e.Name, name)
 		})
 		switch {
 		case !found:
-			sum.Scalars = slices.Insert(sum.Scalars, at, model.Scalar{Name: sc.Name, Amount: sign * sc.Amount})
-		case sum.Scalars[at].Amount+sign*sc.Amount == 0:
-			sum.Scalars = slices.Delete(sum.Scalars, at, at+1)
+			sum.Scalars = slices.Insert(sum.Scalars, j, model.Scalar{Name: sc.Name, Amount: sign * sc.Amount})
+		case sum.Scalars[j].Amount+sign*sc.Amount == 0:
+			sum.Scalars = slices.Delete(sum.Scalars, j, j+1)
 		default:
-			sum.Scalars[at].Amount += sign * sc.Amount
+			sum.Scalars[j].Amount += sign * sc.Amount
 		}
 	}
 }

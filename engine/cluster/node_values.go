@@ -44,8 +44,8 @@ func (x *Index) NodeValues(name string, eval func(*NodeInfo) int32) *NodeValues 
 // taintSets interns the taints of nodes together with spec.unschedulable. Few combinations
 // occur.
 type taintSets struct {
-	ids map[string]int32
-	of  []int32 // by NodeID
+	ids    map[string]int32
+	byNode []int32 // set ID by NodeID
 }
 
 // set interns a node's taints.
@@ -53,8 +53,8 @@ func (t *taintSets) set(n *NodeInfo) {
 	b := make([]byte, 0, 64)
 	b = strconv.AppendBool(b, n.Model.Unschedulable)
 	for _, taint := range n.Model.Taints {
-		b = appendText(b, taint.Key)
-		b = appendText(b, taint.Value)
+		b = AppendText(b, taint.Key)
+		b = AppendText(b, taint.Value)
 		b = append(b, byte(taint.Effect))
 	}
 	id, ok := t.ids[string(b)]
@@ -62,7 +62,7 @@ func (t *taintSets) set(n *NodeInfo) {
 		id = int32(len(t.ids))
 		t.ids[string(b)] = id
 	}
-	t.of[n.ID] = id
+	t.byNode[n.ID] = id
 }
 
 // MemoizeByTaints returns a function that calls eval once for each combination of taints
@@ -70,7 +70,7 @@ func (t *taintSets) set(n *NodeInfo) {
 func (x *Index) MemoizeByTaints(eval func(*model.Node) int32) func(*NodeInfo) int32 {
 	memo := map[int32]int32{}
 	return func(n *NodeInfo) int32 {
-		set := x.taints.of[n.ID]
+		set := x.taints.byNode[n.ID]
 		v, ok := memo[set]
 		if !ok {
 			v = eval(n.Model)
@@ -80,9 +80,9 @@ func (x *Index) MemoizeByTaints(eval func(*model.Node) int32) func(*NodeInfo) in
 	}
 }
 
-// appendText appends a string so that different sequences of strings have different
+// AppendText appends a string so that different sequences of strings have different
 // results.
-func appendText(b []byte, s string) []byte {
+func AppendText(b []byte, s string) []byte {
 	b = strconv.AppendInt(b, int64(len(s)), 10)
 	b = append(b, ':')
 	return append(b, s...)

@@ -29,8 +29,8 @@ func (s *State) AnyNominated() bool { return s.nominated.len() > 0 }
 // NominationCounts reports whether the resources of a nominated pod count when pod is
 // placed: it has at least the same priority, and is not a placeholder for pods of the same
 // owner.
-func NominationCounts(nominee, pod *model.Pod) bool {
-	return nominee.Spec.Priority >= pod.Spec.Priority && nominee.UID != pod.UID && !(nominee.Placeholder && sameOwner(nominee, pod))
+func NominationCounts(nominated, pod *model.Pod) bool {
+	return nominated.Spec.Priority >= pod.Spec.Priority && nominated.UID != pod.UID && !(nominated.Placeholder && sameOwner(nominated, pod))
 }
 
 func sameOwner(a, b *model.Pod) bool { return a.Owner.UID == b.Owner.UID && a.Namespace == b.Namespace }
@@ -56,16 +56,16 @@ func (s *State) AnyNominationCounts(pod *model.Pod) bool {
 	return false
 }
 
-// AppendNominatedNodes appends the known nodes with nominated pods in no particular order.
-func (s *State) AppendNominatedNodes(to []NodeID) []NodeID {
+// AppendNominatedNodes appends to dst the known nodes with nominated pods in no particular order.
+func (s *State) AppendNominatedNodes(dst []NodeID) []NodeID {
 	for i := range s.nominated.shards {
 		for node := range s.nominated.shards[i].m {
 			if id, ok := s.ids.get(node); ok {
-				to = append(to, id)
+				dst = append(dst, id)
 			}
 		}
 	}
-	return to
+	return dst
 }
 
 // isNominated reports whether a pod counts on its nominated node. A gated pod or one with

@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// podEntry is what is known about a pod. It is zero for an unknown pod.
+// podEntry is the state of a pod. It is zero for an unknown pod.
 type podEntry struct {
 	// reported is the pod as last reported; nil if it is only assumed.
 	reported *model.Pod
@@ -18,7 +18,7 @@ type podEntry struct {
 	assumed bool
 }
 
-func (e podEntry) known() bool { return e.reported != nil || e.counted != nil }
+func (e podEntry) exists() bool { return e.reported != nil || e.counted != nil }
 
 // UpsertPod adds or updates a pod. A bound pod is assigned to its node unless it has
 // finished; this confirms an assumption. An assumed pod that is reported without a node
@@ -101,9 +101,9 @@ func (s *State) Assumed(uid string) bool {
 
 // withNodeName returns a copy of a pod with a node name.
 func withNodeName(p *model.Pod, node string) *model.Pod {
-	q := *p
-	q.NodeName = node
-	return &q
+	copied := *p
+	copied.NodeName = node
+	return &copied
 }
 
 // replace replaces the entry of a pod and updates everything derived from it.
@@ -113,7 +113,7 @@ func (s *State) replace(uid string, old, e podEntry) {
 	s.updateOwnerIndex(uid, old, e)
 	if old.counted != nil && e.counted != nil && countsEqual(old.counted, e.counted) {
 		s.pods.put(uid, e)
-		s.swap(old.counted, e.counted)
+		s.replaceCounted(old.counted, e.counted)
 		return
 	}
 	if old.counted == nil && e.counted == nil && s.replaceNomination(old.reported, e.reported) {
@@ -125,7 +125,7 @@ func (s *State) replace(uid string, old, e podEntry) {
 	} else {
 		s.removeNomination(old.reported)
 	}
-	if !e.known() {
+	if !e.exists() {
 		s.pods.del(uid)
 		return
 	}
@@ -158,8 +158,8 @@ func countsEqual(a, b *model.Pod) bool {
 		a.Namespace == b.Namespace && a.Owner.UID == b.Owner.UID && slices.Equal(a.Labels, b.Labels)
 }
 
-// swap replaces a version of a pod by another for which countsEqual is true.
-func (s *State) swap(old, p *model.Pod) {
+// replaceCounted replaces a version of a pod by another for which countsEqual is true.
+func (s *State) replaceCounted(old, p *model.Pod) {
 	var list *[]*model.Pod
 	if id, ok := s.ids.get(p.NodeName); ok {
 		list = &s.writableNode(id).Pods
@@ -178,9 +178,9 @@ func (s *State) swap(old, p *model.Pod) {
 	for i := range p.Spec.Claims {
 		key := p.Namespace + "/" + p.Spec.Claims[i].Claim
 		users, _ := s.claimUsers.get(key)
-		if at, ok := slices.BinarySearchFunc(users, old, byUID); ok {
+		if j, ok := slices.BinarySearchFunc(users, old, byUID); ok {
 			users = slices.Clone(users)
-			users[at] = p
+			users[j] = p
 			s.claimUsers.put(key, users)
 		}
 	}
@@ -235,6 +235,7 @@ func deletePod(list []*model.Pod, p *model.Pod, order func(a, b *model.Pod) int)
 	return list
 }
 
+// putOrDel stores a list, or deletes the key of an empty one.
 func putOrDel(t *cowMap[[]*model.Pod], key string, list []*model.Pod) {
 	if len(list) == 0 {
 		t.del(key)

@@ -19,15 +19,15 @@ type PodClass struct {
 	terms    []*Term          // of other pods, that match the class
 }
 
-// podCount is the number of pods of a class on a node.
-type podCount struct{ live, deleting int32 }
+// podCount is the number of pods of a class on a node, without and with a deletionTimestamp.
+type podCount struct{ active, deleting int32 }
 
 func (c *PodClass) count(id NodeID, deleting bool, sign int32) {
 	n := c.byNode[id]
 	if deleting {
 		n.deleting += sign
 	} else {
-		n.live += sign
+		n.active += sign
 	}
 	if n == (podCount{}) {
 		delete(c.byNode, id)

@@ -19,7 +19,7 @@ func TestPodCounts(t *testing.T) {
 		return &model.Pod{Namespace: "ns", Name: uid, UID: uid, NodeName: node, Phase: phase, Spec: &model.PodSpec{}}
 	}
 	s.UpsertPod(pod("a", "", model.Pending))
-	expect("one waits", s, 0, 0)
+	expect("one is pending", s, 0, 0)
 	if err := s.Assume(pod("a", "", model.Pending), "n1"); err != nil {
 		t.Fatal(err)
 	}
@@ -27,11 +27,11 @@ func TestPodCounts(t *testing.T) {
 	expect("one is assumed, one is bound", s, 2, 1)
 	fork := s.Fork()
 	s.UpsertPod(pod("a", "n1", model.Pending))
-	expect("the watch shows the binding", s, 2, 0)
+	expect("the binding is reported", s, 2, 0)
 	s.UpsertPod(pod("b", "n1", model.Succeeded))
 	s.RemovePod("a")
 	expect("one is finished, one is deleted", s, 0, 0)
 	expect("the fork", fork, 2, 1)
 	fork.Forget("a")
-	expect("forgotten", fork, 1, 0)
+	expect("the fork, after one is forgotten", fork, 1, 0)
 }

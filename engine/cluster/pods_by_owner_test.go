@@ -9,20 +9,19 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// ofOwner returns the UIDs of an owner's assigned and pending pods from a walk through all
-// pods.
-func ofOwner(s *State, namespace, owner string) (placed, waiting []string) {
+// podsOfOwner finds the UIDs of an owner's assigned and pending pods among all pods.
+func podsOfOwner(s *State, namespace, owner string) (assigned, pending []string) {
 	for _, uid := range s.pods.keys() {
 		e, _ := s.pods.get(uid)
 		switch p := s.Pod(uid); {
 		case p.Owner.UID != owner || p.Namespace != namespace:
 		case e.counted != nil:
-			placed = append(placed, uid)
+			assigned = append(assigned, uid)
 		case !p.Finished():
-			waiting = append(waiting, uid)
+			pending = append(pending, uid)
 		}
 	}
-	return placed, waiting
+	return assigned, pending
 }
 
 func uids(pods []*model.Pod) []string {
@@ -33,7 +32,7 @@ func uids(pods []*model.Pod) []string {
 	return out
 }
 
-// TestPodsByOwner compares the index by owner with a walk through all pods, also in forks.
+// TestPodsByOwner compares the index by owner with a search of all pods, also in forks.
 func TestPodsByOwner(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 3))
@@ -49,17 +48,17 @@ func TestPodsByOwner(t *testing.T) {
 		check := func(s *State, when string) {
 			for _, owner := range owners[:2] {
 				for _, namespace := range []string{"x", "y"} {
-					placed, waiting := ofOwner(s, namespace, owner)
-					if got := uids(s.assignedPodsOf(namespace, owner)); !slices.Equal(got, placed) {
-						t.Fatalf("seed %d, %s: pods of %s/%s with a node are %v, want %v", seed, when, namespace, owner, got, placed)
+					assigned, pending := podsOfOwner(s, namespace, owner)
+					if got := uids(s.assignedPodsOf(namespace, owner)); !slices.Equal(got, assigned) {
+						t.Fatalf("seed %d, %s: assigned pods of %s/%s are %v, want %v", seed, when, namespace, owner, got, assigned)
 					}
-					if got := uids(s.PendingPodsOf(namespace, owner)); !slices.Equal(got, waiting) {
-						t.Fatalf("seed %d, %s: waiting pods of %s/%s are %v, want %v", seed, when, namespace, owner, got, waiting)
+					if got := uids(s.PendingPodsOf(namespace, owner)); !slices.Equal(got, pending) {
+						t.Fatalf("seed %d, %s: pending pods of %s/%s are %v, want %v", seed, when, namespace, owner, got, pending)
 					}
 				}
 			}
 		}
-		act := func(s *State) {
+		step := func(s *State) {
 			switch p := pod(); r.IntN(8) {
 			case 0, 1, 2:
 				s.UpsertPod(p)
@@ -79,16 +78,16 @@ func TestPodsByOwner(t *testing.T) {
 		}
 		for range 10 {
 			for range 100 {
-				act(s)
+				step(s)
 			}
-			check(s, "after a while")
+			check(s, "before the fork")
 			fork := s.Fork()
 			for range 20 {
-				act(fork)
+				step(fork)
 			}
 			check(s, "after its fork changed")
 			for range 20 {
-				act(s)
+				step(s)
 			}
 			check(fork, "in the fork")
 		}
@@ -107,8 +106,8 @@ func BenchmarkHoldOfOneOwner(b *testing.B) {
 	h.Type, h.Placeholder = model.Avoid, nil
 	for b.Loop() {
 		s.UpsertHold(h)
-		if len(s.PendingPodsOf("x", "o7")) != 100 {
-			b.Fatal("not all are found")
+		if n := len(s.PendingPodsOf("x", "o7")); n != 100 {
+			b.Fatalf("found %d pending pods, want 100", n)
 		}
 		s.RemoveHold(h.Namespace, h.Name)
 	}

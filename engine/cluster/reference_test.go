@@ -13,100 +13,97 @@ import (
 // referenceState is a simple implementation of State: lists of objects, everything
 // recomputed.
 type referenceState struct {
-	nodes   map[string]*model.Node
-	seen    map[string]*model.Pod
-	assumed map[string]*model.Pod
-	spaces  map[string]model.Labels
-	groups  map[string]model.SpreadGroup
+	nodes    map[string]*model.Node
+	reported map[string]*model.Pod
+	assumed  map[string]*model.Pod
 }
 
 func newReferenceState() *referenceState {
-	return &referenceState{map[string]*model.Node{}, map[string]*model.Pod{}, map[string]*model.Pod{},
-		map[string]model.Labels{}, map[string]model.SpreadGroup{}}
+	return &referenceState{map[string]*model.Node{}, map[string]*model.Pod{}, map[string]*model.Pod{}}
 }
 
-func (w *referenceState) clone() *referenceState {
-	return &referenceState{maps.Clone(w.nodes), maps.Clone(w.seen), maps.Clone(w.assumed), maps.Clone(w.spaces), maps.Clone(w.groups)}
+func (s *referenceState) clone() *referenceState {
+	return &referenceState{maps.Clone(s.nodes), maps.Clone(s.reported), maps.Clone(s.assumed)}
 }
 
-func (w *referenceState) upsertPod(p *model.Pod) {
-	w.seen[p.UID] = p
+func (s *referenceState) upsertPod(p *model.Pod) {
+	s.reported[p.UID] = p
 	if p.NodeName != "" || p.Finished() {
-		delete(w.assumed, p.UID)
-	} else if a := w.assumed[p.UID]; a != nil {
-		w.assumed[p.UID] = withNodeName(p, a.NodeName)
+		delete(s.assumed, p.UID)
+	} else if a := s.assumed[p.UID]; a != nil {
+		s.assumed[p.UID] = withNodeName(p, a.NodeName)
 	}
 }
 
-func (w *referenceState) removePod(uid string) {
-	delete(w.seen, uid)
-	delete(w.assumed, uid)
+func (s *referenceState) removePod(uid string) {
+	delete(s.reported, uid)
+	delete(s.assumed, uid)
 }
 
-func (w *referenceState) assume(p *model.Pod, node string) bool {
-	if w.nodes[node] == nil || w.counted(p.UID) != nil || p.Finished() {
+func (s *referenceState) assume(p *model.Pod, node string) bool {
+	if s.nodes[node] == nil || s.counted(p.UID) != nil || p.Finished() {
 		return false
 	}
-	w.assumed[p.UID] = withNodeName(p, node)
+	s.assumed[p.UID] = withNodeName(p, node)
 	return true
 }
 
-func (w *referenceState) counted(uid string) *model.Pod {
-	if a := w.assumed[uid]; a != nil {
+func (s *referenceState) counted(uid string) *model.Pod {
+	if a := s.assumed[uid]; a != nil {
 		return a
 	}
-	if p := w.seen[uid]; p != nil && p.NodeName != "" && !p.Finished() {
+	if p := s.reported[uid]; p != nil && p.NodeName != "" && !p.Finished() {
 		return p
 	}
 	return nil
 }
 
 // uids returns the UIDs of all pods, sorted.
-func (w *referenceState) uids() []string {
+func (s *referenceState) uids() []string {
 	all := map[string]bool{}
-	for u := range w.seen {
+	for u := range s.reported {
 		all[u] = true
 	}
-	for u := range w.assumed {
+	for u := range s.assumed {
 		all[u] = true
 	}
 	return slices.Sorted(maps.Keys(all))
 }
 
-// dump returns the results of all methods of State as text.
-func (w *referenceState) dump() string {
+// dump returns the results of the methods of State as text.
+func (s *referenceState) dump() string {
 	out := ""
-	for _, name := range slices.Sorted(maps.Keys(w.nodes)) {
+	for _, name := range slices.Sorted(maps.Keys(s.nodes)) {
 		var pods []*model.Pod
 		var used, scoring model.Resources
 		var ports []model.HostPort
-		for _, u := range w.uids() {
-			if p := w.counted(u); p != nil && p.NodeName == name {
+		for _, u := range s.uids() {
+			if p := s.counted(u); p != nil && p.NodeName == name {
 				pods = append(pods, p)
-				sum(&used, p.Spec.Requests)
-				sum(&scoring, p.Spec.Scoring)
+				addTo(&used, p.Spec.Requests)
+				addTo(&scoring, p.Spec.Scoring)
 				ports = append(ports, p.Spec.Ports...)
 			}
 		}
-		out += dumpNode(w.nodes[name], pods, used, scoring, ports, w.nominated(name))
+		out += dumpNode(s.nodes[name], pods, used, scoring, ports, s.nominated(name))
 	}
-	for _, im := range imageNames {
+	for _, image := range imageNames {
 		nodes, size := 0, int64(0)
-		for _, name := range slices.Sorted(maps.Keys(w.nodes)) {
-			if s, has := imageOn(w.nodes[name], im); has {
+		for _, name := range slices.Sorted(maps.Keys(s.nodes)) {
+			if bytes, ok := imageSize(s.nodes[name], image); ok {
 				if nodes == 0 {
-					size = s
+					size = bytes
 				}
 				nodes++
 			}
 		}
-		out += fmt.Sprintf("image %s %d %d\n", im, nodes, size)
+		out += fmt.Sprintf("image %s %d %d\n", image, nodes, size)
 	}
 	for _, c := range claimNames {
 		out += "claim " + c
-		for _, u := range w.uids() {
-			p := w.counted(u)
-			if p != nil && w.nodes[p.NodeName] != nil &&
+		for _, u := range s.uids() {
+			p := s.counted(u)
+			if p != nil && s.nodes[p.NodeName] != nil &&
 				slices.ContainsFunc(p.Spec.Claims, func(k model.PodClaim) bool { return p.Namespace+"/"+k.Claim == c }) {
 				out += " " + u
 			}
@@ -116,10 +113,10 @@ func (w *referenceState) dump() string {
 	return out
 }
 
-func (w *referenceState) nominated(node string) []string {
+func (s *referenceState) nominated(node string) []string {
 	var list []*model.Pod
-	for u, p := range w.seen {
-		if w.assumed[u] == nil && p.NodeName == "" && !p.Finished() && p.NominatedNodeName == node {
+	for u, p := range s.reported {
+		if s.assumed[u] == nil && p.NodeName == "" && !p.Finished() && p.NominatedNodeName == node {
 			list = append(list, p)
 		}
 	}
@@ -131,12 +128,12 @@ func (w *referenceState) nominated(node string) []string {
 	return out
 }
 
-// sum adds resources; dumpNode drops zeros.
-func sum(to *model.Resources, r model.Resources) {
-	to.MilliCPU += r.MilliCPU
-	to.Memory += r.Memory
-	to.Ephemeral += r.Ephemeral
-	to.Scalars = append(to.Scalars, r.Scalars...)
+// addTo adds r to total. It appends scalars; dumpNode adds them up.
+func addTo(total *model.Resources, r model.Resources) {
+	total.MilliCPU += r.MilliCPU
+	total.Memory += r.Memory
+	total.Ephemeral += r.Ephemeral
+	total.Scalars = append(total.Scalars, r.Scalars...)
 }
 
 func dumpNode(n *model.Node, pods []*model.Pod, used, scoring model.Resources, ports []model.HostPort, nominated []string) string {
@@ -145,12 +142,12 @@ func dumpNode(n *model.Node, pods []*model.Pod, used, scoring model.Resources, p
 		out += fmt.Sprintf("  %s %s %v %v %v\n", p.UID, p.NodeName, p.Labels, p.Deleting, p.Ready)
 	}
 	for _, r := range []model.Resources{used, scoring} {
-		by := map[string]int64{}
+		scalars := map[string]int64{}
 		for _, s := range r.Scalars {
-			by[s.Name] += s.Amount
+			scalars[s.Name] += s.Amount
 		}
-		maps.DeleteFunc(by, func(_ string, v int64) bool { return v == 0 })
-		out += fmt.Sprint("  ", r.MilliCPU, r.Memory, r.Ephemeral, by, "\n")
+		maps.DeleteFunc(scalars, func(_ string, v int64) bool { return v == 0 })
+		out += fmt.Sprint("  ", r.MilliCPU, r.Memory, r.Ephemeral, scalars, "\n")
 	}
 	text := []string{}
 	for _, p := range ports {
@@ -160,7 +157,7 @@ func dumpNode(n *model.Node, pods []*model.Pod, used, scoring model.Resources, p
 	return out + fmt.Sprint("  ", text, nominated, "\n")
 }
 
-// dump does the same for a State.
+// dump returns the same for a State.
 func (s *State) dump() string {
 	out := ""
 	for _, id := range s.NodeIDs() {
@@ -177,8 +174,8 @@ func (s *State) dump() string {
 		}
 		out += dumpNode(n.Model, n.Pods, n.Used, n.Scoring, n.Ports, nominated)
 	}
-	for _, im := range imageNames {
-		out += fmt.Sprintf("image %s %d %d\n", im, s.ImageNodes(im), s.ImageSize(im))
+	for _, image := range imageNames {
+		out += fmt.Sprintf("image %s %d %d\n", image, s.ImageNodes(image), s.ImageSize(image))
 	}
 	for _, c := range claimNames {
 		out += "claim " + c

@@ -15,8 +15,8 @@ type Topology struct {
 	Members [][]NodeID
 	// NumDomains is the number of domains that have nodes.
 	NumDomains int
-	// FineGrained: the domains are so many and so small that a changed counter logs all nodes
-	// of its domain. Otherwise each decision reads all domains.
+	// FineGrained is set if the domains are so many and so small that a changed counter logs
+	// all nodes of its domain. Otherwise each decision reads all domains.
 	FineGrained bool
 
 	thresholds *thresholds
@@ -32,7 +32,8 @@ type thresholds struct {
 	// fineNodes nodes on average. The limits to leave that state are a quarter away, as
 	// hysteresis.
 	fineDomains, fineNodes int
-	// manyDomains: with more domains a counter maintains its minimum instead of searching it.
+	// manyDomains is the number of domains above which a counter maintains its minimum instead
+	// of searching it.
 	manyDomains int
 }
 
@@ -42,8 +43,8 @@ func (x *Index) SetThresholds(fineDomains, fineNodes, manyDomains int) {
 	x.thresholds = thresholds{fineDomains, fineNodes, manyDomains}
 }
 
-func newTopology(key string, l *thresholds) *Topology {
-	return &Topology{Key: key, thresholds: l, FineGrained: key == "", values: map[string]int32{}, names: []string{""}, Members: make([][]NodeID, 1)}
+func newTopology(key string, limits *thresholds) *Topology {
+	return &Topology{Key: key, thresholds: limits, FineGrained: key == "", values: map[string]int32{}, names: []string{""}, Members: make([][]NodeID, 1)}
 }
 
 // domainValue returns a label value prefixed with "=", or "" if the label is missing,
@@ -56,87 +57,87 @@ func domainValue(n *model.Node, key string) string {
 }
 
 // set moves a node to a domain, or to none for "". It returns 1 if FineGrained changed.
-func (c *Topology) set(id NodeID, value string) uint64 {
-	for len(c.DomainOf) <= int(id) {
-		c.DomainOf = append(c.DomainOf, 0)
+func (t *Topology) set(id NodeID, value string) uint64 {
+	for len(t.DomainOf) <= int(id) {
+		t.DomainOf = append(t.DomainOf, 0)
 	}
-	old := c.DomainOf[id]
-	if c.names[old] == value {
+	old := t.DomainOf[id]
+	if t.names[old] == value {
 		return 0
 	}
 	if old != 0 {
-		c.nodes--
-		m := c.Members[old]
+		t.nodes--
+		m := t.Members[old]
 		i := slices.Index(m, id)
 		m[i] = m[len(m)-1]
-		c.Members[old] = m[:len(m)-1]
+		t.Members[old] = m[:len(m)-1]
 		if len(m) == 1 {
-			c.NumDomains--
-			delete(c.values, c.names[old])
-			c.names[old] = ""
-			c.free = append(c.free, old)
+			t.NumDomains--
+			delete(t.values, t.names[old])
+			t.names[old] = ""
+			t.free = append(t.free, old)
 		}
 	}
-	c.DomainOf[id] = 0
+	t.DomainOf[id] = 0
 	if value != "" {
-		c.nodes++
-		c.DomainOf[id] = c.intern(value)
-		c.Members[c.DomainOf[id]] = append(c.Members[c.DomainOf[id]], id)
+		t.nodes++
+		t.DomainOf[id] = t.intern(value)
+		t.Members[t.DomainOf[id]] = append(t.Members[t.DomainOf[id]], id)
 	}
-	return c.updateFineGrained()
+	return t.updateFineGrained()
 }
 
-func (c *Topology) intern(value string) int32 {
-	if v, ok := c.values[value]; ok {
+func (t *Topology) intern(value string) int32 {
+	if v, ok := t.values[value]; ok {
 		return v
 	}
-	c.NumDomains++
+	t.NumDomains++
 	var v int32
-	if k := len(c.free); k > 0 {
-		v = c.free[k-1]
-		c.free = c.free[:k-1]
+	if k := len(t.free); k > 0 {
+		v = t.free[k-1]
+		t.free = t.free[:k-1]
 	} else {
-		v = int32(len(c.names))
-		c.names = append(c.names, "")
-		c.Members = append(c.Members, nil)
+		v = int32(len(t.names))
+		t.names = append(t.names, "")
+		t.Members = append(t.Members, nil)
 	}
-	c.names[v] = value
-	c.values[value] = v
+	t.names[v] = value
+	t.values[value] = v
 	return v
 }
 
-func (c *Topology) updateFineGrained() uint64 {
-	if c.Key == "" {
+func (t *Topology) updateFineGrained() uint64 {
+	if t.Key == "" {
 		return 0
 	}
-	l := c.thresholds
-	fine := c.NumDomains > l.fineDomains && c.nodes <= l.fineNodes*c.NumDomains
-	if c.FineGrained {
-		fine = c.NumDomains > l.fineDomains*3/4 && c.nodes <= l.fineNodes*5/4*c.NumDomains
+	limits := t.thresholds
+	fineGrained := t.NumDomains > limits.fineDomains && t.nodes <= limits.fineNodes*t.NumDomains
+	if t.FineGrained {
+		fineGrained = t.NumDomains > limits.fineDomains*3/4 && t.nodes <= limits.fineNodes*5/4*t.NumDomains
 	}
-	if fine == c.FineGrained {
+	if fineGrained == t.FineGrained {
 		return 0
 	}
-	c.FineGrained = fine
+	t.FineGrained = fineGrained
 	return 1
 }
 
 // HasEmpty reports whether the empty value is one of the domains.
-func (c *Topology) HasEmpty() bool { return c.values["="] != 0 }
+func (t *Topology) HasEmpty() bool { return t.values["="] != 0 }
 
 // Topology returns the topology of a label key.
 func (x *Index) Topology(key string) *Topology {
 	if key == "" {
 		return x.perNode
 	}
-	c := x.topologies[key]
-	if c == nil {
-		c = newTopology(key, &x.thresholds)
-		c.DomainOf = make([]int32, len(x.Rows))
+	t := x.topologies[key]
+	if t == nil {
+		t = newTopology(key, &x.thresholds)
+		t.DomainOf = make([]int32, len(x.Rows))
 		for _, id := range x.state.NodeIDs() {
-			c.set(id, domainValue(x.state.nodes[id].Model, key))
+			t.set(id, domainValue(x.state.nodes[id].Model, key))
 		}
-		x.topologies[key] = c
+		x.topologies[key] = t
 	}
-	return c
+	return t
 }

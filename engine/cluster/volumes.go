@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// volumes are the known volumes, claims and drivers.
+// volumes are the volumes, claims and drivers of a State.
 type volumes struct {
 	persistent cowMap[*model.PersistentVolume]      // by name
 	free       cowMap[[]*model.PersistentVolume]    // by class: volumes without a claim, sorted by name
@@ -71,7 +71,7 @@ func (s *State) UpsertPV(v *model.PersistentVolume) {
 	s.putVolume(s.volumes.reportVolume(v))
 }
 
-// putVolume stores a volume as placement sees it.
+// putVolume stores a volume as placement reads it.
 func (s *State) putVolume(v *model.PersistentVolume) {
 	if old, ok := s.volumes.persistent.get(v.Name); ok {
 		s.unlistVolume(old)

@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Volumes and claims in the plan of a pod in flight count as taken: a volume names the
+// Volumes and claims in the plan of a pod in flight count as used: a volume names the
 // claim that it will be bound to, a claim has the selected node. The state keeps both the
 // plans and the reported objects, so that the result is a function of the two.
 
@@ -17,8 +17,8 @@ type volumeHolder struct {
 	uid   string
 	claim model.ClaimRef // for volumes
 	node  string         // for claims
-	// reported: the result of the plan, or something else, was reported. From then on only
-	// reports count.
+	// reported is set once the result of the plan, or something else, was reported. From then
+	// on only reports count.
 	reported bool
 }
 
@@ -54,7 +54,7 @@ func (s *State) AssumeVolumes(pod *model.Pod, plan *model.VolumePlan) {
 			continue
 		}
 		v.reportedPVCs.put(key, reported)
-		putSorted(&v.claimHolders, key, volumeHolder{uid: pod.UID, node: plan.Node, reported: placementKnown(reported)}, compareHolders)
+		putSorted(&v.claimHolders, key, volumeHolder{uid: pod.UID, node: plan.Node, reported: hasPlacement(reported)}, compareHolders)
 		v.claims.put(key, v.countedClaim(key, reported))
 	}
 }
@@ -75,7 +75,7 @@ func (s *State) ForgetVolumes(uid string) {
 		if reported, ok := v.reportedPVs.get(name); ok {
 			s.putVolume(v.countedVolume(reported))
 		}
-		if _, held := v.volumeHolders.get(name); !held {
+		if _, ok := v.volumeHolders.get(name); !ok {
 			v.reportedPVs.del(name)
 		}
 	}
@@ -85,7 +85,7 @@ func (s *State) ForgetVolumes(uid string) {
 		if reported, ok := v.reportedPVCs.get(key); ok {
 			v.claims.put(key, v.countedClaim(key, reported))
 		}
-		if _, held := v.claimHolders.get(key); !held {
+		if _, ok := v.claimHolders.get(key); !ok {
 			v.reportedPVCs.del(key)
 		}
 	}
@@ -104,16 +104,16 @@ func (s *State) HasAssumedVolumes(uid string) bool {
 	if plan == nil {
 		return false
 	}
-	held := func(holders []volumeHolder) bool {
+	isHolder := func(holders []volumeHolder) bool {
 		return slices.ContainsFunc(holders, func(h volumeHolder) bool { return h.uid == uid && !h.reported })
 	}
 	for _, b := range plan.Bind {
-		if holders, _ := s.volumes.volumeHolders.get(b.Volume.Name); held(holders) {
+		if holders, _ := s.volumes.volumeHolders.get(b.Volume.Name); isHolder(holders) {
 			return true
 		}
 	}
 	for _, c := range plan.Provision {
-		if holders, _ := s.volumes.claimHolders.get(c.Namespace + "/" + c.Name); held(holders) {
+		if holders, _ := s.volumes.claimHolders.get(c.Namespace + "/" + c.Name); isHolder(holders) {
 			return true
 		}
 	}
@@ -152,7 +152,7 @@ func (s *State) claimError(plan *model.VolumePlan, c *model.PersistentVolumeClai
 	current, ok := s.PVC(c.Namespace, c.Name)
 	switch {
 	case !ok || current.UID != c.UID:
-		return fmt.Sprintf("persistentvolumeclaim %q is gone", c.Name)
+		return fmt.Sprintf("persistentvolumeclaim %q was deleted", c.Name)
 	case current.Deleting:
 		return fmt.Sprintf("persistentvolumeclaim %q is being deleted", c.Name)
 	case current.Lost:
@@ -167,14 +167,14 @@ func (s *State) claimError(plan *model.VolumePlan, c *model.PersistentVolumeClai
 		v, ok := s.PV(b.Volume.Name)
 		switch {
 		case !ok:
-			return fmt.Sprintf("persistentvolume %q is gone", b.Volume.Name)
+			return fmt.Sprintf("persistentvolume %q was deleted", b.Volume.Name)
 		case v.Claim.Namespace != c.Namespace || v.Claim.Name != c.Name || v.Claim.UID != "" && v.Claim.UID != c.UID:
-			return fmt.Sprintf("persistentvolume %q is not reserved for persistentvolumeclaim %q any more", v.Name, c.Name)
+			return fmt.Sprintf("persistentvolume %q is no longer reserved for persistentvolumeclaim %q", v.Name, c.Name)
 		}
 		return ""
 	}
 	if current.VolumeName == "" && (!current.HasSelectedNode || current.SelectedNode != plan.Node) {
-		return fmt.Sprintf("persistentvolumeclaim %q is not to be provisioned for node %q any more: its selected node is %q", c.Name, plan.Node, current.SelectedNode)
+		return fmt.Sprintf("persistentvolumeclaim %q must no longer be provisioned for node %q: its selected node is %q", c.Name, plan.Node, current.SelectedNode)
 	}
 	return ""
 }
@@ -185,7 +185,7 @@ func (s *State) unreachableVolume(node string, c *model.PersistentVolumeClaim) s
 	v, ok := s.PV(c.VolumeName)
 	id, found := s.NodeID(node)
 	if ok && found && !v.Affinity.Matches(s.nodes[id].Model) {
-		return fmt.Sprintf("persistentvolumeclaim %q was bound to persistentvolume %q, which node %q does not reach", c.Name, v.Name, node)
+		return fmt.Sprintf("persistentvolumeclaim %q was bound to persistentvolume %q, which is not accessible from node %q", c.Name, v.Name, node)
 	}
 	return ""
 }
@@ -205,9 +205,9 @@ func (v *volumes) reportedClaim(key string) (*model.PersistentVolumeClaim, bool)
 	return v.claims.get(key)
 }
 
-// reportVolume stores a reported volume and returns it as placement sees it.
+// reportVolume stores a reported volume and returns it as placement reads it.
 func (v *volumes) reportVolume(reported *model.PersistentVolume) *model.PersistentVolume {
-	if _, held := v.volumeHolders.get(reported.Name); !held {
+	if _, ok := v.volumeHolders.get(reported.Name); !ok {
 		return reported
 	}
 	v.reportedPVs.put(reported.Name, reported)
@@ -227,19 +227,19 @@ func (v *volumes) countedVolume(reported *model.PersistentVolume) *model.Persist
 	return reported
 }
 
-// placementKnown reports whether a claim has a selected node or a volume.
-func placementKnown(c *model.PersistentVolumeClaim) bool {
+// hasPlacement reports whether a claim has a selected node or a volume.
+func hasPlacement(c *model.PersistentVolumeClaim) bool {
 	return c.HasSelectedNode || c.VolumeName != ""
 }
 
-// reportClaim stores a reported claim and returns it as placement sees it.
+// reportClaim stores a reported claim and returns it as placement reads it.
 func (v *volumes) reportClaim(reported *model.PersistentVolumeClaim) *model.PersistentVolumeClaim {
 	key := reported.Namespace + "/" + reported.Name
-	if _, held := v.claimHolders.get(key); !held {
+	if _, ok := v.claimHolders.get(key); !ok {
 		return reported
 	}
 	v.reportedPVCs.put(key, reported)
-	if placementKnown(reported) {
+	if hasPlacement(reported) {
 		markReported(&v.claimHolders, key)
 	}
 	return v.countedClaim(key, reported)
@@ -247,7 +247,7 @@ func (v *volumes) reportClaim(reported *model.PersistentVolumeClaim) *model.Pers
 
 func (v *volumes) countedClaim(key string, reported *model.PersistentVolumeClaim) *model.PersistentVolumeClaim {
 	holders, _ := v.claimHolders.get(key)
-	if i := slices.IndexFunc(holders, func(h volumeHolder) bool { return !h.reported }); i >= 0 && !placementKnown(reported) {
+	if i := slices.IndexFunc(holders, func(h volumeHolder) bool { return !h.reported }); i >= 0 && !hasPlacement(reported) {
 		assumed := *reported
 		assumed.HasSelectedNode, assumed.SelectedNode = true, holders[i].node
 		return &assumed

@@ -23,22 +23,23 @@ func newReferenceVolumePlans() *referenceVolumePlans {
 	return &referenceVolumePlans{map[string]model.ClaimRef{}, map[string]string{}, map[string]model.ClaimRef{}, map[string]string{}}
 }
 
-func (w *referenceVolumePlans) clone() *referenceVolumePlans {
-	return &referenceVolumePlans{maps.Clone(w.volumes), maps.Clone(w.claims), maps.Clone(w.assumedVolumes), maps.Clone(w.assumedClaims)}
+func (plans *referenceVolumePlans) clone() *referenceVolumePlans {
+	return &referenceVolumePlans{maps.Clone(plans.volumes), maps.Clone(plans.claims), maps.Clone(plans.assumedVolumes), maps.Clone(plans.assumedClaims)}
 }
 
-// reported drops the assumptions about an object.
-func reported[V any](assumed map[string]V, object string) {
+// dropAssumptions drops the assumptions about a reported or deleted object.
+func dropAssumptions[V any](assumed map[string]V, object string) {
 	maps.DeleteFunc(assumed, func(k string, _ V) bool { return strings.HasSuffix(k, " "+object) })
 }
 
-func (w *referenceVolumePlans) forget(pod string) {
-	of := func(k string) bool { return strings.HasPrefix(k, pod+" ") }
-	maps.DeleteFunc(w.assumedVolumes, func(k string, _ model.ClaimRef) bool { return of(k) })
-	maps.DeleteFunc(w.assumedClaims, func(k string, _ string) bool { return of(k) })
+func (plans *referenceVolumePlans) forget(pod string) {
+	isOfPod := func(k string) bool { return strings.HasPrefix(k, pod+" ") }
+	maps.DeleteFunc(plans.assumedVolumes, func(k string, _ model.ClaimRef) bool { return isOfPod(k) })
+	maps.DeleteFunc(plans.assumedClaims, func(k string, _ string) bool { return isOfPod(k) })
 }
 
-func firstOf[V any](assumed map[string]V, object string) (v V) {
+// firstAssumption returns the assumption about an object of the first pod by UID.
+func firstAssumption[V any](assumed map[string]V, object string) (v V) {
 	for _, k := range slices.Sorted(maps.Keys(assumed)) {
 		if strings.HasSuffix(k, " "+object) {
 			return assumed[k]
@@ -47,25 +48,25 @@ func firstOf[V any](assumed map[string]V, object string) (v V) {
 	return v
 }
 
-func (w *referenceVolumePlans) dump() string {
+func (plans *referenceVolumePlans) dump() string {
 	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(w.volumes)) {
-		ref := w.volumes[name]
+	for _, name := range slices.Sorted(maps.Keys(plans.volumes)) {
+		ref := plans.volumes[name]
 		if ref.Name == "" {
-			ref = firstOf(w.assumedVolumes, name)
+			ref = firstAssumption(plans.assumedVolumes, name)
 		}
 		fmt.Fprintf(&b, "volume %s %v\n", name, ref)
 	}
-	for _, name := range slices.Sorted(maps.Keys(w.claims)) {
-		node := w.claims[name]
+	for _, name := range slices.Sorted(maps.Keys(plans.claims)) {
+		node := plans.claims[name]
 		if node == "" {
-			node = firstOf(w.assumedClaims, name)
+			node = firstAssumption(plans.assumedClaims, name)
 		}
 		fmt.Fprintf(&b, "claim %s %q\n", name, node)
 	}
 	for i := range 3 {
-		of := func(k string) bool { return strings.HasPrefix(k, fmt.Sprint("u", i, " ")) }
-		fmt.Fprintf(&b, "u%d holds %v\n", i, slices.ContainsFunc(slices.Collect(maps.Keys(w.assumedVolumes)), of) || slices.ContainsFunc(slices.Collect(maps.Keys(w.assumedClaims)), of))
+		isOfPod := func(k string) bool { return strings.HasPrefix(k, fmt.Sprint("u", i, " ")) }
+		fmt.Fprintf(&b, "u%d holds %v\n", i, slices.ContainsFunc(slices.Collect(maps.Keys(plans.assumedVolumes)), isOfPod) || slices.ContainsFunc(slices.Collect(maps.Keys(plans.assumedClaims)), isOfPod))
 	}
 	return b.String()
 }
@@ -79,10 +80,10 @@ func (s *State) dumpAssumed(t *testing.T) string {
 		}
 		fmt.Fprintf(&b, "volume %s %v\n", v.Name, v.Claim)
 		if listed := slices.Contains(s.FreeVolumes(v.Class), v); listed != (v.Claim.Name == "") {
-			t.Errorf("%s is listed as free: %v", v.Name, listed)
+			t.Errorf("%s with claim %q is listed as free: %t", v.Name, v.Claim.Name, listed)
 		}
 		if v.Claim.Name != "" && !slices.Contains(s.VolumesFor(v.Claim.Namespace, v.Claim.Name), v) {
-			t.Errorf("%s is not listed for %s", v.Name, v.Claim.Name)
+			t.Errorf("%s is not listed for its claim %s", v.Name, v.Claim.Name)
 		}
 	}
 	for i := range 4 {
@@ -96,8 +97,8 @@ func (s *State) dumpAssumed(t *testing.T) string {
 	return b.String()
 }
 
-// step changes both in the same way.
-func (w *referenceVolumePlans) step(r *rand.Rand, s *State) {
+// step applies one random change to the state and the reference.
+func (plans *referenceVolumePlans) step(r *rand.Rand, s *State) {
 	volume, claim := fmt.Sprint("v", r.IntN(4)), fmt.Sprint("c", r.IntN(4))
 	pod := &model.Pod{Namespace: "x", Name: "p", UID: fmt.Sprint("u", r.IntN(3)), Spec: &model.PodSpec{}}
 	switch r.IntN(9) {
@@ -105,44 +106,46 @@ func (w *referenceVolumePlans) step(r *rand.Rand, s *State) {
 		ref := model.ClaimRef{}
 		if r.IntN(3) == 0 {
 			ref = model.ClaimRef{Namespace: "x", Name: claim, UID: claim}
-			reported(w.assumedVolumes, volume)
+			dropAssumptions(plans.assumedVolumes, volume)
 		}
-		w.volumes[volume] = ref
+		plans.volumes[volume] = ref
 		s.UpsertPV(&model.PersistentVolume{Name: volume, Claim: ref})
 	case 2, 3:
 		node := ""
 		if r.IntN(3) == 0 {
 			node = "n1"
-			reported(w.assumedClaims, claim)
+			dropAssumptions(plans.assumedClaims, claim)
 		}
-		w.claims[claim] = node
+		plans.claims[claim] = node
 		s.UpsertPVC(&model.PersistentVolumeClaim{Namespace: "x", Name: claim, UID: claim, HasSelectedNode: node != "", SelectedNode: node})
 	case 4:
-		delete(w.volumes, volume)
-		reported(w.assumedVolumes, volume)
+		delete(plans.volumes, volume)
+		dropAssumptions(plans.assumedVolumes, volume)
 		s.RemovePV(volume)
 	case 5:
-		delete(w.claims, claim)
-		reported(w.assumedClaims, claim)
+		delete(plans.claims, claim)
+		dropAssumptions(plans.assumedClaims, claim)
 		s.RemovePVC("x", claim)
 	case 6, 7:
-		w.assume(r, s, pod)
+		plans.assume(r, s, pod)
 	case 8:
-		w.forget(pod.UID)
-		if outcome := r.IntN(4); outcome == 0 {
+		plans.forget(pod.UID)
+		switch r.IntN(4) {
+		case 0:
 			s.RemovePod(pod.UID)
-		} else if outcome == 1 {
+		case 1:
 			s.Forget(pod.UID)
-		} else if pod.NodeName = "n1"; outcome == 2 {
+		case 2:
+			pod.NodeName = "n1"
 			s.UpsertPod(pod)
-		} else {
+		case 3:
 			s.ForgetVolumes(pod.UID)
 		}
 	}
 }
 
-func (w *referenceVolumePlans) assume(r *rand.Rand, s *State, pod *model.Pod) {
-	w.forget(pod.UID)
+func (plans *referenceVolumePlans) assume(r *rand.Rand, s *State, pod *model.Pod) {
+	plans.forget(pod.UID)
 	plan := &model.VolumePlan{Node: fmt.Sprint("n", r.IntN(2))}
 	for i := range 4 {
 		c := &model.PersistentVolumeClaim{Namespace: "x", Name: fmt.Sprint("c", i), UID: fmt.Sprint("c", i)}
@@ -150,13 +153,13 @@ func (w *referenceVolumePlans) assume(r *rand.Rand, s *State, pod *model.Pod) {
 		switch exists := slices.ContainsFunc(plan.Bind, func(b model.ClaimVolume) bool { return b.Volume.Name == name }); {
 		case r.IntN(3) == 0 && !exists:
 			plan.Bind = append(plan.Bind, model.ClaimVolume{Claim: c, Volume: &model.PersistentVolume{Name: name}})
-			if ref, ok := w.volumes[name]; ok && ref.Name == "" {
-				w.assumedVolumes[pod.UID+" "+name] = model.ClaimRef{Namespace: "x", Name: c.Name, UID: c.UID}
+			if ref, ok := plans.volumes[name]; ok && ref.Name == "" {
+				plans.assumedVolumes[pod.UID+" "+name] = model.ClaimRef{Namespace: "x", Name: c.Name, UID: c.UID}
 			}
 		case r.IntN(3) == 0:
 			plan.Provision = append(plan.Provision, c)
-			if node, ok := w.claims[c.Name]; ok && node == "" {
-				w.assumedClaims[pod.UID+" "+c.Name] = plan.Node
+			if node, ok := plans.claims[c.Name]; ok && node == "" {
+				plans.assumedClaims[pod.UID+" "+c.Name] = plan.Node
 			}
 		}
 	}
@@ -171,23 +174,23 @@ func TestAssumedVolumesAndForks(t *testing.T) {
 	}
 	pairs := []pair{{New(), newReferenceVolumePlans()}}
 	for n := range rounds(5000) {
-		w := pairs[r.IntN(len(pairs))]
+		p := pairs[r.IntN(len(pairs))]
 		if n%50 == 0 {
-			f := pair{w.state.Fork(), w.ref.clone()}
+			f := pair{p.state.Fork(), p.ref.clone()}
 			if len(pairs) < 4 {
 				pairs = append(pairs, f)
 			} else {
 				pairs[r.IntN(4)] = f
 			}
 		}
-		before, dump := w.state.Revision(), w.state.dumpAssumed(t)
-		w.ref.step(r, w.state)
-		if got := w.state.dumpAssumed(t); got != dump && w.state.Revision() == before {
-			t.Fatalf("step %d: a change left the revision at %d", n, before)
+		before, dump := p.state.Revision(), p.state.dumpAssumed(t)
+		p.ref.step(r, p.state)
+		if got := p.state.dumpAssumed(t); got != dump && p.state.Revision() == before {
+			t.Fatalf("step %d: the state changed, but not its revision %d", n, before)
 		}
-		for i, w := range pairs {
-			if got, want := w.state.dumpAssumed(t), w.ref.dump(); got != want {
-				t.Fatalf("step %d, world %d:\n%s\nwant\n%s", n, i, got, want)
+		for i, p := range pairs {
+			if got, want := p.state.dumpAssumed(t), p.ref.dump(); got != want {
+				t.Fatalf("step %d, pair %d:\n%s\nwant\n%s", n, i, got, want)
 			}
 		}
 	}
@@ -199,48 +202,48 @@ func TestVolumePlanCompletion(t *testing.T) {
 		change(c)
 		return c
 	}
-	as := func(*model.PersistentVolumeClaim) {}
-	on := func(node string) *model.VolumeNodeAffinity {
+	unchanged := func(*model.PersistentVolumeClaim) {}
+	affinity := func(node string) *model.VolumeNodeAffinity {
 		return &model.VolumeNodeAffinity{Terms: []model.NodeSelectorTerm{{Labels: []model.Requirement{{Key: "host", Op: model.In, Values: []string{node}}}}}}
 	}
 	ref := model.ClaimRef{Namespace: "x", Name: "c", UID: "c"}
 	bound := claim(func(c *model.PersistentVolumeClaim) { c.VolumeName, c.Bound = "v", true })
 	for name, tc := range map[string]struct {
-		do    func(*State)
-		ready bool
-		err   string
+		change func(*State)
+		ready  bool
+		err    string
 	}{
 		"unbound":  {func(s *State) {}, false, ""},
 		"reserved": {func(s *State) { s.UpsertPV(&model.PersistentVolume{Name: "v", Claim: ref}) }, false, ""},
 		"bound":    {func(s *State) { s.UpsertPVC(bound) }, true, ""},
-		"bound, volume not known": {func(s *State) {
+		"bound, volume unknown": {func(s *State) {
 			s.UpsertPVC(claim(func(c *model.PersistentVolumeClaim) { c.VolumeName, c.Bound = "w", true }))
 		}, false, ""},
 		"bound to another volume": {func(s *State) {
 			s.UpsertPVC(bound)
-			s.UpsertPV(&model.PersistentVolume{Name: "v", Claim: ref, Affinity: on("2")})
-		}, true, `persistentvolumeclaim "c" was bound to persistentvolume "v", which node "n" does not reach`},
-		"volume deleted": {func(s *State) { s.RemovePV("v") }, false, `persistentvolume "v" is gone`},
-		"volume taken": {func(s *State) {
+			s.UpsertPV(&model.PersistentVolume{Name: "v", Claim: ref, Affinity: affinity("2")})
+		}, true, `persistentvolumeclaim "c" was bound to persistentvolume "v", which is not accessible from node "n"`},
+		"volume deleted": {func(s *State) { s.RemovePV("v") }, false, `persistentvolume "v" was deleted`},
+		"volume of another claim": {func(s *State) {
 			s.UpsertPV(&model.PersistentVolume{Name: "v", Claim: model.ClaimRef{Namespace: "x", Name: "d"}})
-		}, false, `persistentvolume "v" is not reserved for persistentvolumeclaim "c" any more`},
+		}, false, `persistentvolume "v" is no longer reserved for persistentvolumeclaim "c"`},
 		"reservation removed": {func(s *State) {
 			s.UpsertPV(&model.PersistentVolume{Name: "v", Claim: ref})
 			s.UpsertPV(&model.PersistentVolume{Name: "v"})
-		}, false, `persistentvolume "v" is not reserved for persistentvolumeclaim "c" any more`},
-		"claim deleted": {func(s *State) { s.RemovePVC("x", "c") }, false, `persistentvolumeclaim "c" is gone`},
+		}, false, `persistentvolume "v" is no longer reserved for persistentvolumeclaim "c"`},
+		"claim deleted": {func(s *State) { s.RemovePVC("x", "c") }, false, `persistentvolumeclaim "c" was deleted`},
 		"another claim": {func(s *State) { s.UpsertPVC(claim(func(c *model.PersistentVolumeClaim) { c.UID = "c2" })) },
-			false, `persistentvolumeclaim "c" is gone`},
+			false, `persistentvolumeclaim "c" was deleted`},
 		"other selected node": {func(s *State) {
 			s.UpsertPVC(claim(func(c *model.PersistentVolumeClaim) {
 				c.Name, c.UID, c.HasSelectedNode, c.SelectedNode = "d", "d", true, "m"
 			}))
-		}, false, `persistentvolumeclaim "d" is not to be provisioned for node "n" any more: its selected node is "m"`},
+		}, false, `persistentvolumeclaim "d" must no longer be provisioned for node "n": its selected node is "m"`},
 	} {
 		s := New()
 		s.UpsertNode(&model.Node{Name: "n", Labels: model.LabelsOf(map[string]string{"host": "1"})})
-		c, d := claim(as), claim(func(c *model.PersistentVolumeClaim) { c.Name, c.UID = "d", "d" })
-		v := &model.PersistentVolume{Name: "v", Affinity: on("1")}
+		c, d := claim(unchanged), claim(func(c *model.PersistentVolumeClaim) { c.Name, c.UID = "d", "d" })
+		v := &model.PersistentVolume{Name: "v", Affinity: affinity("1")}
 		s.UpsertPV(v)
 		s.UpsertPVC(c)
 		s.UpsertPVC(d)
@@ -250,7 +253,7 @@ func TestVolumePlanCompletion(t *testing.T) {
 			plan = &model.VolumePlan{Node: "n", Provision: []*model.PersistentVolumeClaim{d}}
 		}
 		s.AssumeVolumes(pod, plan)
-		tc.do(s)
+		tc.change(s)
 		if ready, message := s.VolumesReady(pod), s.VolumePlanError(pod); ready != tc.ready || message != tc.err {
 			t.Errorf("%s: ready %v, error %q; want %v, %q", name, ready, message, tc.ready, tc.err)
 		}

@@ -18,17 +18,17 @@ type referenceVolumes struct {
 	attachments map[string]*model.VolumeAttachment
 }
 
-func (w *referenceVolumes) clone() *referenceVolumes {
-	return &referenceVolumes{maps.Clone(w.volumes), maps.Clone(w.capacities), maps.Clone(w.attachments)}
+func (ref *referenceVolumes) clone() *referenceVolumes {
+	return &referenceVolumes{maps.Clone(ref.volumes), maps.Clone(ref.capacities), maps.Clone(ref.attachments)}
 }
 
 // dump returns the results for classes, claims and nodes 0 to 2.
-func (w *referenceVolumes) dump() string {
+func (ref *referenceVolumes) dump() string {
 	var b strings.Builder
 	for i := range 3 {
 		key := fmt.Sprint(i)
-		for _, name := range slices.Sorted(maps.Keys(w.volumes)) {
-			v := w.volumes[name]
+		for _, name := range slices.Sorted(maps.Keys(ref.volumes)) {
+			v := ref.volumes[name]
 			if v.Claim.Name == "" && v.Class == key {
 				fmt.Fprintf(&b, "free %d %s %d\n", i, name, v.Capacity)
 			}
@@ -36,13 +36,13 @@ func (w *referenceVolumes) dump() string {
 				fmt.Fprintf(&b, "for %d %s %d\n", i, name, v.Capacity)
 			}
 		}
-		for _, name := range slices.Sorted(maps.Keys(w.capacities)) {
-			if w.capacities[name].Class == key {
+		for _, name := range slices.Sorted(maps.Keys(ref.capacities)) {
+			if ref.capacities[name].Class == key {
 				fmt.Fprintf(&b, "capacity %d %s\n", i, name)
 			}
 		}
-		for _, name := range slices.Sorted(maps.Keys(w.attachments)) {
-			if w.attachments[name].Node == key {
+		for _, name := range slices.Sorted(maps.Keys(ref.attachments)) {
+			if ref.attachments[name].Node == key {
 				fmt.Fprintf(&b, "attached %d %s\n", i, name)
 			}
 		}
@@ -73,8 +73,8 @@ func (s *State) dumpVolumes() string {
 	return b.String()
 }
 
-// step changes both in the same way.
-func (w *referenceVolumes) step(r *rand.Rand, s *State) {
+// step applies one random change to the state and the reference.
+func (ref *referenceVolumes) step(r *rand.Rand, s *State) {
 	name, key := fmt.Sprintf("x%d", r.IntN(8)), fmt.Sprint(r.IntN(3))
 	switch r.IntN(8) {
 	case 0, 1, 2:
@@ -82,22 +82,22 @@ func (w *referenceVolumes) step(r *rand.Rand, s *State) {
 		if r.IntN(2) == 0 {
 			v.Claim = model.ClaimRef{Namespace: "default", Name: fmt.Sprint(r.IntN(3))}
 		}
-		w.volumes[name] = v
+		ref.volumes[name] = v
 		s.UpsertPV(v)
 	case 3:
-		delete(w.volumes, name)
+		delete(ref.volumes, name)
 		s.RemovePV(name)
 	case 4:
-		w.capacities[name] = &model.CSIStorageCapacity{Namespace: "n", Name: name, Class: key}
-		s.UpsertCSIStorageCapacity(w.capacities[name])
+		ref.capacities[name] = &model.CSIStorageCapacity{Namespace: "n", Name: name, Class: key}
+		s.UpsertCSIStorageCapacity(ref.capacities[name])
 	case 5:
-		delete(w.capacities, name)
+		delete(ref.capacities, name)
 		s.RemoveCSIStorageCapacity("n", name)
 	case 6:
-		w.attachments[name] = &model.VolumeAttachment{Name: name, Node: key}
-		s.UpsertVolumeAttachment(w.attachments[name])
+		ref.attachments[name] = &model.VolumeAttachment{Name: name, Node: key}
+		s.UpsertVolumeAttachment(ref.attachments[name])
 	case 7:
-		delete(w.attachments, name)
+		delete(ref.attachments, name)
 		s.RemoveVolumeAttachment(name)
 	}
 }
@@ -110,24 +110,24 @@ func TestVolumeListsAndForks(t *testing.T) {
 	}
 	pairs := []pair{{New(), &referenceVolumes{map[string]*model.PersistentVolume{}, map[string]*model.CSIStorageCapacity{}, map[string]*model.VolumeAttachment{}}}}
 	for n := range 5000 {
-		w := pairs[r.IntN(len(pairs))]
+		p := pairs[r.IntN(len(pairs))]
 		if n%50 == 0 {
-			f := pair{w.state.Fork(), w.ref.clone()}
+			f := pair{p.state.Fork(), p.ref.clone()}
 			if len(pairs) < 4 {
 				pairs = append(pairs, f)
 			} else {
 				pairs[r.IntN(4)] = f
 			}
 		}
-		before := w.state.Revision()
-		dump := w.state.dumpVolumes()
-		w.ref.step(r, w.state)
-		if got := w.state.dumpVolumes(); got != dump && w.state.Revision() == before {
-			t.Fatalf("step %d: a change left the revision at %d", n, before)
+		before := p.state.Revision()
+		dump := p.state.dumpVolumes()
+		p.ref.step(r, p.state)
+		if got := p.state.dumpVolumes(); got != dump && p.state.Revision() == before {
+			t.Fatalf("step %d: the state changed, but not its revision %d", n, before)
 		}
-		for i, w := range pairs {
-			if got, want := w.state.dumpVolumes(), w.ref.dump(); got != want {
-				t.Fatalf("step %d, world %d:\n%s\nwant\n%s", n, i, got, want)
+		for i, p := range pairs {
+			if got, want := p.state.dumpVolumes(), p.ref.dump(); got != want {
+				t.Fatalf("step %d, pair %d:\n%s\nwant\n%s", n, i, got, want)
 			}
 		}
 	}

@@ -1,7 +1,7 @@
 package decision
 
 // ClusterEvents is a set of kinds of cluster events that may make an unschedulable pod
-// schedulable. Each plugin registers the kinds it is interested in.
+// schedulable. Each plugin registers the kinds that may undo its rejections.
 type ClusterEvents uint32
 
 // The kinds of cluster events.

@@ -42,18 +42,18 @@ var pluginNames = [NumPlugins]string{
 }
 
 // String returns the name of the plugin in kube-scheduler's configuration.
-func (r Plugin) String() string {
-	if r < NumPlugins {
-		return pluginNames[r]
+func (p Plugin) String() string {
+	if p < NumPlugins {
+		return pluginNames[p]
 	}
 	return ""
 }
 
 // PluginByName returns the plugin with a name in kube-scheduler's configuration.
 func PluginByName(name string) (Plugin, bool) {
-	for r := SchedulingGates; r < PreFilterResult; r++ {
-		if pluginNames[r] == name {
-			return r, true
+	for p := SchedulingGates; p < PreFilterResult; p++ {
+		if pluginNames[p] == name {
+			return p, true
 		}
 	}
 	return NoPlugin, false
@@ -62,11 +62,11 @@ func PluginByName(name string) (Plugin, bool) {
 // PluginSet is a set of plugins.
 type PluginSet uint32
 
-// With returns the set with r added.
-func (s PluginSet) With(r Plugin) PluginSet { return s | 1<<r }
+// With returns the set with p added.
+func (s PluginSet) With(p Plugin) PluginSet { return s | 1<<p }
 
-// Has reports whether r is in the set.
-func (s PluginSet) Has(r Plugin) bool { return s&(1<<r) != 0 }
+// Has reports whether p is in the set.
+func (s PluginSet) Has(p Plugin) bool { return s&(1<<p) != 0 }
 
 // Code is the result code of a filter.
 type Code uint8

@@ -25,8 +25,8 @@ type Preemption struct {
 	ReasonCounts []ReasonCount
 	Candidates   int
 	Nodes        int // in the cluster; always set
-	// ClearNomination: the pod's nomination is no longer valid and must be cleared. Set if
-	// Outcome is PreemptionNoCandidates.
+	// ClearNomination is set if the pod's nomination is no longer valid and must be cleared.
+	// Outcome is then PreemptionNoCandidates.
 	ClearNomination bool
 	Error           string // if Outcome is PreemptionFailed
 }
@@ -45,11 +45,11 @@ const (
 )
 
 // String returns a short name of the outcome.
-func (t PreemptionOutcome) String() string {
-	return [...]string{"not tried", "never", "waits", "none", "nominated", "error"}[t]
+func (o PreemptionOutcome) String() string {
+	return [...]string{"not tried", "never", "waits", "none", "nominated", "error"}[o]
 }
 
-// Debit is what the victims of one decision take from one budget.
+// Debit is the disruptions of one budget that the victims of one decision consume.
 type Debit struct {
 	Budget *model.Budget
 	// Granted are the names of victims whose eviction the budget allows. Overruled are those

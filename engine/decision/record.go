@@ -41,18 +41,19 @@ type Record struct {
 
 	PreEnqueue *Verdict // if Gated
 	PreFilter  *Verdict // set if a PreFilter plugin rejected all nodes; Nodes is empty then
-	// HasPreFilterNodes: PreFilter limited the search to PreFilterNodes (maybe none).
+	// HasPreFilterNodes is set if PreFilter limited the search to PreFilterNodes, which may be
+	// empty.
 	HasPreFilterNodes bool
 	// PreFilterPlugins are the plugins that kube-scheduler names as having limited the search,
 	// sorted, including the one that rejected the nominated node. Empty means NodeAffinity
 	// alone.
 	PreFilterPlugins string
 	PreFilterNodes   []string
-	// NominatedFirst: the nominated node fits and was selected without filtering other nodes.
-	// Nodes holds only that node.
+	// NominatedFirst is set if the nominated node fits and was selected without filtering
+	// other nodes. Nodes holds only that node.
 	NominatedFirst bool
-	// ReservedFirst: a node that a Reserve Hold reserves for the pod fits and was selected
-	// likewise.
+	// ReservedFirst is set if a node that a Reserve Hold reserves for the pod fits and was
+	// selected in the same way.
 	ReservedFirst bool
 
 	Nodes  []NodeRecord // sorted by name

@@ -4,8 +4,8 @@ package model
 type NodeSelector struct {
 	// Labels is spec.nodeSelector; a node must have all of them.
 	Labels Labels
-	// HasRequired: requiredDuringSchedulingIgnoredDuringExecution is set. A node must match
-	// one of the Required terms; no terms match no node.
+	// HasRequired is set if requiredDuringSchedulingIgnoredDuringExecution is set. A node must
+	// match one of the Required terms; no terms match no node.
 	HasRequired bool
 	Required    []NodeSelectorTerm
 	Preferred   []PreferredSchedulingTerm
@@ -16,7 +16,7 @@ type NodeSelector struct {
 type NodeSelectorTerm struct {
 	Labels    []Requirement
 	Fields    []Requirement // metadata.name only
-	Malformed bool          // malformed: matches nothing when required
+	Malformed bool          // matches no node if required
 }
 
 // Matches reports whether a node meets all requirements of the term.
@@ -52,7 +52,7 @@ type PreferredSchedulingTerm struct {
 type PodAffinityTerm struct {
 	TopologyKey string
 	Selector    *Selector // nil matches no pod
-	Namespaces  []string  // sorted; the namespace of the pod if the term names none
+	Namespaces  []string  // sorted; the namespace of the pod if the term has none
 	// NamespaceSelector adds the namespaces whose labels it matches; nil adds none.
 	NamespaceSelector *Selector
 }
@@ -70,12 +70,12 @@ type SpreadConstraint struct {
 	MinDomains  int32 // 1 if not set
 	Hard        bool  // DoNotSchedule
 	Selector    *Selector
-	// MatchLabelKeys: the values of these keys in the pod's labels are added to the selector.
+	// MatchLabelKeys are keys whose values in the pod's labels are added to the selector.
 	MatchLabelKeys []string
-	// IgnoreAffinity: nodes that do not match the pod's node affinity count as well
+	// IgnoreAffinity includes nodes that do not match the pod's node affinity
 	// (nodeAffinityPolicy: Ignore).
 	IgnoreAffinity bool
-	// HonorTaints: nodes whose taints the pod does not tolerate do not count
+	// HonorTaints excludes nodes whose taints the pod does not tolerate
 	// (nodeTaintsPolicy: Honor).
 	HonorTaints bool
 }

@@ -2,7 +2,7 @@
 // budgets and selectors. Package internal/conversion converts Kubernetes objects to them,
 // once per object and in this direction only.
 //
-// The values have no struct tags, no behaviour beyond matching and no dependency on
+// The values have no struct tags, no behavior beyond matching and no dependency on
 // Kubernetes packages, so that the engine can be used as a library.
 //
 // A value passed to the engine is immutable. Pods with equal specifications share one

@@ -20,14 +20,14 @@ type SpreadGroup struct {
 type Budget struct {
 	Namespace, Name string
 	UID             string
-	// Selector: readers treat nil and empty differently, so both are kept.
+	// Selector may be nil or empty; readers treat these differently.
 	Selector *Selector
 	// MinAvailable and MaxUnavailable are from the specification; at most one is set.
 	MinAvailable, MaxUnavailable IntOrPercent
-	// AlwaysAllowUnhealthy: unhealthyPodEvictionPolicy is AlwaysAllow: running pods that are
-	// not ready may be evicted regardless of the budget.
+	// AlwaysAllowUnhealthy is set if unhealthyPodEvictionPolicy is AlwaysAllow: running pods
+	// that are not ready may be evicted regardless of the budget.
 	AlwaysAllowUnhealthy bool
-	// Owned: the budget has an owner reference, so an operator may change it.
+	// Owned is set if the budget has an owner reference, so an operator may change it.
 	Owned bool
 	// SpecError is why the specification is invalid, or empty.
 	SpecError string

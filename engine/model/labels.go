@@ -71,18 +71,18 @@ func (r *Requirement) Matches(l Labels) bool {
 		if !ok || len(r.Values) != 1 {
 			return false
 		}
-		have, err := strconv.ParseInt(v, 10, 64)
+		value, err := strconv.ParseInt(v, 10, 64)
 		if err != nil {
 			return false
 		}
-		want, err := strconv.ParseInt(r.Values[0], 10, 64)
+		limit, err := strconv.ParseInt(r.Values[0], 10, 64)
 		if err != nil {
 			return false
 		}
 		if r.Op == Gt {
-			return have > want
+			return value > limit
 		}
-		return have < want
+		return value < limit
 	}
 	return false
 }

@@ -19,7 +19,7 @@ type Node struct {
 
 // Image is an image present on a node.
 type Image struct {
-	Names []string // all names and digests, normalised
+	Names []string // all names and digests, normalized
 	Size  int64    // bytes
 }
 

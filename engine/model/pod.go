@@ -14,7 +14,7 @@ type Pod struct {
 	NominatedNodeName string // status.nominatedNodeName
 
 	Created      time.Time
-	Scheduled    time.Time // transition time of PodScheduled=True; zero if it is not
+	Scheduled    time.Time // transition time of PodScheduled=True; zero if the condition is not True
 	Started      time.Time // status.startTime; zero if unknown (preemption uses the current time)
 	Deleting     bool      // deletionTimestamp is set
 	GraceSeconds int64     // deletion grace period in seconds
@@ -23,8 +23,8 @@ type Pod struct {
 
 	// Owner is the controller reference; zero if there is none.
 	Owner Owner
-	// Placeholder: not a pod, but the capacity that a Reserve Hold reserves for a pod of
-	// Owner.
+	// Placeholder is set if this is not a pod, but the capacity that a Reserve Hold reserves
+	// for a pod of Owner.
 	Placeholder bool
 	// DisruptionReason is the reason of a DisruptionTarget condition that is True.
 	DisruptionReason string
@@ -32,9 +32,9 @@ type Pod struct {
 	Evicted *NodeEviction
 	// UnschedulableReason is the reason of the PodScheduled=False condition.
 	UnschedulableReason string
-	// Mirror: a mirror pod, which represents a static pod in the API.
+	// Mirror is set for a mirror pod, which represents a static pod in the API.
 	Mirror bool
-	// HasEmptyDir: the pod has an emptyDir volume, whose data is deleted with the pod.
+	// HasEmptyDir is set if the pod has an emptyDir volume, whose data is deleted with the pod.
 	HasEmptyDir bool
 
 	ResourceVersion string
@@ -63,9 +63,9 @@ func (p *Pod) WithoutNomination() *Pod {
 	if p.NominatedNodeName == "" {
 		return p
 	}
-	q := *p
-	q.NominatedNodeName = ""
-	return &q
+	copied := *p
+	copied.NominatedNodeName = ""
+	return &copied
 }
 
 // Phase is a pod's phase.
@@ -80,7 +80,7 @@ const (
 	UnknownPhase
 )
 
-// String is the phase's name in the API.
+// String returns the name of the phase in the API.
 func (p Phase) String() string {
 	switch p {
 	case Pending:
@@ -107,19 +107,18 @@ type PodSpec struct {
 	Priority      int32
 	NeverPreempts bool // preemptionPolicy is Never
 
-	// Requests are the effective ones: the larger of the sum of containers and
-	// sidecars and the peak of the init containers, plus overhead; pod-level
-	// resources override; while a resize is in flight the larger of spec,
-	// allocated and actual.
+	// Requests are the effective requests: the larger of the sum of containers and
+	// sidecars and the peak of the init containers, plus overhead. Pod-level resources
+	// override them. During a resize they are the largest of spec, allocated and actual.
 	Requests Resources
 	// Scoring are Requests with 100m CPU and 200MiB for each container without
-	// such a request; only scoring counts it.
+	// such a request. Only score plugins use them.
 	Scoring Resources
 	// ScoringIncoming replaces Scoring in NodeResourcesFit's score of the incoming
 	// pod; nil means Scoring. As in kube-scheduler, pod-level resources count only
 	// for pods on a node.
 	ScoringIncoming *Resources
-	// BestEffort: no container has a request or limit of cpu or memory.
+	// BestEffort is set if no container has a request or limit of cpu or memory.
 	BestEffort bool
 
 	NodeSelector NodeSelector
@@ -133,8 +132,8 @@ type PodSpec struct {
 
 	Spread []SpreadConstraint
 
-	// Images are the normalised names of the images that score ImageLocality:
-	// of containers, init containers and image volumes, one entry a use.
+	// Images are the normalized names of the images that score ImageLocality:
+	// of containers, init containers and image volumes, one entry per use.
 	Images []string
 	// ImageContainers is the number of containers and init containers, which scales
 	// ImageLocality's thresholds.

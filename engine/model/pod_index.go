@@ -20,46 +20,46 @@ func NewPodIndex() PodIndex {
 }
 
 // Upsert adds a pod or replaces it; a finished pod is removed.
-func (r *PodIndex) Upsert(p *Pod) {
-	r.Remove(p.UID)
+func (x *PodIndex) Upsert(p *Pod) {
+	x.Remove(p.UID)
 	if p.Finished() {
 		return
 	}
-	r.pods[p.UID] = p
-	addToIndex(r.namespaces, p.Namespace, p)
+	x.pods[p.UID] = p
+	addToIndex(x.namespaces, p.Namespace, p)
 	if p.Owner.UID != "" {
-		addToIndex(r.owned, p.Owner.UID, p)
+		addToIndex(x.owned, p.Owner.UID, p)
 	}
 }
 
 // Remove removes a pod.
-func (r *PodIndex) Remove(uid string) {
-	p, ok := r.pods[uid]
+func (x *PodIndex) Remove(uid string) {
+	p, ok := x.pods[uid]
 	if !ok {
 		return
 	}
-	delete(r.pods, uid)
-	removeFromIndex(r.namespaces, p.Namespace, uid)
-	removeFromIndex(r.owned, p.Owner.UID, uid)
+	delete(x.pods, uid)
+	removeFromIndex(x.namespaces, p.Namespace, uid)
+	removeFromIndex(x.owned, p.Owner.UID, uid)
 }
 
 // Pod returns a pod by UID; nil if it does not exist or has finished.
-func (r *PodIndex) Pod(uid string) *Pod { return r.pods[uid] }
+func (x *PodIndex) Pod(uid string) *Pod { return x.pods[uid] }
 
 // Len returns the number of pods.
-func (r *PodIndex) Len() int { return len(r.pods) }
+func (x *PodIndex) Len() int { return len(x.pods) }
 
 // All returns all pods in no particular order.
-func (r *PodIndex) All() []*Pod { return slices.Collect(maps.Values(r.pods)) }
+func (x *PodIndex) All() []*Pod { return slices.Collect(maps.Values(x.pods)) }
 
 // InNamespace returns the pods of a namespace in no particular order.
-func (r *PodIndex) InNamespace(namespace string) []*Pod {
-	return slices.Collect(maps.Values(r.namespaces[namespace]))
+func (x *PodIndex) InNamespace(namespace string) []*Pod {
+	return slices.Collect(maps.Values(x.namespaces[namespace]))
 }
 
 // OwnedBy returns the pods of an owner, oldest first.
-func (r *PodIndex) OwnedBy(owner Owner) []*Pod {
-	return slices.SortedFunc(maps.Values(r.owned[owner.UID]), ByAge)
+func (x *PodIndex) OwnedBy(owner Owner) []*Pod {
+	return slices.SortedFunc(maps.Values(x.owned[owner.UID]), ByAge)
 }
 
 // ByAge compares pods by creation time, oldest first, then by name and UID.

@@ -31,14 +31,14 @@ func (s *PodSpec) Bytes() int {
 	}
 	for i := range s.Spread {
 		c := &s.Spread[i]
-		n += itemBytes + len(c.TopologyKey) + c.Selector.Bytes() + textBytes(c.MatchLabelKeys)
+		n += itemBytes + len(c.TopologyKey) + c.Selector.Bytes() + stringsBytes(c.MatchLabelKeys)
 	}
 	return n + s.otherBytes()
 }
 
-// otherBytes is the part of Bytes that is small in most pods.
+// otherBytes returns the part of Bytes that is small in most pods.
 func (s *PodSpec) otherBytes() int {
-	n := textBytes(s.Images) + textBytes(s.Gates) + textBytes(s.Features) + len(s.SchedulerName) + len(s.SchedulingGroup)
+	n := stringsBytes(s.Images) + stringsBytes(s.Gates) + stringsBytes(s.Features) + len(s.SchedulerName) + len(s.SchedulingGroup)
 	for _, scalars := range [][]Scalar{s.Requests.Scalars, s.Scoring.Scalars} {
 		for i := range scalars {
 			n += itemBytes + len(scalars[i].Name)
@@ -51,7 +51,7 @@ func (s *PodSpec) otherBytes() int {
 		n += itemBytes + len(s.Claims[i].Volume) + len(s.Claims[i].Claim)
 	}
 	for i := range s.Disks {
-		n += itemBytes + len(s.Disks[i].ID) + textBytes(s.Disks[i].Monitors)
+		n += itemBytes + len(s.Disks[i].ID) + stringsBytes(s.Disks[i].Monitors)
 	}
 	for i := range s.Inline {
 		n += itemBytes + len(s.Inline[i].Driver) + len(s.Inline[i].Handle)
@@ -71,7 +71,7 @@ func (t *NodeSelectorTerm) bytes() int {
 }
 
 func (t *PodAffinityTerm) bytes() int {
-	return itemBytes + len(t.TopologyKey) + textBytes(t.Namespaces) + t.Selector.Bytes() + t.NamespaceSelector.Bytes()
+	return itemBytes + len(t.TopologyKey) + stringsBytes(t.Namespaces) + t.Selector.Bytes() + t.NamespaceSelector.Bytes()
 }
 
 // Bytes returns the approximate memory of a selector.
@@ -84,7 +84,7 @@ func (s *Selector) Bytes() int {
 
 func requirementBytes(rs []Requirement) (n int) {
 	for i := range rs {
-		n += itemBytes + len(rs[i].Key) + textBytes(rs[i].Values)
+		n += itemBytes + len(rs[i].Key) + stringsBytes(rs[i].Values)
 	}
 	return n
 }
@@ -97,7 +97,7 @@ func (l Labels) Bytes() (n int) {
 	return n
 }
 
-func textBytes(list []string) (n int) {
+func stringsBytes(list []string) (n int) {
 	for _, s := range list {
 		n += stringBytes + len(s)
 	}

@@ -27,15 +27,15 @@ func (tol *Toleration) ToleratesTaint(t *Taint, numeric bool) bool {
 	case TolExists:
 		return true
 	case TolLt, TolGt:
-		want, ok1 := parseCanonicalInt(tol.Value)
-		have, ok2 := parseCanonicalInt(t.Value)
+		limit, ok1 := parseCanonicalInt(tol.Value)
+		value, ok2 := parseCanonicalInt(t.Value)
 		if !numeric || !ok1 || !ok2 {
 			return false
 		}
 		if tol.Op == TolGt {
-			return have > want
+			return value > limit
 		}
-		return have < want
+		return value < limit
 	}
 	return false
 }

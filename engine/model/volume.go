@@ -96,9 +96,9 @@ func (c *PersistentVolumeClaim) ClassName() string {
 type StorageClass struct {
 	Name        string
 	Provisioner string
-	// WaitForFirstConsumer: binding waits until a pod uses the claim.
+	// WaitForFirstConsumer delays binding until a pod uses the claim.
 	WaitForFirstConsumer bool
-	// Topologies restrict where volumes may be provisioned; none: anywhere.
+	// Topologies restrict where volumes may be provisioned; if there are none, anywhere.
 	Topologies []NodeSelectorTerm
 }
 
@@ -121,9 +121,9 @@ type CSINodeDriver struct {
 // CSIDriver is a CSI driver as scheduling reads it.
 type CSIDriver struct {
 	Name string
-	// StorageCapacity: CSIStorageCapacity objects limit provisioning.
+	// StorageCapacity is set if CSIStorageCapacity objects limit provisioning.
 	StorageCapacity bool
-	// PreventPodSchedulingIfMissing: nodes without the driver are rejected.
+	// PreventPodSchedulingIfMissing rejects nodes without the driver.
 	PreventPodSchedulingIfMissing bool
 }
 

@@ -55,17 +55,17 @@ func AdmissionCheck(n *cluster.NodeInfo, pod *model.Pod) (out []AdmissionResult)
 // insufficientResources returns the resources that the node lacks for the pod.
 func insufficientResources(n *cluster.NodeInfo, pod *model.Pod) []decision.Reason {
 	var v decision.Verdict
-	want, have := &pod.Spec.Requests, &n.Model.Allocatable
+	requested, allocatable := &pod.Spec.Requests, &n.Model.Allocatable
 	plugins.AddInsufficient(&v, "pods", 1, int64(len(n.Pods)), n.Model.AllocatablePods)
-	plugins.AddInsufficient(&v, "cpu", want.MilliCPU, n.Used.MilliCPU, have.MilliCPU)
-	plugins.AddInsufficient(&v, "memory", want.Memory, n.Used.Memory, have.Memory)
-	plugins.AddInsufficient(&v, "ephemeral-storage", want.Ephemeral, n.Used.Ephemeral, have.Ephemeral)
-	for i := range want.Scalars {
-		s := &want.Scalars[i]
-		if model.IsExtendedResource(s.Name) && !slices.ContainsFunc(have.Scalars, func(h model.Scalar) bool { return h.Name == s.Name }) {
+	plugins.AddInsufficient(&v, "cpu", requested.MilliCPU, n.Used.MilliCPU, allocatable.MilliCPU)
+	plugins.AddInsufficient(&v, "memory", requested.Memory, n.Used.Memory, allocatable.Memory)
+	plugins.AddInsufficient(&v, "ephemeral-storage", requested.Ephemeral, n.Used.Ephemeral, allocatable.Ephemeral)
+	for i := range requested.Scalars {
+		s := &requested.Scalars[i]
+		if model.IsExtendedResource(s.Name) && !slices.ContainsFunc(allocatable.Scalars, func(h model.Scalar) bool { return h.Name == s.Name }) {
 			continue
 		}
-		plugins.AddInsufficient(&v, s.Name, s.Amount, n.Used.Scalar(s.Name), have.Scalar(s.Name))
+		plugins.AddInsufficient(&v, s.Name, s.Amount, n.Used.Scalar(s.Name), allocatable.Scalar(s.Name))
 	}
 	return v.Reasons
 }

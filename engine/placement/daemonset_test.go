@@ -14,7 +14,7 @@ func TestNodeShouldRunDaemonPod(t *testing.T) {
 		taint                     model.Taint
 		shouldRun, shouldContinue bool
 	}{
-		"no demands":       {shouldRun: true, shouldContinue: true},
+		"no constraints":   {shouldRun: true, shouldContinue: true},
 		"another label":    {spec: model.PodSpec{NodeSelector: ssd}},
 		"another name":     {spec: model.PodSpec{NodeSelector: named}},
 		"PreferNoSchedule": {taint: model.Taint{Key: "x", Effect: model.PreferNoSchedule}, shouldRun: true, shouldContinue: true},

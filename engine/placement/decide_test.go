@@ -9,17 +9,17 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// decide evaluates a pod under the default profile with changes.
-func decide(t *testing.T, s *cluster.State, p *model.Pod, with ...func(*framework.Config)) *decision.Record {
+// decide evaluates a pod under the default profile, changed by the options.
+func decide(t *testing.T, s *cluster.State, p *model.Pod, options ...func(*framework.Config)) *decision.Record {
 	t.Helper()
-	return Evaluate(s, profile(t, with...), 1, p)
+	return Evaluate(s, profile(t, options...), 1, p)
 }
 
-func profile(t *testing.T, with ...func(*framework.Config)) *framework.Profile {
+func profile(t *testing.T, options ...func(*framework.Config)) *framework.Profile {
 	t.Helper()
 	c := framework.DefaultConfig()
-	for _, o := range with {
-		o(&c)
+	for _, option := range options {
+		option(&c)
 	}
 	p, err := framework.NewProfile(c)
 	if err != nil {

@@ -31,7 +31,7 @@
 //     reasons and number of resolvable nodes as Evaluate. A fuzz test checks this.
 //
 // Preemption filters nodes without some of their pods: with DryRun, or with
-// fastpath.NodeLocalPod for pods to which no other node matters.
+// fastpath.NodeLocalPod for pods whose verdict on a node does not depend on other nodes.
 //
 // Avoid Holds reject nodes before all other filters. The capacity of a Reserve Hold counts
 // as that of a nominated pod, but not against pods of its owner; the first replacement

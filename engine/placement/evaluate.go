@@ -31,20 +31,20 @@ func Evaluate(s *cluster.State, p *framework.Profile, seed uint64, pod *model.Po
 		return rec
 	}
 	rec.Outcome = decision.Infeasible
-	a := framework.NewEvaluation(s, p, pod, s.NodeIDs())
-	if len(a.Nodes) == 0 || !runPreFilters(a, rec) {
+	ev := framework.NewEvaluation(s, p, pod, s.NodeIDs())
+	if len(ev.Nodes) == 0 || !runPreFilters(ev, rec) {
 		return rec
 	}
-	feasible := findNodesThatFit(a, rec)
+	feasible := findNodesThatFit(ev, rec)
 	if len(feasible) == 0 {
 		return rec
 	}
 	rec.Outcome = decision.Scheduled
-	if err := prioritizeNodes(a, rec, feasible); err != nil && len(feasible) > 1 {
+	if err := prioritizeNodes(ev, rec, feasible); err != nil && len(feasible) > 1 {
 		rec.Outcome, rec.Error, rec.Nodes = decision.Errored, err.Error(), nil
 		return rec
 	}
-	selectNode(a, rec, feasible, seed)
+	selectNode(ev, rec, feasible, seed)
 	return rec
 }
 
@@ -66,79 +66,79 @@ func EvaluateNodes(s *cluster.State, p *framework.Profile, seed uint64, pod *mod
 	return rec
 }
 
-// runPreFilters runs the PreFilter plugins and reports whether filters have to run: no
+// runPreFilters runs the PreFilter plugins. It reports whether the filters must run: no
 // plugin failed or rejected all nodes.
 func runPreFilters(ev *framework.Evaluation, rec *decision.Record) bool {
 	cfg := ev.Profile.Config()
 	states := make([]*framework.PreFilterState, decision.NumPlugins)
 	var preFilterPlugins []string
-	for _, r := range cfg.PreFilter {
-		c := plugins.PreFilter(ev, r)
-		states[r] = &c
-		if c.Err != nil {
-			recordError(ev, rec, r, c.Err)
+	for _, plugin := range cfg.PreFilter {
+		state := plugins.PreFilter(ev, plugin)
+		states[plugin] = &state
+		if state.Err != nil {
+			recordError(rec, plugin, state.Err)
 			return false
 		}
-		if v := c.Verdict; v != nil {
-			recordRejection(ev, rec, r, v)
+		if v := state.Verdict; v != nil {
+			recordRejection(rec, plugin, v)
 			if v.Code == decision.UnschedulableAndUnresolvable {
 				return false
 			}
 			continue
 		}
-		if !c.HasNodeNames {
+		if !state.HasNodeNames {
 			continue
 		}
-		preFilterPlugins = append(preFilterPlugins, r.String())
-		rec.UnschedulablePlugins = rec.UnschedulablePlugins.With(r)
-		if !intersectNodes(rec, c.NodeNames) {
-			recordRejection(ev, rec, decision.NoPlugin, noCommonNodes(preFilterPlugins))
+		preFilterPlugins = append(preFilterPlugins, plugin.String())
+		rec.UnschedulablePlugins = rec.UnschedulablePlugins.With(plugin)
+		if !intersectNodes(rec, state.NodeNames) {
+			recordRejection(rec, decision.NoPlugin, noCommonNodes(preFilterPlugins))
 			return false
 		}
 	}
 	if rec.PreFilter != nil {
 		return false
 	}
-	if c := plugins.PreFilter(ev, decision.HoldAvoid); c.Filter != nil {
-		ev.Filters = append(ev.Filters, framework.FilterPlugin{Plugin: decision.HoldAvoid, Filter: c.Filter})
+	if state := plugins.PreFilter(ev, decision.HoldAvoid); state.Filter != nil {
+		ev.Filters = append(ev.Filters, framework.FilterPlugin{Plugin: decision.HoldAvoid, Filter: state.Filter})
 	}
-	for _, r := range cfg.Filter {
-		if states[r] == nil {
-			c := plugins.PreFilter(ev, r)
-			if c.Err != nil {
-				recordError(ev, rec, r, c.Err)
+	for _, plugin := range cfg.Filter {
+		if states[plugin] == nil {
+			state := plugins.PreFilter(ev, plugin)
+			if state.Err != nil {
+				recordError(rec, plugin, state.Err)
 				return false
 			}
-			if c.Verdict != nil {
-				recordRejection(ev, rec, r, c.Verdict)
+			if state.Verdict != nil {
+				recordRejection(rec, plugin, state.Verdict)
 				return false
 			}
-			states[r] = &c
+			states[plugin] = &state
 		}
-		if states[r].Filter != nil {
-			ev.Filters = append(ev.Filters, framework.FilterPlugin{Plugin: r, Filter: states[r].Filter})
+		if states[plugin].Filter != nil {
+			ev.Filters = append(ev.Filters, framework.FilterPlugin{Plugin: plugin, Filter: states[plugin].Filter})
 		}
 	}
 	return true
 }
 
 // recordError records that a plugin failed.
-func recordError(ev *framework.Evaluation, rec *decision.Record, r decision.Plugin, err error) {
-	rec.Outcome, rec.Error = decision.Errored, fmt.Sprintf("running PreFilter plugin %q: %v", r, err)
+func recordError(rec *decision.Record, plugin decision.Plugin, err error) {
+	rec.Outcome, rec.Error = decision.Errored, fmt.Sprintf("running PreFilter plugin %q: %v", plugin, err)
 }
 
 // recordRejection records that a plugin rejects all nodes. The first one is kept, unless a
 // later one is not resolvable.
-func recordRejection(ev *framework.Evaluation, rec *decision.Record, r decision.Plugin, v *decision.Verdict) {
-	rec.UnschedulablePlugins = rec.UnschedulablePlugins.With(r)
+func recordRejection(rec *decision.Record, plugin decision.Plugin, v *decision.Verdict) {
+	rec.UnschedulablePlugins = rec.UnschedulablePlugins.With(plugin)
 	if rec.PreFilter == nil || v.Code == decision.UnschedulableAndUnresolvable {
 		verdict := *v
-		verdict.Plugin = r
+		verdict.Plugin = plugin
 		rec.PreFilter = &verdict
 	}
 }
 
-// intersectNodes limits the search to names and reports whether any node is left.
+// intersectNodes limits the search to names and reports whether any node remains.
 func intersectNodes(rec *decision.Record, names []string) bool {
 	if rec.HasPreFilterNodes {
 		rec.PreFilterNodes = slices.DeleteFunc(slices.Clone(rec.PreFilterNodes), func(n string) bool { return !slices.Contains(names, n) })
@@ -148,7 +148,7 @@ func intersectNodes(rec *decision.Record, names []string) bool {
 	return len(rec.PreFilterNodes) > 0
 }
 
-// noCommonNodes returns the verdict if plugins limit the search to nothing.
+// noCommonNodes returns the verdict if the nodes of several plugins have no node in common.
 func noCommonNodes(names []string) *decision.Verdict {
 	slices.Sort(names)
 	text := "node(s) didn't satisfy plugin " + names[0]
@@ -163,11 +163,11 @@ func noCommonNodes(names []string) *decision.Verdict {
 // the nominated node if it fits, or the first reserved node that fits, or all.
 func findNodesThatFit(ev *framework.Evaluation, rec *decision.Record) []*framework.CandidateNode {
 	var nominatedVerdict decision.Verdict // of the nominated node, also if PreFilter excluded that node
-	if st := ev.NodeByName(ev.Pod.NominatedNodeName); st != nil {
-		if nominatedVerdict = ev.RunFiltersWithNominatedPods(st); nominatedVerdict.Code == decision.Success {
+	if candidate := ev.NodeByName(ev.Pod.NominatedNodeName); candidate != nil {
+		if nominatedVerdict = ev.RunFiltersWithNominatedPods(candidate); nominatedVerdict.Code == decision.Success {
 			rec.NominatedFirst = true
-			rec.Nodes = []decision.NodeRecord{{Name: st.Node.Name}}
-			return []*framework.CandidateNode{st}
+			rec.Nodes = []decision.NodeRecord{{Name: candidate.Node.Name}}
+			return []*framework.CandidateNode{candidate}
 		}
 		ev.Err = "" // an error counts only if it recurs when all nodes are filtered
 		if rec.HasPreFilterNodes && nominatedVerdict.Plugin != decision.NodeAffinity {
@@ -177,30 +177,30 @@ func findNodesThatFit(ev *framework.Evaluation, rec *decision.Record) []*framewo
 		}
 	}
 	for _, id := range ev.State.AppendReserved(nil, ev.Pod) {
-		st := ev.NodeByName(ev.State.Node(id).Model.Name)
-		if st == nil {
+		candidate := ev.NodeByName(ev.State.Node(id).Model.Name)
+		if candidate == nil {
 			continue
 		}
-		if v := ev.RunFiltersWithNominatedPods(st); v.Code == decision.Success {
+		if v := ev.RunFiltersWithNominatedPods(candidate); v.Code == decision.Success {
 			rec.ReservedFirst = true
-			rec.Nodes = []decision.NodeRecord{{Name: st.Node.Name}}
-			return []*framework.CandidateNode{st}
+			rec.Nodes = []decision.NodeRecord{{Name: candidate.Node.Name}}
+			return []*framework.CandidateNode{candidate}
 		}
 		ev.Err = ""
 	}
 	var feasible []*framework.CandidateNode
 	rec.Nodes = make([]decision.NodeRecord, 0, len(ev.Nodes))
 	for i := range ev.Nodes {
-		st := &ev.Nodes[i]
-		node := decision.NodeRecord{Name: st.Node.Name}
-		if rec.HasPreFilterNodes && !slices.Contains(rec.PreFilterNodes, st.Node.Name) {
+		candidate := &ev.Nodes[i]
+		node := decision.NodeRecord{Name: candidate.Node.Name}
+		if rec.HasPreFilterNodes && !slices.Contains(rec.PreFilterNodes, candidate.Node.Name) {
 			node.Verdict = decision.Verdict{Plugin: decision.PreFilterResult, Code: decision.UnschedulableAndUnresolvable}
-			if nominatedVerdict.Code != decision.Success && st.Node.Name == ev.Pod.NominatedNodeName {
+			if nominatedVerdict.Code != decision.Success && candidate.Node.Name == ev.Pod.NominatedNodeName {
 				node.Verdict = nominatedVerdict
 				rec.UnschedulablePlugins = rec.UnschedulablePlugins.With(nominatedVerdict.Plugin)
 			}
-		} else if node.Verdict = ev.RunFiltersWithNominatedPods(st); node.Verdict.Code == decision.Success {
-			feasible = append(feasible, st)
+		} else if node.Verdict = ev.RunFiltersWithNominatedPods(candidate); node.Verdict.Code == decision.Success {
+			feasible = append(feasible, candidate)
 		} else {
 			rec.UnschedulablePlugins = rec.UnschedulablePlugins.With(node.Verdict.Plugin)
 		}
@@ -213,16 +213,16 @@ func findNodesThatFit(ev *framework.Evaluation, rec *decision.Record) []*framewo
 	return feasible
 }
 
-// prioritizeNodes scores the feasible nodes.
+// prioritizeNodes adds the scores of the feasible nodes to the record.
 func prioritizeNodes(ev *framework.Evaluation, rec *decision.Record, feasible []*framework.CandidateNode) error {
 	cfg := ev.Profile.Config()
 	states := make([]*framework.PreScoreState, decision.NumPlugins)
-	for _, r := range cfg.PreScore {
-		s := plugins.PreScore(ev, r, feasible)
-		if s.Err != nil {
-			return fmt.Errorf("running PreScore plugin %q: %w", r, s.Err)
+	for _, plugin := range cfg.PreScore {
+		state := plugins.PreScore(ev, plugin, feasible)
+		if state.Err != nil {
+			return fmt.Errorf("running PreScore plugin %q: %w", plugin, state.Err)
 		}
-		states[r] = &s
+		states[plugin] = &state
 	}
 	records := make([]*decision.NodeRecord, 0, len(feasible))
 	for i := range rec.Nodes {
@@ -232,22 +232,22 @@ func prioritizeNodes(ev *framework.Evaluation, rec *decision.Record, feasible []
 	}
 	points := make([]int64, len(feasible))
 	for _, w := range cfg.Score {
-		s := states[w.Plugin]
-		if s == nil {
+		state := states[w.Plugin]
+		if state == nil {
 			c := plugins.PreScore(ev, w.Plugin, feasible)
-			s = &c
+			state = &c
 		}
-		if s.Err != nil {
-			return fmt.Errorf("running Score plugin %q: %w", w.Plugin, s.Err)
+		if state.Err != nil {
+			return fmt.Errorf("running Score plugin %q: %w", w.Plugin, state.Err)
 		}
-		if s.Score == nil {
+		if state.Score == nil {
 			continue
 		}
-		for i, st := range feasible {
-			points[i] = s.Score(st)
+		for i, candidate := range feasible {
+			points[i] = state.Score(candidate)
 		}
-		if s.NormalizeScore != nil {
-			s.NormalizeScore(feasible, points)
+		if state.NormalizeScore != nil {
+			state.NormalizeScore(feasible, points)
 		}
 		for i, r := range records {
 			r.Scores = append(r.Scores, decision.Score{Plugin: w.Plugin, Points: points[i] * w.Weight})
@@ -259,7 +259,7 @@ func prioritizeNodes(ev *framework.Evaluation, rec *decision.Record, feasible []
 
 // selectNode determines the nodes with the highest total and selects one of them.
 func selectNode(ev *framework.Evaluation, rec *decision.Record, feasible []*framework.CandidateNode, seed uint64) {
-	point := NewTieBreaker(seed, ev.Pod.TieKey()).Start()
+	start := NewTieBreaker(seed, ev.Pod.TieKey()).Start()
 	var best *framework.CandidateNode
 	var highest int64
 	next := 0
@@ -268,18 +268,18 @@ func selectNode(ev *framework.Evaluation, rec *decision.Record, feasible []*fram
 		if n.Verdict.Code != decision.Success {
 			continue
 		}
-		st := feasible[next]
+		candidate := feasible[next]
 		next++
 		switch {
 		case best == nil || n.Total > highest:
-			best, highest, rec.Top = st, n.Total, []string{n.Name}
+			best, highest, rec.Top = candidate, n.Total, []string{n.Name}
 			continue
 		case n.Total < highest:
 			continue
 		}
 		rec.Top = append(rec.Top, n.Name)
-		if precedes(point, st.NameHash, st.Node.Name, best.NameHash, best.Node.Name) {
-			best = st
+		if precedes(start, candidate.NameHash, candidate.Node.Name, best.NameHash, best.Node.Name) {
+			best = candidate
 		}
 	}
 	rec.Choice = best.Node.Name

@@ -43,7 +43,7 @@ func TestOutcomes(t *testing.T) {
 		})
 	}
 	if r := decide(t, build.NewState(), build.Pod("p")); r.Outcome != decision.Infeasible || r.Nodes != nil || r.PreFilter != nil {
-		t.Errorf("without nodes the record is %+v", r)
+		t.Errorf("record without nodes: %+v, want outcome unschedulable without verdicts", r)
 	}
 }
 
@@ -54,12 +54,12 @@ func TestFirstRejectingPluginIsRecorded(t *testing.T) {
 	r := decide(t, s, big)
 	build.Expect(t, "verdicts", build.Verdicts(r), "a TaintToleration (UAU): node(s) had untolerated taint(s); b NodeResourcesFit (UAU): Insufficient cpu")
 	if want := decision.PluginSet(0).With(decision.TaintToleration).With(decision.NodeResourcesFit); r.UnschedulablePlugins != want {
-		t.Errorf("rejectors are %b, want %b", r.UnschedulablePlugins, want)
+		t.Errorf("UnschedulablePlugins is %b, want %b", r.UnschedulablePlugins, want)
 	}
 	r = decide(t, s, big, func(c *framework.Config) { slices.Reverse(c.Filter) })
 	build.Expect(t, "in another order", build.Verdicts(r), "a NodeResourcesFit (UAU): Insufficient cpu; b NodeResourcesFit (UAU): Insufficient cpu")
 	r = decide(t, s, build.Pod("p"), func(c *framework.Config) {
-		c.Filter = slices.DeleteFunc(c.Filter, func(r decision.Plugin) bool { return r == decision.TaintToleration })
+		c.Filter = slices.DeleteFunc(c.Filter, func(p decision.Plugin) bool { return p == decision.TaintToleration })
 	})
 	build.Expect(t, "with the plugin disabled", build.Verdicts(r), "")
 }
@@ -72,14 +72,14 @@ func TestNominatedNodeIsEvaluatedFirst(t *testing.T) {
 	s := build.NewState(build.Node("a"), build.Node("b"), build.Pod("x", build.OnNode("b"), build.Requests(3000, 0)))
 	r := decide(t, s, build.Pod("p", nominated("b", 1), build.Requests(1000, 0)))
 	if !r.NominatedFirst || r.Choice != "b" || len(r.Nodes) != 1 || len(r.Nodes[0].Scores) == 0 || !slices.Equal(r.Top, []string{"b"}) {
-		t.Errorf("record is %+v", r)
+		t.Errorf("record %+v, want only the nominated node b", r)
 	}
 	r = decide(t, s, build.Pod("p", nominated("b", 1), build.Requests(2000, 0)))
 	if r.NominatedFirst || r.Choice != "a" || len(r.Nodes) != 2 {
-		t.Errorf("with b full the record is %+v", r)
+		t.Errorf("record with full node b: %+v, want choice a among 2 nodes", r)
 	}
-	if r = decide(t, s, build.Pod("p", nominated("gone", 1))); r.NominatedFirst || r.Choice != "a" {
-		t.Errorf("with a deleted node the record is %+v", r)
+	if r = decide(t, s, build.Pod("p", nominated("deleted", 1))); r.NominatedFirst || r.Choice != "a" {
+		t.Errorf("record with a deleted nominated node: %+v, want choice a", r)
 	}
 }
 
@@ -96,23 +96,23 @@ func TestTieBreaking(t *testing.T) {
 			t.Fatalf("top is %v, want all nodes", r.Top)
 		}
 		chosen[r.Choice]++
-		if again := Evaluate(s.Fork(), p, 7, build.Pod(fmt.Sprint("p", i))); again.Choice != r.Choice {
-			t.Fatalf("the same pod was placed on %s, then on %s", r.Choice, again.Choice)
+		if second := Evaluate(s.Fork(), p, 7, build.Pod(fmt.Sprint("p", i))); second.Choice != r.Choice {
+			t.Fatalf("the same pod was placed on %s, then on %s", r.Choice, second.Choice)
 		}
 	}
 	if len(chosen) != 8 {
-		t.Errorf("of equal nodes only %v were chosen", chosen)
+		t.Errorf("chosen nodes %v, want all 8", chosen)
 	}
 	if Evaluate(s, p, 1, build.Pod("p")).Choice == Evaluate(s, p, 2, build.Pod("p")).Choice && Evaluate(s, p, 1, build.Pod("q")).Choice == Evaluate(s, p, 3, build.Pod("q")).Choice {
-		t.Error("the seed has no influence")
+		t.Error("two seeds select the same nodes")
 	}
 }
 
 func TestWeightsMultiplyPoints(t *testing.T) {
-	only := func(c *framework.Config) {
+	fitAndImages := func(c *framework.Config) {
 		c.Score = []framework.WeightedPlugin{{Plugin: decision.NodeResourcesFit, Weight: 3}, {Plugin: decision.ImageLocality, Weight: 0}}
 	}
-	r := decide(t, build.NewState(build.Node("a"), build.Node("b"), build.Pod("x", build.OnNode("a"), build.Requests(4000, 0))), build.Pod("p"), only)
+	r := decide(t, build.NewState(build.Node("a"), build.Node("b"), build.Pod("x", build.OnNode("a"), build.Requests(4000, 0))), build.Pod("p"), fitAndImages)
 	build.Expect(t, "points", build.Points(r, decision.NodeResourcesFit), "a=150 b=300")
 	build.Expect(t, "weight 0 is 1", build.Points(r, decision.ImageLocality), "a=0 b=0")
 	build.Expect(t, "choice", fmt.Sprint(r.Choice, r.Top, r.Nodes[1].Total), "b[b] 300")

@@ -14,85 +14,86 @@ import (
 	"github.com/berthproject/berth/internal/testkit/build"
 )
 
-// eventGenerator creates random objects for many plugins.
-type eventGenerator struct{ *rand.Rand }
+// objectGenerator creates random objects that many plugins read.
+type objectGenerator struct{ *rand.Rand }
 
-func (d eventGenerator) one(in int) bool { return d.Intn(in) == 0 }
+func (g objectGenerator) oneIn(n int) bool { return g.Intn(n) == 0 }
 
-func (d eventGenerator) pick(of ...string) string { return of[d.Intn(len(of))] }
+func (g objectGenerator) pick(values ...string) string { return values[g.Intn(len(values))] }
 
-func (d eventGenerator) node(name string) *model.Node {
+func (g objectGenerator) node(name string) *model.Node {
 	n := build.Node(name)
-	if !d.one(6) {
-		build.Zone(d.pick("z1", "z2", "z3"))(n)
+	if !g.oneIn(6) {
+		build.Zone(g.pick("z1", "z2", "z3"))(n)
 	}
-	if d.one(4) {
-		build.Tainted("t", d.pick("x", "y"), []model.Effect{model.NoSchedule, model.PreferNoSchedule, model.NoExecute}[d.Intn(3)])(n)
+	if g.oneIn(4) {
+		build.Tainted("t", g.pick("x", "y"), []model.Effect{model.NoSchedule, model.PreferNoSchedule, model.NoExecute}[g.Intn(3)])(n)
 	}
-	if d.one(3) {
-		n.Images = []model.Image{{Names: []string{"img"}, Size: int64(d.Intn(900)) << 20}}
+	if g.oneIn(3) {
+		n.Images = []model.Image{{Names: []string{"img"}, Size: int64(g.Intn(900)) << 20}}
 	}
-	n.AllocatablePods = int64(3 + d.Intn(8))
-	n.Unschedulable = d.one(12)
+	n.AllocatablePods = int64(3 + g.Intn(8))
+	n.Unschedulable = g.oneIn(12)
 	return n
 }
 
-func (d eventGenerator) term() model.PodAffinityTerm {
-	t := build.PodAffinityTerm(d.pick("zone", framework.HostnameKey), d.pick("web", "db"))
-	if d.one(4) {
-		t.Namespaces, t.NamespaceSelector = nil, []*model.Selector{{}, build.Matches("team", "r")}[d.Intn(2)]
+func (g objectGenerator) term() model.PodAffinityTerm {
+	t := build.PodAffinityTerm(g.pick("zone", framework.HostnameKey), g.pick("web", "db"))
+	if g.oneIn(4) {
+		t.Namespaces, t.NamespaceSelector = nil, []*model.Selector{{}, build.Matches("team", "r")}[g.Intn(2)]
 	}
 	return t
 }
 
-func (d eventGenerator) pod(name string) *model.Pod {
-	p := build.Pod(name, build.App(d.pick("web", "db", "etl")), build.Requests(int64(d.Intn(12))*100, int64(d.Intn(5))<<29), build.InNamespace(d.pick("default", "default", "red")))
+func (g objectGenerator) pod(name string) *model.Pod {
+	p := build.Pod(name, build.App(g.pick("web", "db", "etl")), build.Requests(int64(g.Intn(12))*100, int64(g.Intn(5))<<29), build.InNamespace(g.pick("default", "default", "red")))
 	s := p.Spec
-	s.Priority = int32(d.Intn(3))
-	if d.one(3) {
-		s.AntiAffinity = []model.PodAffinityTerm{d.term()}
+	s.Priority = int32(g.Intn(3))
+	if g.oneIn(3) {
+		s.AntiAffinity = []model.PodAffinityTerm{g.term()}
 	}
-	if d.one(4) {
-		s.Affinity = []model.PodAffinityTerm{d.term()}
+	if g.oneIn(4) {
+		s.Affinity = []model.PodAffinityTerm{g.term()}
 	}
-	if d.one(4) {
-		s.PreferredAffinity = []model.WeightedPodAffinityTerm{{Weight: int32(1 + d.Intn(100)), Term: d.term()}}
+	if g.oneIn(4) {
+		s.PreferredAffinity = []model.WeightedPodAffinityTerm{{Weight: int32(1 + g.Intn(100)), Term: g.term()}}
 	}
-	if d.one(4) {
-		s.PreferredAntiAffinity = []model.WeightedPodAffinityTerm{{Weight: int32(1 + d.Intn(100)), Term: d.term()}}
+	if g.oneIn(4) {
+		s.PreferredAntiAffinity = []model.WeightedPodAffinityTerm{{Weight: int32(1 + g.Intn(100)), Term: g.term()}}
 	}
-	if d.one(3) {
+	if g.oneIn(3) {
 		s.Spread = []model.SpreadConstraint{
-			{TopologyKey: d.pick("zone", framework.HostnameKey), MaxSkew: int32(1 + d.Intn(2)), MinDomains: int32(1 + d.Intn(3)), Hard: d.one(2),
-				Selector: build.Matches("app", d.pick("web", "db")), IgnoreAffinity: d.one(3), HonorTaints: d.one(3)},
+			{TopologyKey: g.pick("zone", framework.HostnameKey), MaxSkew: int32(1 + g.Intn(2)), MinDomains: int32(1 + g.Intn(3)), Hard: g.oneIn(2),
+				Selector: build.Matches("app", g.pick("web", "db")), IgnoreAffinity: g.oneIn(3), HonorTaints: g.oneIn(3)},
 			{TopologyKey: "zone", MaxSkew: 1, MinDomains: 1, Selector: build.Matches("app", "web")},
 		}
 	}
-	if d.one(5) {
-		s.Ports = []model.HostPort{{IP: d.pick(plugins.AnyIP, "10.0.0.1", "10.0.0.2"), Protocol: "TCP", Port: 80}}
+	if g.oneIn(5) {
+		s.Ports = []model.HostPort{{IP: g.pick(plugins.AnyIP, "10.0.0.1", "10.0.0.2"), Protocol: "TCP", Port: 80}}
 	}
-	if d.one(3) {
-		s.Tolerations = []model.Toleration{{Key: "t", Value: d.pick("x", "y"), Op: model.TolEqual}}
+	if g.oneIn(3) {
+		s.Tolerations = []model.Toleration{{Key: "t", Value: g.pick("x", "y"), Op: model.TolEqual}}
 	}
-	if d.one(4) {
+	if g.oneIn(4) {
 		s.NodeSelector.Preferred = []model.PreferredSchedulingTerm{{Weight: 3, Term: build.LabelIn("zone", "z1", "z2")}}
 	}
 	s.Images = []string{"img"}
-	p.Deleting = d.one(10)
+	p.Deleting = g.oneIn(10)
 	return p
 }
 
-// world returns nodes, assigned pods, a nominated pod and spread groups.
-func (d eventGenerator) world() []any {
+// objects returns nodes, assigned pods, a nominated pod and spread groups.
+func (g objectGenerator) objects() []any {
 	objects := []any{model.Namespace{Name: "default"}, model.Namespace{Name: "red", Labels: model.Labels{{Key: "team", Value: "r"}}},
 		model.SpreadGroup{Kind: "Service", Namespace: "default", Name: "etl", Selector: build.Matches("app", "etl")}}
-	nodes := 2 + d.Intn(6)
+	nodes := 2 + g.Intn(6)
 	for i := range nodes {
-		objects = append(objects, d.node(fmt.Sprint("n", i)))
+		objects = append(objects, g.node(fmt.Sprint("n", i)))
 	}
-	for i := range d.Intn(20) {
-		p := d.pod(fmt.Sprint("x", i))
-		if p.NodeName = fmt.Sprint("n", d.Intn(nodes)); i == 0 {
+	for i := range g.Intn(20) {
+		p := g.pod(fmt.Sprint("x", i))
+		p.NodeName = fmt.Sprint("n", g.Intn(nodes))
+		if i == 0 {
 			p.NominatedNodeName, p.NodeName = p.NodeName, ""
 		}
 		objects = append(objects, p)
@@ -101,14 +102,14 @@ func (d eventGenerator) world() []any {
 }
 
 func TestObjectOrderDoesNotMatter(t *testing.T) {
-	c := profile(t)
+	profile := profile(t)
 	for seed := range int64(300) {
-		d := eventGenerator{rand.New(rand.NewSource(seed))}
-		objects, p := d.world(), d.pod("p")
+		g := objectGenerator{rand.New(rand.NewSource(seed))}
+		objects, p := g.objects(), g.pod("p")
 		p.Deleting = false
-		want := Evaluate(build.NewState(objects...), c, 1, p)
-		d.Shuffle(len(objects), func(i, j int) { objects[i], objects[j] = objects[j], objects[i] })
-		got := Evaluate(build.NewState(objects...), c, 1, p)
+		want := Evaluate(build.NewState(objects...), profile, 1, p)
+		g.Shuffle(len(objects), func(i, j int) { objects[i], objects[j] = objects[j], objects[i] })
+		got := Evaluate(build.NewState(objects...), profile, 1, p)
 		got.Revision = want.Revision
 		if !reflect.DeepEqual(got, want) {
 			t.Fatalf("seed %d: in another order\n got %+v\nwant %+v", seed, got, want)
@@ -116,56 +117,57 @@ func TestObjectOrderDoesNotMatter(t *testing.T) {
 	}
 }
 
-// Filtering a node without some of its pods gives the same verdict as removing them.
+// TestDryRunEqualsRemoval checks that filtering a node without some of its pods has the same
+// verdict as removing them.
 func TestDryRunEqualsRemoval(t *testing.T) {
-	c := profile(t)
+	profile := profile(t)
 	for seed := range int64(600) {
-		d := eventGenerator{rand.New(rand.NewSource(seed))}
-		s, p := build.NewState(d.world()...), d.pod("p")
-		a := framework.NewEvaluation(s, c, p, s.NodeIDs())
-		if !runPreFilters(a, &decision.Record{}) {
+		g := objectGenerator{rand.New(rand.NewSource(seed))}
+		s, p := build.NewState(g.objects()...), g.pod("p")
+		before := framework.NewEvaluation(s, profile, p, s.NodeIDs())
+		if !runPreFilters(before, &decision.Record{}) {
 			continue
 		}
-		st := &a.Nodes[d.Intn(len(a.Nodes))]
-		gone := slices.DeleteFunc(slices.Clone(st.Pods), func(*model.Pod) bool { return d.one(2) })
-		got := a.RunFilters(st.With(nil, gone))
+		candidate := &before.Nodes[g.Intn(len(before.Nodes))]
+		removed := slices.DeleteFunc(slices.Clone(candidate.Pods), func(*model.Pod) bool { return g.oneIn(2) })
+		got := before.RunFilters(candidate.With(nil, removed))
 
-		f := s.Fork()
-		for _, g := range gone {
-			f.RemovePod(g.UID)
+		fork := s.Fork()
+		for _, p := range removed {
+			fork.RemovePod(p.UID)
 		}
-		b := framework.NewEvaluation(f, c, p, f.NodeIDs())
-		runPreFilters(b, &decision.Record{})
-		if want := b.RunFilters(b.NodeByName(st.Node.Name)); got.Plugin != want.Plugin || got.Code != want.Code || decision.JoinReasons(got.Reasons) != decision.JoinReasons(want.Reasons) {
-			t.Fatalf("seed %d: %s without %d pods\n got %+v\nwant %+v", seed, st.Node.Name, len(gone), got, want)
+		after := framework.NewEvaluation(fork, profile, p, fork.NodeIDs())
+		runPreFilters(after, &decision.Record{})
+		if want := after.RunFilters(after.NodeByName(candidate.Node.Name)); got.Plugin != want.Plugin || got.Code != want.Code || decision.JoinReasons(got.Reasons) != decision.JoinReasons(want.Reasons) {
+			t.Fatalf("seed %d: %s without %d pods\n got %+v\nwant %+v", seed, candidate.Node.Name, len(removed), got, want)
 		}
 	}
 }
 
-// The total is the sum of the scores, each score is between 0 and 100 times the weight,
-// and the selected node is among the top nodes.
+// TestScoresStayWithinBounds checks that the total is the sum of the scores, that each score
+// is between 0 and 100 times the weight, and that the selected node is among the top nodes.
 func TestScoresStayWithinBounds(t *testing.T) {
-	c := profile(t)
+	profile := profile(t)
 	for seed := range int64(300) {
-		d := eventGenerator{rand.New(rand.NewSource(seed))}
-		p := d.pod("p")
+		g := objectGenerator{rand.New(rand.NewSource(seed))}
+		p := g.pod("p")
 		p.Deleting = false
-		r := Evaluate(build.NewState(d.world()...), c, uint64(seed), p)
+		r := Evaluate(build.NewState(g.objects()...), profile, uint64(seed), p)
 		for _, n := range r.Nodes {
 			var total int64
 			for _, s := range n.Scores {
-				i := slices.IndexFunc(c.Config().Score, func(w framework.WeightedPlugin) bool { return w.Plugin == s.Plugin })
-				if w := c.Config().Score[i].Weight; s.Points < 0 || s.Points > 100*w || s.Points%w != 0 {
+				i := slices.IndexFunc(profile.Config().Score, func(w framework.WeightedPlugin) bool { return w.Plugin == s.Plugin })
+				if w := profile.Config().Score[i].Weight; s.Points < 0 || s.Points > 100*w || s.Points%w != 0 {
 					t.Fatalf("seed %d: %s has %d points of %s, weight %d", seed, n.Name, s.Points, s.Plugin, w)
 				}
 				total += s.Points
 			}
 			if total != n.Total {
-				t.Fatalf("seed %d: the total of %s is %d, the sum %d", seed, n.Name, n.Total, total)
+				t.Fatalf("seed %d: the total of %s is %d, want %d, the sum of its scores", seed, n.Name, n.Total, total)
 			}
 		}
 		if (r.Outcome == decision.Scheduled) != slices.Contains(r.Top, r.Choice) {
-			t.Fatalf("seed %d: choice %q of %v", seed, r.Choice, r.Top)
+			t.Fatalf("seed %d: outcome %s with choice %q, top nodes %v", seed, r.Outcome, r.Choice, r.Top)
 		}
 	}
 }

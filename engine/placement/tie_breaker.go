@@ -9,13 +9,14 @@ import (
 // TieBreaker orders nodes with equal scores. Placement and preemption use the same order.
 type TieBreaker struct{ start uint64 }
 
-// NewTieBreaker returns the order under a seed for a pod with a model.Pod.TieKey.
+// NewTieBreaker returns the order for a seed and the model.Pod.TieKey of a pod.
 func NewTieBreaker(seed uint64, key string) TieBreaker { return TieBreaker{cluster.Hash64(seed, key)} }
 
 // Start returns where the pod enters the ring of node name hashes.
 func (t TieBreaker) Start() uint64 { return t.start }
 
-// Compare compares two nodes.
+// Compare returns a negative number if a comes before b, a positive number if it comes after b,
+// and 0 if they are the same node.
 func (t TieBreaker) Compare(a, b *cluster.NodeInfo) int {
 	switch {
 	case a == b:

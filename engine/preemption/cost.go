@@ -12,8 +12,8 @@ type cost struct {
 	highest    int32 // priority of the most important victim
 	sum        int64 // sum of the victims' priorities, each plus 2^31 so that every victim counts
 	victims    int32
-	// earliestStart is the earliest start among the victims of the highest priority; later is better,
-	// because less work is lost.
+	// earliestStart is the earliest start, in Unix seconds, among the victims of the highest
+	// priority. Later is better, because less work is lost.
 	earliestStart int64
 }
 
@@ -27,7 +27,7 @@ func costOf(victims []*model.Pod, violations int) cost {
 	return c
 }
 
-// compare is negative if c is the lower cost.
+// compare returns a negative number if c is lower than d.
 func (c *cost) compare(d *cost) int {
 	switch {
 	case c.violations != d.violations:

@@ -30,47 +30,47 @@ type shortage struct {
 // reports whether a pod may be evicted only for a higher priority. ok is false if evicting all
 // eligible pods is not enough.
 func VictimsForCriticalPod(n *cluster.NodeInfo, pod *model.Pod, missing []placement.AdmissionResult, class func(*model.Pod) QoS, critical func(*model.Pod) bool) (victims []*model.Pod, ok bool) {
-	var by [3][]*model.Pod
+	var byClass [3][]*model.Pod
 	for _, p := range n.Pods {
 		if p.Spec.Priority < pod.Spec.Priority || !critical(p) {
-			by[class(p)] = append(by[class(p)], p)
+			byClass[class(p)] = append(byClass[class(p)], p)
 		}
 	}
-	var needs []shortage
+	var shortages []shortage
 	for _, d := range missing {
-		needs = append(needs, shortage{d.Resource, d.Missing})
+		shortages = append(shortages, shortage{d.Resource, d.Missing})
 	}
-	best, burst, guaranteed := by[BestEffort], by[Burstable], by[Guaranteed]
-	if len(subtractRequests(needs, best, burst, guaranteed)) > 0 {
+	bestEffort, burstable, guaranteed := byClass[BestEffort], byClass[Burstable], byClass[Guaranteed]
+	if len(subtractRequests(shortages, bestEffort, burstable, guaranteed)) > 0 {
 		return nil, false
 	}
-	guaranteed = closestVictims(guaranteed, subtractRequests(needs, best, burst))
-	burst = closestVictims(burst, subtractRequests(needs, best, guaranteed))
-	best = closestVictims(best, subtractRequests(needs, burst, guaranteed))
-	return slices.Concat(best, burst, guaranteed), true
+	guaranteed = closestVictims(guaranteed, subtractRequests(shortages, bestEffort, burstable))
+	burstable = closestVictims(burstable, subtractRequests(shortages, bestEffort, guaranteed))
+	bestEffort = closestVictims(bestEffort, subtractRequests(shortages, burstable, guaranteed))
+	return slices.Concat(bestEffort, burstable, guaranteed), true
 }
 
-// closestVictims selects pods until nothing is missing.
-func closestVictims(pods []*model.Pod, needs []shortage) (victims []*model.Pod) {
+// closestVictims selects pods until there is no shortage.
+func closestVictims(pods []*model.Pod, shortages []shortage) (victims []*model.Pod) {
 	pods = slices.Clone(pods)
-	for len(needs) > 0 && len(pods) > 0 {
-		at := 0
+	for len(shortages) > 0 && len(pods) > 0 {
+		best := 0
 		for i := range pods {
-			d, least := distance(needs, pods[i]), distance(needs, pods[at])
-			if d < least || d == least && smallerRequest(pods[i], pods[at]) {
-				at = i
+			current, lowest := distance(shortages, pods[i]), distance(shortages, pods[best])
+			if current < lowest || current == lowest && smallerRequest(pods[i], pods[best]) {
+				best = i
 			}
 		}
-		victims = append(victims, pods[at])
-		needs = subtractRequests(needs, pods[at:at+1])
-		pods = slices.Delete(pods, at, at+1)
+		victims = append(victims, pods[best])
+		shortages = subtractRequests(shortages, pods[best:best+1])
+		pods = slices.Delete(pods, best, best+1)
 	}
 	return victims
 }
 
 // distance is the sum of the squared shares of each shortage that would remain.
-func distance(needs []shortage, p *model.Pod) (sum float64) {
-	for _, n := range needs {
+func distance(shortages []shortage, p *model.Pod) (sum float64) {
+	for _, n := range shortages {
 		if remaining := n.amount - requestOf(p, n.resource); remaining > 0 {
 			part := float64(remaining) / float64(n.amount)
 			sum += float64(part * part)
@@ -89,8 +89,8 @@ func smallerRequest(a, b *model.Pod) bool {
 }
 
 // subtractRequests returns the shortages that remain without the given pods.
-func subtractRequests(needs []shortage, victims ...[]*model.Pod) (remaining []shortage) {
-	for _, n := range needs {
+func subtractRequests(shortages []shortage, victims ...[]*model.Pod) (remaining []shortage) {
+	for _, n := range shortages {
 		for _, pods := range victims {
 			for _, p := range pods {
 				n.amount -= requestOf(p, n.resource)

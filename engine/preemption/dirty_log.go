@@ -10,7 +10,7 @@ type dirtyLog struct {
 	last    []int64 // by NodeID: position after the node's last entry
 }
 
-// reset makes every reader start over.
+// reset empties the log and invalidates all positions.
 func (d *dirtyLog) reset(nodes int) {
 	d.base = d.end() + 1
 	d.entries = d.entries[:0]

@@ -1,10 +1,10 @@
 // Package preemption selects the pods to evict so that an infeasible pod fits: the node, the victims, and
-// what the victims take from disruption budgets.
+// the debits of disruption budgets.
 //
-// Evaluate is the reference evaluator. It dry-runs every node whose verdict is not unresolvable by
-// placement's own plugins, first without the pods of lower priority, then reprieving as many of them as
-// possible. Planner is the fast path. It returns the same result at a cost proportional to what changed
-// since its last call. SelectCandidate selects among candidates that an extender has changed.
+// Evaluate is the reference evaluator. It dry-runs every node that is not unresolvable with the plugins of
+// placement: first without all pods of lower priority, then it reprieves as many of them as possible. Planner
+// is the fast path. It returns the same result at a cost proportional to what changed since its last call.
+// SelectCandidate selects among candidates that an extender has changed.
 //
 //	eligible? ──▶ per node: remove lower ──▶ fits? ──▶ reprieve (violating first) ──▶ victims
 //	          ──▶ six criteria ──▶ movable victims ──▶ tie-breaker ──▶ debits

@@ -14,22 +14,22 @@ import (
 // unlimited is an amount that no pod requests.
 const unlimited = math.MaxInt64 / 4
 
-// needs is what a pod requests if its placement depends on the node alone.
-type needs struct {
+// podDemand is what a pod requests if its placement depends on the node alone.
+type podDemand struct {
 	fastpath.NodeLocalPod
 	pod      *model.Pod // any pod of the class
 	amounts  model.Resources
 	counted  bool
 	ports    []model.HostPort
-	simple   bool // it requests only cpu, memory and a pod slot
+	simple   bool // the pod requests only cpu, memory and a pod slot
 	cpu, mem int64
 }
 
-func needsOf(l fastpath.NodeLocalPod, pod *model.Pod) *needs {
+func demandOf(local fastpath.NodeLocalPod, pod *model.Pod) *podDemand {
 	representative := *pod
 	representative.UID, representative.NominatedNodeName = "", ""
-	n := &needs{NodeLocalPod: l, pod: &representative}
-	n.amounts, n.counted, n.ports = l.Demand()
+	n := &podDemand{NodeLocalPod: local, pod: &representative}
+	n.amounts, n.counted, n.ports = local.Demand()
 	n.simple = len(n.ports)+len(n.amounts.Scalars) == 0 && n.amounts.Ephemeral <= 0
 	n.cpu, n.mem = n.amounts.MilliCPU, n.amounts.Memory
 	return n
@@ -37,9 +37,9 @@ func needsOf(l fastpath.NodeLocalPod, pod *model.Pod) *needs {
 
 // result is the result of a dry run on a node.
 type result struct {
-	kind resultKind
-	fail fastpath.Failure // if kind is stillInfeasible
-	cost cost             // if kind is fitsAfterEviction
+	kind    resultKind
+	failure fastpath.Failure // if kind is stillInfeasible
+	cost    cost             // if kind is fitsAfterEviction
 }
 
 type resultKind uint8
@@ -50,39 +50,40 @@ const (
 	fitsAlready                         // the pod fits without evictions
 	unresolvable                        // evictions cannot help
 	noLowerPriority                     // the node has no pod of lower priority
-	stillInfeasible                     // the pod does not fit even without them
+	stillInfeasible                     // the pod does not fit even without these pods
 )
 
-// freeResources is what is free beside the preemptor and the pods that stay.
+// freeResources are the free resources of a node besides those of the preemptor and the remaining
+// pods.
 type freeResources struct{ cpu, mem, pods int64 }
 
 // fastDryRun dry-runs nodes for pods whose placement depends on the node alone. Its fields are
 // scratch space.
 type fastDryRun struct {
-	nodes     *nodeIndex
-	order     []int32      // pods to reprieve, after the first split
-	victims   []*model.Pod // of the last dry run, unordered
-	sorted    []*model.Pod // scratch
-	used      model.Resources
-	ports     portSet
-	others    []int32
-	nominated []*model.Pod
+	nodes        *nodeIndex
+	order        []int32      // pods to reprieve, after the first split
+	victims      []*model.Pod // of the last dry run, unordered
+	sorted       []*model.Pod // scratch
+	used         model.Resources
+	ports        portSet
+	nonViolating []int32
+	nominated    []*model.Pod
 }
 
 // dryRun evaluates preemption on a node. The preemptor's own nomination does not count.
-func (l *fastDryRun) dryRun(n *needs, pod *model.Pod, id cluster.NodeID) result {
-	x := l.nodes.index
+func (d *fastDryRun) dryRun(n *podDemand, pod *model.Pod, id cluster.NodeID) result {
+	x := d.nodes.index
 	row := &x.Rows[id]
-	l.victims = l.victims[:0]
-	if !row.Live {
+	d.victims = d.victims[:0]
+	if !row.Exists {
 		return result{}
 	}
 	if n.Excluded(id) {
 		return result{kind: unresolvable}
 	}
-	st := &l.nodes.byID[id]
-	if !n.simple || len(st.nominated) > 0 {
-		return l.dryRunGeneral(n, pod, id, st)
+	onNode := &d.nodes.byID[id]
+	if !n.simple || len(onNode.nominated) > 0 {
+		return d.dryRunGeneral(n, pod, id, onNode)
 	}
 	free := freeResources{row.AllocCPU - row.UsedCPU, row.AllocMem - row.UsedMem, int64(row.AllocPods - row.Pods)}
 	fits := !n.counted || free.pods >= 1
@@ -97,20 +98,20 @@ func (l *fastDryRun) dryRun(n *needs, pod *model.Pod, id cluster.NodeID) result 
 	if fits {
 		return result{kind: fitsAlready}
 	}
-	k := st.firstLower(pod.Spec.Priority)
-	if k == len(st.pods) {
+	k := onNode.firstLower(pod.Spec.Priority)
+	if k == len(onNode.pods) {
 		return result{kind: noLowerPriority}
 	}
-	for i := k; i < len(st.pods); i++ {
-		free.cpu += st.pods[i].cpu
-		free.mem += st.pods[i].mem
+	for i := k; i < len(onNode.pods); i++ {
+		free.cpu += onNode.pods[i].cpu
+		free.mem += onNode.pods[i].mem
 	}
-	free.pods += int64(len(st.pods) - k)
-	l.reserve(&free, n)
+	free.pods += int64(len(onNode.pods) - k)
+	d.reserve(&free, n)
 	if free.cpu < 0 || free.mem < 0 || free.pods < 0 {
-		return result{kind: stillInfeasible, fail: l.failReason(n, st, k, nil, id)}
+		return result{kind: stillInfeasible, failure: d.failReason(n, onNode, k, nil, id)}
 	}
-	return l.reprieve(st, k, func(s *podInfo) bool {
+	return d.reprieve(onNode, k, func(s *podInfo) bool {
 		if s.cpu > free.cpu || s.mem > free.mem || free.pods < 1 {
 			return false
 		}
@@ -122,8 +123,8 @@ func (l *fastDryRun) dryRun(n *needs, pod *model.Pod, id cluster.NodeID) result 
 }
 
 // nodeCode returns the verdict on a node as it is.
-func (l *fastDryRun) nodeCode(n *needs, pod *model.Pod, id cluster.NodeID) decision.Code {
-	switch l.dryRun(n, pod, id).kind {
+func (d *fastDryRun) nodeCode(n *podDemand, pod *model.Pod, id cluster.NodeID) decision.Code {
+	switch d.dryRun(n, pod, id).kind {
 	case noSuchNode, unresolvable:
 		return decision.UnschedulableAndUnresolvable
 	case fitsAlready:
@@ -134,7 +135,7 @@ func (l *fastDryRun) nodeCode(n *needs, pod *model.Pod, id cluster.NodeID) decis
 
 // reserve subtracts the pod's requests from what is free. A resource that the pod does not request
 // is unlimited.
-func (l *fastDryRun) reserve(free *freeResources, n *needs) {
+func (d *fastDryRun) reserve(free *freeResources, n *podDemand) {
 	free.cpu = remaining(free.cpu, n.cpu)
 	free.mem = remaining(free.mem, n.mem)
 	free.pods--
@@ -143,52 +144,53 @@ func (l *fastDryRun) reserve(free *freeResources, n *needs) {
 	}
 }
 
-func remaining(free, want int64) int64 {
-	if want <= 0 {
+// remaining returns the free amount minus the requested one, or unlimited.
+func remaining(free, requested int64) int64 {
+	if requested <= 0 {
 		return unlimited
 	}
-	return free - want
+	return free - requested
 }
 
 // reprieve keeps the pods from k on for which fits returns true, trying first those whose
 // eviction violates a budget, and sums the cost of the others.
-func (l *fastDryRun) reprieve(st *podsOnNode, k int, fits func(*podInfo) bool) result {
+func (d *fastDryRun) reprieve(onNode *podsOnNode, k int, fits func(*podInfo) bool) result {
 	c := cost{highest: math.MinInt32}
-	if st.budgets == nil {
-		for i := k; i < len(st.pods); i++ {
-			if !fits(&st.pods[i]) {
-				l.addVictim(&c, &st.pods[i])
+	if onNode.budgets == nil {
+		for i := k; i < len(onNode.pods); i++ {
+			if !fits(&onNode.pods[i]) {
+				d.addVictim(&c, &onNode.pods[i])
 			}
 		}
 		return result{kind: fitsAfterEviction, cost: c}
 	}
-	l.order, l.others = l.order[:0], l.others[:0]
-	b := l.nodes.ledger
-	for i := k; i < len(st.pods); i++ {
-		if b.violates(st, i) {
-			l.order = append(l.order, int32(i))
+	d.order, d.nonViolating = d.order[:0], d.nonViolating[:0]
+	b := d.nodes.ledger
+	for i := k; i < len(onNode.pods); i++ {
+		if b.violates(onNode, i) {
+			d.order = append(d.order, int32(i))
 		} else {
-			l.others = append(l.others, int32(i))
+			d.nonViolating = append(d.nonViolating, int32(i))
 		}
 	}
 	b.resetEvicted()
-	violating := len(l.order)
-	l.order = append(l.order, l.others...)
-	for at, i := range l.order {
-		if fits(&st.pods[i]) {
+	violating := len(d.order)
+	d.order = append(d.order, d.nonViolating...)
+	for k, i := range d.order {
+		if fits(&onNode.pods[i]) {
 			continue
 		}
-		if at < violating {
+		if k < violating {
 			c.violations++
 		}
-		l.addVictim(&c, &st.pods[i])
+		d.addVictim(&c, &onNode.pods[i])
 	}
 	return result{kind: fitsAfterEviction, cost: c}
 }
 
 // addVictim adds a victim to the cost.
-func (l *fastDryRun) addVictim(c *cost, s *podInfo) {
-	l.victims = append(l.victims, s.pod)
+func (d *fastDryRun) addVictim(c *cost, s *podInfo) {
+	d.victims = append(d.victims, s.pod)
 	c.victims++
 	c.sum += int64(s.priority) + 1<<31
 	switch {
@@ -200,94 +202,94 @@ func (l *fastDryRun) addVictim(c *cost, s *podInfo) {
 }
 
 // failReason returns why a node is infeasible without its pods from k on, given the nominated pods.
-func (l *fastDryRun) failReason(n *needs, st *podsOnNode, k int, nominated []*model.Pod, id cluster.NodeID) fastpath.Failure {
-	l.sumUsage(st, k, nominated, id)
-	return n.Filter(l.nodes.state.Node(id), int64(k+len(nominated)), &l.used, l.ports)
+func (d *fastDryRun) failReason(n *podDemand, onNode *podsOnNode, k int, nominated []*model.Pod, id cluster.NodeID) fastpath.Failure {
+	d.sumUsage(onNode, k, nominated, id)
+	return n.Filter(d.nodes.state.Node(id), int64(k+len(nominated)), &d.used, d.ports)
 }
 
 // sumUsage sums what the pods before k and the nominated pods use. Host ports of the other pods are
 // free, see portSet.
-func (l *fastDryRun) sumUsage(st *podsOnNode, k int, nominated []*model.Pod, id cluster.NodeID) {
-	l.used = model.Resources{Scalars: l.used.Scalars[:0]}
-	l.ports = append(l.ports[:0], l.nodes.state.Node(id).Ports...)
-	for i := range st.pods {
+func (d *fastDryRun) sumUsage(onNode *podsOnNode, k int, nominated []*model.Pod, id cluster.NodeID) {
+	d.used = model.Resources{Scalars: d.used.Scalars[:0]}
+	d.ports = append(d.ports[:0], d.nodes.state.Node(id).Ports...)
+	for i := range onNode.pods {
 		if i < k {
-			l.addUsed(st.pods[i].pod, 1)
+			d.addUsed(onNode.pods[i].pod, 1)
 		} else {
-			l.ports.remove(st.pods[i].pod)
+			d.ports.remove(onNode.pods[i].pod)
 		}
 	}
 	for _, p := range nominated {
-		l.addUsed(p, 1)
-		l.ports.add(p)
+		d.addUsed(p, 1)
+		d.ports.add(p)
 	}
 }
 
-func (l *fastDryRun) addUsed(p *model.Pod, sign int64) {
+func (d *fastDryRun) addUsed(p *model.Pod, sign int64) {
 	r := &p.Spec.Requests
-	l.used.MilliCPU += sign * r.MilliCPU
-	l.used.Memory += sign * r.Memory
-	l.used.Ephemeral += sign * r.Ephemeral
+	d.used.MilliCPU += sign * r.MilliCPU
+	d.used.Memory += sign * r.Memory
+	d.used.Ephemeral += sign * r.Ephemeral
 next:
 	for _, s := range r.Scalars {
-		for i := range l.used.Scalars {
-			if l.used.Scalars[i].Name == s.Name {
-				l.used.Scalars[i].Amount += sign * s.Amount
+		for i := range d.used.Scalars {
+			if d.used.Scalars[i].Name == s.Name {
+				d.used.Scalars[i].Amount += sign * s.Amount
 				continue next
 			}
 		}
-		l.used.Scalars = append(l.used.Scalars, model.Scalar{Name: s.Name, Amount: sign * s.Amount})
+		d.used.Scalars = append(d.used.Scalars, model.Scalar{Name: s.Name, Amount: sign * s.Amount})
 	}
 }
 
 // dryRunGeneral is dryRun for pods that request more than cpu, memory and a pod slot.
-func (l *fastDryRun) dryRunGeneral(n *needs, pod *model.Pod, id cluster.NodeID, st *podsOnNode) result {
-	nominated := l.nominated[:0]
-	for _, p := range st.nominated {
+func (d *fastDryRun) dryRunGeneral(n *podDemand, pod *model.Pod, id cluster.NodeID, onNode *podsOnNode) result {
+	nominated := d.nominated[:0]
+	for _, p := range onNode.nominated {
 		if cluster.NominationCounts(p, pod) {
 			nominated = append(nominated, p)
 		}
 	}
-	l.nominated = nominated
-	node := l.nodes.state.Node(id)
-	pods := int64(len(st.pods) + len(nominated))
-	l.sumUsage(st, len(st.pods), nominated, id)
-	switch n.Code(n.Filter(node, pods, &l.used, l.ports)) {
+	d.nominated = nominated
+	node := d.nodes.state.Node(id)
+	pods := int64(len(onNode.pods) + len(nominated))
+	d.sumUsage(onNode, len(onNode.pods), nominated, id)
+	switch n.Code(n.Filter(node, pods, &d.used, d.ports)) {
 	case decision.Success:
 		return result{kind: fitsAlready}
 	case decision.UnschedulableAndUnresolvable:
 		return result{kind: unresolvable}
 	}
-	k := st.firstLower(pod.Spec.Priority)
-	if k == len(st.pods) {
+	k := onNode.firstLower(pod.Spec.Priority)
+	if k == len(onNode.pods) {
 		return result{kind: noLowerPriority}
 	}
-	if f := l.failReason(n, st, k, nominated, id); f != 0 {
-		return result{kind: stillInfeasible, fail: f}
+	if f := d.failReason(n, onNode, k, nominated, id); f != 0 {
+		return result{kind: stillInfeasible, failure: f}
 	}
-	pods -= int64(len(st.pods) - k)
-	return l.reprieve(st, k, func(s *podInfo) bool {
-		l.addUsed(s.pod, 1)
-		l.ports.add(s.pod)
-		if n.Filter(node, pods+1, &l.used, l.ports) == 0 {
+	pods -= int64(len(onNode.pods) - k)
+	return d.reprieve(onNode, k, func(s *podInfo) bool {
+		d.addUsed(s.pod, 1)
+		d.ports.add(s.pod)
+		if n.Filter(node, pods+1, &d.used, d.ports) == 0 {
 			pods++
 			return true
 		}
-		l.addUsed(s.pod, -1)
-		l.ports.remove(s.pod)
+		d.addUsed(s.pod, -1)
+		d.ports.remove(s.pod)
 		return false
 	})
 }
 
 // sortedVictims returns the victims of the last dry run by descending importance, as they are now:
 // not every change of a pod changes its podInfo. The result is valid until the next call.
-func (l *fastDryRun) sortedVictims(id cluster.NodeID) []*model.Pod {
-	l.sorted = append(l.sorted[:0], l.victims...)
-	out := l.sorted
-	pods := l.nodes.state.Node(id).Pods
+func (d *fastDryRun) sortedVictims(id cluster.NodeID) []*model.Pod {
+	d.sorted = append(d.sorted[:0], d.victims...)
+	out := d.sorted
+	pods := d.nodes.state.Node(id).Pods
 	for i, v := range out {
-		if at, ok := slices.BinarySearchFunc(pods, v, compareUID); ok {
-			out[i] = pods[at]
+		if j, ok := slices.BinarySearchFunc(pods, v, compareUID); ok {
+			out[i] = pods[j]
 		}
 	}
 	slices.SortFunc(out, compareImportance)

@@ -20,28 +20,28 @@ type fullDryRun struct {
 	planner      *Planner
 	allowedNodes []string // nodes that PreFilter allows, if restricted
 	restricted   bool
-	want         model.Resources
+	requests     model.Resources
 }
 
-func (pl *Planner) newFullDryRun(pod *model.Pod) (g *fullDryRun, ok bool) {
+func (pl *Planner) newFullDryRun(pod *model.Pod) (d *fullDryRun, ok bool) {
 	pl.counts.FullDryRun++
-	trial, ok := placement.NewDryRun(pl.state, pl.profile, pod)
-	g = &fullDryRun{planner: pl, referenceEvaluator: &referenceEvaluator{state: pl.state, profile: pl.profile, seed: pl.seed, options: pl.options, pod: pod,
-		allowances: pl.nodes.ledger.allAllowances(), trial: trial}}
-	g.allowedNodes, g.restricted = trial.PreFilterNodes()
+	dryRun, ok := placement.NewDryRun(pl.state, pl.profile, pod)
+	d = &fullDryRun{planner: pl, referenceEvaluator: &referenceEvaluator{state: pl.state, profile: pl.profile, seed: pl.seed, options: pl.options, pod: pod,
+		allowances: pl.nodes.ledger.allAllowances(), dryRun: dryRun}}
+	d.allowedNodes, d.restricted = dryRun.PreFilterNodes()
 	if slices.Contains(pl.profile.Config().Filter, decision.NodeResourcesFit) {
-		g.want = pod.Spec.Requests
+		d.requests = pod.Spec.Requests
 	}
-	return g, ok
+	return d, ok
 }
 
 // nodeCode returns the verdict on a node as it is.
-func (g *fullDryRun) nodeCode(id cluster.NodeID) decision.Code {
-	n := g.state.Node(id)
-	if g.restricted && !slices.Contains(g.allowedNodes, n.Model.Name) && n.Model.Name != g.pod.NominatedNodeName {
+func (d *fullDryRun) nodeCode(id cluster.NodeID) decision.Code {
+	n := d.state.Node(id)
+	if d.restricted && !slices.Contains(d.allowedNodes, n.Model.Name) && n.Model.Name != d.pod.NominatedNodeName {
 		return decision.UnschedulableAndUnresolvable
 	}
-	v, err := g.trial.FilterWithout(n.Model.Name, nil, n.Ports)
+	v, err := d.dryRun.FilterWithout(n.Model.Name, nil, n.Ports)
 	if err != nil {
 		return decision.UnschedulableAndUnresolvable
 	}
@@ -50,12 +50,12 @@ func (g *fullDryRun) nodeCode(id cluster.NodeID) decision.Code {
 
 // selectCandidate stores the choice in out. resolvable is the number of nodes that are infeasible
 // but not unresolvable.
-func (g *fullDryRun) selectCandidate(resolvable int, out *decision.Preemption) {
-	pl := g.planner
+func (d *fullDryRun) selectCandidate(resolvable int, out *decision.Preemption) {
+	pl := d.planner
 	ranks, byRank, _ := pl.nodes.index.Ranks()
-	from := int(pl.nodes.index.RankAtOrAfter(placement.NewTieBreaker(g.seed, g.pod.TieKey()).Start()))
-	s := &nodeScan{g: g, withoutVictims: resolvable}
-	if g.restricted {
+	from := int(pl.nodes.index.RankAtOrAfter(placement.NewTieBreaker(d.seed, d.pod.TieKey()).Start()))
+	s := &nodeScan{dryRun: d, withoutVictims: resolvable}
+	if d.restricted {
 		s.visitAllowed(ranks, from)
 	} else {
 		for i := range byRank {
@@ -65,48 +65,48 @@ func (g *fullDryRun) selectCandidate(resolvable int, out *decision.Preemption) {
 		}
 	}
 	if len(s.ties) > 0 {
-		g.selectTied(s.ties, out)
+		d.selectTied(s.ties, out)
 		return
 	}
-	out.Outcome, out.ClearNomination = decision.PreemptionNoCandidates, g.pod.NominatedNodeName != ""
+	out.Outcome, out.ClearNomination = decision.PreemptionNoCandidates, d.pod.NominatedNodeName != ""
 	out.ReasonCounts = s.counts(out.Nodes)
-	if s.fault != "" {
-		*out = decision.Preemption{Outcome: decision.PreemptionFailed, Nodes: out.Nodes, Error: s.fault}
+	if s.err != "" {
+		*out = decision.Preemption{Outcome: decision.PreemptionFailed, Nodes: out.Nodes, Error: s.err}
 	}
 }
 
 // selectTied selects one of the candidates of the lowest cost.
-func (g *fullDryRun) selectTied(ties []Candidate, out *decision.Preemption) {
+func (d *fullDryRun) selectTied(ties []Candidate, out *decision.Preemption) {
 	best := &ties[0]
-	if g.options.PreferMovable && len(ties) > 1 {
+	if d.options.PreferMovable && len(ties) > 1 {
 		equal := make([]*Candidate, len(ties))
 		for i := range ties {
 			equal[i] = &ties[i]
 		}
-		best = g.mostMovable(equal)
+		best = d.mostMovable(equal)
 	}
 	out.Outcome, out.Node, out.Victims, out.Violations = decision.PreemptionNominated, best.Node, best.Victims, best.Violations
-	out.Debits = g.allowances.Debits(best.Victims)
+	out.Debits = d.allowances.Debits(best.Victims)
 }
 
 // nodeScan accumulates results over the nodes.
 type nodeScan struct {
-	g              *fullDryRun
-	least          cost
+	dryRun         *fullDryRun
+	lowest         cost
 	ties           []Candidate // of the lowest cost, in tie-breaker order
-	withoutVictims int         // curable nodes without pods of lower priority
-	countRows      []decision.ReasonCount
-	tried          int
-	faults         int
-	firstFault     string // first node by name that could not be evaluated
-	fault          string // its error
+	withoutVictims int         // resolvable nodes without pods of lower priority
+	reasonCounts   []decision.ReasonCount
+	rejected       int    // nodes where the pod does not fit after evictions
+	failed         int    // nodes that could not be evaluated
+	failedNode     string // the first of them by name
+	err            string // its error
 }
 
 // visitAllowed visits the nodes that PreFilter allows, in tie-breaker order.
 func (s *nodeScan) visitAllowed(ranks []int32, from int) {
 	var ids []cluster.NodeID
-	for _, name := range append(slices.Clone(s.g.allowedNodes), s.g.pod.NominatedNodeName) {
-		if id, ok := s.g.state.NodeID(name); ok && !slices.Contains(ids, id) {
+	for _, name := range append(slices.Clone(s.dryRun.allowedNodes), s.dryRun.pod.NominatedNodeName) {
+		if id, ok := s.dryRun.state.NodeID(name); ok && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}
@@ -124,44 +124,44 @@ func (s *nodeScan) visitAllowed(ranks []int32, from int) {
 
 // visit dry-runs a node if it may be as good as the best so far.
 func (s *nodeScan) visit(id cluster.NodeID) {
-	g := s.g
-	low, ok := g.planner.nodes.lowerBound(id, g.pod.Spec.Priority, &g.want)
-	if !ok || len(s.ties) > 0 && !low.noWorseThan(&s.least) {
+	d := s.dryRun
+	low, ok := d.planner.nodes.lowerBound(id, d.pod.Spec.Priority, &d.requests)
+	if !ok || len(s.ties) > 0 && !low.noWorseThan(&s.lowest) {
 		return
 	}
-	if g.nodeCode(id) != decision.Unschedulable {
+	if d.nodeCode(id) != decision.Unschedulable {
 		return
 	}
 	s.withoutVictims--
-	c, v, err := g.selectVictimsOnNode(g.state.Node(id).Model.Name)
+	c, v, err := d.selectVictimsOnNode(d.state.Node(id).Model.Name)
 	switch {
 	case err != nil:
-		name := g.state.Node(id).Model.Name
-		if s.faults++; s.fault == "" || name < s.firstFault {
-			s.firstFault, s.fault = name, err.Error()
+		name := d.state.Node(id).Model.Name
+		if s.failed++; s.err == "" || name < s.failedNode {
+			s.failedNode, s.err = name, err.Error()
 		}
 		return
 	case v.Code != decision.Success:
-		s.countRows = decision.AddReasonCounts(s.countRows, &v, 1)
-		s.tried++
+		s.reasonCounts = decision.AddReasonCounts(s.reasonCounts, &v, 1)
+		s.rejected++
 		return
 	}
 	k := costOf(c.Victims, c.Violations)
-	switch d := k.compare(&s.least); {
-	case len(s.ties) == 0 || d < 0:
-		s.least, s.ties = k, append(s.ties[:0], c)
-	case d == 0 && len(s.ties) < movableTies:
+	switch order := k.compare(&s.lowest); {
+	case len(s.ties) == 0 || order < 0:
+		s.lowest, s.ties = k, append(s.ties[:0], c)
+	case order == 0 && len(s.ties) < movableTies:
 		s.ties = append(s.ties, c)
 	}
 }
 
-// counts returns the rows for the case that preemption helps on no node.
+// counts returns the reasons if preemption helps on no node.
 func (s *nodeScan) counts(nodes int) []decision.ReasonCount {
-	out := s.countRows
+	out := s.reasonCounts
 	if s.withoutVictims > 0 {
 		out = decision.AddReasonCounts(out, &noVictims, s.withoutVictims)
 	}
-	if k := nodes - s.withoutVictims - s.tried - s.faults; k > 0 {
+	if k := nodes - s.withoutVictims - s.rejected - s.failed; k > 0 {
 		out = decision.AddReasonCounts(out, &notHelped, k)
 	}
 	decision.SortReasonCounts(out)
@@ -169,10 +169,10 @@ func (s *nodeScan) counts(nodes int) []decision.ReasonCount {
 }
 
 // allAllowances returns the allowances of all budgets.
-func (b *ledger) allAllowances() *budget.Allowances {
-	a := &budget.Allowances{Rule: b.rule}
-	for i := range b.entries {
-		a.Budgets, a.Allowed = append(a.Budgets, b.entries[i].budget), append(a.Allowed, b.entries[i].allowed)
+func (l *ledger) allAllowances() *budget.Allowances {
+	a := &budget.Allowances{Rule: l.rule}
+	for i := range l.entries {
+		a.Budgets, a.Allowed = append(a.Budgets, l.entries[i].budget), append(a.Allowed, l.entries[i].allowed)
 	}
 	return a
 }

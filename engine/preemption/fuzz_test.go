@@ -21,18 +21,19 @@ func TestFuzzPlannerEqualsReference(t *testing.T) {
 	}
 	var counts resultCounts
 	for seed := range uint64(trials) {
-		fuzzWorld(t, seed, &counts)
+		compareOnRandomCluster(t, seed, &counts)
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
 	}
-	t.Logf("soak: %d worlds, %+v", trials, counts)
+	t.Logf("soak: %d clusters, %+v", trials, counts)
 	if counts.plans < 15*trials || counts.nominated < counts.plans/10 || counts.cached < counts.plans/8 || counts.debits == 0 || counts.waits == 0 || counts.violations == 0 {
-		t.Errorf("the cases do not cover what they should: %+v", counts)
+		t.Errorf("too few cases: %+v", counts)
 	}
 }
 
-// TestFuzzPlannerTracksChanges is the same with recurring preemptors.
+// TestFuzzPlannerTracksChanges compares the planner with the reference evaluator for recurring
+// preemptors.
 func TestFuzzPlannerTracksChanges(t *testing.T) {
 	trials := 400
 	if os.Getenv("BERTH_SOAK") != "" {
@@ -40,42 +41,42 @@ func TestFuzzPlannerTracksChanges(t *testing.T) {
 	}
 	var counts resultCounts
 	for seed := range uint64(trials) {
-		fuzzEven(t, seed, &counts)
+		compareOnEvenCluster(t, seed, &counts)
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
 	}
-	t.Logf("soak: %d worlds, %+v", trials, counts)
+	t.Logf("soak: %d clusters, %+v", trials, counts)
 	if counts.cached < counts.plans/2 || counts.violations < counts.plans/200 || counts.debits < counts.plans/20 {
-		t.Errorf("the cases do not cover what they should: %+v", counts)
+		t.Errorf("too few cases: %+v", counts)
 	}
 }
 
-func fuzzEven(t *testing.T, seed uint64, counts *resultCounts) {
-	w, specs := newEvenCluster(seed)
+func compareOnEvenCluster(t *testing.T, seed uint64, counts *resultCounts) {
+	c, specs := newEvenCluster(seed)
 	p := profile()
-	o := preemption.Options{LedgerBudgets: w.chance(0.7), PreferMovable: w.chance(0.5)}
-	planner := preemption.NewPlanner(w.state, p, seed, o)
-	withHold := w.chance(0.3)
+	o := preemption.Options{LedgerBudgets: c.chance(0.7), PreferMovable: c.chance(0.5)}
+	planner := preemption.NewPlanner(c.state, p, seed, o)
+	withHold := c.chance(0.3)
 	for step := range 40 {
-		for range w.IntN(3) {
-			w.change()
+		for range c.IntN(3) {
+			c.change()
 		}
-		pod := w.pod()
-		pod.Spec, pod.Owner = one(w, specs...), model.Owner{}
+		pod := c.pod()
+		pod.Spec, pod.Owner = pick(c, specs...), model.Owner{}
 		if withHold {
-			w.holdFor(specs)
-			pod.Owner = model.Owner{UID: one(w, "web", "db", "")}
+			c.changeHoldFor(specs)
+			pod.Owner = model.Owner{UID: pick(c, "web", "db", "")}
 		}
 		pod.Labels, pod.Namespace = nil, "default"
-		want, sum := referenceResult(w.state, p, seed, o, pod)
+		want, summary := referenceResult(c.state, p, seed, o, pod)
 		if want == nil {
 			continue
 		}
-		got := planner.Plan(pod, sum)
+		got := planner.Plan(pod, summary)
 		counts.add(got)
-		if !reflect.DeepEqual(got, planned(want.Preemption)) {
-			t.Errorf("step %d, %+v, priority %d\n got  %s\n want %s", step, o, pod.Spec.Priority, show(got), show(&want.Preemption))
+		if !reflect.DeepEqual(got, withoutCounts(want.Preemption)) {
+			t.Errorf("step %d, %+v, priority %d\n got  %s\n want %s", step, o, pod.Spec.Priority, format(got), format(&want.Preemption))
 			return
 		}
 	}
@@ -84,32 +85,32 @@ func fuzzEven(t *testing.T, seed uint64, counts *resultCounts) {
 
 type resultCounts struct{ plans, nominated, cached, fullDryRuns, debits, waits, violations, clears int }
 
-func fuzzWorld(t *testing.T, seed uint64, counts *resultCounts) {
-	w := newRandomCluster(seed)
+func compareOnRandomCluster(t *testing.T, seed uint64, counts *resultCounts) {
+	c := newRandomCluster(seed)
 	p := profile()
-	o := preemption.Options{LedgerBudgets: w.chance(0.6), PreferMovable: w.chance(0.6)}
-	planner := preemption.NewPlanner(w.state, p, seed, o)
-	var earlier []*model.Pod // preemptors to repeat
+	o := preemption.Options{LedgerBudgets: c.chance(0.6), PreferMovable: c.chance(0.6)}
+	planner := preemption.NewPlanner(c.state, p, seed, o)
+	var previous []*model.Pod // preemptors to repeat
 	for step := range 40 {
-		for range w.IntN(4) {
-			w.change()
+		for range c.IntN(4) {
+			c.change()
 		}
-		pod := w.wait()
-		if len(earlier) > 0 && w.chance(0.7) {
+		pod := c.addPending()
+		if len(previous) > 0 && c.chance(0.7) {
 			repeated := *pod
-			repeated.Spec, repeated.Labels = one(w, earlier...).Spec, model.LabelsOf(map[string]string{"app": one(w, "a", "b")})
-			w.state.UpsertPod(&repeated)
-			w.pods[len(w.pods)-1], pod = &repeated, &repeated
+			repeated.Spec, repeated.Labels = pick(c, previous...).Spec, model.LabelsOf(map[string]string{"app": pick(c, "a", "b")})
+			c.state.UpsertPod(&repeated)
+			c.pods[len(c.pods)-1], pod = &repeated, &repeated
 		}
-		earlier = append(earlier, pod)
-		want, sum := referenceResult(w.state, p, seed, o, pod)
+		previous = append(previous, pod)
+		want, summary := referenceResult(c.state, p, seed, o, pod)
 		if want == nil {
 			continue
 		}
-		got := planner.Plan(pod, sum)
+		got := planner.Plan(pod, summary)
 		counts.add(got)
-		if !reflect.DeepEqual(got, planned(want.Preemption)) {
-			t.Errorf("step %d, %+v, pod %s priority %d nominated %q\n got  %s\n want %s", step, o, pod.Name, pod.Spec.Priority, pod.NominatedNodeName, show(got), show(&want.Preemption))
+		if !reflect.DeepEqual(got, withoutCounts(want.Preemption)) {
+			t.Errorf("step %d, %+v, pod %s priority %d nominated %q\n got  %s\n want %s", step, o, pod.Name, pod.Spec.Priority, pod.NominatedNodeName, format(got), format(&want.Preemption))
 			return
 		}
 	}
@@ -117,24 +118,25 @@ func fuzzWorld(t *testing.T, seed uint64, counts *resultCounts) {
 	counts.fullDryRuns += planner.Counters().FullDryRun
 }
 
-func (s *resultCounts) add(p *decision.Preemption) {
-	s.plans++
-	s.debits += len(p.Debits)
+func (c *resultCounts) add(p *decision.Preemption) {
+	c.plans++
+	c.debits += len(p.Debits)
 	switch p.Outcome {
 	case decision.PreemptionNominated:
-		s.nominated++
+		c.nominated++
 	case decision.PreemptionVictimsTerminating:
-		s.waits++
+		c.waits++
 	}
 	if p.Violations > 0 {
-		s.violations++
+		c.violations++
 	}
 	if p.ClearNomination {
-		s.clears++
+		c.clears++
 	}
 }
 
-func show(p *decision.Preemption) string {
+// format returns a preemption as text.
+func format(p *decision.Preemption) string {
 	var names []string
 	for _, v := range p.Victims {
 		names = append(names, v.Key())

@@ -29,25 +29,25 @@ type budgetEntry struct {
 }
 
 // sync applies changes of budgets. It reports whether pods must be assigned to budgets again.
-func (b *ledger) sync(t *nodeIndex) (changed bool) {
-	if b.version == b.state.BudgetsVersion() {
+func (l *ledger) sync(t *nodeIndex) (changed bool) {
+	if l.version == l.state.BudgetsVersion() {
 		return false
 	}
-	b.version = b.state.BudgetsVersion()
-	budgets := b.state.AllBudgets()
-	if !slices.EqualFunc(b.entries, budgets, func(p budgetEntry, n *model.Budget) bool { return sameCoverage(p.budget, n) }) {
-		b.entries = b.entries[:0]
-		b.byNamespace = map[string][]int32{}
-		for i, n := range budgets {
-			b.entries = append(b.entries, budgetEntry{budget: n})
-			b.byNamespace[n.Namespace] = append(b.byNamespace[n.Namespace], int32(i))
+	l.version = l.state.BudgetsVersion()
+	budgets := l.state.AllBudgets()
+	if !slices.EqualFunc(l.entries, budgets, func(e budgetEntry, b *model.Budget) bool { return sameCoverage(e.budget, b) }) {
+		l.entries = l.entries[:0]
+		l.byNamespace = map[string][]int32{}
+		for i, b := range budgets {
+			l.entries = append(l.entries, budgetEntry{budget: b})
+			l.byNamespace[b.Namespace] = append(l.byNamespace[b.Namespace], int32(i))
 		}
-		b.evicted = make([]int32, len(budgets))
+		l.evicted = make([]int32, len(budgets))
 		return true
 	}
-	for i, n := range budgets {
-		if b.entries[i].budget != n {
-			b.updateBudget(t, int32(i), n)
+	for i, b := range budgets {
+		if l.entries[i].budget != b {
+			l.updateBudget(t, int32(i), b)
 		}
 	}
 	return false
@@ -63,40 +63,40 @@ func sameCoverage(a, b *model.Budget) bool {
 
 // updateBudget applies a budget's new status. Changed disruptedPods entries change which pods are
 // healthy and what their eviction costs.
-func (b *ledger) updateBudget(t *nodeIndex, entry int32, current *model.Budget) {
-	p := &b.entries[entry]
-	old := p.budget
-	p.stale = true
+func (l *ledger) updateBudget(t *nodeIndex, entry int32, current *model.Budget) {
+	e := &l.entries[entry]
+	old := e.budget
+	e.stale = true
 	if names := symmetricDifference(old.Disrupted, current.Disrupted); len(names) > 0 {
 		hashes := make([]uint32, len(names))
 		for i, n := range names {
-			hashes[i] = b.hashName(n)
+			hashes[i] = l.hashName(n)
 		}
-		for id, n := range p.podsByNode {
+		for id, n := range e.podsByNode {
 			if n > 0 {
-				b.updateEntries(t, entry, cluster.NodeID(id), current, hashes)
+				l.updateEntries(t, entry, cluster.NodeID(id), current, hashes)
 			}
 		}
 	}
-	p.budget = current
+	e.budget = current
 }
 
 // updateEntries applies the change of disruptedPods entries to the pods on a node. names are hashes
 // of pod names.
-func (b *ledger) updateEntries(t *nodeIndex, entry int32, id cluster.NodeID, current *model.Budget, names []uint32) {
-	p, st := &b.entries[entry], &t.byID[id]
-	for k := range st.pods {
-		if !slices.Contains(names, st.pods[k].nameHash) || !slices.Contains(st.budgets[k], entry) {
+func (l *ledger) updateEntries(t *nodeIndex, entry int32, id cluster.NodeID, current *model.Budget, names []uint32) {
+	e, onNode := &l.entries[entry], &t.byID[id]
+	for k := range onNode.pods {
+		if !slices.Contains(names, onNode.pods[k].nameHash) || !slices.Contains(onNode.budgets[k], entry) {
 			continue
 		}
-		p.healthy += healthyCount(current, st.pods[k].pod) - healthyCount(p.budget, st.pods[k].pod)
+		e.healthy += healthyCount(current, onNode.pods[k].pod) - healthyCount(e.budget, onNode.pods[k].pod)
 		t.dirty.add(id)
 	}
 }
 
 // hashName returns a hash that makes false matches rare.
-func (b *ledger) hashName(name string) uint32 {
-	if len(b.entries) == 0 {
+func (l *ledger) hashName(name string) uint32 {
+	if len(l.entries) == 0 {
 		return 0
 	}
 	return uint32(cluster.Hash64(0, name))
@@ -126,70 +126,70 @@ func healthyCount(b *model.Budget, p *model.Pod) int32 {
 }
 
 // reset removes all pods.
-func (b *ledger) reset() {
-	for i := range b.entries {
-		p := &b.entries[i]
-		p.healthy, p.stale = 0, true
-		clear(p.podsByNode)
+func (l *ledger) reset() {
+	for i := range l.entries {
+		e := &l.entries[i]
+		e.healthy, e.stale = 0, true
+		clear(e.podsByNode)
 	}
 }
 
 // addNode counts the pods of a node and stores which budgets cover them.
-func (b *ledger) addNode(id cluster.NodeID, st *podsOnNode) {
-	if len(b.entries) == 0 {
+func (l *ledger) addNode(id cluster.NodeID, onNode *podsOnNode) {
+	if len(l.entries) == 0 {
 		return
 	}
-	for k := range st.pods {
-		pod := st.pods[k].pod
+	for k := range onNode.pods {
+		pod := onNode.pods[k].pod
 		var covering []int32
-		for _, i := range b.byNamespace[pod.Namespace] {
-			if p := &b.entries[i]; b.rule.Covers(p.budget, pod) {
+		for _, i := range l.byNamespace[pod.Namespace] {
+			if e := &l.entries[i]; l.rule.Covers(e.budget, pod) {
 				covering = append(covering, i)
-				p.addPod(id, pod, 1)
+				e.addPod(id, pod, 1)
 			}
 		}
-		if covering != nil && st.budgets == nil {
-			st.budgets = make([][]int32, len(st.pods))
+		if covering != nil && onNode.budgets == nil {
+			onNode.budgets = make([][]int32, len(onNode.pods))
 		}
 		if covering != nil {
-			st.budgets[k] = covering
+			onNode.budgets[k] = covering
 		}
 	}
 }
 
 // removeNode reverts addNode.
-func (b *ledger) removeNode(id cluster.NodeID, st *podsOnNode) {
-	for k, covering := range st.budgets {
+func (l *ledger) removeNode(id cluster.NodeID, onNode *podsOnNode) {
+	for k, covering := range onNode.budgets {
 		for _, i := range covering {
-			b.entries[i].addPod(id, st.pods[k].pod, -1)
+			l.entries[i].addPod(id, onNode.pods[k].pod, -1)
 		}
 	}
 }
 
-func (p *budgetEntry) addPod(id cluster.NodeID, pod *model.Pod, sign int32) {
-	for len(p.podsByNode) <= int(id) {
-		p.podsByNode = append(p.podsByNode, 0)
+func (e *budgetEntry) addPod(id cluster.NodeID, pod *model.Pod, sign int32) {
+	for len(e.podsByNode) <= int(id) {
+		e.podsByNode = append(e.podsByNode, 0)
 	}
-	p.podsByNode[id] += sign
-	p.healthy += sign * healthyCount(p.budget, pod)
-	p.stale = true
+	e.podsByNode[id] += sign
+	e.healthy += sign * healthyCount(e.budget, pod)
+	e.stale = true
 }
 
 // recompute updates what budgets allow. If that changes, only nodes with more covered pods than the
 // budget allows can have a different result.
-func (b *ledger) recompute(t *nodeIndex) {
-	for i := range b.entries {
-		p := &b.entries[i]
-		if !p.stale {
+func (l *ledger) recompute(t *nodeIndex) {
+	for i := range l.entries {
+		e := &l.entries[i]
+		if !e.stale {
 			continue
 		}
-		p.stale = false
-		old := p.allowed
-		if p.allowed = b.rule.Allowed(p.budget, p.healthy); p.allowed == old {
+		e.stale = false
+		old := e.allowed
+		if e.allowed = l.rule.Allowed(e.budget, e.healthy); e.allowed == old {
 			continue
 		}
-		for id, n := range p.podsByNode {
-			if n > min(old, p.allowed) {
+		for id, n := range e.podsByNode {
+			if n > min(old, e.allowed) {
 				t.dirty.add(cluster.NodeID(id))
 			}
 		}
@@ -198,40 +198,40 @@ func (b *ledger) recompute(t *nodeIndex) {
 
 // violates reports whether evicting pod k violates a budget, after the pods passed since the last
 // resetEvicted.
-func (b *ledger) violates(st *podsOnNode, k int) bool {
+func (l *ledger) violates(onNode *podsOnNode, k int) bool {
 	violation := false
-	for _, i := range st.budgets[k] {
-		p := &b.entries[i]
-		if !b.rule.Costs(p.budget, st.pods[k].pod) {
+	for _, i := range onNode.budgets[k] {
+		e := &l.entries[i]
+		if !l.rule.Costs(e.budget, onNode.pods[k].pod) {
 			continue
 		}
-		if b.evicted[i] == 0 {
-			b.touched = append(b.touched, i)
+		if l.evicted[i] == 0 {
+			l.touched = append(l.touched, i)
 		}
-		b.evicted[i]++
-		violation = violation || b.evicted[i] > p.allowed
+		l.evicted[i]++
+		violation = violation || l.evicted[i] > e.allowed
 	}
 	return violation
 }
 
 // resetEvicted starts a new count for violates.
-func (b *ledger) resetEvicted() {
-	for _, i := range b.touched {
-		b.evicted[i] = 0
+func (l *ledger) resetEvicted() {
+	for _, i := range l.touched {
+		l.evicted[i] = 0
 	}
-	b.touched = b.touched[:0]
+	l.touched = l.touched[:0]
 }
 
 // nodeAllowances returns the allowances of the budgets that cover a node's pods.
-func (b *ledger) nodeAllowances(st *podsOnNode) *budget.Allowances {
+func (l *ledger) nodeAllowances(onNode *podsOnNode) *budget.Allowances {
 	var indices []int32
-	for _, covering := range st.budgets {
+	for _, covering := range onNode.budgets {
 		indices = append(indices, covering...)
 	}
 	slices.Sort(indices)
-	a := &budget.Allowances{Rule: b.rule}
+	a := &budget.Allowances{Rule: l.rule}
 	for _, i := range slices.Compact(indices) {
-		a.Budgets, a.Allowed = append(a.Budgets, b.entries[i].budget), append(a.Allowed, b.entries[i].allowed)
+		a.Budgets, a.Allowed = append(a.Budgets, l.entries[i].budget), append(a.Allowed, l.entries[i].allowed)
 	}
 	return a
 }

@@ -38,7 +38,7 @@ type Planner struct {
 	counts        Counters
 }
 
-// Counters count plans by the path that made them.
+// Counters is the number of plans by method.
 type Counters struct{ Skipped, FullDryRun, Scanned, Cached int }
 
 // equivalenceKey identifies pods that are equal for every node.
@@ -58,7 +58,7 @@ func NewPlanner(s *cluster.State, p *framework.Profile, seed uint64, o Options) 
 	return pl
 }
 
-// Counters returns the counts so far.
+// Counters returns the number of plans by method.
 func (pl *Planner) Counters() Counters { return pl.counts }
 
 func (pl *Planner) resetCaches() {
@@ -66,16 +66,16 @@ func (pl *Planner) resetCaches() {
 	pl.caches, pl.seen = map[equivalenceKey]*dryRunCache{}, map[equivalenceKey]uint64{}
 }
 
-// Plan evaluates preemption for a pod that is infeasible in the current state; sum is the summary
-// of that decision. The caller owns the result.
-func (pl *Planner) Plan(pod *model.Pod, sum *decision.Summary) *decision.Preemption {
+// Plan evaluates preemption for a pod that is infeasible in the current state; summary is the
+// summary of that decision. The caller owns the result.
+func (pl *Planner) Plan(pod *model.Pod, summary *decision.Summary) *decision.Preemption {
 	result := &struct { // most plans have one victim
 		decision.Preemption
 		victims [1]*model.Pod
 	}{}
 	out := &result.Preemption
 	out.Nodes, out.Victims = pl.state.NumNodes(), result.victims[:0]
-	pl.plan(pod, sum, out)
+	pl.plan(pod, summary, out)
 	if len(out.Victims) == 0 {
 		out.Victims = nil
 	}
@@ -83,8 +83,8 @@ func (pl *Planner) Plan(pod *model.Pod, sum *decision.Summary) *decision.Preempt
 }
 
 // plan stores the result in out, which may have capacity for victims.
-func (pl *Planner) plan(pod *model.Pod, sum *decision.Summary, out *decision.Preemption) {
-	if sum.Outcome != decision.Infeasible || sum.Verdict != nil || out.Nodes == 0 || !pl.profile.Config().Preemption {
+func (pl *Planner) plan(pod *model.Pod, summary *decision.Summary, out *decision.Preemption) {
+	if summary.Outcome != decision.Infeasible || summary.Verdict != nil || out.Nodes == 0 || !pl.profile.Config().Preemption {
 		return
 	}
 	pl.clock++
@@ -92,9 +92,9 @@ func (pl *Planner) plan(pod *model.Pod, sum *decision.Summary, out *decision.Pre
 		out.Outcome = decision.PreemptionPolicyNever
 		return
 	}
-	if sum.Resolvable == 0 || !pl.anyLowerPriority(pod.Spec.Priority) {
+	if summary.Resolvable == 0 || !pl.anyLowerPriority(pod.Spec.Priority) {
 		pl.counts.Skipped++
-		s := nodeScan{withoutVictims: sum.Resolvable}
+		s := nodeScan{withoutVictims: summary.Resolvable}
 		out.Outcome, out.ClearNomination, out.ReasonCounts = decision.PreemptionNoCandidates, pod.NominatedNodeName != "", s.counts(out.Nodes)
 		return
 	}
@@ -103,17 +103,17 @@ func (pl *Planner) plan(pod *model.Pod, sum *decision.Summary, out *decision.Pre
 	if l, ok := pl.engine.NodeLocal(pod); ok {
 		c := pl.cacheFor(l, pod)
 		if isNominated {
-			code = pl.fastDryRun.nodeCode(c.needs, pod, nominatedNode)
+			code = pl.fastDryRun.nodeCode(c.demand, pod, nominatedNode)
 		}
 		if out.Outcome = checkEligibility(pl.state, pod, code); out.Outcome == decision.PreemptionNotTried {
 			pl.selectCandidate(c, pod, out)
 		}
-	} else if g, ok := pl.newFullDryRun(pod); ok {
+	} else if d, ok := pl.newFullDryRun(pod); ok {
 		if isNominated {
-			code = g.nodeCode(nominatedNode)
+			code = d.nodeCode(nominatedNode)
 		}
 		if out.Outcome = checkEligibility(pl.state, pod, code); out.Outcome == decision.PreemptionNotTried {
-			g.selectCandidate(sum.Resolvable, out)
+			d.selectCandidate(summary.Resolvable, out)
 		}
 	}
 }
@@ -131,13 +131,14 @@ func (pl *Planner) cacheFor(l fastpath.NodeLocalPod, pod *model.Pod) *dryRunCach
 	if pl.epoch != pl.nodes.index.Epoch {
 		pl.resetCaches()
 	}
-	kind := *pod
-	if kind.Owner = (model.Owner{}); pl.nodes.placeholders > 0 {
-		k.owner, kind.Owner = pod.Owner.UID, pod.Owner
+	representative := *pod
+	representative.Owner = model.Owner{}
+	if pl.nodes.placeholders > 0 {
+		k.owner, representative.Owner = pod.Owner.UID, pod.Owner
 	}
 	c := pl.caches[k]
 	if c == nil {
-		c = &dryRunCache{needs: needsOf(l, &kind), pos: -1}
+		c = &dryRunCache{demand: demandOf(l, &representative), pos: -1}
 		if _, seen := pl.seen[k]; !seen {
 			if len(pl.seen) > 4096 {
 				clear(pl.seen)
@@ -155,13 +156,13 @@ func (pl *Planner) cacheFor(l fastpath.NodeLocalPod, pod *model.Pod) *dryRunCach
 
 // evictCaches drops the least recently used caches above the memory limit, except one.
 func (pl *Planner) evictCaches(exclude *dryRunCache) {
-	each := 48*len(pl.nodes.index.Rows) + 16<<10
-	for len(pl.caches) > max(1, pl.maxCacheBytes/each) {
+	cacheBytes := 48*len(pl.nodes.index.Rows) + 16<<10
+	for len(pl.caches) > max(1, pl.maxCacheBytes/cacheBytes) {
 		var oldest equivalenceKey
-		var at uint64 = 1<<64 - 1
+		var oldestUse uint64 = 1<<64 - 1
 		for k, c := range pl.caches {
-			if c != exclude && c.lastUsed < at {
-				oldest, at = k, c.lastUsed
+			if c != exclude && c.lastUsed < oldestUse {
+				oldest, oldestUse = k, c.lastUsed
 			}
 		}
 		delete(pl.caches, oldest)

@@ -24,26 +24,26 @@ func (pl *Planner) selectCandidate(c *dryRunCache, pod *model.Pod, out *decision
 		pl.counts.Cached++
 		c.update(&pl.fastDryRun)
 		if nominatedNode, ok := pl.state.NodeID(pod.NominatedNodeName); ok { // the pod's own nomination does not count
-			before := c.results[nominatedNode]
-			c.set(nominatedNode, pl.fastDryRun.dryRun(c.needs, pod, nominatedNode), ranks)
-			defer func() { c.set(nominatedNode, before, ranks) }()
+			previous := c.results[nominatedNode]
+			c.set(nominatedNode, pl.fastDryRun.dryRun(c.demand, pod, nominatedNode), ranks)
+			defer func() { c.set(nominatedNode, previous, ranks) }()
 		}
 		pl.ties = c.tree.best(pl.ties[:0], from, limit, c.results)
 	}
 	if len(pl.ties) == 0 {
-		out.Outcome, out.ClearNomination, out.ReasonCounts = decision.PreemptionNoCandidates, pod.NominatedNodeName != "", c.counts.decisionCounts(c.needs)
+		out.Outcome, out.ClearNomination, out.ReasonCounts = decision.PreemptionNoCandidates, pod.NominatedNodeName != "", c.counts.decisionCounts(c.demand)
 		return
 	}
 	id := pl.ties[0]
 	if len(pl.ties) > 1 {
-		id = pl.mostMovable(c.needs, pod)
+		id = pl.mostMovable(c.demand, pod)
 	}
-	r := pl.fastDryRun.dryRun(c.needs, pod, id)
+	r := pl.fastDryRun.dryRun(c.demand, pod, id)
 	out.Outcome, out.Node = decision.PreemptionNominated, pl.state.Node(id).Model.Name
 	out.Victims = append(out.Victims, pl.fastDryRun.sortedVictims(id)...)
 	out.Violations = int(r.cost.violations)
-	if st := &pl.nodes.byID[id]; st.budgets != nil {
-		out.Debits = pl.nodes.ledger.nodeAllowances(st).Debits(out.Victims)
+	if onNode := &pl.nodes.byID[id]; onNode.budgets != nil {
+		out.Debits = pl.nodes.ledger.nodeAllowances(onNode).Debits(out.Victims)
 	}
 }
 
@@ -54,37 +54,37 @@ func (pl *Planner) scan(c *dryRunCache, pod *model.Pod, from int32, limit int) {
 	_, byRank, _ := t.index.Ranks()
 	c.counts = resultCounts{}
 	pl.ties = pl.ties[:0]
-	var least cost
+	var lowest cost
 	for i := range byRank {
-		at := int(from) + i
-		if at >= len(byRank) {
-			at -= len(byRank)
+		rank := int(from) + i
+		if rank >= len(byRank) {
+			rank -= len(byRank)
 		}
-		id := byRank[at]
+		id := byRank[rank]
 		if id < 0 {
 			continue
 		}
 		if len(pl.ties) > 0 {
-			if low, ok := t.lowerBound(id, pod.Spec.Priority, &c.needs.amounts); !ok || !low.noWorseThan(&least) {
+			if low, ok := t.lowerBound(id, pod.Spec.Priority, &c.demand.amounts); !ok || !low.noWorseThan(&lowest) {
 				continue
 			}
 		}
-		r := pl.fastDryRun.dryRun(c.needs, pod, id)
+		r := pl.fastDryRun.dryRun(c.demand, pod, id)
 		c.counts.add(&r, 1)
 		if r.kind != fitsAfterEviction {
 			continue
 		}
-		switch d := r.cost.compare(&least); {
-		case len(pl.ties) == 0 || d < 0:
-			least, pl.ties = r.cost, append(pl.ties[:0], id)
-		case d == 0 && len(pl.ties) < limit:
+		switch order := r.cost.compare(&lowest); {
+		case len(pl.ties) == 0 || order < 0:
+			lowest, pl.ties = r.cost, append(pl.ties[:0], id)
+		case order == 0 && len(pl.ties) < limit:
 			pl.ties = append(pl.ties, id)
 		}
 	}
 }
 
 // mostMovable returns the first tied node with the fewest victims that cannot move.
-func (pl *Planner) mostMovable(n *needs, pod *model.Pod) cluster.NodeID {
+func (pl *Planner) mostMovable(n *podDemand, pod *model.Pod) cluster.NodeID {
 	best, fewest := pl.ties[0], 1<<30
 	for _, id := range pl.ties {
 		pl.fastDryRun.dryRun(n, pod, id)
@@ -117,7 +117,7 @@ func (pl *Planner) movable(preemptor *model.Pod, id cluster.NodeID, victim *mode
 		return movable(pl.state, pl.profile, preemptor, pl.state.Node(id).Model.Name, victim)
 	}
 	feasible := pl.feasible(l, replacement)
-	if feasible > 0 && pl.fastDryRun.dryRun(needsOf(l, replacement), replacement, id).kind == fitsAlready {
+	if feasible > 0 && pl.fastDryRun.dryRun(demandOf(l, replacement), replacement, id).kind == fitsAlready {
 		feasible--
 	}
 	return feasible > 0
@@ -148,20 +148,20 @@ func (pl *Planner) affectsHolds(p *model.Pod) bool {
 	return len(pl.state.HoldsOf(p.Namespace, p.Owner.UID)) > 0
 }
 
-// maxSpecBytes bounds the specifications that the planner keeps.
+// maxSpecBytes limits the memory of Planner.specs.
 const maxSpecBytes = 16 << 20
 
-// internSpec returns the specification to use for a pod of another scheduler, so that equal
-// specifications stay identical.
-func (pl *Planner) internSpec(of, copied *model.PodSpec) *model.PodSpec {
-	if interned := pl.specs[of]; interned != nil {
+// internSpec returns one copy, with the profile's scheduler name, for each specification of another
+// scheduler, so that the replacements of equal victims share a class.
+func (pl *Planner) internSpec(spec, copied *model.PodSpec) *model.PodSpec {
+	if interned := pl.specs[spec]; interned != nil {
 		return interned
 	}
-	pl.specBytes += of.Bytes()
+	pl.specBytes += spec.Bytes()
 	if len(pl.specs) > 4096 || pl.specBytes > maxSpecBytes {
 		clear(pl.specs)
-		pl.specBytes = of.Bytes()
+		pl.specBytes = spec.Bytes()
 	}
-	pl.specs[of] = copied
+	pl.specs[spec] = copied
 	return copied
 }

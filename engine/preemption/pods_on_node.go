@@ -93,36 +93,36 @@ func (t *nodeIndex) rebuildNode(id cluster.NodeID) {
 	for len(t.byID) <= int(id) {
 		t.byID, t.summaries = append(t.byID, podsOnNode{}), append(t.summaries, nodeSummary{})
 	}
-	st := &t.byID[id]
-	t.ledger.removeNode(id, st)
-	t.placeholders -= st.placeholders
-	for i := range st.pods {
-		t.priorities[st.pods[i].priority]--
+	onNode := &t.byID[id]
+	t.ledger.removeNode(id, onNode)
+	t.placeholders -= onNode.placeholders
+	for i := range onNode.pods {
+		t.priorities[onNode.pods[i].priority]--
 	}
 	t.summaries[id] = nodeSummary{}
-	st.pods, st.budgets, st.nominated, st.placeholders = st.pods[:0], nil, nil, 0
+	onNode.pods, onNode.budgets, onNode.nominated, onNode.placeholders = onNode.pods[:0], nil, nil, 0
 	n := t.state.Node(id)
 	if n == nil {
 		return
 	}
-	st.nominated = t.state.Nominated(id)
-	for _, p := range st.nominated {
+	onNode.nominated = t.state.Nominated(id)
+	for _, p := range onNode.nominated {
 		if p.Placeholder {
-			st.placeholders++
+			onNode.placeholders++
 		}
 	}
-	t.placeholders += st.placeholders
-	if st.pods == nil {
-		st.pods = t.allocPods(len(n.Pods))
+	t.placeholders += onNode.placeholders
+	if onNode.pods == nil {
+		onNode.pods = t.allocPods(len(n.Pods))
 	} else {
-		st.pods = slices.Grow(st.pods, len(n.Pods))
+		onNode.pods = slices.Grow(onNode.pods, len(n.Pods))
 	}
 	for _, p := range n.Pods {
 		r := &p.Spec.Requests
-		st.pods = append(st.pods, podInfo{p, startSeconds(p), r.MilliCPU, r.Memory, p.Spec.Priority, t.ledger.hashName(p.Name)})
+		onNode.pods = append(onNode.pods, podInfo{p, startSeconds(p), r.MilliCPU, r.Memory, p.Spec.Priority, t.ledger.hashName(p.Name)})
 	}
-	slices.SortFunc(st.pods, func(a, b podInfo) int {
-		switch { // compare what needs no lookup first
+	slices.SortFunc(onNode.pods, func(a, b podInfo) int {
+		switch { // compare the fields of podInfo first
 		case a.priority != b.priority:
 			if a.priority > b.priority {
 				return -1
@@ -136,10 +136,10 @@ func (t *nodeIndex) rebuildNode(id cluster.NodeID) {
 		}
 		return compareImportance(a.pod, b.pod)
 	})
-	t.ledger.addNode(id, st)
-	t.summaries[id] = st.summarize(&t.index.Rows[id])
-	for i := range st.pods {
-		t.priorities[st.pods[i].priority]++
+	t.ledger.addNode(id, onNode)
+	t.summaries[id] = onNode.summarize(&t.index.Rows[id])
+	for i := range onNode.pods {
+		t.priorities[onNode.pods[i].priority]++
 	}
 }
 
@@ -155,9 +155,9 @@ func (t *nodeIndex) anyLowerPriority(priority int32) bool {
 
 // firstLower returns the index of the first pod of lower priority; that pod and all later ones are
 // potential victims.
-func (st *podsOnNode) firstLower(priority int32) int {
-	i := len(st.pods)
-	for i > 0 && st.pods[i-1].priority < priority {
+func (onNode *podsOnNode) firstLower(priority int32) int {
+	i := len(onNode.pods)
+	for i > 0 && onNode.pods[i-1].priority < priority {
 		i--
 	}
 	return i

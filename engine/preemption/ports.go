@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// portSet is the host ports in use on a node in a dry run. As upstream it is a set: if two pods use
+// portSet is the host ports in use on a node in a dry run. As in kube-scheduler it is a set: if two pods use
 // the same port, removing one frees it. That matters only if conflicting pods already run together.
 type portSet []model.HostPort
 

@@ -27,206 +27,207 @@ type randomCluster struct {
 
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func one[T any](w *randomCluster, values ...T) T { return values[w.IntN(len(values))] }
+// pick returns one of the values.
+func pick[T any](c *randomCluster, values ...T) T { return values[c.IntN(len(values))] }
 
-func (w *randomCluster) chance(p float64) bool { return w.Float64() < p }
+func (c *randomCluster) chance(p float64) bool { return c.Float64() < p }
 
 func newRandomCluster(seed uint64) *randomCluster {
-	w := &randomCluster{Rand: rand.New(rand.NewPCG(seed, 77)), state: cluster.New()}
-	w.nodes = w.IntN(12) + 2
-	if w.chance(0.1) {
-		w.nodes += 30
+	c := &randomCluster{Rand: rand.New(rand.NewPCG(seed, 77)), state: cluster.New()}
+	c.nodes = c.IntN(12) + 2
+	if c.chance(0.1) {
+		c.nodes += 30
 	}
-	for i := range w.nodes {
-		w.node(i)
+	for i := range c.nodes {
+		c.node(i)
 	}
-	w.claims()
-	for range w.IntN(12) + 2 {
-		w.specs = append(w.specs, w.spec())
+	c.claims()
+	for range c.IntN(12) + 2 {
+		c.specs = append(c.specs, c.spec())
 	}
-	for range w.IntN(40) + 3*w.nodes {
-		w.run()
+	for range c.IntN(40) + 3*c.nodes {
+		c.addAssigned()
 	}
-	for range w.IntN(4) {
-		w.budget()
+	for range c.IntN(4) {
+		c.budget()
 	}
-	return w
+	return c
 }
 
-func (w *randomCluster) node(i int) {
-	n := &model.Node{Name: fmt.Sprintf("n%02d", i), AllocatablePods: one[int64](w, 110, 6, 4, 3),
-		Allocatable: model.Resources{MilliCPU: one[int64](w, 4000, 2000, 1000), Memory: one[int64](w, 8, 4, 2) << 30, Ephemeral: 10 << 30}}
-	labels := map[string]string{framework.HostnameKey: n.Name, "zone": one(w, "a", "b")}
+func (c *randomCluster) node(i int) {
+	n := &model.Node{Name: fmt.Sprintf("n%02d", i), AllocatablePods: pick[int64](c, 110, 6, 4, 3),
+		Allocatable: model.Resources{MilliCPU: pick[int64](c, 4000, 2000, 1000), Memory: pick[int64](c, 8, 4, 2) << 30, Ephemeral: 10 << 30}}
+	labels := map[string]string{framework.HostnameKey: n.Name, "zone": pick(c, "a", "b")}
 	n.Labels = model.LabelsOf(labels)
-	if w.chance(0.3) {
-		n.Allocatable.Scalars = []model.Scalar{{Name: "example.com/gpu", Amount: one[int64](w, 1, 2, 4)}}
+	if c.chance(0.3) {
+		n.Allocatable.Scalars = []model.Scalar{{Name: "example.com/gpu", Amount: pick[int64](c, 1, 2, 4)}}
 	}
-	if w.chance(0.1) {
+	if c.chance(0.1) {
 		n.Taints = []model.Taint{{Key: "dedicated", Effect: model.NoSchedule}}
 	}
-	n.Unschedulable = w.chance(0.05)
-	w.state.UpsertNode(n)
+	n.Unschedulable = c.chance(0.05)
+	c.state.UpsertNode(n)
 }
 
-func (w *randomCluster) spec() *model.PodSpec {
-	s := &model.PodSpec{SchedulerName: one(w, "default-scheduler", "default-scheduler", "default-scheduler", "other"),
-		Priority: one[int32](w, -5, 0, 0, 5, 5, 10, 100, 100), NeverPreempts: w.chance(0.05)}
-	s.Requests = model.Resources{MilliCPU: one[int64](w, 0, 100, 300, 500, 500, 1000, 2500), Memory: one[int64](w, 0, 1, 1, 2, 3) << 29}
-	if w.chance(0.15) {
-		s.Requests.Ephemeral = one[int64](w, 1, 4) << 30
+func (c *randomCluster) spec() *model.PodSpec {
+	s := &model.PodSpec{SchedulerName: pick(c, "default-scheduler", "default-scheduler", "default-scheduler", "other"),
+		Priority: pick[int32](c, -5, 0, 0, 5, 5, 10, 100, 100), NeverPreempts: c.chance(0.05)}
+	s.Requests = model.Resources{MilliCPU: pick[int64](c, 0, 100, 300, 500, 500, 1000, 2500), Memory: pick[int64](c, 0, 1, 1, 2, 3) << 29}
+	if c.chance(0.15) {
+		s.Requests.Ephemeral = pick[int64](c, 1, 4) << 30
 	}
-	if w.chance(0.15) {
-		s.Requests.Scalars = []model.Scalar{{Name: "example.com/gpu", Amount: one[int64](w, 1, 2)}}
+	if c.chance(0.15) {
+		s.Requests.Scalars = []model.Scalar{{Name: "example.com/gpu", Amount: pick[int64](c, 1, 2)}}
 	}
 	s.Scoring = s.Requests
-	if w.chance(0.15) {
-		s.Ports = []model.HostPort{{IP: "0.0.0.0", Protocol: "TCP", Port: one[int32](w, 80, 81)}}
+	if c.chance(0.15) {
+		s.Ports = []model.HostPort{{IP: "0.0.0.0", Protocol: "TCP", Port: pick[int32](c, 80, 81)}}
 	}
-	if w.chance(0.2) {
+	if c.chance(0.2) {
 		s.Tolerations = []model.Toleration{{Key: "dedicated", Op: model.TolExists}}
 	}
-	if w.chance(0.1) {
-		s.AntiAffinity = []model.PodAffinityTerm{{TopologyKey: one(w, framework.HostnameKey, "zone"), Selector: of("app", one(w, "a", "b")), Namespaces: []string{"default"}}}
+	if c.chance(0.1) {
+		s.AntiAffinity = []model.PodAffinityTerm{{TopologyKey: pick(c, framework.HostnameKey, "zone"), Selector: matching("app", pick(c, "a", "b")), Namespaces: []string{"default"}}}
 	}
-	if w.chance(0.1) {
-		s.Spread = []model.SpreadConstraint{{TopologyKey: "zone", MaxSkew: 1, MinDomains: 1, Hard: true, Selector: of("app", one(w, "a", "b"))}}
+	if c.chance(0.1) {
+		s.Spread = []model.SpreadConstraint{{TopologyKey: "zone", MaxSkew: 1, MinDomains: 1, Hard: true, Selector: matching("app", pick(c, "a", "b"))}}
 	}
-	w.addRareConstraints(s)
+	c.addRareConstraints(s)
 	return s
 }
 
-// addRareConstraints adds to a specification what limits the nodes or relates them to one pod.
-func (w *randomCluster) addRareConstraints(s *model.PodSpec) {
-	if w.chance(0.06) {
-		name := model.Requirement{Key: "metadata.name", Op: model.In, Values: []string{one(w, "n00", "n01", "n03", "gone")}}
+// addRareConstraints adds node names or claims to a specification.
+func (c *randomCluster) addRareConstraints(s *model.PodSpec) {
+	if c.chance(0.06) {
+		name := model.Requirement{Key: "metadata.name", Op: model.In, Values: []string{pick(c, "n00", "n01", "n03", "missing")}}
 		s.NodeSelector.HasRequired = true
 		s.NodeSelector.Required = []model.NodeSelectorTerm{{Fields: []model.Requirement{name}}, {Fields: []model.Requirement{{Key: "metadata.name", Op: model.In, Values: []string{"n00"}}}}}
 	}
-	if w.chance(0.06) {
-		s.Claims = []model.PodClaim{{Volume: "data", Claim: one(w, "alone", "shared")}}
+	if c.chance(0.06) {
+		s.Claims = []model.PodClaim{{Volume: "data", Claim: pick(c, "exclusive", "shared")}}
 	}
 }
 
-// claims creates the claims that pods use: one for a single pod, one for several.
-func (w *randomCluster) claims() {
-	for name, modes := range map[string]model.AccessModes{"alone": model.ReadWriteOncePod, "shared": model.ReadWriteMany} {
-		w.state.UpsertPV(&model.PersistentVolume{Name: "pv-" + name, AccessModes: modes, Claim: model.ClaimRef{Namespace: "default", Name: name}})
-		w.state.UpsertPVC(&model.PersistentVolumeClaim{Namespace: "default", Name: name, VolumeName: "pv-" + name, Bound: true, AccessModes: modes})
+// claims creates the claims that pods use: one for a single pod, and one for several pods.
+func (c *randomCluster) claims() {
+	for name, modes := range map[string]model.AccessModes{"exclusive": model.ReadWriteOncePod, "shared": model.ReadWriteMany} {
+		c.state.UpsertPV(&model.PersistentVolume{Name: "pv-" + name, AccessModes: modes, Claim: model.ClaimRef{Namespace: "default", Name: name}})
+		c.state.UpsertPVC(&model.PersistentVolumeClaim{Namespace: "default", Name: name, VolumeName: "pv-" + name, Bound: true, AccessModes: modes})
 	}
 }
 
-func of(key, value string) *model.Selector {
+func matching(key, value string) *model.Selector {
 	return &model.Selector{Requirements: []model.Requirement{{Key: key, Op: model.In, Values: []string{value}}}}
 }
 
-func (w *randomCluster) pod() *model.Pod {
-	w.serial++
-	p := &model.Pod{Namespace: one(w, "default", "default", "team"), Name: fmt.Sprintf("p%d", w.serial), UID: fmt.Sprintf("uid-%d", w.IntN(1<<30)),
-		Labels: model.LabelsOf(map[string]string{"app": one(w, "a", "b", "c")}), Spec: one(w, w.specs...)}
-	if w.chance(0.3) {
-		p.Owner = model.Owner{APIVersion: "apps/v1", Kind: one(w, "DaemonSet", "ReplicaSet"), Name: "o", UID: one(w, "o1", "o2")}
+func (c *randomCluster) pod() *model.Pod {
+	c.serial++
+	p := &model.Pod{Namespace: pick(c, "default", "default", "team"), Name: fmt.Sprintf("p%d", c.serial), UID: fmt.Sprintf("uid-%d", c.IntN(1<<30)),
+		Labels: model.LabelsOf(map[string]string{"app": pick(c, "a", "b", "c")}), Spec: pick(c, c.specs...)}
+	if c.chance(0.3) {
+		p.Owner = model.Owner{APIVersion: "apps/v1", Kind: pick(c, "DaemonSet", "ReplicaSet"), Name: "o", UID: pick(c, "o1", "o2")}
 	}
 	return p
 }
 
-// run assigns a new pod to some node.
-func (w *randomCluster) run() { w.runOn(w.IntN(w.nodes)) }
+// addAssigned adds a pod on a random node.
+func (c *randomCluster) addAssigned() { c.addAssignedTo(c.IntN(c.nodes)) }
 
-func (w *randomCluster) runOn(node int) {
-	p := w.pod()
+func (c *randomCluster) addAssignedTo(node int) {
+	p := c.pod()
 	p.NodeName = fmt.Sprintf("n%02d", node)
-	p.Phase, p.Ready = model.Running, w.chance(0.8)
-	if w.chance(0.8) {
-		p.Started = epoch.Add(time.Duration(w.IntN(5)) * time.Second)
+	p.Phase, p.Ready = model.Running, c.chance(0.8)
+	if c.chance(0.8) {
+		p.Started = epoch.Add(time.Duration(c.IntN(5)) * time.Second)
 	}
-	w.pods = append(w.pods, p)
-	w.state.UpsertPod(p)
+	c.pods = append(c.pods, p)
+	c.state.UpsertPod(p)
 }
 
-// wait adds a pending pod, sometimes nominated.
-func (w *randomCluster) wait() *model.Pod {
-	p := w.pod()
-	if w.chance(0.3) {
-		p.NominatedNodeName = fmt.Sprintf("n%02d", w.IntN(w.nodes+1))
+// addPending adds a pending pod, sometimes a nominated one.
+func (c *randomCluster) addPending() *model.Pod {
+	p := c.pod()
+	if c.chance(0.3) {
+		p.NominatedNodeName = fmt.Sprintf("n%02d", c.IntN(c.nodes+1))
 	}
-	w.pods = append(w.pods, p)
-	w.state.UpsertPod(p)
+	c.pods = append(c.pods, p)
+	c.state.UpsertPod(p)
 	return p
 }
 
-func (w *randomCluster) budget() {
-	b := &model.Budget{Namespace: one(w, "default", "team"), Name: fmt.Sprintf("b%d", w.IntN(4)), DisruptionsAllowed: int32(w.IntN(4)),
-		DesiredHealthy: int32(w.IntN(one(w, 3, 12))), Generation: 1, ObservedGeneration: one[int64](w, 1, 1, 1, 0)}
-	switch w.IntN(6) {
+func (c *randomCluster) budget() {
+	b := &model.Budget{Namespace: pick(c, "default", "team"), Name: fmt.Sprintf("b%d", c.IntN(4)), DisruptionsAllowed: int32(c.IntN(4)),
+		DesiredHealthy: int32(c.IntN(pick(c, 3, 12))), Generation: 1, ObservedGeneration: pick[int64](c, 1, 1, 1, 0)}
+	switch c.IntN(6) {
 	case 0:
 		b.Selector = &model.Selector{}
 	case 1:
 	default:
-		b.Selector = of("app", one(w, "a", "b"))
+		b.Selector = matching("app", pick(c, "a", "b"))
 	}
-	for range w.IntN(3) {
-		if len(w.pods) > 0 {
-			b.Disrupted = append(b.Disrupted, one(w, w.pods...).Name)
+	for range c.IntN(3) {
+		if len(c.pods) > 0 {
+			b.Disrupted = append(b.Disrupted, pick(c, c.pods...).Name)
 		}
 	}
 	slices.Sort(b.Disrupted)
 	b.Disrupted = slices.Compact(b.Disrupted)
-	w.state.UpsertBudget(b)
+	c.state.UpsertBudget(b)
 }
 
 // change makes one random change.
-func (w *randomCluster) change() {
-	if w.even {
-		w.evenChange()
+func (c *randomCluster) change() {
+	if c.even {
+		c.evenChange()
 		return
 	}
-	if len(w.pods) == 0 {
-		w.run()
+	if len(c.pods) == 0 {
+		c.addAssigned()
 		return
 	}
-	i := w.IntN(len(w.pods))
-	p := *w.pods[i]
-	switch w.IntN(13) {
+	i := c.IntN(len(c.pods))
+	p := *c.pods[i]
+	switch c.IntN(13) {
 	case 0, 1:
-		w.run()
+		c.addAssigned()
 		return
 	case 2:
-		w.wait()
+		c.addPending()
 		return
 	case 3, 4:
-		w.state.RemovePod(p.UID)
-		w.pods = slices.Delete(w.pods, i, i+1)
+		c.state.RemovePod(p.UID)
+		c.pods = slices.Delete(c.pods, i, i+1)
 		return
 	case 5:
-		p.Deleting, p.DisruptionReason = true, one(w, "", "PreemptionByScheduler")
+		p.Deleting, p.DisruptionReason = true, pick(c, "", "PreemptionByScheduler")
 	case 6:
 		p.Ready = !p.Ready
 	case 7:
-		p.Started = epoch.Add(time.Duration(w.IntN(5)) * time.Second)
+		p.Started = epoch.Add(time.Duration(c.IntN(5)) * time.Second)
 	case 8:
-		p.Labels = model.LabelsOf(map[string]string{"app": one(w, "a", "b", "c"), "x": one(w, "1", "2")})
+		p.Labels = model.LabelsOf(map[string]string{"app": pick(c, "a", "b", "c"), "x": pick(c, "1", "2")})
 	case 9:
 		if p.NodeName == "" {
-			p.NominatedNodeName = one(w, "", fmt.Sprintf("n%02d", w.IntN(w.nodes)))
+			p.NominatedNodeName = pick(c, "", fmt.Sprintf("n%02d", c.IntN(c.nodes)))
 		}
 	case 10:
-		w.budget()
+		c.budget()
 		return
 	case 11:
-		switch w.IntN(4) {
+		switch c.IntN(4) {
 		case 0:
-			w.state.RemoveNode(fmt.Sprintf("n%02d", w.IntN(w.nodes)))
+			c.state.RemoveNode(fmt.Sprintf("n%02d", c.IntN(c.nodes)))
 		case 1:
-			w.state.RemoveBudget(one(w, "default", "team"), fmt.Sprintf("b%d", w.IntN(4)))
+			c.state.RemoveBudget(pick(c, "default", "team"), fmt.Sprintf("b%d", c.IntN(4)))
 		default:
-			w.node(w.IntN(w.nodes))
+			c.node(c.IntN(c.nodes))
 		}
 		return
 	case 12:
-		p.Phase = one(w, model.Running, model.Running, model.Succeeded)
+		p.Phase = pick(c, model.Running, model.Running, model.Succeeded)
 	}
-	w.pods[i] = &p
-	w.state.UpsertPod(&p)
+	c.pods[i] = &p
+	c.state.UpsertPod(&p)
 }
 
 func profile() *framework.Profile {
@@ -246,9 +247,9 @@ func referenceResult(s *cluster.State, p *framework.Profile, seed uint64, o pree
 	return preemption.Evaluate(s, p, seed, o, pod, rec), decision.Summarize(rec, s.NumNodes())
 }
 
-// planned returns what the planner must return for the reference result p: a successful plan has no
-// counts.
-func planned(p decision.Preemption) *decision.Preemption {
+// withoutCounts returns what the planner must return for the reference result p: a successful plan
+// has no counts.
+func withoutCounts(p decision.Preemption) *decision.Preemption {
 	if p.Outcome == decision.PreemptionNominated {
 		p.Candidates, p.ReasonCounts = 0, nil
 	}

@@ -15,8 +15,8 @@ import (
 type Result struct {
 	Preemption decision.Preemption
 	Candidates []Candidate // nodes where preemption helps, by name
-	Refusals   []Refusal   // the other evaluated nodes, by name
-	Nominees   []string    // the nodes that tie by the criteria, by name
+	Rejections []Rejection // the other evaluated nodes, by name
+	Ties       []string    // the candidates of the lowest cost, by name
 }
 
 // Candidate is a node where preemption helps.
@@ -26,8 +26,8 @@ type Candidate struct {
 	Violations int          // see decision.Preemption
 }
 
-// Refusal is a node where preemption does not help.
-type Refusal struct {
+// Rejection is a node where preemption does not help.
+type Rejection struct {
 	Node    string
 	Verdict decision.Verdict
 }
@@ -40,7 +40,7 @@ type referenceEvaluator struct {
 	options    Options
 	pod        *model.Pod
 	allowances *budget.Allowances
-	trial      *placement.DryRun
+	dryRun     *placement.DryRun
 }
 
 // Evaluate evaluates preemption for an infeasible pod, given the record of that decision on the
@@ -55,16 +55,16 @@ func Evaluate(s *cluster.State, p *framework.Profile, seed uint64, o Options, po
 	if out.Outcome = checkEligibility(s, pod, nodeCode(rec, pod.NominatedNodeName)); out.Outcome != decision.PreemptionNotTried {
 		return r
 	}
-	trial, ok := placement.NewDryRun(s, p, pod)
+	dryRun, ok := placement.NewDryRun(s, p, pod)
 	if !ok {
 		return r
 	}
-	e := &referenceEvaluator{state: s, profile: p, seed: seed, options: o, pod: pod, allowances: newAllowances(s, o.rule()), trial: trial}
-	fault := e.dryRunAll(rec, r)
+	e := &referenceEvaluator{state: s, profile: p, seed: seed, options: o, pod: pod, allowances: newAllowances(s, o.rule()), dryRun: dryRun}
+	failure := e.dryRunAll(rec, r)
 	if len(r.Candidates) == 0 {
 		out.Outcome, out.ClearNomination = decision.PreemptionNoCandidates, pod.NominatedNodeName != ""
-		if fault != "" {
-			*out = decision.Preemption{Outcome: decision.PreemptionFailed, Nodes: out.Nodes, Error: fault}
+		if failure != "" {
+			*out = decision.Preemption{Outcome: decision.PreemptionFailed, Nodes: out.Nodes, Error: failure}
 		}
 		return r
 	}
@@ -117,15 +117,15 @@ func newAllowances(s *cluster.State, rule budget.Rule) *budget.Allowances {
 	return budget.NewAllowances(rule, budgets, healthy)
 }
 
-// Debits returns what pods that are evicted regardless of budgets take from them: victims that
-// another process chose and did not evict yet. Pods that have an entry cost nothing.
+// Debits returns the debits of victims that are evicted regardless of budgets, because another
+// process selected them and has not evicted them yet. Pods in status.disruptedPods are not debited.
 func Debits(s *cluster.State, o Options, victims []*model.Pod) []decision.Debit {
 	return newAllowances(s, o.rule()).Debits(victims)
 }
 
-// dryRunAll evaluates every node that is infeasible but not unresolvable. fault is the error of the
+// dryRunAll evaluates every node that is infeasible but not unresolvable. failure is the error of the
 // first node that could not be evaluated.
-func (e *referenceEvaluator) dryRunAll(rec *decision.Record, r *Result) (fault string) {
+func (e *referenceEvaluator) dryRunAll(rec *decision.Record, r *Result) (failure string) {
 	out := &r.Preemption
 	for i := range rec.Nodes {
 		n := &rec.Nodes[i]
@@ -135,18 +135,18 @@ func (e *referenceEvaluator) dryRunAll(rec *decision.Record, r *Result) (fault s
 		}
 		c, v, err := e.selectVictimsOnNode(n.Name)
 		switch {
-		case err != nil && fault == "":
-			fault = err.Error()
+		case err != nil && failure == "":
+			failure = err.Error()
 		case err != nil:
 		case v.Code != decision.Success:
-			r.Refusals = append(r.Refusals, Refusal{n.Name, v})
+			r.Rejections = append(r.Rejections, Rejection{n.Name, v})
 			out.ReasonCounts = decision.AddReasonCounts(out.ReasonCounts, &v, 1)
 		default:
 			r.Candidates = append(r.Candidates, c)
 		}
 	}
 	decision.SortReasonCounts(out.ReasonCounts)
-	return fault
+	return failure
 }
 
 var (
@@ -175,7 +175,7 @@ func (e *referenceEvaluator) selectVictimsOnNode(node string) (Candidate, decisi
 	for _, p := range removed {
 		ports.remove(p)
 	}
-	if v, err := e.trial.FilterWithout(node, removed, ports); err != nil || v.Code != decision.Success {
+	if v, err := e.dryRun.FilterWithout(node, removed, ports); err != nil || v.Code != decision.Success {
 		return Candidate{}, v, err
 	}
 	slices.SortFunc(removed, compareImportance)
@@ -184,8 +184,8 @@ func (e *referenceEvaluator) selectVictimsOnNode(node string) (Candidate, decisi
 	for i, p := range slices.Concat(violating, nonViolating) {
 		remaining := slices.DeleteFunc(slices.Clone(removed), func(q *model.Pod) bool { return q == p })
 		ports.add(p)
-		v, err := e.trial.FilterWithout(node, remaining, ports)
-		if err == nil && v.Code == decision.Success { // a pod that cannot be evaluated becomes a victim, as upstream
+		v, err := e.dryRun.FilterWithout(node, remaining, ports)
+		if err == nil && v.Code == decision.Success { // a pod that cannot be evaluated becomes a victim, as in kube-scheduler
 			removed = remaining
 			continue
 		}

@@ -13,20 +13,20 @@ import (
 // selectCandidate selects the candidate of the lowest cost; among equals the one with the fewest
 // victims that cannot move, then the first by the tie-breaker.
 func (e *referenceEvaluator) selectCandidate(r *Result) {
-	var least cost
+	var lowest cost
 	var equal []*Candidate
 	for i := range r.Candidates {
 		c := &r.Candidates[i]
 		k := costOf(c.Victims, c.Violations)
-		switch d := k.compare(&least); {
-		case equal == nil || d < 0:
-			least, equal = k, append(equal[:0], c)
-		case d == 0:
+		switch order := k.compare(&lowest); {
+		case equal == nil || order < 0:
+			lowest, equal = k, append(equal[:0], c)
+		case order == 0:
 			equal = append(equal, c)
 		}
 	}
 	for _, c := range equal {
-		r.Nominees = append(r.Nominees, c.Node)
+		r.Ties = append(r.Ties, c.Node)
 	}
 	ties := placement.NewTieBreaker(e.seed, e.pod.TieKey())
 	slices.SortFunc(equal, func(a, b *Candidate) int { return ties.Compare(e.node(a.Node), e.node(b.Node)) })
@@ -69,28 +69,28 @@ func boundToNode(p *model.Pod) bool { return p.Owner.Kind == "DaemonSet" || p.Ow
 
 // movable reports whether a pod like the victim would fit another node after the preemption.
 func movable(s *cluster.State, p *framework.Profile, preemptor *model.Pod, node string, victim *model.Pod) bool {
-	f := s.Fork()
-	f.RemovePod(victim.UID)
-	_ = f.Assume(preemptor, node) // it fails only for a bound pod, which needs no preemption
-	rec := placement.Evaluate(f, p, 0, replacementFor(p.Name(), victim))
+	fork := s.Fork()
+	fork.RemovePod(victim.UID)
+	_ = fork.Assume(preemptor, node) // it fails only for a bound pod, which needs no preemption
+	rec := placement.Evaluate(fork, p, 0, replacementFor(p.Name(), victim))
 	return slices.ContainsFunc(rec.Nodes, func(n decision.NodeRecord) bool { return n.Verdict.IsSuccess() && n.Name != node })
 }
 
 // replacementFor returns a pending pod like the victim. It is evaluated by the preemptor's profile.
 func replacementFor(scheduler string, victim *model.Pod) *model.Pod {
-	q := &model.Pod{}
-	fillReplacement(q, scheduler, victim)
-	return q
+	replacement := &model.Pod{}
+	fillReplacement(replacement, scheduler, victim)
+	return replacement
 }
 
-// fillReplacement makes q the replacement of a victim, with a uid that no pod has.
-func fillReplacement(q *model.Pod, scheduler string, victim *model.Pod) {
-	*q = *victim
-	q.UID, q.NodeName, q.NominatedNodeName = "\x00", "", ""
-	q.Deleting, q.Ready, q.Phase, q.DisruptionReason = false, false, model.Pending, ""
-	if q.Spec.SchedulerName != scheduler {
-		spec := *q.Spec
+// fillReplacement fills in the replacement of a victim, with a uid that no pod has.
+func fillReplacement(replacement *model.Pod, scheduler string, victim *model.Pod) {
+	*replacement = *victim
+	replacement.UID, replacement.NodeName, replacement.NominatedNodeName = "\x00", "", ""
+	replacement.Deleting, replacement.Ready, replacement.Phase, replacement.DisruptionReason = false, false, model.Pending, ""
+	if replacement.Spec.SchedulerName != scheduler {
+		spec := *replacement.Spec
 		spec.SchedulerName = scheduler
-		q.Spec = &spec
+		replacement.Spec = &spec
 	}
 }

@@ -12,7 +12,7 @@ type tree struct {
 const noNode cluster.NodeID = -1
 
 // build builds the tree from nodes by rank; -1 is an empty rank.
-func (t *tree) build(byRank []cluster.NodeID, of []result) {
+func (t *tree) build(byRank []cluster.NodeID, results []result) {
 	t.size = 1
 	for t.size < len(byRank) {
 		t.size *= 2
@@ -23,60 +23,60 @@ func (t *tree) build(byRank []cluster.NodeID, of []result) {
 	t.winners = t.winners[:2*t.size]
 	for r := range t.size {
 		t.winners[t.size+r] = noNode
-		if r < len(byRank) && byRank[r] >= 0 && of[byRank[r]].kind == fitsAfterEviction {
+		if r < len(byRank) && byRank[r] >= 0 && results[byRank[r]].kind == fitsAfterEviction {
 			t.winners[t.size+r] = byRank[r]
 		}
 	}
 	for i := t.size - 1; i > 0; i-- {
-		t.winners[i] = better(t.winners[2*i], t.winners[2*i+1], of)
+		t.winners[i] = better(t.winners[2*i], t.winners[2*i+1], results)
 	}
 }
 
 // set adds a node at its rank or removes it.
-func (t *tree) set(rank int32, id cluster.NodeID, of []result) {
+func (t *tree) set(rank int32, id cluster.NodeID, results []result) {
 	i := t.size + int(rank)
 	t.winners[i] = noNode
-	if of[id].kind == fitsAfterEviction {
+	if results[id].kind == fitsAfterEviction {
 		t.winners[i] = id
 	}
 	for i /= 2; i > 0; i /= 2 {
-		t.winners[i] = better(t.winners[2*i], t.winners[2*i+1], of)
+		t.winners[i] = better(t.winners[2*i], t.winners[2*i+1], results)
 	}
 }
 
-func better(a, b cluster.NodeID, of []result) cluster.NodeID {
+func better(a, b cluster.NodeID, results []result) cluster.NodeID {
 	switch {
 	case a == noNode:
 		return b
 	case b == noNode:
 		return a
-	case of[b].cost.compare(&of[a].cost) < 0:
+	case results[b].cost.compare(&results[a].cost) < 0:
 		return b
 	}
 	return a
 }
 
-// best appends up to limit nodes of the lowest cost, in rank order from a start rank on, wrapping
+// best appends to dst up to limit nodes of the lowest cost, in rank order from a start rank on, wrapping
 // around.
-func (t *tree) best(to []cluster.NodeID, from int32, limit int, of []result) []cluster.NodeID {
+func (t *tree) best(dst []cluster.NodeID, from int32, limit int, results []result) []cluster.NodeID {
 	if t.winners[1] == noNode {
-		return to
+		return dst
 	}
-	least := of[t.winners[1]].cost
-	to = t.walk(to, 1, 0, t.size, int(from), t.size, limit, &least, of)
-	return t.walk(to, 1, 0, t.size, 0, int(from), limit, &least, of)
+	lowest := results[t.winners[1]].cost
+	dst = t.walk(dst, 1, 0, t.size, int(from), t.size, limit, &lowest, results)
+	return t.walk(dst, 1, 0, t.size, 0, int(from), limit, &lowest, results)
 }
 
 // walk visits the subtree at i, whose leaves are [lo, hi), for leaves in [from, end).
-func (t *tree) walk(to []cluster.NodeID, i, lo, hi, from, end, limit int, least *cost, of []result) []cluster.NodeID {
-	w := t.winners[i]
-	if len(to) >= limit || hi <= from || lo >= end || w == noNode || of[w].cost != *least {
-		return to
+func (t *tree) walk(dst []cluster.NodeID, i, lo, hi, from, end, limit int, lowest *cost, results []result) []cluster.NodeID {
+	winner := t.winners[i]
+	if len(dst) >= limit || hi <= from || lo >= end || winner == noNode || results[winner].cost != *lowest {
+		return dst
 	}
 	if hi-lo == 1 {
-		return append(to, w)
+		return append(dst, winner)
 	}
 	mid := (lo + hi) / 2
-	to = t.walk(to, 2*i, lo, mid, from, end, limit, least, of)
-	return t.walk(to, 2*i+1, mid, hi, from, end, limit, least, of)
+	dst = t.walk(dst, 2*i, lo, mid, from, end, limit, lowest, results)
+	return t.walk(dst, 2*i+1, mid, hi, from, end, limit, lowest, results)
 }

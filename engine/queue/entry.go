@@ -61,11 +61,11 @@ type entry struct {
 	probeFor  *group             // group that the pod is the probe of
 	unchanged bool               // the pod was not updated since it became a probe
 
-	// inFlight: the attempt is not decided yet; firstEvent is the number of the first event
-	// since Pop.
+	// inFlight is set while the attempt is not decided. firstEvent is the number of the first
+	// event since Pop.
 	inFlight   bool
 	firstEvent uint64
-	edited     bool // the pod was updated while in flight
+	updated    bool // the pod was updated while in flight
 	flushed    bool // popped because of the timeout
 }
 

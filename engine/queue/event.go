@@ -38,9 +38,9 @@ func (q *Queue) applyHint(g *group, d *decision.Delta) {
 	if g.probe != nil && g.anyNode {
 		return
 	}
-	hint, node, also := g.hints.Hint(g.plugins, d)
+	hint, node, added := g.hints.Hint(g.plugins, d)
 	if hint == decision.QueueSkip {
-		q.unschedulable.addPlugins(g, also)
+		q.unschedulable.addPlugins(g, added)
 		return
 	}
 	g.addHint(hint, node)
@@ -80,20 +80,20 @@ func (q *Queue) Regroup(now time.Time) {
 	q.now = now
 	old := q.unschedulable.groups
 	q.unschedulable = newPool()
-	var open []*group
+	var probed []*group
 	for _, g := range old {
 		if g.probe != nil {
 			g.probe.probeFor = nil
 		}
 		for _, e := range g.members.items {
-			n := q.addToGroup(e, Unschedulable, g.plugins)
+			regrouped := q.addToGroup(e, Unschedulable, g.plugins)
 			if g.probe != nil {
-				n.cause, n.anyNode = g.cause, true
-				open = append(open, n)
+				regrouped.cause, regrouped.anyNode = g.cause, true
+				probed = append(probed, regrouped)
 			}
 		}
 	}
-	for _, g := range open {
+	for _, g := range probed {
 		if g.probe == nil {
 			q.startProbe(g)
 		}

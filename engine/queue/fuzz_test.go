@@ -9,60 +9,60 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// eventsFor is a small table of registered events.
+// eventsFor returns the events that some plugins register.
 func eventsFor(plugins decision.PluginSet) decision.ClusterEvents {
 	if plugins == 0 {
 		return decision.AnyEvent
 	}
-	var c decision.ClusterEvents
+	var events decision.ClusterEvents
 	if plugins.Has(decision.NodeResourcesFit) {
-		c |= decision.NodeAdded | decision.NodeAllocatableChanged | decision.PodRemoved
+		events |= decision.NodeAdded | decision.NodeAllocatableChanged | decision.PodRemoved
 	}
 	if plugins.Has(decision.TaintToleration) {
-		c |= decision.NodeAdded | decision.NodeTaintsChanged
+		events |= decision.NodeAdded | decision.NodeTaintsChanged
 	}
-	return c
+	return events
 }
 
-var someRules = []decision.PluginSet{0, 1 << decision.NodeResourcesFit, 1 << decision.TaintToleration,
+var pluginSets = []decision.PluginSet{0, 1 << decision.NodeResourcesFit, 1 << decision.TaintToleration,
 	1<<decision.NodeResourcesFit | 1<<decision.TaintToleration}
 
 // hintTable determines which nodes fit which groups.
 type hintTable struct {
-	open   [3][4]bool // by node and group
+	fits   [3][4]bool // by node and group
 	shifts int        // determines the group of a pod
 }
 
-func (w *hintTable) kind(uid string) (any, QueueingHints) {
-	k := (int(uid[1])*10 + int(uid[2]) + w.shifts) % 4
-	return k, &fakeHints{w, k}
+func (h *hintTable) hintsOf(uid string) (any, QueueingHints) {
+	group := (int(uid[1])*10 + int(uid[2]) + h.shifts) % 4
+	return group, &fakeHints{h, group}
 }
 
 type fakeHints struct {
-	w *hintTable
-	k int
+	table *hintTable
+	group int
 }
 
-// fakeEvent is about one node, or about all nodes for one group.
-type fakeEvent struct{ node, anywhere int }
+// fakeEvent is an event of one node. For one group, any node may fit.
+type fakeEvent struct{ node, anyNodeGroup int }
 
-func (t *fakeHints) EventsToRegister(r decision.PluginSet) decision.ClusterEvents {
-	return eventsFor(r)
+func (h *fakeHints) EventsToRegister(plugins decision.PluginSet) decision.ClusterEvents {
+	return eventsFor(plugins)
 }
 
-func (t *fakeHints) Hint(r decision.PluginSet, d *decision.Delta) (decision.QueueingHint, string, decision.PluginSet) {
-	c := d.New.(*fakeEvent)
-	if c.anywhere == t.k || r == 0 {
+func (h *fakeHints) Hint(plugins decision.PluginSet, d *decision.Delta) (decision.QueueingHint, string, decision.PluginSet) {
+	e := d.New.(*fakeEvent)
+	if e.anyNodeGroup == h.group || plugins == 0 {
 		return decision.QueueForAnyNode, "", 0
 	}
-	if fits, also := t.MayFit(r, fmt.Sprint(c.node)); !fits {
-		return decision.QueueSkip, "", also
+	if fits, added := h.MayFit(plugins, fmt.Sprint(e.node)); !fits {
+		return decision.QueueSkip, "", added
 	}
-	return decision.QueueForNode, fmt.Sprint(c.node), 0
+	return decision.QueueForNode, fmt.Sprint(e.node), 0
 }
 
-func (t *fakeHints) MayFit(_ decision.PluginSet, node string) (bool, decision.PluginSet) {
-	if n := int(node[0] - '0'); t.w.open[n][t.k] {
+func (h *fakeHints) MayFit(_ decision.PluginSet, node string) (bool, decision.PluginSet) {
+	if n := int(node[0] - '0'); h.table.fits[n][h.group] {
 		return true, 0
 	} else if n == 1 {
 		return false, 1 << decision.TaintToleration
@@ -76,107 +76,107 @@ func FuzzQueue(f *testing.F) {
 		f.Add(seed, uint16(300))
 	}
 	f.Fuzz(func(t *testing.T, seed int64, steps uint16) {
-		compare(t, rand.New(rand.NewSource(seed)), int(steps%2000))
+		compareWithReference(t, rand.New(rand.NewSource(seed)), int(steps%2000))
 	})
 }
 
 func TestQueueEqualsReference(t *testing.T) {
 	for seed := range int64(40) {
-		compare(t, rand.New(rand.NewSource(1000+seed)), 5000)
+		compareWithReference(t, rand.New(rand.NewSource(1000+seed)), 5000)
 	}
 }
 
-func compare(t *testing.T, r *rand.Rand, steps int) {
+func compareWithReference(t *testing.T, r *rand.Rand, steps int) {
 	cfg := DefaultConfig()
 	cfg.EventsToRegister = eventsFor
 	hints := &hintTable{}
 	if r.Intn(4) > 0 {
-		cfg.QueueingHints = hints.kind
+		cfg.QueueingHints = hints.hintsOf
 	}
 	cfg.InitialBackoff *= time.Duration(r.Intn(3))
-	q, w := New(cfg), &referenceQueue{cfg: cfg}
+	q, ref := New(cfg), &referenceQueue{cfg: cfg}
 	now := time.Unix(1000, 0)
 	for step := range steps {
-		operation := randomStep(r, q, w, hints, now)
-		for _, rec := range w.pods {
-			if got := q.PoolOf(rec.UID); got != rec.pool {
-				t.Fatalf("step %d (%s): %s is in %v, the reference has %v", step, operation, rec.UID, got, rec.pool)
+		operation := randomStep(r, q, ref, hints, now)
+		for _, e := range ref.pods {
+			if got := q.PoolOf(e.UID); got != e.pool {
+				t.Fatalf("step %d (%s): %s is in %v, the reference has %v", step, operation, e.UID, got, e.pool)
 			}
 		}
-		if len(q.pods) != len(w.pods) {
-			t.Fatalf("step %d (%s): %d pods, the reference has %d", step, operation, len(q.pods), len(w.pods))
+		if len(q.pods) != len(ref.pods) {
+			t.Fatalf("step %d (%s): %d pods, the reference has %d", step, operation, len(q.pods), len(ref.pods))
 		}
-		if got, want := q.NextWakeup(now), w.nextWakeup(now); !got.Equal(want) {
+		if got, want := q.NextWakeup(now), ref.nextWakeup(now); !got.Equal(want) {
 			t.Fatalf("step %d (%s): next wake-up %v, the reference has %v", step, operation, got, want)
 		}
 		now = now.Add([]time.Duration{0, 0, 100 * time.Millisecond, time.Second, 20 * time.Second}[r.Intn(5)])
 	}
 	d := q.Depths()
-	if sum := d.Active + d.Backoff + d.Unschedulable + d.Gated + d.InFlight; sum != len(w.pods) {
-		t.Fatalf("depths %+v add up to %d, not to %d", d, sum, len(w.pods))
+	if sum := d.Active + d.Backoff + d.Unschedulable + d.Gated + d.InFlight; sum != len(ref.pods) {
+		t.Fatalf("the depths %+v add up to %d, want %d", d, sum, len(ref.pods))
 	}
 }
 
-// randomStep applies one random operation to both and returns its description.
-func randomStep(r *rand.Rand, q *Queue, w *referenceQueue, hints *hintTable, now time.Time) string {
+// randomStep applies one random operation to both queues and returns its description.
+func randomStep(r *rand.Rand, q *Queue, ref *referenceQueue, hints *hintTable, now time.Time) string {
 	n := r.Intn(30)
 	p := Pod{UID: fmt.Sprintf("u%02d", n), Namespace: "ns", Name: fmt.Sprintf("p%02d", 99-n), Priority: int32(r.Intn(3))}
 	if q.cfg.QueueingHints != nil {
 		p.Priority = 0 // pods of a group have the same priority
 	}
-	plugins := someRules[r.Intn(len(someRules))]
+	plugins := pluginSets[r.Intn(len(pluginSets))]
 	switch r.Intn(16) {
 	case 0, 1:
 		q.Add(now, p)
-		w.add(now, p)
-		return "enter " + p.UID
+		ref.add(now, p)
+		return "add " + p.UID
 	case 2:
 		q.AddGated(now, p, decision.SchedulingGates)
-		w.addGated(now, p, decision.SchedulingGates)
+		ref.addGated(now, p, decision.SchedulingGates)
 		return "gate " + p.UID
 	case 3:
-		moves := r.Intn(2) == 0
-		q.Update(now, p, moves)
-		w.update(now, p, moves)
+		requeue := r.Intn(2) == 0
+		q.Update(now, p, requeue)
+		ref.update(now, p, requeue)
 		return "update " + p.UID
 	case 4:
 		q.Remove(p.UID)
-		w.remove(p.UID)
+		ref.remove(p.UID)
 		return "remove " + p.UID
 	case 5, 6, 7:
 		a, ok := q.Pop(now)
-		b, okReference := w.pop(now)
+		b, okReference := ref.pop(now)
 		if a.UID != b.UID || ok != okReference || a.Attempts != b.Attempts {
-			return fmt.Sprintf("next gave %+v %v, reference %+v %v", a, ok, b, okReference)
+			return fmt.Sprintf("Pop returned %+v, %v; the reference returned %+v, %v", a, ok, b, okReference)
 		}
-		return "next " + a.UID
+		return "pop " + a.UID
 	case 8, 9:
 		q.RequeueUnschedulable(now, p.UID, plugins)
-		w.requeueUnschedulable(now, p.UID, plugins)
-		return "reject " + p.UID
+		ref.requeueUnschedulable(now, p.UID, plugins)
+		return "requeue unschedulable " + p.UID
 	case 10:
 		q.RequeueFailed(now, p.UID)
-		w.requeueFailed(now, p.UID)
-		return "fail " + p.UID
+		ref.requeueFailed(now, p.UID)
+		return "requeue failed " + p.UID
 	case 11:
 		q.MarkAssumed(p.UID)
-		w.markAssumed(p.UID)
-		return "grant " + p.UID
+		ref.markAssumed(p.UID)
+		return "assume " + p.UID
 	case 12:
 		q.Activate(now, p.UID)
-		w.activate(now, p.UID)
+		ref.activate(now, p.UID)
 		return "activate " + p.UID
 	case 13:
 		if r.Intn(10) == 0 {
 			hints.shifts++
 			q.Regroup(now)
-			w.regroup(now)
+			ref.regroup(now)
 			return "regroup"
 		}
 	}
-	hints.open[r.Intn(3)][r.Intn(4)] = r.Intn(3) == 0
+	hints.fits[r.Intn(3)][r.Intn(4)] = r.Intn(3) == 0
 	d := decision.Delta{Events: decision.ClusterEvents(1) << r.Intn(decision.NumEvents), New: &fakeEvent{r.Intn(3), r.Intn(12)}}
 	q.HandleEvent(now, d)
-	w.handleEvent(now, d)
-	return fmt.Sprintf("change %b %+v", d.Events, d.New)
+	ref.handleEvent(now, d)
+	return fmt.Sprintf("event %b %+v", d.Events, d.New)
 }

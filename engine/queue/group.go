@@ -7,26 +7,28 @@ import "github.com/berthproject/berth/engine/decision"
 type QueueingHints interface {
 	// EventsToRegister returns the events that may undo a rejection by the plugins.
 	EventsToRegister(plugins decision.PluginSet) decision.ClusterEvents
-	// Hint returns whether an event may have undone the rejection. For QueueSkip, also names
-	// plugins that reject the pods on the node of the event now. For QueueForNode, node is the
-	// name of that node.
-	Hint(plugins decision.PluginSet, d *decision.Delta) (hint decision.QueueingHint, node string, also decision.PluginSet)
-	// MayFit reports whether a node named by Hint may still fit such a pod. If not, also names
-	// the plugins that reject it there.
-	MayFit(plugins decision.PluginSet, node string) (may bool, also decision.PluginSet)
+	// Hint returns whether an event may have undone the rejection. For QueueSkip, added are
+	// further plugins that now reject the pods on the node of the event. For QueueForNode, node
+	// is the name of that node.
+	Hint(plugins decision.PluginSet, d *decision.Delta) (hint decision.QueueingHint, node string, added decision.PluginSet)
+	// MayFit reports whether a node named by Hint may still fit such a pod. If not, added are
+	// the plugins that reject the pod there.
+	MayFit(plugins decision.PluginSet, node string) (fits bool, added decision.PluginSet)
 }
 
-// alwaysQueue implements QueueingHints for pods without hints: every
-// registered event queues the pod.
+// alwaysQueue implements QueueingHints for pods without hints: every registered event
+// queues the pod.
 type alwaysQueue func(decision.PluginSet) decision.ClusterEvents
 
-func (k alwaysQueue) EventsToRegister(r decision.PluginSet) decision.ClusterEvents { return k(r) }
+func (a alwaysQueue) EventsToRegister(plugins decision.PluginSet) decision.ClusterEvents {
+	return a(plugins)
+}
 
-func (k alwaysQueue) Hint(decision.PluginSet, *decision.Delta) (decision.QueueingHint, string, decision.PluginSet) {
+func (a alwaysQueue) Hint(decision.PluginSet, *decision.Delta) (decision.QueueingHint, string, decision.PluginSet) {
 	return decision.QueueForAnyNode, "", 0
 }
 
-func (k alwaysQueue) MayFit(decision.PluginSet, string) (bool, decision.PluginSet) { return true, 0 }
+func (a alwaysQueue) MayFit(decision.PluginSet, string) (bool, decision.PluginSet) { return true, 0 }
 
 // group holds the unschedulable pods with one key. A rejection of one pod applies to all
 // of them, so an event queues one pod, the probe, and the next only if the probe is not
@@ -35,7 +37,7 @@ type group struct {
 	key     any
 	hints   QueueingHints
 	members heap // ordered by priority
-	// plugins: on each node one of them rejects the pods.
+	// plugins include, for each node, one that rejects the pods.
 	plugins decision.PluginSet
 	events  decision.ClusterEvents
 
@@ -50,7 +52,8 @@ type group struct {
 	poolIndex   int // in pool.groups
 }
 
-// maxProbeNodes is how many node names are kept for a probe; with more, any node may fit.
+// maxProbeNodes is the maximum number of node names that are kept for a probe; with more, any
+// node may fit.
 const maxProbeNodes = 16
 
 // addPlugins adds to the plugins that reject a group.

@@ -9,11 +9,11 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// fakeHintQueue returns a queue with unschedulable pods of one group, the first of them
-// oldest, and an event of a node that any of them may fit.
+// fakeHintQueue returns a queue with unschedulable pods of one group, oldest first, and an
+// event of a node that any of them may fit.
 func fakeHintQueue(pods int) (*Queue, *hintTable, decision.Delta) {
 	hints := &hintTable{shifts: 0}
-	hints.open[0] = [4]bool{true, true, true, true}
+	hints.fits[0] = [4]bool{true, true, true, true}
 	cfg := DefaultConfig()
 	cfg.QueueingHints = func(string) (any, QueueingHints) { return 0, &fakeHints{hints, 0} }
 	q := New(cfg)
@@ -22,45 +22,45 @@ func fakeHintQueue(pods int) (*Queue, *hintTable, decision.Delta) {
 		now := after(time.Duration(i) * time.Second)
 		q.Add(now, Pod{UID: uid, Namespace: "ns", Name: uid})
 		q.Pop(now)
-		q.RequeueUnschedulable(now, uid, fit)
+		q.RequeueUnschedulable(now, uid, fitPlugin)
 	}
-	return q, hints, decision.Delta{Events: decision.PodRemoved, New: &fakeEvent{node: 0, anywhere: -1}}
+	return q, hints, decision.Delta{Events: decision.PodRemoved, New: &fakeEvent{node: 0, anyNodeGroup: -1}}
 }
 
-func TestOnePodOfAGroupProbes(t *testing.T) {
+func TestEventQueuesOnePodOfGroup(t *testing.T) {
 	q, _, d := fakeHintQueue(3)
 	now := after(time.Minute)
 	q.HandleEvent(now, d)
 	if got := q.Depths(); got.Active != 1 || got.Unschedulable != 2 {
-		t.Fatalf("woken: %+v", got)
+		t.Fatalf("depths after the event: %+v, want 1 active and 2 unschedulable pods", got)
 	}
 	for _, want := range []string{"u00", "u01"} {
-		if got := next(q, now); got != want {
-			t.Fatalf("next is %q, want %q", got, want)
+		if got := popUID(q, now); got != want {
+			t.Fatalf("popped %q, want %q", got, want)
 		}
 		q.MarkAssumed(want)
 	}
-	if got := next(q, now); got != "u02" {
-		t.Fatalf("next is %q", got)
+	if got := popUID(q, now); got != "u02" {
+		t.Fatalf("popped %q, want \"u02\"", got)
 	}
-	q.RequeueUnschedulable(now, "u02", fit)
+	q.RequeueUnschedulable(now, "u02", fitPlugin)
 	if got := q.Depths(); got.Unschedulable != 1 || got.InFlight != 2 {
-		t.Fatalf("at the end: %+v", got)
+		t.Fatalf("depths at the end: %+v, want 1 unschedulable pod and 2 in flight", got)
 	}
 }
 
-func TestRejectionAppliesToTheGroup(t *testing.T) {
+func TestRejectionAppliesToGroup(t *testing.T) {
 	q, _, d := fakeHintQueue(3)
 	now := after(time.Minute)
 	q.HandleEvent(now, d)
-	next(q, now)
-	q.RequeueUnschedulable(now, "u00", fit)
+	popUID(q, now)
+	q.RequeueUnschedulable(now, "u00", fitPlugin)
 	if got := q.Depths(); got.Unschedulable != 3 {
-		t.Fatalf("after one rejection: %+v", got)
+		t.Fatalf("depths after one rejection: %+v, want 3 unschedulable pods", got)
 	}
 	q.HandleEvent(now, d)
-	if got := next(q, now); got != "u01" {
-		t.Errorf("the next event queues %q, want the least recently tried pod", got)
+	if got := popUID(q, now); got != "u01" {
+		t.Errorf("the next event queued %q, want \"u01\", the least recently tried pod", got)
 	}
 }
 
@@ -68,29 +68,29 @@ func TestStaleProbeIsNotPopped(t *testing.T) {
 	q, hints, d := fakeHintQueue(2)
 	now := after(time.Minute)
 	q.HandleEvent(now, d)
-	hints.open[0][0] = false // another pod has taken the capacity
-	if got := next(q, now); got != "" {
-		t.Fatalf("%q is tried", got)
+	hints.fits[0][0] = false // another pod has taken the capacity
+	if got := popUID(q, now); got != "" {
+		t.Fatalf("popped %q, want no pod", got)
 	}
 	if got := q.Depths(); got.Unschedulable != 2 || q.Counts().StaleWakeups != 1 {
-		t.Errorf("%+v, %+v", got, q.Counts())
+		t.Errorf("depths %+v, counts %+v; want 2 unschedulable pods and 1 stale wake-up", got, q.Counts())
 	}
 }
 
-func TestInFlightEventOverflow(t *testing.T) {
+func TestInFlightEventOverflowKeepsKinds(t *testing.T) {
 	for _, c := range []struct {
 		kind decision.ClusterEvents
 		want Pool
 	}{{decision.NodeTaintsChanged, Unschedulable}, {decision.NodeAllocatableChanged, Backoff}} {
 		q, _, _ := fakeHintQueue(1)
 		q.Add(after(time.Minute), Pod{UID: "u09", Namespace: "ns", Name: "u09"})
-		next(q, after(time.Minute))
+		popUID(q, after(time.Minute))
 		for range 2 * maxEvents {
-			q.HandleEvent(after(time.Minute), decision.Delta{Events: c.kind, New: &fakeEvent{node: 2, anywhere: -1}})
+			q.HandleEvent(after(time.Minute), decision.Delta{Events: c.kind, New: &fakeEvent{node: 2, anyNodeGroup: -1}})
 		}
-		q.RequeueUnschedulable(after(time.Minute), "u09", fit)
+		q.RequeueUnschedulable(after(time.Minute), "u09", fitPlugin)
 		if got := q.PoolOf("u09"); got != c.want {
-			t.Errorf("after changes of kind %b: %v, want %v", c.kind, got, c.want)
+			t.Errorf("after events of kind %b the pod is in %v, want %v", c.kind, got, c.want)
 		}
 	}
 }
@@ -99,21 +99,21 @@ func TestActivateSkipsBackoff(t *testing.T) {
 	q := testQueue()
 	for _, uid := range []string{"a", "b", "c"} {
 		q.Add(t0, Pod{UID: uid, Namespace: "ns", Name: uid})
-		next(q, t0)
+		popUID(q, t0)
 	}
-	q.RequeueUnschedulable(t0, "a", fit)
+	q.RequeueUnschedulable(t0, "a", fitPlugin)
 	q.RequeueFailed(t0, "b")
-	q.RequeueUnschedulable(t0, "c", fit)
+	q.RequeueUnschedulable(t0, "c", fitPlugin)
 	q.Activate(t0, "b")
 	q.HandleEvent(t0, decision.Delta{Events: decision.NodeAdded})
 	q.Activate(t0, "c")
 	var got []string
-	q.PendingPods(func(w PendingPod) bool {
+	q.PendingPods(func(p PendingPod) bool {
 		end := "none"
-		if !w.BackoffEnd.IsZero() {
-			end = w.BackoffEnd.Sub(t0).String()
+		if !p.BackoffEnd.IsZero() {
+			end = p.BackoffEnd.Sub(t0).String()
 		}
-		got = append(got, fmt.Sprint(w.UID, " ", w.Pool, " ", w.Attempts, " ", w.UnschedulablePlugins == fit, " ", end))
+		got = append(got, fmt.Sprint(p.UID, " ", p.Pool, " ", p.Attempts, " ", p.UnschedulablePlugins == fitPlugin, " ", end))
 		return true
 	})
 	if want := []string{"b active 1 false none", "c active 1 true none", "a backoff 1 true 2s"}; !slices.Equal(got, want) {

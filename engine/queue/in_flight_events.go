@@ -11,7 +11,7 @@ type inFlightEvents struct {
 	last  [decision.NumEvents]uint64 // number of the last event of a kind
 }
 
-// maxEvents is how many events are recorded with their objects.
+// maxEvents is the maximum number of events that are recorded with their objects.
 const maxEvents = 256
 
 // record records an event.
@@ -50,33 +50,33 @@ func (f *inFlightEvents) podDone(e *entry) {
 	}
 }
 
-// hint returns whether an event since e was popped may have undone its rejection. If not,
-// also names the plugins that reject the pod on the nodes of these events.
-func (f *inFlightEvents) hint(e *entry, k QueueingHints, plugins decision.PluginSet) (queue bool, also decision.PluginSet) {
-	missed := int(f.count - e.firstEvent)
-	if missed > len(f.log) {
+// hint reports whether an event since e was popped may have undone its rejection. If not,
+// added are further plugins that reject the pod on the nodes of these events.
+func (f *inFlightEvents) hint(e *entry, hints QueueingHints, plugins decision.PluginSet) (queue bool, added decision.PluginSet) {
+	recent := int(f.count - e.firstEvent)
+	if recent > len(f.log) {
 		var kinds decision.ClusterEvents
 		for bit, at := range f.last {
 			if at > e.firstEvent {
 				kinds |= 1 << bit
 			}
 		}
-		return kinds&k.EventsToRegister(plugins) != 0, 0
+		return kinds&hints.EventsToRegister(plugins) != 0, 0
 	}
-	for changed := true; changed; { // a plugin found on the way may register for more events
+	for changed := true; changed; { // an added plugin may register for more events
 		changed = false
-		for i := len(f.log) - missed; i < len(f.log); i++ {
+		for i := len(f.log) - recent; i < len(f.log); i++ {
 			d := &f.log[i]
-			if k.EventsToRegister(plugins|also)&d.Events == 0 {
+			if hints.EventsToRegister(plugins|added)&d.Events == 0 {
 				continue
 			}
-			hint, _, rejecting := k.Hint(plugins|also, d)
+			hint, _, rejecting := hints.Hint(plugins|added, d)
 			if hint != decision.QueueSkip {
 				return true, 0
 			}
-			changed = changed || rejecting&^(plugins|also) != 0
-			also |= rejecting
+			changed = changed || rejecting&^(plugins|added) != 0
+			added |= rejecting
 		}
 	}
-	return false, also
+	return false, added
 }

@@ -25,22 +25,23 @@ func (q *Queue) enqueue(e *entry, p Pool, c Cause) {
 // addToGroup adds e, which is in no pool, to its group. The plugins reject the whole
 // group.
 func (q *Queue) addToGroup(e *entry, p Pool, plugins decision.PluginSet) *group {
-	key, kind := q.hintsOf(e.UID)
+	key, hints := q.hintsOf(e.UID)
 	if p == Gated {
-		if key = any(e.UID); kind.EventsToRegister(plugins) == decision.NoEvent {
+		key = any(e.UID)
+		if hints.EventsToRegister(plugins) == decision.NoEvent {
 			key = plugins // gated pods without events can share a group
 		}
 	}
-	return q.addToGroupOf(e, p, plugins, key, kind)
+	return q.addToGroupOf(e, p, plugins, key, hints)
 }
 
-func (q *Queue) addToGroupOf(e *entry, p Pool, plugins decision.PluginSet, key any, kind QueueingHints) *group {
+func (q *Queue) addToGroupOf(e *entry, p Pool, plugins decision.PluginSet, key any, hints QueueingHints) *group {
 	pool := &q.unschedulable
 	if p == Gated {
 		pool = &q.gated
 	}
 	e.pool, e.flushed = p, false // flushed is set again if the timeout applies again
-	g := pool.groupOf(key, kind)
+	g := pool.groupOf(key, hints)
 	pool.setPlugins(g, plugins)
 	pool.add(e, g)
 	q.scheduleFlush(q.now)
@@ -103,9 +104,9 @@ func (q *Queue) flushDue(now time.Time) {
 	if q.nextFlush.IsZero() || now.Before(q.nextFlush) {
 		return
 	}
-	old := now.Add(-q.cfg.MaxUnschedulableDuration)
+	cutoff := now.Add(-q.cfg.MaxUnschedulableDuration)
 	for _, p := range []*pool{&q.unschedulable, &q.gated} {
-		for _, e := range p.olderThan(old) {
+		for _, e := range p.olderThan(cutoff) {
 			from := e.pool
 			e.flushed = true
 			q.dequeue(e)

@@ -48,14 +48,14 @@ func (q *Queue) PendingPods(yield func(PendingPod) bool) {
 }
 
 func (q *Queue) pendingPod(e *entry) PendingPod {
-	w := PendingPod{Pod: e.Pod, Pool: e.pool, UnschedulablePlugins: e.plugins, Attempts: e.attempts, FirstEnqueued: e.firstEnqueued, Since: e.timestamp, GroupSize: 1}
+	p := PendingPod{Pod: e.Pod, Pool: e.pool, UnschedulablePlugins: e.plugins, Attempts: e.attempts, FirstEnqueued: e.firstEnqueued, Since: e.timestamp, GroupSize: 1}
 	switch e.pool {
 	case Backoff, ErrorBackoff:
-		w.BackoffEnd = e.window.Add(window)
+		p.BackoffEnd = e.window.Add(window)
 	case Unschedulable, Gated:
-		w.GroupSize = len(e.group.members.items)
+		p.GroupSize = len(e.group.members.items)
 	}
-	return w
+	return p
 }
 
 // Depths is the number of pods by pool.

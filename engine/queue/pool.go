@@ -18,7 +18,7 @@ type pool struct {
 	free    []*group // for reuse
 }
 
-// maxFreeGroups is how many dropped groups are kept for reuse.
+// maxFreeGroups is the maximum number of dropped groups that are kept for reuse.
 const maxFreeGroups = 128
 
 // bucket holds the groups that registered for the same events.
@@ -30,11 +30,11 @@ type bucket struct {
 func newPool() pool { return pool{byKey: map[any]*group{}} }
 
 // groupOf returns the group of a key, creating it if necessary.
-func (p *pool) groupOf(key any, k QueueingHints) *group {
+func (p *pool) groupOf(key any, hints QueueingHints) *group {
 	g := p.byKey[key]
 	if g == nil {
 		g = p.newGroup()
-		g.key, g.hints, g.poolIndex = key, k, len(p.groups)
+		g.key, g.hints, g.poolIndex = key, hints, len(p.groups)
 		p.byKey[key] = g
 		p.groups = append(p.groups, g)
 	}
@@ -81,7 +81,8 @@ func (p *pool) dropIfEmpty(g *group) {
 	p.groups[g.poolIndex].poolIndex = g.poolIndex
 	p.groups[last] = nil
 	p.groups = p.groups[:last]
-	if g.key, g.hints = nil, nil; len(p.free) < maxFreeGroups && cap(g.members.items) <= maxProbeNodes {
+	g.key, g.hints = nil, nil
+	if len(p.free) < maxFreeGroups && cap(g.members.items) <= maxProbeNodes {
 		p.free = append(p.free, g)
 	}
 }
@@ -111,14 +112,14 @@ func (p *pool) removeFromBucket(g *group) {
 	g.bucket = nil
 }
 
-// groupsFor appends the groups that registered for one of the events.
-func (p *pool) groupsFor(to []*group, c decision.ClusterEvents) []*group {
+// groupsFor appends to dst the groups that registered for one of the events.
+func (p *pool) groupsFor(dst []*group, c decision.ClusterEvents) []*group {
 	for _, b := range p.buckets {
 		if b.events&c != 0 {
-			to = append(to, b.groups...)
+			dst = append(dst, b.groups...)
 		}
 	}
-	return to
+	return dst
 }
 
 // olderThan returns the pods whose timestamp is t or earlier.

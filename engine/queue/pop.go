@@ -25,7 +25,7 @@ func (q *Queue) Pop(now time.Time) (QueuedPodInfo, bool) {
 			continue
 		}
 		e.attempts++
-		e.edited = false
+		e.updated = false
 		e.pool = InFlight
 		q.inFlight++
 		q.events.podPopped(e)
@@ -42,12 +42,12 @@ func (q *Queue) dropStaleProbe(e *entry) bool {
 	}
 	remaining := g.nodes[:0]
 	for _, n := range g.nodes {
-		fits, also := g.hints.MayFit(g.plugins, n)
+		fits, added := g.hints.MayFit(g.plugins, n)
 		if fits {
 			remaining = append(remaining, n)
 			continue
 		}
-		q.unschedulable.addPlugins(g, also)
+		q.unschedulable.addPlugins(g, added)
 	}
 	clear(g.nodes[len(remaining):])
 	g.nodes = remaining
@@ -98,16 +98,16 @@ func (q *Queue) RequeueUnschedulable(now time.Time, uid string, plugins decision
 		return
 	}
 	q.now = now
-	key, kind := q.hintsOf(uid)
-	queue, also := true, decision.PluginSet(0)
+	key, hints := q.hintsOf(uid)
+	queue, added := true, decision.PluginSet(0)
 	if e.inFlight {
-		queue, also = q.events.hint(e, kind, plugins)
+		queue, added = q.events.hint(e, hints, plugins)
 	}
 	q.dequeue(e)
 	e.rejections++
 	e.failures = 0
 	e.timestamp, e.plugins, e.flushed = now, plugins, false
-	if e.edited || queue {
+	if e.updated || queue {
 		if e.probeFor != nil {
 			e.probeFor.anyNode = true
 		}
@@ -115,7 +115,7 @@ func (q *Queue) RequeueUnschedulable(now time.Time, uid string, plugins decision
 		return
 	}
 	q.incoming[Unschedulable][AttemptFailed]++
-	g := q.addToGroupOf(e, Unschedulable, plugins|also, key, kind)
+	g := q.addToGroupOf(e, Unschedulable, plugins|added, key, hints)
 	if e.probeFor == g {
 		e.probeFor = nil
 		g.endProbe()
@@ -146,7 +146,7 @@ func (q *Queue) Activate(now time.Time, uid string) {
 		return
 	}
 	q.now = now
-	if e.pool == Active { // a probe could be dropped as stale; from now on the pod is tried for itself
+	if e.pool == Active { // Pop may drop a stale probe, but not an activated pod
 		q.passProbe(e)
 		return
 	}

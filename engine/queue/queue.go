@@ -17,7 +17,7 @@ type Config struct {
 	EventsToRegister func(decision.PluginSet) decision.ClusterEvents
 	// QueueingHints returns the hints of a pod and a comparable key; pods with equal keys are
 	// scheduled alike. If the function or the hints are nil, the pod is alone in its group.
-	QueueingHints func(uid string) (key any, k QueueingHints)
+	QueueingHints func(uid string) (key any, hints QueueingHints)
 }
 
 // DefaultConfig returns the configuration of kube-scheduler.
@@ -46,7 +46,7 @@ type Queue struct {
 	delta     decision.Delta // event being handled
 }
 
-// Counts returns the counters.
+// Counts are the counters of a Queue.
 type Counts struct {
 	// Flushed is the number of pods that were scheduled after the timeout, without an event.
 	Flushed uint64
@@ -71,14 +71,14 @@ func (q *Queue) Counts() Counts { return q.counts }
 // hintsOf returns the key and the hints of a pod.
 func (q *Queue) hintsOf(uid string) (any, QueueingHints) {
 	if q.cfg.QueueingHints != nil {
-		if key, k := q.cfg.QueueingHints(uid); k != nil {
-			return key, k
+		if key, hints := q.cfg.QueueingHints(uid); hints != nil {
+			return key, hints
 		}
 	}
 	return uid, alwaysQueue(q.cfg.EventsToRegister)
 }
 
-// Add adds a new pod to the active pool, or updates a known one.
+// Add adds a new pod to the active pool, or updates an existing one.
 func (q *Queue) Add(now time.Time, p Pod) {
 	if _, ok := q.pods[p.UID]; ok {
 		q.Update(now, p, false)
@@ -111,17 +111,17 @@ func (q *Queue) newEntry(now time.Time, p Pod) *entry {
 	return e
 }
 
-// Update updates a pod. moves means that the update may undo its rejection, so that the pod
-// leaves the unschedulable or gated pool.
-func (q *Queue) Update(now time.Time, p Pod, moves bool) {
+// Update updates a pod. If requeue is set, the update may undo the rejection of the pod,
+// and the pod leaves the unschedulable or gated pool.
+func (q *Queue) Update(now time.Time, p Pod, requeue bool) {
 	e, ok := q.pods[p.UID]
 	if !ok {
 		return
 	}
 	q.now = now
 	e.unchanged = false
-	if moves && e.pool != Unschedulable && e.pool != Gated {
-		q.passProbe(e) // its attempt no longer stands for the group
+	if requeue && e.pool != Unschedulable && e.pool != Gated {
+		q.passProbe(e) // its attempt no longer represents the group
 	}
 	switch e.pool {
 	case Active:
@@ -135,27 +135,27 @@ func (q *Queue) Update(now time.Time, p Pod, moves bool) {
 		q.errorBackoff.fix(e.index)
 	case InFlight:
 		e.Pod = p
-		e.edited = e.edited || moves
+		e.updated = e.updated || requeue
 	case Unschedulable, Gated:
-		q.updateWaiting(e, p, moves)
+		q.updateWaiting(e, p, requeue)
 	}
 }
 
 // updateWaiting updates a pod in the unschedulable or gated pool; its group may change.
-func (q *Queue) updateWaiting(e *entry, p Pod, moves bool) {
+func (q *Queue) updateWaiting(e *entry, p Pod, requeue bool) {
 	pool, plugins, cause := e.pool, e.plugins, PodUpdate
 	if pool == Unschedulable {
 		plugins |= e.group.plugins
-		if e.group.probe != nil { // the probe may no longer stand for this pod
-			moves, cause = true, e.group.cause
+		if e.group.probe != nil { // the probe may no longer represent this pod
+			requeue, cause = true, e.group.cause
 		}
 	}
 	q.dequeue(e)
 	e.Pod = p
 	switch {
-	case moves && pool == Gated:
+	case requeue && pool == Gated:
 		q.requeueWaiting(e, pool, GatesRemoved)
-	case moves:
+	case requeue:
 		q.requeueWaiting(e, pool, cause)
 	default:
 		q.addToGroup(e, pool, plugins)

@@ -9,8 +9,8 @@ import (
 )
 
 var (
-	t0  = time.Unix(1000, 0)
-	fit = decision.PluginSet(0).With(decision.NodeResourcesFit)
+	t0        = time.Unix(1000, 0)
+	fitPlugin = decision.PluginSet(0).With(decision.NodeResourcesFit)
 )
 
 func after(d time.Duration) time.Time { return t0.Add(d) }
@@ -21,8 +21,8 @@ func testQueue() *Queue {
 	return New(cfg)
 }
 
-// next pops a pod and returns its UID, or "".
-func next(q *Queue, now time.Time) string {
+// popUID pops a pod and returns its UID, or "".
+func popUID(q *Queue, now time.Time) string {
 	a, _ := q.Pop(now)
 	return a.UID
 }
@@ -34,8 +34,8 @@ func TestPopOrder(t *testing.T) {
 	q.Add(t0, Pod{UID: "b", Namespace: "ns", Name: "b"})
 	q.Add(after(2), Pod{UID: "high", Namespace: "ns", Name: "c", Priority: 5})
 	for _, want := range []string{"high", "b", "z", "late", ""} {
-		if got := next(q, after(3)); got != want {
-			t.Fatalf("next is %q, want %q", got, want)
+		if got := popUID(q, after(3)); got != want {
+			t.Fatalf("popped %q, want %q", got, want)
 		}
 	}
 }
@@ -43,24 +43,24 @@ func TestPopOrder(t *testing.T) {
 func TestUnschedulablePodWaitsForRegisteredEvent(t *testing.T) {
 	q := testQueue()
 	q.Add(t0, Pod{UID: "a"})
-	next(q, t0)
-	q.RequeueUnschedulable(t0, "a", fit)
+	popUID(q, t0)
+	q.RequeueUnschedulable(t0, "a", fitPlugin)
 	q.HandleEvent(after(time.Second), decision.Delta{Events: decision.NodeTaintsChanged})
 	if got := q.PoolOf("a"); got != Unschedulable {
-		t.Fatalf("after a taint change the pod is in %v", got)
+		t.Fatalf("after a taint change the pod is in %v, want unschedulable", got)
 	}
 	q.HandleEvent(after(5*time.Second), decision.Delta{Events: decision.PodRemoved})
 	if got := q.PoolOf("a"); got != Active {
-		t.Fatalf("after its backoff and a removal the pod is in %v", got)
+		t.Fatalf("after its backoff and a removal the pod is in %v, want active", got)
 	}
 }
 
 func TestInFlightEventRequeuesPod(t *testing.T) {
 	q := testQueue()
 	q.Add(t0, Pod{UID: "a"})
-	next(q, t0)
+	popUID(q, t0)
 	q.HandleEvent(t0, decision.Delta{Events: decision.NodeAdded})
-	q.RequeueUnschedulable(t0, "a", fit)
+	q.RequeueUnschedulable(t0, "a", fitPlugin)
 	if got := q.PoolOf("a"); got != Backoff {
 		t.Fatalf("the pod is in %v, want backoff", got)
 	}
@@ -70,32 +70,32 @@ func TestErrorBackoff(t *testing.T) {
 	q := testQueue()
 	q.Add(t0, Pod{UID: "a"})
 	now := t0
-	for _, want := range []time.Duration{2, 3, 5, 9, 11, 11} { // 1, 2, 4, 8, 10, 10 s and the rest of the window
-		if got := next(q, now); got != "a" {
-			t.Fatalf("next is %q", got)
+	for _, want := range []time.Duration{2, 3, 5, 9, 11, 11} { // 1, 2, 4, 8, 10, 10 s and the remainder of the window
+		if got := popUID(q, now); got != "a" {
+			t.Fatalf("popped %q, want \"a\"", got)
 		}
 		q.RequeueFailed(now, "a")
 		if got := q.NextWakeup(now).Sub(now); got != want*time.Second {
-			t.Fatalf("wakes after %v, want %v s", got, want)
+			t.Fatalf("the next wake-up is in %v, want %v", got, want*time.Second)
 		}
-		if got := next(q, now); got != "" {
-			t.Fatal("a pod left the backoff queue before its backoff ended")
+		if got := popUID(q, now); got != "" {
+			t.Fatalf("popped %q before its backoff ended", got)
 		}
 		now = q.NextWakeup(now)
 	}
-	next(q, now)
+	popUID(q, now)
 	q.RequeueUnschedulable(now, "a", 0)
-	q.HandleEvent(now, decision.Delta{Events: decision.SpreadGroupChanged}) // rejected by no plugin: any event requeues it
-	if got := next(q, now); got != "a" {
-		t.Fatal("a rejected pod is popped from the backoff queue when the active queue is empty")
+	q.HandleEvent(now, decision.Delta{Events: decision.SpreadGroupChanged}) // no plugin rejected the pod, so any event requeues it
+	if got := popUID(q, now); got != "a" {
+		t.Fatalf("popped %q, want the pod in the backoff pool, as the active pool is empty", got)
 	}
 }
 
 func TestUnschedulableTimeout(t *testing.T) {
 	q := testQueue()
 	q.Add(t0, Pod{UID: "a"})
-	next(q, t0)
-	q.RequeueUnschedulable(t0, "a", fit)
+	popUID(q, t0)
+	q.RequeueUnschedulable(t0, "a", fitPlugin)
 	now, wakeups := t0, 0
 	for q.PoolOf("a") == Unschedulable {
 		now = q.NextWakeup(now)
@@ -103,12 +103,12 @@ func TestUnschedulableTimeout(t *testing.T) {
 		wakeups++
 	}
 	if got := now.Sub(t0); got != 5*time.Minute || wakeups != 10 {
-		t.Fatalf("flushed after %v and %d wake-ups", got, wakeups)
+		t.Fatalf("flushed after %v and %d wake-ups, want 5m0s and 10", got, wakeups)
 	}
 }
 
-// Only pods that are scheduled after the timeout count as flushed, not gated pods that the
-// timeout moved before.
+// TestFlushedPodsAreCounted checks that only pods scheduled after the timeout count as
+// flushed, and not gated pods that the timeout moved before.
 func TestFlushedPodsAreCounted(t *testing.T) {
 	const gate = decision.SchedulingGates
 	for name, tc := range map[string]struct {
@@ -120,20 +120,20 @@ func TestFlushedPodsAreCounted(t *testing.T) {
 			q.AddGated(t0, p, gate)
 		} else {
 			q.Add(t0, p)
-			next(q, t0)
-			q.RequeueUnschedulable(t0, "a", fit)
+			popUID(q, t0)
+			q.RequeueUnschedulable(t0, "a", fitPlugin)
 		}
 		now := after(6 * time.Minute)
-		if got := next(q, now); got != "a" {
-			t.Fatalf("%s: after six minutes %q is tried", name, got)
+		if got := popUID(q, now); got != "a" {
+			t.Fatalf("%s: popped %q after six minutes, want \"a\"", name, got)
 		}
 		if tc.gated {
 			q.AddGated(now, p, gate)
 			q.Update(now, p, true)
-			next(q, now)
+			popUID(q, now)
 		}
 		if q.MarkAssumed("a"); q.Counts().Flushed != tc.want {
-			t.Errorf("%s: %d pods got a node as leftovers, want %d", name, q.Counts().Flushed, tc.want)
+			t.Errorf("%s: %d pods were counted as flushed, want %d", name, q.Counts().Flushed, tc.want)
 		}
 	}
 }
@@ -141,8 +141,8 @@ func TestFlushedPodsAreCounted(t *testing.T) {
 func TestIncomingPods(t *testing.T) {
 	q := testQueue()
 	q.Add(t0, Pod{UID: "a"})
-	next(q, t0)
-	q.RequeueUnschedulable(t0, "a", fit)
+	popUID(q, t0)
+	q.RequeueUnschedulable(t0, "a", fitPlugin)
 	q.HandleEvent(t0, decision.Delta{Events: decision.NodeAdded})
 	var got []string
 	q.IncomingPods(func(p Pool, c Cause, n uint64) { got = append(got, p.String()+" "+c.String()) })
@@ -152,7 +152,7 @@ func TestIncomingPods(t *testing.T) {
 	}
 	for i := range want {
 		if got[i] != want[i] {
-			t.Errorf("arrival %d is %q, want %q", i, got[i], want[i])
+			t.Errorf("counter %d is %q, want %q", i, got[i], want[i])
 		}
 	}
 }
@@ -168,7 +168,7 @@ func TestCauseNames(t *testing.T) {
 			t.Errorf("cause %d is %q, want %q", cause, got, want)
 		}
 	}
-	changes := map[decision.ClusterEvents]string{
+	events := map[decision.ClusterEvents]string{
 		decision.NodeAdded: "NodeAdd", decision.NodeRemoved: "NodeDelete", decision.NodeAllocatableChanged: "NodeUpdateNodeAllocatable",
 		decision.NodeLabelsChanged: "NodeUpdateNodeLabel", decision.NodeTaintsChanged: "NodeUpdateNodeTaint", decision.NodeUncordoned: "NodeUpdateNodeTaint",
 		decision.NodeFeaturesChanged: "NodeUpdateNodeDeclaredFeature", decision.PodAssigned: "AssignedPodAdd", decision.PodLabelsChanged: "AssignedPodUpdatePodLabel",
@@ -179,24 +179,24 @@ func TestCauseNames(t *testing.T) {
 		decision.VolumeAttachmentChanged: "storage.k8s.io/VolumeAttachment*", decision.BudgetChanged: "PodDisruptionBudget*",
 		decision.ResourceClaimChanged: "resource.k8s.io/ResourceClaim*", decision.HoldEnded: "berth.dev/Hold*",
 	}
-	if len(changes) != decision.NumEvents {
-		t.Errorf("%d kinds of events are tested, there are %d", len(changes), decision.NumEvents)
+	if len(events) != decision.NumEvents {
+		t.Errorf("tested %d kinds of events, want %d", len(events), decision.NumEvents)
 	}
-	for kind, name := range changes {
-		for done, d := range map[string]decision.Delta{"Add": {Events: kind, New: t}, "Update": {Events: kind, Old: t, New: t}, "Delete": {Events: kind, Old: t}} {
+	for kind, name := range events {
+		for action, d := range map[string]decision.Delta{"Add": {Events: kind, New: t}, "Update": {Events: kind, Old: t, New: t}, "Delete": {Events: kind, Old: t}} {
 			q := testQueue()
 			q.Add(t0, Pod{UID: "a"})
-			next(q, t0)
+			popUID(q, t0)
 			q.RequeueUnschedulable(t0, "a", 0)
 			q.HandleEvent(t0, d)
-			popped, want := "", strings.Replace(name, "*", done, 1)
+			got, want := "", strings.Replace(name, "*", action, 1)
 			q.IncomingPods(func(p Pool, c Cause, n uint64) {
 				if p == Backoff {
-					popped += c.String()
+					got += c.String()
 				}
 			})
-			if popped != want {
-				t.Errorf("%s of change %b wakes by %q, want %q", done, kind, popped, want)
+			if got != want {
+				t.Errorf("action %s on kind %b is counted as %q, want %q", action, kind, got, want)
 			}
 		}
 	}

@@ -8,88 +8,88 @@ import (
 )
 
 // hintsOf returns the hints of an entry.
-func (t *referenceQueue) hintsOf(r *refEntry) (any, QueueingHints) {
-	if t.cfg.QueueingHints == nil {
-		return r.UID, alwaysQueue(t.cfg.EventsToRegister)
+func (q *referenceQueue) hintsOf(e *refEntry) (any, QueueingHints) {
+	if q.cfg.QueueingHints == nil {
+		return e.UID, alwaysQueue(q.cfg.EventsToRegister)
 	}
-	return t.cfg.QueueingHints(r.UID)
+	return q.cfg.QueueingHints(e.UID)
 }
 
-// addToGroup adds r to its group.
-func (t *referenceQueue) addToGroup(r *refEntry, plugins decision.PluginSet) {
-	key, k := t.hintsOf(r)
-	if t.groups == nil {
-		t.groups = map[any]*referenceGroup{}
+// addToGroup adds e to its group.
+func (q *referenceQueue) addToGroup(e *refEntry, plugins decision.PluginSet) {
+	key, hints := q.hintsOf(e)
+	if q.groups == nil {
+		q.groups = map[any]*referenceGroup{}
 	}
-	c := t.groups[key]
-	if c == nil {
-		c = &referenceGroup{key: key, hints: k}
-		t.groups[key] = c
+	g := q.groups[key]
+	if g == nil {
+		g = &referenceGroup{key: key, hints: hints}
+		q.groups[key] = g
 	}
-	c.plugins = plugins
-	r.pool, r.group = Unschedulable, c
-	t.scheduleFlush()
+	g.plugins = plugins
+	e.pool, e.group = Unschedulable, g
+	q.scheduleFlush()
 }
 
-func (t *referenceQueue) requeueUnschedulable(now time.Time, uid string, plugins decision.PluginSet) {
-	r := t.find(uid)
-	if r == nil || r.pool != InFlight {
+func (q *referenceQueue) requeueUnschedulable(now time.Time, uid string, plugins decision.PluginSet) {
+	e := q.find(uid)
+	if e == nil || e.pool != InFlight {
 		return
 	}
-	t.now, r.timestamp = now, now
-	r.rejections, r.failures, r.plugins = r.rejections+1, 0, plugins
-	_, k := t.hintsOf(r)
-	queue := r.assumed || r.edited
-	if !queue && len(r.events) > 0 {
-		queue, plugins = hintForEvents(r.events, k, plugins)
+	q.now, e.timestamp = now, now
+	e.rejections, e.failures, e.plugins = e.rejections+1, 0, plugins
+	_, hints := q.hintsOf(e)
+	queue := e.assumed || e.updated
+	if !queue && len(e.events) > 0 {
+		queue, plugins = hintForEvents(e.events, hints, plugins)
 	}
 	if queue {
-		if r.probeFor != nil {
-			r.probeFor.anyNode = true
+		if e.probeFor != nil {
+			e.probeFor.anyNode = true
 		}
-		t.moveToActiveOrBackoff(r)
+		q.moveToActiveOrBackoff(e)
 		return
 	}
-	t.addToGroup(r, plugins)
-	if r.probeFor == r.group && r.probeFor != nil {
-		r.probeFor.endProbe()
-		r.probeFor = nil
+	q.addToGroup(e, plugins)
+	if e.probeFor == e.group && e.probeFor != nil {
+		e.probeFor.endProbe()
+		e.probeFor = nil
 		return
 	}
-	t.passProbe(r)
+	q.passProbe(e)
 }
 
 // hintForEvents gets the hints for all events until no plugin is added.
-func hintForEvents(events []decision.Delta, k QueueingHints, plugins decision.PluginSet) (bool, decision.PluginSet) {
+func hintForEvents(events []decision.Delta, hints QueueingHints, plugins decision.PluginSet) (bool, decision.PluginSet) {
 	for changed := true; changed; {
 		before := plugins
 		for i := range events {
-			if k.EventsToRegister(plugins)&events[i].Events == 0 {
+			if hints.EventsToRegister(plugins)&events[i].Events == 0 {
 				continue
 			}
-			hint, _, also := k.Hint(plugins, &events[i])
+			hint, _, added := hints.Hint(plugins, &events[i])
 			if hint != decision.QueueSkip {
 				return true, 0
 			}
-			plugins |= also
+			plugins |= added
 		}
 		changed = before != plugins
 	}
 	return false, plugins
 }
 
-func (c *referenceGroup) endProbe() { c.probe, c.anyNode, c.nodes = nil, false, nil }
+func (g *referenceGroup) endProbe() { g.probe, g.anyNode, g.nodes = nil, false, nil }
 
 // members returns the unschedulable pods of a group in queue order.
-func (t *referenceQueue) members(c *referenceGroup) []*refEntry {
+func (q *referenceQueue) members(g *referenceGroup) []*refEntry {
 	var out []*refEntry
-	for _, r := range t.pods {
-		if r.pool == Unschedulable && r.group == c {
-			out = append(out, r)
+	for _, e := range q.pods {
+		if e.pool == Unschedulable && e.group == g {
+			out = append(out, e)
 		}
 	}
 	slices.SortFunc(out, func(a, b *refEntry) int {
-		if t.outranks(a, b) {
+		if q.outranks(a, b) {
 			return -1
 		}
 		return 1
@@ -98,105 +98,105 @@ func (t *referenceQueue) members(c *referenceGroup) []*refEntry {
 }
 
 // passProbe makes another pod of the group the probe.
-func (t *referenceQueue) passProbe(r *refEntry) {
-	c := r.probeFor
-	if c == nil {
+func (q *referenceQueue) passProbe(e *refEntry) {
+	g := e.probeFor
+	if g == nil {
 		return
 	}
-	r.probeFor, c.probe = nil, nil
-	t.startProbe(c)
+	e.probeFor, g.probe = nil, nil
+	q.startProbe(g)
 }
 
-func (t *referenceQueue) startProbe(c *referenceGroup) {
-	if list := t.members(c); len(list) > 0 {
-		c.probe, list[0].probeFor = list[0], c
-		t.moveToActiveOrBackoff(list[0])
+func (q *referenceQueue) startProbe(g *referenceGroup) {
+	if members := q.members(g); len(members) > 0 {
+		g.probe, members[0].probeFor = members[0], g
+		q.moveToActiveOrBackoff(members[0])
 		return
 	}
-	c.endProbe()
-	delete(t.groups, c.key)
+	g.endProbe()
+	delete(q.groups, g.key)
 }
 
 // probeIsValid reports whether a probe may still fit; if not, it returns to its group.
-func (t *referenceQueue) probeIsValid(r *refEntry) bool {
-	c := r.probeFor
-	if c == nil || c.anyNode {
+func (q *referenceQueue) probeIsValid(e *refEntry) bool {
+	g := e.probeFor
+	if g == nil || g.anyNode {
 		return true
 	}
-	c.nodes = slices.DeleteFunc(c.nodes, func(n string) bool {
-		fits, also := c.hints.MayFit(c.plugins, n)
-		c.plugins |= also
+	g.nodes = slices.DeleteFunc(g.nodes, func(n string) bool {
+		fits, added := g.hints.MayFit(g.plugins, n)
+		g.plugins |= added
 		return !fits
 	})
-	if len(c.nodes) > 0 {
+	if len(g.nodes) > 0 {
 		return true
 	}
-	r.probeFor = nil
-	t.addToGroup(r, c.plugins)
-	c.endProbe()
+	e.probeFor = nil
+	q.addToGroup(e, g.plugins)
+	g.endProbe()
 	return false
 }
 
-func (t *referenceQueue) handleEvent(now time.Time, d decision.Delta) {
-	t.now = now
-	for _, r := range t.pods {
-		if r.pool == InFlight && !r.assumed {
-			r.events = append(r.events, d)
+func (q *referenceQueue) handleEvent(now time.Time, d decision.Delta) {
+	q.now = now
+	for _, e := range q.pods {
+		if e.pool == InFlight && !e.assumed {
+			e.events = append(e.events, d)
 		}
-		if r.pool == Gated && t.cfg.EventsToRegister(r.plugins)&d.Events != 0 {
-			t.requeueWaiting(r)
+		if e.pool == Gated && q.cfg.EventsToRegister(e.plugins)&d.Events != 0 {
+			q.requeueWaiting(e)
 		}
 	}
-	for _, c := range t.groups {
-		t.applyHint(c, &d)
+	for _, g := range q.groups {
+		q.applyHint(g, &d)
 	}
 }
 
-func (t *referenceQueue) applyHint(c *referenceGroup, d *decision.Delta) {
-	if len(t.members(c)) == 0 && c.probe == nil || c.hints.EventsToRegister(c.plugins)&d.Events == 0 || c.probe != nil && c.anyNode {
+func (q *referenceQueue) applyHint(g *referenceGroup, d *decision.Delta) {
+	if len(q.members(g)) == 0 && g.probe == nil || g.hints.EventsToRegister(g.plugins)&d.Events == 0 || g.probe != nil && g.anyNode {
 		return
 	}
-	hint, node, also := c.hints.Hint(c.plugins, d)
+	hint, node, added := g.hints.Hint(g.plugins, d)
 	switch {
 	case hint == decision.QueueSkip:
-		c.plugins |= also
+		g.plugins |= added
 		return
-	case hint == decision.QueueForAnyNode || len(c.nodes) == maxProbeNodes:
-		c.anyNode = true
-	case !slices.Contains(c.nodes, node):
-		c.nodes = append(c.nodes, node)
+	case hint == decision.QueueForAnyNode || len(g.nodes) == maxProbeNodes:
+		g.anyNode = true
+	case !slices.Contains(g.nodes, node):
+		g.nodes = append(g.nodes, node)
 	}
-	if c.probe == nil {
-		t.startProbe(c)
+	if g.probe == nil {
+		q.startProbe(g)
 	}
 }
 
 // regroup assigns all pods to groups again.
-func (t *referenceQueue) regroup(now time.Time) {
-	t.now = now
-	old := t.groups
-	t.groups = nil
+func (q *referenceQueue) regroup(now time.Time) {
+	q.now = now
+	old := q.groups
+	q.groups = nil
 	plugins := map[*refEntry]decision.PluginSet{}
-	for _, r := range t.pods {
-		if r.pool == Unschedulable {
-			plugins[r] = r.group.plugins
+	for _, e := range q.pods {
+		if e.pool == Unschedulable {
+			plugins[e] = e.group.plugins
 		}
 	}
-	open := map[any]bool{}
-	for r, set := range plugins {
-		probing := r.group.probe != nil
-		t.addToGroup(r, set)
+	probed := map[any]bool{}
+	for e, set := range plugins {
+		probing := e.group.probe != nil
+		q.addToGroup(e, set)
 		if probing {
-			open[r.group.key] = true
-			r.group.anyNode = true
+			probed[e.group.key] = true
+			e.group.anyNode = true
 		}
 	}
-	for _, c := range old {
-		if c.probe != nil {
-			c.probe.probeFor = nil
+	for _, g := range old {
+		if g.probe != nil {
+			g.probe.probeFor = nil
 		}
 	}
-	for key := range open {
-		t.startProbe(t.groups[key])
+	for key := range probed {
+		q.startProbe(q.groups[key])
 	}
 }

@@ -27,9 +27,9 @@ type refEntry struct {
 	plugins    decision.PluginSet
 	events     []decision.Delta // in flight
 	assumed    bool
-	edited     bool
-	group      *referenceGroup // in which it waits
-	probeFor   *referenceGroup // that it is the probe of
+	updated    bool
+	group      *referenceGroup // in which the pod waits
+	probeFor   *referenceGroup // that the pod is the probe of
 }
 
 // referenceGroup is the unschedulable pods of one group.
@@ -42,175 +42,175 @@ type referenceGroup struct {
 	nodes   []string
 }
 
-func (t *referenceQueue) find(uid string) *refEntry {
-	for _, r := range t.pods {
-		if r.UID == uid {
-			return r
+func (q *referenceQueue) find(uid string) *refEntry {
+	for _, e := range q.pods {
+		if e.UID == uid {
+			return e
 		}
 	}
 	return nil
 }
 
-func (t *referenceQueue) add(now time.Time, p Pod) {
-	t.now = now
-	if r := t.find(p.UID); r != nil {
-		t.update(now, p, false)
+func (q *referenceQueue) add(now time.Time, p Pod) {
+	q.now = now
+	if e := q.find(p.UID); e != nil {
+		q.update(now, p, false)
 		return
 	}
-	t.pods = append(t.pods, &refEntry{Pod: p, pool: Active, timestamp: now})
+	q.pods = append(q.pods, &refEntry{Pod: p, pool: Active, timestamp: now})
 }
 
-func (t *referenceQueue) addGated(now time.Time, p Pod, plugin decision.Plugin) {
-	t.now = now
-	r := t.find(p.UID)
-	if r == nil {
-		r = &refEntry{}
-		t.pods = append(t.pods, r)
+func (q *referenceQueue) addGated(now time.Time, p Pod, plugin decision.Plugin) {
+	q.now = now
+	e := q.find(p.UID)
+	if e == nil {
+		e = &refEntry{}
+		q.pods = append(q.pods, e)
 	}
-	if r.pool == InFlight {
-		r.attempts--
+	if e.pool == InFlight {
+		e.attempts--
 	}
-	r.Pod, r.pool, r.timestamp, r.plugins, r.group = p, Gated, now, 1<<plugin, nil
-	t.scheduleFlush()
-	t.passProbe(r)
+	e.Pod, e.pool, e.timestamp, e.plugins, e.group = p, Gated, now, 1<<plugin, nil
+	q.scheduleFlush()
+	q.passProbe(e)
 }
 
-func (t *referenceQueue) scheduleFlush() {
-	if t.flush.IsZero() {
-		t.flush = t.now.Add(t.cfg.FlushInterval)
+func (q *referenceQueue) scheduleFlush() {
+	if q.flush.IsZero() {
+		q.flush = q.now.Add(q.cfg.FlushInterval)
 	}
 }
 
-func (t *referenceQueue) update(now time.Time, p Pod, moves bool) {
-	t.now = now
-	r := t.find(p.UID)
-	if r == nil {
+func (q *referenceQueue) update(now time.Time, p Pod, requeue bool) {
+	q.now = now
+	e := q.find(p.UID)
+	if e == nil {
 		return
 	}
-	waiting := r.pool == Unschedulable || r.pool == Gated
-	if moves && !waiting {
-		t.passProbe(r)
+	waiting := e.pool == Unschedulable || e.pool == Gated
+	if requeue && !waiting {
+		q.passProbe(e)
 	}
-	r.Pod = p
-	if r.pool == Unschedulable && r.group.probe != nil {
-		moves = true
+	e.Pod = p
+	if e.pool == Unschedulable && e.group.probe != nil {
+		requeue = true
 	}
 	switch {
-	case r.pool == InFlight:
-		r.edited = r.edited || moves
-	case moves && waiting:
-		t.requeueWaiting(r)
-	case r.pool == Unschedulable:
-		t.addToGroup(r, r.plugins|r.group.plugins)
-	case r.pool == Gated:
-		t.scheduleFlush()
+	case e.pool == InFlight:
+		e.updated = e.updated || requeue
+	case requeue && waiting:
+		q.requeueWaiting(e)
+	case e.pool == Unschedulable:
+		q.addToGroup(e, e.plugins|e.group.plugins)
+	case e.pool == Gated:
+		q.scheduleFlush()
 	}
 }
 
-func (t *referenceQueue) remove(uid string) {
-	r := t.find(uid)
-	if r == nil {
+func (q *referenceQueue) remove(uid string) {
+	e := q.find(uid)
+	if e == nil {
 		return
 	}
-	t.pods = slices.DeleteFunc(t.pods, func(o *refEntry) bool { return o == r })
-	t.passProbe(r)
+	q.pods = slices.DeleteFunc(q.pods, func(o *refEntry) bool { return o == e })
+	q.passProbe(e)
 }
 
-// requeueWaiting moves r to another pool.
-func (t *referenceQueue) requeueWaiting(r *refEntry) {
-	if r.pool == Gated {
-		r.pool, r.timestamp = Active, t.now
+// requeueWaiting moves e to another pool.
+func (q *referenceQueue) requeueWaiting(e *refEntry) {
+	if e.pool == Gated {
+		e.pool, e.timestamp = Active, q.now
 		return
 	}
-	t.moveToActiveOrBackoff(r)
+	q.moveToActiveOrBackoff(e)
 }
 
-// backoffEnd returns when the backoff of r ends.
-func (t *referenceQueue) backoffEnd(r *refEntry) time.Time {
-	n := r.rejections
-	if r.failures > 0 {
-		n = r.failures
+// backoffEnd returns when the backoff of e ends.
+func (q *referenceQueue) backoffEnd(e *refEntry) time.Time {
+	n := e.rejections
+	if e.failures > 0 {
+		n = e.failures
 	}
-	d := t.cfg.InitialBackoff
+	d := q.cfg.InitialBackoff
 	for range n - 1 {
-		if d *= 2; d >= t.cfg.MaxBackoff {
+		if d *= 2; d >= q.cfg.MaxBackoff {
 			break
 		}
 	}
 	if n == 0 || d == 0 {
 		return time.Time{}
 	}
-	return r.timestamp.Add(min(d, t.cfg.MaxBackoff)).Truncate(time.Second).Add(time.Second)
+	return e.timestamp.Add(min(d, q.cfg.MaxBackoff)).Truncate(time.Second).Add(time.Second)
 }
 
-func (t *referenceQueue) moveToActiveOrBackoff(r *refEntry) {
-	r.group = nil
+func (q *referenceQueue) moveToActiveOrBackoff(e *refEntry) {
+	e.group = nil
 	switch {
-	case !t.backoffEnd(r).After(t.now):
-		r.pool = Active
-	case r.failures > 0:
-		r.pool = ErrorBackoff
+	case !q.backoffEnd(e).After(q.now):
+		e.pool = Active
+	case e.failures > 0:
+		e.pool = ErrorBackoff
 	default:
-		r.pool = Backoff
+		e.pool = Backoff
 	}
 }
 
-func (t *referenceQueue) flushDue() {
-	for _, r := range t.pods {
-		if (r.pool == Backoff || r.pool == ErrorBackoff) && !t.backoffEnd(r).After(t.now) {
-			r.pool = Active
+func (q *referenceQueue) flushDue() {
+	for _, e := range q.pods {
+		if (e.pool == Backoff || e.pool == ErrorBackoff) && !q.backoffEnd(e).After(q.now) {
+			e.pool = Active
 		}
 	}
-	if t.flush.IsZero() || t.flush.After(t.now) {
+	if q.flush.IsZero() || q.flush.After(q.now) {
 		return
 	}
-	waiting := func(r *refEntry) bool { return r.pool == Unschedulable || r.pool == Gated }
-	for _, r := range t.pods {
-		if waiting(r) && !r.timestamp.Add(t.cfg.MaxUnschedulableDuration).After(t.now) {
-			t.requeueWaiting(r)
+	waiting := func(e *refEntry) bool { return e.pool == Unschedulable || e.pool == Gated }
+	for _, e := range q.pods {
+		if waiting(e) && !e.timestamp.Add(q.cfg.MaxUnschedulableDuration).After(q.now) {
+			q.requeueWaiting(e)
 		}
 	}
-	t.flush = time.Time{}
-	if slices.ContainsFunc(t.pods, waiting) {
-		t.scheduleFlush()
+	q.flush = time.Time{}
+	if slices.ContainsFunc(q.pods, waiting) {
+		q.scheduleFlush()
 	}
 }
 
-func (t *referenceQueue) pop(now time.Time) (QueuedPodInfo, bool) {
-	t.now = now
-	t.flushDue()
+func (q *referenceQueue) pop(now time.Time) (QueuedPodInfo, bool) {
+	q.now = now
+	q.flushDue()
 	for {
 		var best *refEntry
-		for _, r := range t.pods {
-			if (r.pool == Active || r.pool == Backoff) && (best == nil || t.before(r, best)) {
-				best = r
+		for _, e := range q.pods {
+			if (e.pool == Active || e.pool == Backoff) && (best == nil || q.before(e, best)) {
+				best = e
 			}
 		}
 		if best == nil {
 			return QueuedPodInfo{}, false
 		}
-		if !t.probeIsValid(best) {
+		if !q.probeIsValid(best) {
 			continue
 		}
-		best.pool, best.events, best.edited, best.assumed = InFlight, nil, false, false
+		best.pool, best.events, best.updated, best.assumed = InFlight, nil, false, false
 		best.attempts++
 		return QueuedPodInfo{Pod: best.Pod, Attempts: best.attempts}, true
 	}
 }
 
-func (t *referenceQueue) before(a, b *refEntry) bool {
+func (q *referenceQueue) before(a, b *refEntry) bool {
 	if a.pool != b.pool {
 		return a.pool == Active
 	}
 	if a.pool == Backoff {
-		if c := t.backoffEnd(a).Compare(t.backoffEnd(b)); c != 0 {
+		if c := q.backoffEnd(a).Compare(q.backoffEnd(b)); c != 0 {
 			return c < 0
 		}
 	}
-	return t.outranks(a, b)
+	return q.outranks(a, b)
 }
 
-func (t *referenceQueue) outranks(a, b *refEntry) bool {
+func (q *referenceQueue) outranks(a, b *refEntry) bool {
 	if a.Priority != b.Priority {
 		return a.Priority > b.Priority
 	}
@@ -220,43 +220,43 @@ func (t *referenceQueue) outranks(a, b *refEntry) bool {
 	return a.Name < b.Name
 }
 
-func (t *referenceQueue) requeueFailed(now time.Time, uid string) {
-	r := t.find(uid)
-	if r == nil || r.pool != InFlight {
+func (q *referenceQueue) requeueFailed(now time.Time, uid string) {
+	e := q.find(uid)
+	if e == nil || e.pool != InFlight {
 		return
 	}
-	t.now, r.timestamp = now, now
-	r.failures++
-	t.moveToActiveOrBackoff(r)
-	t.passProbe(r)
+	q.now, e.timestamp = now, now
+	e.failures++
+	q.moveToActiveOrBackoff(e)
+	q.passProbe(e)
 }
 
-func (t *referenceQueue) markAssumed(uid string) {
-	if r := t.find(uid); r != nil && r.pool == InFlight {
-		r.assumed = true
-		t.passProbe(r)
+func (q *referenceQueue) markAssumed(uid string) {
+	if e := q.find(uid); e != nil && e.pool == InFlight {
+		e.assumed = true
+		q.passProbe(e)
 	}
 }
 
-func (t *referenceQueue) activate(now time.Time, uid string) {
-	if r := t.find(uid); r != nil && (r.pool == Active || r.pool == Unschedulable || r.pool == Backoff || r.pool == ErrorBackoff) {
-		t.now = now
-		r.pool, r.group = Active, nil
-		t.passProbe(r)
+func (q *referenceQueue) activate(now time.Time, uid string) {
+	if e := q.find(uid); e != nil && (e.pool == Active || e.pool == Unschedulable || e.pool == Backoff || e.pool == ErrorBackoff) {
+		q.now = now
+		e.pool, e.group = Active, nil
+		q.passProbe(e)
 	}
 }
 
-func (t *referenceQueue) nextWakeup(now time.Time) time.Time {
-	at := t.flush
-	for _, r := range t.pods {
-		switch r.pool {
+func (q *referenceQueue) nextWakeup(now time.Time) time.Time {
+	wake := q.flush
+	for _, e := range q.pods {
+		switch e.pool {
 		case Active, Backoff:
 			return now
 		case ErrorBackoff:
-			if e := t.backoffEnd(r); at.IsZero() || e.Before(at) {
-				at = e
+			if end := q.backoffEnd(e); wake.IsZero() || end.Before(wake) {
+				wake = end
 			}
 		}
 	}
-	return at
+	return wake
 }

@@ -102,7 +102,7 @@ func excessPods(s *cluster.State, pod *model.Pod, c *model.SpreadConstraint, dom
 	var pods []*model.Pod
 	for _, id := range s.NodeIDs() {
 		info := s.Node(id)
-		if v, has := info.Model.Labels.Get(c.TopologyKey); !has || v != domain {
+		if v, ok := info.Model.Labels.Get(c.TopologyKey); !ok || v != domain {
 			continue
 		}
 		for _, p := range info.Pods {

@@ -12,9 +12,9 @@ import (
 )
 
 // Apply applies changes to a state, which should be a fork, and returns the changed pod. RemovePod
-// changes are applied before FreeResource, whatever the order. possible is false if a node does not
-// use as much as is to be freed.
-func Apply(s *cluster.State, pod *model.Pod, changes []Change) (with *model.Pod, possible bool) {
+// changes are applied before FreeResource, whatever the order. possible is false if a
+// node uses less of a resource than a change frees.
+func Apply(s *cluster.State, pod *model.Pod, changes []Change) (changed *model.Pod, possible bool) {
 	possible = true
 	for i := range changes {
 		if changes[i].Kind == RemovePod {
@@ -34,7 +34,7 @@ func Apply(s *cluster.State, pod *model.Pod, changes []Change) (with *model.Pod,
 		case c.Kind == EndHold:
 			s.RemoveHold(pod.Namespace, c.Key)
 		case c.Kind == RunPod:
-			uid := fmt.Sprint("remedy/", i, "/", c.Node)
+			uid := fmt.Sprint("suggestion/", i, "/", c.Node)
 			s.UpsertPod(&model.Pod{Namespace: c.Key, Name: uid, UID: uid, Labels: c.Labels, NodeName: c.Node,
 				Phase: model.Running, Ready: true, Spec: &model.PodSpec{SchedulerName: pod.Spec.SchedulerName}})
 		default:
@@ -53,15 +53,15 @@ func (c *Change) freeResource(s *cluster.State) bool {
 	}
 	remaining := c.Amount
 	for _, p := range slices.Clone(s.Node(id).Pods) {
-		have := amountOf(&p.Spec.Requests, c.Key)
-		cut := min(have, remaining)
+		requested := p.Spec.Requests.Amount(c.Key)
+		cut := min(requested, remaining)
 		if cut <= 0 {
 			continue
 		}
-		q, sp := *p, *p.Spec
-		sp.Requests = withAmount(sp.Requests, c.Key, have-cut)
-		q.Spec = &sp
-		s.UpsertPod(&q)
+		changed, spec := *p, *p.Spec
+		spec.Requests = withAmount(spec.Requests, c.Key, requested-cut)
+		changed.Spec = &spec
+		s.UpsertPod(&changed)
 		remaining -= cut
 	}
 	return remaining == 0
@@ -110,13 +110,13 @@ func (c *Change) addNode(s *cluster.State, n model.Node) {
 	old := n.Name
 	for {
 		n.Name += "-like"
-		if _, exists := s.NodeID(n.Name); !exists {
+		if _, ok := s.NodeID(n.Name); !ok {
 			break
 		}
 	}
 	n.UID, n.Unschedulable, n.Allocatable, n.Images, n.AllocatablePods = n.Name, false, c.sized(n.Allocatable), nil, max(n.AllocatablePods, 1)
 	n.Taints = slices.DeleteFunc(slices.Clone(n.Taints), func(t model.Taint) bool { return OfNodeState(t.Key) })
-	if _, has := n.Labels.Get(framework.HostnameKey); has {
+	if _, ok := n.Labels.Get(framework.HostnameKey); ok {
 		n.Labels = withLabel(n.Labels, framework.HostnameKey, n.Name)
 	}
 	s.UpsertNode(&n)
@@ -136,43 +136,43 @@ func (c *Change) sized(r model.Resources) model.Resources {
 	return r
 }
 
-// applyPod changes the pod.
+// applyPod returns a changed copy of the pod.
 func (c *Change) applyPod(pod *model.Pod) *model.Pod {
-	p, sp := *pod, *pod.Spec
-	p.Spec = &sp
+	p, spec := *pod, *pod.Spec
+	p.Spec = &spec
 	switch c.Kind {
 	case AddToleration:
-		sp.Tolerations = append(slices.Clone(sp.Tolerations),
+		spec.Tolerations = append(slices.Clone(spec.Tolerations),
 			model.Toleration{Key: c.Taint.Key, Value: c.Taint.Value, Effect: c.Taint.Effect})
 	case LowerRequest:
-		sp.Requests = withAmount(sp.Requests, c.Key, c.Amount)
-		sp.Scoring = withAmount(sp.Scoring, c.Key, min(c.Amount, amountOf(&sp.Scoring, c.Key)))
+		spec.Requests = withAmount(spec.Requests, c.Key, c.Amount)
+		spec.Scoring = withAmount(spec.Scoring, c.Key, min(c.Amount, spec.Scoring.Amount(c.Key)))
 	case DropSelector:
-		sp.NodeSelector.Labels = slices.DeleteFunc(slices.Clone(sp.NodeSelector.Labels), func(l model.Label) bool { return l.Key == c.Key })
+		spec.NodeSelector.Labels = slices.DeleteFunc(slices.Clone(spec.NodeSelector.Labels), func(l model.Label) bool { return l.Key == c.Key })
 	case DropNodeAffinity:
-		sp.NodeSelector.HasRequired, sp.NodeSelector.Required = false, nil
+		spec.NodeSelector.HasRequired, spec.NodeSelector.Required = false, nil
 	case DropHostPorts:
-		sp.Ports = nil
+		spec.Ports = nil
 	case DropAffinity:
-		sp.Affinity = removeAt(sp.Affinity, int(c.Amount))
+		spec.Affinity = removeAt(spec.Affinity, int(c.Amount))
 	case DropAntiAffinity:
-		sp.AntiAffinity = removeAt(sp.AntiAffinity, int(c.Amount))
+		spec.AntiAffinity = removeAt(spec.AntiAffinity, int(c.Amount))
 	case SoftenSpread:
-		if i := int(c.Amount); i < len(sp.Spread) {
-			sp.Spread = slices.Clone(sp.Spread)
-			sp.Spread[i].Hard = false
+		if i := int(c.Amount); i < len(spec.Spread) {
+			spec.Spread = slices.Clone(spec.Spread)
+			spec.Spread[i].Hard = false
 		}
 	case RaiseSkew:
-		if c.Index < len(sp.Spread) {
-			sp.Spread = slices.Clone(sp.Spread)
-			sp.Spread[c.Index].MaxSkew = int32(c.Amount)
+		if c.Index < len(spec.Spread) {
+			spec.Spread = slices.Clone(spec.Spread)
+			spec.Spread[c.Index].MaxSkew = int32(c.Amount)
 		}
 	case RemoveGates:
-		sp.Gates = nil
+		spec.Gates = nil
 	case DropDeviceClaims:
-		sp.ResourceClaims = nil
+		spec.ResourceClaims = nil
 	case DropGroup:
-		sp.SchedulingGroup = ""
+		spec.SchedulingGroup = ""
 	}
 	return &p
 }

@@ -2,6 +2,7 @@ package remediation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/berthproject/berth/engine/model"
@@ -15,10 +16,10 @@ const (
 	FreeResource       Kind = iota // Amount of the resource Key, on Node
 	RemovePod                      // Pod, on Node
 	Uncordon                       // Node
-	SetLabel                       // Key=Value on Node, where it is Old; empty: the node lacks it
+	SetLabel                       // Key=Value on Node, instead of OldValue; empty OldValue: the node lacks the label
 	RemoveLabel                    // Key on Node
 	RemoveTaint                    // Taint, on Node
-	AddNode                        // like Node, empty; Larger if it needs more than that one has, see Size
+	AddNode                        // like Node, empty; with Size; Larger if it needs more than Node has
 	RaisePodLimit                  // of Node to Amount
 	InstallDriver                  // the CSI driver Key on Node
 	EndHold                        // the Avoid Hold named Key in the pod's namespace, on Node
@@ -61,14 +62,14 @@ func (k Kind) String() string {
 type Change struct {
 	Kind       Kind
 	Node       string
-	Pod        *model.Pod // as the state has it
+	Pod        *model.Pod // from the state
 	Key, Value string
 	OldValue   string
 	Amount     int64 // millicores, bytes or counts
 	Index      int
 	Taint      model.Taint
 	Labels     model.Labels
-	Size       model.Resources // only what differs from the node
+	Size       model.Resources // amounts that differ from the node
 	Larger     bool
 }
 
@@ -99,11 +100,11 @@ func kindKey(cs []Change) string {
 	})
 }
 
-func joinKeys(cs []Change, of func(*Change) string) string {
+func joinKeys(cs []Change, key func(*Change) string) string {
 	keys := make([]string, len(cs))
 	for i := range cs {
-		keys[i] = of(&cs[i])
+		keys[i] = key(&cs[i])
 	}
-	sortStrings(keys)
+	slices.Sort(keys)
 	return strings.Join(keys, "\n")
 }

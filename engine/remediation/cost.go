@@ -27,11 +27,11 @@ func (f *finder) cost(c *Change) int64 {
 	switch c.Kind {
 	case FreeResource:
 		if id, ok := f.state.NodeID(c.Node); ok {
-			n += 1000 * c.Amount / max(1, amountOf(&f.state.Node(id).Model.Allocatable, c.Key))
+			n += 1000 * c.Amount / max(1, f.state.Node(id).Model.Allocatable.Amount(c.Key))
 		}
 	case LowerRequest:
-		want := amountOf(&f.pod.Spec.Requests, c.Key)
-		n += 2000 * (want - c.Amount) / max(1, want)
+		requested := f.pod.Spec.Requests.Amount(c.Key)
+		n += 2000 * (requested - c.Amount) / max(1, requested)
 	case RemovePod:
 		if !Preemptible(f.pod, c.Pod) {
 			n += 8000
@@ -65,19 +65,6 @@ func OfNodeState(taint string) bool {
 	return strings.HasPrefix(taint, "node.kubernetes.io/") || strings.HasPrefix(taint, "node.cloudprovider.kubernetes.io/")
 }
 
-// amountOf returns the amount of a resource by name.
-func amountOf(r *model.Resources, name string) int64 {
-	switch name {
-	case "cpu":
-		return r.MilliCPU
-	case "memory":
-		return r.Memory
-	case "ephemeral-storage":
-		return r.Ephemeral
-	}
-	return r.Scalar(name)
-}
-
 // withAmount returns r with another amount of a resource.
 func withAmount(r model.Resources, name string, n int64) model.Resources {
 	switch name {
@@ -101,5 +88,3 @@ func withAmount(r model.Resources, name string, n int64) model.Resources {
 	r.Scalars[i].Amount = n
 	return r
 }
-
-func sortStrings(s []string) { slices.Sort(s) }

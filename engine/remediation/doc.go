@@ -1,5 +1,5 @@
 // Package remediation finds the smallest changes to a cluster or a pod that make an unschedulable pod
-// schedulable. It only makes suggestions for people; nothing applies them.
+// schedulable. It only makes suggestions; Berth does not apply them.
 //
 //	verdict on a node ──▶ changes that resolve it ──▶ evaluated on a fork ──▶ scheduled: a suggestion
 //	      ▲                                              │
@@ -7,8 +7,8 @@
 //
 // Changes are generated from verdicts, cheapest first. Each has a cost that reflects its effort and
 // disruption (cost.go). A set of changes that is not enough is extended by the node's next verdict. The files
-// taints and labels (labels.go), resources.go, affinity.go and volumes.go generate the changes for verdicts of
-// those plugins.
+// labels.go (taints and labels), resources.go, affinity.go and volumes.go generate the changes for the verdicts
+// of these plugins.
 //
 // Invariants:
 //

@@ -34,8 +34,9 @@ func (f *finder) expand(t *trial) {
 	}
 }
 
-func ungateChange(r decision.Plugin) Change {
-	switch r {
+// ungateChange returns the change that resolves a verdict of a PreEnqueue plugin.
+func ungateChange(plugin decision.Plugin) Change {
+	switch plugin {
 	case decision.DynamicResources:
 		return Change{Kind: DropDeviceClaims}
 	case decision.GangScheduling:
@@ -44,8 +45,8 @@ func ungateChange(r decision.Plugin) Change {
 	return Change{Kind: RemoveGates}
 }
 
-// nodesToFollow returns the nodes whose verdicts are followed: the trial's own, or the most
-// promising ones of each kind of verdict.
+// nodesToFollow returns the nodes whose verdicts are followed: the node of the trial, or for each
+// kind of verdict the nodes with the smallest shortfall.
 func (f *finder) nodesToFollow(t *trial) []*decision.NodeRecord {
 	if t.node != "" {
 		i := slices.IndexFunc(t.rec.Nodes, func(n decision.NodeRecord) bool { return n.Name == t.node })
@@ -54,16 +55,16 @@ func (f *finder) nodesToFollow(t *trial) []*decision.NodeRecord {
 		}
 		return []*decision.NodeRecord{&t.rec.Nodes[i]}
 	}
-	all := make([]*decision.NodeRecord, len(t.rec.Nodes))
+	records := make([]*decision.NodeRecord, len(t.rec.Nodes))
 	gaps := map[string]int64{}
 	for i := range t.rec.Nodes {
-		all[i] = &t.rec.Nodes[i]
-		gaps[all[i].Name] = shortfall(t.state, t.pod, all[i].Name)
+		records[i] = &t.rec.Nodes[i]
+		gaps[records[i].Name] = shortfall(t.state, t.pod, records[i].Name)
 	}
-	slices.SortStableFunc(all, func(a, b *decision.NodeRecord) int { return cmp.Compare(gaps[a.Name], gaps[b.Name]) })
+	slices.SortStableFunc(records, func(a, b *decision.NodeRecord) int { return cmp.Compare(gaps[a.Name], gaps[b.Name]) })
 	perKind := map[string]int{}
 	var out []*decision.NodeRecord
-	for _, n := range all {
+	for _, n := range records {
 		if k := kindOf(&n.Verdict); perKind[k] < nodesPerKind && len(out) < maxNodes {
 			perKind[k]++
 			out = append(out, n)
@@ -81,17 +82,17 @@ func shortfall(s *cluster.State, pod *model.Pod, node string) int64 {
 	}
 	info := s.Node(id)
 	var sum int64
-	short := func(want, used, have int64) {
-		if missing := want - (have - used); want > 0 && missing > 0 {
-			sum += max(1, missing/max(1, want/1000))
+	add := func(requested, used, allocatable int64) {
+		if missing := requested - (allocatable - used); requested > 0 && missing > 0 {
+			sum += max(1, missing/max(1, requested/1000))
 		}
 	}
-	want, used, have := &pod.Spec.Requests, &info.Used, &info.Model.Allocatable
-	short(want.MilliCPU, used.MilliCPU, have.MilliCPU)
-	short(want.Memory, used.Memory, have.Memory)
-	short(want.Ephemeral, used.Ephemeral, have.Ephemeral)
-	for _, sc := range want.Scalars {
-		short(sc.Amount, used.Scalar(sc.Name), have.Scalar(sc.Name))
+	requests, used, allocatable := &pod.Spec.Requests, &info.Used, &info.Model.Allocatable
+	add(requests.MilliCPU, used.MilliCPU, allocatable.MilliCPU)
+	add(requests.Memory, used.Memory, allocatable.Memory)
+	add(requests.Ephemeral, used.Ephemeral, allocatable.Ephemeral)
+	for _, sc := range requests.Scalars {
+		add(sc.Amount, used.Scalar(sc.Name), allocatable.Scalar(sc.Name))
 	}
 	return sum
 }
@@ -180,11 +181,11 @@ func (f *finder) verdictsWhenEmpty(rec *decision.Record) []decision.NodeRecord {
 			empty.RemovePod(p.UID)
 		}
 	}
-	got := placement.Evaluate(empty, f.profile, f.seed, f.pod)
-	if got.Outcome != decision.Infeasible || got.PreFilter != nil || slices.ContainsFunc(got.Nodes, func(n decision.NodeRecord) bool {
+	withoutPods := placement.Evaluate(empty, f.profile, f.seed, f.pod)
+	if withoutPods.Outcome != decision.Infeasible || withoutPods.PreFilter != nil || slices.ContainsFunc(withoutPods.Nodes, func(n decision.NodeRecord) bool {
 		return n.Verdict.Plugin == decision.InterPodAffinity || n.Verdict.Plugin == decision.PodTopologySpread
 	}) {
 		return nil
 	}
-	return got.Nodes
+	return withoutPods.Nodes
 }

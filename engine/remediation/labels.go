@@ -46,27 +46,24 @@ func (f *finder) nodeAffinityChanges(t *trial, n *model.Node, r *decision.Reason
 	var set []Change
 	possible := true
 	for _, l := range spec.NodeSelector.Labels {
-		if v, has := n.Labels.Get(l.Key); !has || v != l.Value {
+		if v, ok := n.Labels.Get(l.Key); !ok || v != l.Value {
 			set = append(set, Change{Kind: SetLabel, Node: n.Name, Key: l.Key, Value: l.Value, OldValue: v})
-			possible = possible && (!has || !reservedLabel(l.Key))
+			possible = possible && (!ok || !isReservedLabel(l.Key))
 		}
 	}
 	if len(set) == 0 {
 		return append(nodeTermChanges(spec.NodeSelector.Required, n), []Change{{Kind: DropNodeAffinity}})
 	}
-	var out, drop [][]Change
+	var out [][]Change
 	if possible {
 		out = [][]Change{set}
 	}
-	for _, c := range set {
-		drop = append(drop, []Change{{Kind: DropSelector, Key: c.Key, Value: c.Value}})
-	}
-	return append(out, drop[0])
+	return append(out, []Change{{Kind: DropSelector, Key: set[0].Key, Value: set[0].Value}})
 }
 
-// reservedLabel reports whether a label describes what a node is, so that users should not change
+// isReservedLabel reports whether a label describes what a node is, so that users should not change
 // it.
-func reservedLabel(key string) bool {
+func isReservedLabel(key string) bool {
 	domain, _, _ := strings.Cut(key, "/")
 	return strings.HasSuffix(domain, "kubernetes.io") || strings.HasSuffix(domain, "k8s.io")
 }
@@ -101,9 +98,9 @@ func nodeTermChanges(list []model.NodeSelectorTerm, n *model.Node) [][]Change {
 
 // labelChange returns the label change that satisfies a requirement.
 func labelChange(r *model.Requirement, n *model.Node) (Change, bool) {
-	old, has := n.Labels.Get(r.Key)
+	old, found := n.Labels.Get(r.Key)
 	c := Change{Kind: SetLabel, Node: n.Name, Key: r.Key, OldValue: old}
-	if has && reservedLabel(r.Key) {
+	if found && isReservedLabel(r.Key) {
 		return c, false
 	}
 	switch r.Op {
@@ -130,7 +127,7 @@ func labelChange(r *model.Requirement, n *model.Node) (Change, bool) {
 
 // domainLabelChanges labels a node that lacks a topology key with one of the values of other nodes.
 func (f *finder) domainLabelChanges(n *model.Node, key string) [][]Change {
-	if _, has := n.Labels.Get(key); has {
+	if _, ok := n.Labels.Get(key); ok {
 		return nil
 	}
 	if key == framework.HostnameKey {
@@ -138,7 +135,7 @@ func (f *finder) domainLabelChanges(n *model.Node, key string) [][]Change {
 	}
 	var values []string
 	for _, id := range f.state.NodeIDs() {
-		if v, has := f.state.Node(id).Model.Labels.Get(key); has && !slices.Contains(values, v) {
+		if v, ok := f.state.Node(id).Model.Labels.Get(key); ok && !slices.Contains(values, v) {
 			if values = append(values, v); len(values) == 4 {
 				break
 			}

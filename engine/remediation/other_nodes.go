@@ -12,12 +12,12 @@ import (
 )
 
 // SingleNode returns the only node that the suggestion changes or duplicates, if the pod is
-// scheduled there. It is empty if there are several or none, and for RemovePod, because the same is
-// not possible on another node.
-func (r *Suggestion) SingleNode() string {
+// scheduled there. It is empty if there are several or none, and for RemovePod, because
+// another node does not have the same pod.
+func (s *Suggestion) SingleNode() string {
 	node, added := "", false
-	for i := range r.Changes {
-		c := &r.Changes[i]
+	for i := range s.Changes {
+		c := &s.Changes[i]
 		if c.Kind == RemovePod || c.Kind == SetLabel && c.Key == framework.HostnameKey {
 			return ""
 		}
@@ -27,18 +27,18 @@ func (r *Suggestion) SingleNode() string {
 		node = cmp.Or(node, c.Node)
 		added = added || c.Kind == AddNode
 	}
-	if r.Node == node || added && strings.HasPrefix(r.Node, node+"-like") {
+	if s.Node == node || added && strings.HasPrefix(s.Node, node+"-like") {
 		return node
 	}
 	return ""
 }
 
 // GroupKey is equal for suggestions that differ only in SingleNode; empty without one.
-func (r *Suggestion) GroupKey() string {
-	if r.SingleNode() == "" {
+func (s *Suggestion) GroupKey() string {
+	if s.SingleNode() == "" {
 		return ""
 	}
-	return joinKeys(r.Changes, func(c *Change) string {
+	return joinKeys(s.Changes, func(c *Change) string {
 		anyNode := *c
 		anyNode.Node = ""
 		return fmt.Sprint(anyNode.key(), "|", c.OldValue, "|", c.Size)
@@ -49,29 +49,29 @@ func (r *Suggestion) GroupKey() string {
 // the search follows only a few. Nodes that are not tried because of MaxPerVerdict or the limit of
 // trials are counted in Untried.
 func (f *finder) tryOtherNodes(rec *decision.Record) {
-	last := f.result.Trials + f.options.MaxTrials/4
+	limit := f.result.Trials + f.options.MaxTrials/4
 	suggested := map[string][]string{}
 	for i := range f.result.Suggestions {
-		r := &f.result.Suggestions[i]
-		suggested[r.GroupKey()] = append(suggested[r.GroupKey()], r.SingleNode())
+		s := &f.result.Suggestions[i]
+		suggested[s.GroupKey()] = append(suggested[s.GroupKey()], s.SingleNode())
 	}
 	done := map[string]bool{"": true}
 	for i := range f.result.Suggestions {
-		r := f.result.Suggestions[i]
-		group, node := r.GroupKey(), r.SingleNode()
-		at := slices.IndexFunc(rec.Nodes, func(n decision.NodeRecord) bool { return n.Name == node })
-		if done[group] || at < 0 {
+		s := f.result.Suggestions[i]
+		group, node := s.GroupKey(), s.SingleNode()
+		source := slices.IndexFunc(rec.Nodes, func(n decision.NodeRecord) bool { return n.Name == node })
+		if done[group] || source < 0 {
 			continue
 		}
 		done[group] = true
 		for k := range rec.Nodes {
 			n := &rec.Nodes[k]
-			if slices.Contains(suggested[group], n.Name) || !sameVerdict(&n.Verdict, &rec.Nodes[at].Verdict) || !f.sameEffect(&r, n.Name) {
+			if slices.Contains(suggested[group], n.Name) || !sameVerdict(&n.Verdict, &rec.Nodes[source].Verdict) || !f.hasSameEffect(&s, n.Name) {
 				continue
 			}
-			if len(suggested[group]) >= f.options.MaxPerVerdict || f.result.Trials >= last {
+			if len(suggested[group]) >= f.options.MaxPerVerdict || f.result.Trials >= limit {
 				f.result.Suggestions[i].Untried++
-			} else if f.tryOnNode(&r, n.Name) {
+			} else if f.tryOnNode(&s, n.Name) {
 				suggested[group] = append(suggested[group], n.Name)
 			}
 		}
@@ -82,27 +82,27 @@ func sameVerdict(a, b *decision.Verdict) bool {
 	return a.Plugin == b.Plugin && slices.Equal(a.Reasons, b.Reasons)
 }
 
-// sameEffect reports whether the suggestion means the same on another node: labels change from the
-// same value, and the same amount is free.
-func (f *finder) sameEffect(r *Suggestion, node string) bool {
+// hasSameEffect reports whether the suggestion changes another node in the same way: its labels have
+// the same old value, and the same amount is free.
+func (f *finder) hasSameEffect(s *Suggestion, node string) bool {
 	free := func(n *cluster.NodeInfo, key string) int64 {
-		return amountOf(&n.Model.Allocatable, key) - amountOf(&n.Used, key)
+		return n.Model.Allocatable.Amount(key) - n.Used.Amount(key)
 	}
-	a, exists := f.state.NodeID(r.SingleNode())
+	a, okSource := f.state.NodeID(s.SingleNode())
 	b, ok := f.state.NodeID(node)
-	if !exists || !ok {
+	if !okSource || !ok {
 		return false
 	}
-	from, to := f.state.Node(a), f.state.Node(b)
-	for i := range r.Changes {
-		c := &r.Changes[i]
+	source, target := f.state.Node(a), f.state.Node(b)
+	for i := range s.Changes {
+		c := &s.Changes[i]
 		switch c.Kind {
 		case SetLabel:
-			if old, _ := to.Model.Labels.Get(c.Key); old != c.OldValue {
+			if old, _ := target.Model.Labels.Get(c.Key); old != c.OldValue {
 				return false
 			}
 		case FreeResource:
-			if free(from, c.Key) != free(to, c.Key) {
+			if free(source, c.Key) != free(target, c.Key) {
 				return false
 			}
 		}
@@ -111,8 +111,8 @@ func (f *finder) sameEffect(r *Suggestion, node string) bool {
 }
 
 // tryOnNode tries a suggestion on another node and adds it if it is enough and minimal there.
-func (f *finder) tryOnNode(r *Suggestion, node string) bool {
-	t := &trial{changes: slices.Clone(r.Changes)}
+func (f *finder) tryOnNode(s *Suggestion, node string) bool {
+	t := &trial{changes: slices.Clone(s.Changes)}
 	for i := range t.changes {
 		if t.changes[i].Node != "" {
 			t.changes[i].Node = node
@@ -123,10 +123,10 @@ func (f *finder) tryOnNode(r *Suggestion, node string) bool {
 		return false
 	}
 	f.minimize(t)
-	found := f.suggestion(t)
-	if len(found.Changes) < len(r.Changes) || found.SingleNode() != node || f.alreadySuggested(found.Changes) {
+	suggestion := f.suggestion(t)
+	if len(suggestion.Changes) < len(s.Changes) || suggestion.SingleNode() != node || f.alreadySuggested(suggestion.Changes) {
 		return false
 	}
-	f.result.Suggestions = append(f.result.Suggestions, found)
+	f.result.Suggestions = append(f.result.Suggestions, suggestion)
 	return true
 }

@@ -26,10 +26,10 @@ func (f *finder) resourceChanges(t *trial, info *cluster.NodeInfo, reasons []dec
 			slots = true
 			continue
 		}
-		if short := r.Want - (r.Have - r.Used); r.Want > r.Have || short > amountOf(&info.Used, r.Subject) {
+		if missing := r.Want - (r.Have - r.Used); r.Want > r.Have || missing > info.Used.Amount(r.Subject) {
 			fits = false // removing pods cannot free this much
 		} else {
-			free = append(free, Change{Kind: FreeResource, Node: name, Key: r.Subject, Amount: short})
+			free = append(free, Change{Kind: FreeResource, Node: name, Key: r.Subject, Amount: missing})
 		}
 		if remaining := r.Have - r.Used; remaining > 0 {
 			lower = append(lower, Change{Kind: LowerRequest, Key: r.Subject, Amount: remaining})
@@ -57,9 +57,8 @@ func (f *finder) resourceChanges(t *trial, info *cluster.NodeInfo, reasons []dec
 	return out
 }
 
-// victimSets returns sets of pods whose removal covers the shortages: the least important pod that
-// suffices alone, the smallest such pod, and, if none suffices alone, several pods from the least
-// important on.
+// victimSets returns sets of pods whose removal covers the shortages: the two least important pods
+// that are sufficient alone, in a set each, or else one set of several pods, least important first.
 func (f *finder) victimSets(info *cluster.NodeInfo, reasons []decision.Reason) [][]Change {
 	pods := slices.DeleteFunc(slices.Clone(info.Pods), func(p *model.Pod) bool { return p.UID == f.pod.UID })
 	slices.SortStableFunc(pods, func(a, b *model.Pod) int {
@@ -80,7 +79,7 @@ func (f *finder) victimSets(info *cluster.NodeInfo, reasons []decision.Reason) [
 	var set []*model.Pod
 	for _, p := range pods {
 		if !slices.ContainsFunc(reasons, func(r decision.Reason) bool {
-			return r.Kind == decision.ReasonTooManyPods || amountOf(&p.Spec.Requests, r.Subject) > 0
+			return r.Kind == decision.ReasonTooManyPods || p.Spec.Requests.Amount(r.Subject) > 0
 		}) {
 			continue
 		}
@@ -103,15 +102,15 @@ func dominantShare(p *model.Pod, n *model.Node) int64 {
 func sufficient(reasons []decision.Reason, pods ...*model.Pod) bool {
 	for i := range reasons {
 		r := &reasons[i]
-		gain, short := int64(0), r.Want-(r.Have-r.Used)
+		gain, missing := int64(0), r.Want-(r.Have-r.Used)
 		for _, p := range pods {
 			if r.Kind == decision.ReasonTooManyPods {
 				gain++
 			} else {
-				gain += amountOf(&p.Spec.Requests, r.Subject)
+				gain += p.Spec.Requests.Amount(r.Subject)
 			}
 		}
-		if gain < short {
+		if gain < missing {
 			return false
 		}
 	}

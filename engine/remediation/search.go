@@ -13,8 +13,8 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// Suggestion is a set of changes that make the pod schedulable, in the order in which they were
-// found necessary; RemovePod comes first.
+// Suggestion is a set of changes that make the pod schedulable, with RemovePod first,
+// and otherwise in the order in which they were found.
 type Suggestion struct {
 	Changes []Change
 	Node    string // where the pod would be scheduled
@@ -34,8 +34,8 @@ type Options struct {
 type Result struct {
 	Suggestions []Suggestion // cheapest first
 	// VerdictsWhenEmpty are the verdicts on the nodes without any pods, if the pod would fit none of
-	// them even then. It is nil if the pod would fit one, and if affinity or spread constraints make
-	// that undecidable.
+	// them even then. It is nil if the pod would fit one, or if this depends on affinity or spread
+	// constraints.
 	VerdictsWhenEmpty []decision.NodeRecord
 	Trials            int
 }
@@ -59,7 +59,7 @@ func Find(s *cluster.State, p *framework.Profile, seed uint64, pod *model.Pod, r
 		o.MaxTrials = min(defaultTrials, max(60, 400_000/max(1, s.NumNodes())))
 	}
 	o.MaxSuggestions, o.MaxPerKind = cmp.Or(o.MaxSuggestions, 12), cmp.Or(o.MaxPerKind, 2)
-	f := &finder{state: s, profile: p, seed: seed, pod: pod, options: o, seen: map[string]bool{}, kinds: map[string]int{}}
+	f := &finder{state: s, profile: p, seed: seed, pod: pod, options: o, enqueued: map[string]bool{}, kinds: map[string]int{}}
 	f.expand(&trial{pod: pod, state: s, rec: rec})
 	f.run()
 	if f.options.MaxPerVerdict > 0 {
@@ -74,16 +74,16 @@ func Find(s *cluster.State, p *framework.Profile, seed uint64, pod *model.Pod, r
 
 // finder is one search.
 type finder struct {
-	state   *cluster.State
-	profile *framework.Profile
-	seed    uint64
-	pod     *model.Pod
-	options Options
-	open    trials
-	seen    map[string]bool // sets of changes that were enqueued
-	kinds   map[string]int  // suggestions by kindKey
-	serial  int
-	result  Result
+	state    *cluster.State
+	profile  *framework.Profile
+	seed     uint64
+	pod      *model.Pod
+	options  Options
+	pending  trials
+	enqueued map[string]bool // sets of changes that were enqueued
+	kinds    map[string]int  // suggestions by kindKey
+	serial   int
+	result   Result
 }
 
 // trial is a set of changes and, once it was evaluated, its result.
@@ -99,9 +99,10 @@ type trial struct {
 	rec   *decision.Record
 }
 
+// run evaluates pending trials, cheapest first.
 func (f *finder) run() {
-	for f.open.Len() > 0 && f.result.Trials < f.options.MaxTrials && len(f.result.Suggestions) < f.options.MaxSuggestions {
-		t := heap.Pop(&f.open).(*trial)
+	for f.pending.Len() > 0 && f.result.Trials < f.options.MaxTrials && len(f.result.Suggestions) < f.options.MaxSuggestions {
+		t := heap.Pop(&f.pending).(*trial)
 		if f.kinds[kindKey(t.changes)] >= f.options.MaxPerKind || f.alreadySuggested(t.changes) {
 			continue
 		}
@@ -115,11 +116,11 @@ func (f *finder) run() {
 	}
 }
 
-// alreadySuggested reports whether a subset of the changes is a suggestion already.
+// alreadySuggested reports whether a subset of the changes is already a suggestion.
 func (f *finder) alreadySuggested(changes []Change) bool {
-	return slices.ContainsFunc(f.result.Suggestions, func(r Suggestion) bool {
-		for i := range r.Changes {
-			if !slices.ContainsFunc(changes, func(c Change) bool { return c.key() == r.Changes[i].key() }) {
+	return slices.ContainsFunc(f.result.Suggestions, func(s Suggestion) bool {
+		for i := range s.Changes {
+			if !slices.ContainsFunc(changes, func(c Change) bool { return c.key() == s.Changes[i].key() }) {
 				return false
 			}
 		}
@@ -131,12 +132,12 @@ func (f *finder) alreadySuggested(changes []Change) bool {
 func (f *finder) evaluate(t *trial) {
 	f.result.Trials++
 	t.state = f.state.Fork()
-	with, possible := Apply(t.state, f.pod, t.changes)
+	changed, possible := Apply(t.state, f.pod, t.changes)
 	if !possible {
 		t.rec = &decision.Record{Outcome: decision.Errored}
 		return
 	}
-	t.pod = with
+	t.pod = changed
 	t.rec = placement.Evaluate(t.state, f.profile, f.seed, t.pod)
 }
 
@@ -165,11 +166,11 @@ func (f *finder) minimize(t *trial) {
 // suggestion converts a successful trial.
 func (f *finder) suggestion(t *trial) Suggestion {
 	slices.SortStableFunc(t.changes, func(a, b Change) int { return order.TrueFirst(a.Kind == RemovePod, b.Kind == RemovePod) })
-	r := Suggestion{Changes: t.changes, Node: t.rec.Choice}
+	s := Suggestion{Changes: t.changes, Node: t.rec.Choice}
 	for i := range t.changes {
-		r.Cost += f.cost(&t.changes[i])
+		s.Cost += f.cost(&t.changes[i])
 	}
-	return r
+	return s
 }
 
 // enqueue adds a trial with the changes of another trial and added changes.
@@ -185,13 +186,13 @@ func (f *finder) enqueue(t *trial, node string, added []Change) {
 		}
 	}
 	key := changesKey(next.changes)
-	if f.seen[key] {
+	if f.enqueued[key] {
 		return
 	}
-	f.seen[key] = true
+	f.enqueued[key] = true
 	f.serial++
 	next.serial = f.serial
-	heap.Push(&f.open, next)
+	heap.Push(&f.pending, next)
 }
 
 // trials is a heap: the cheapest first, then the oldest.

@@ -15,26 +15,26 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// carryOut applies a change as an administrator would, independently of Apply: requests of other
-// pods are lowered, a claim gets a real volume.
-func carryOut(t *testing.T, s *cluster.State, pod *model.Pod, c *Change) *model.Pod {
+// applyManually applies a change as an administrator would, independently of Apply: it lowers the requests
+// of other pods, and runs a pod with another name.
+func applyManually(t *testing.T, s *cluster.State, pod *model.Pod, c *Change) *model.Pod {
 	t.Helper()
 	switch c.Kind {
 	case FreeResource:
 		remaining := c.Amount
 		id, _ := s.NodeID(c.Node)
-		for _, p := range slices.Backward(slices.Clone(s.Node(id).Pods)) { // from other pods than Apply
-			have := amountOf(&p.Spec.Requests, c.Key)
-			if cut := min(have, remaining); cut > 0 {
-				q, sp := *p, *p.Spec
-				sp.Requests = withAmount(sp.Requests, c.Key, have-cut)
-				q.Spec = &sp
-				s.UpsertPod(&q)
+		for _, p := range slices.Backward(slices.Clone(s.Node(id).Pods)) { // in another order than Apply
+			requested := p.Spec.Requests.Amount(c.Key)
+			if cut := min(requested, remaining); cut > 0 {
+				updated, spec := *p, *p.Spec
+				spec.Requests = withAmount(spec.Requests, c.Key, requested-cut)
+				updated.Spec = &spec
+				s.UpsertPod(&updated)
 				remaining -= cut
 			}
 		}
 		if remaining > 0 {
-			t.Fatalf("%s has less than %d of %s to free", c.Node, c.Amount, c.Key)
+			t.Fatalf("%s uses less than %d of %s", c.Node, c.Amount, c.Key)
 		}
 		return pod
 	case RunPod:
@@ -42,27 +42,27 @@ func carryOut(t *testing.T, s *cluster.State, pod *model.Pod, c *Change) *model.
 		s.UpsertPod(p)
 		return pod
 	case LowerRequest:
-		q, sp := *pod, *pod.Spec
-		q.Spec = &sp
-		sp.Requests = withAmount(sp.Requests, c.Key, c.Amount)
-		return &q
+		updated, spec := *pod, *pod.Spec
+		updated.Spec = &spec
+		spec.Requests = withAmount(spec.Requests, c.Key, c.Amount)
+		return &updated
 	}
-	with, possible := Apply(s, pod, []Change{*c})
+	changed, possible := Apply(s, pod, []Change{*c})
 	if !possible {
-		t.Fatalf("%s is not possible", c.key())
+		t.Fatalf("change %s is not possible", c.key())
 	}
-	return with
+	return changed
 }
 
 // suggestionCounts counts the results of a run.
 type suggestionCounts struct {
-	pods, waiting, suggested, changes, never int
-	kinds                                    [NumKinds]int
-	groups                                   map[string]int // per GroupKey
+	pods, pending, suggested, suggestions, fitNone int
+	kinds                                          [NumKinds]int
+	groups                                         map[string]int // by GroupKey and seed
 }
 
-// counterfactual finds suggestions for a random pod and applies each of them.
-func (n *suggestionCounts) counterfactual(t *testing.T, p *framework.Profile, seed uint64) {
+// findAndApply finds suggestions for a random pod and applies each of them.
+func (n *suggestionCounts) findAndApply(t *testing.T, p *framework.Profile, seed uint64) {
 	t.Helper()
 	s, pod := generator{rand.New(rand.NewPCG(seed, 3))}.cluster()
 	rec := placement.Evaluate(s, p, seed, pod)
@@ -70,37 +70,37 @@ func (n *suggestionCounts) counterfactual(t *testing.T, p *framework.Profile, se
 	if rec.Outcome != decision.Infeasible && rec.Outcome != decision.Gated {
 		return
 	}
-	n.waiting++
+	n.pending++
 	revision := s.Revision()
 	got := Find(s, p, seed, pod, rec, Options{MaxPerVerdict: 4})
 	if s.Revision() != revision {
-		t.Fatalf("seed %d: the state was changed", seed)
+		t.Fatalf("seed %d: Find changed the state from revision %d to %d", seed, revision, s.Revision())
 	}
 	if len(got.Suggestions) > 0 {
 		n.suggested++
 	}
 	if got.VerdictsWhenEmpty != nil {
-		n.never++
+		n.fitNone++
 	}
-	for _, r := range got.Suggestions {
-		n.changes++
-		if r.SingleNode() != "" {
-			n.groups[r.GroupKey()+fmt.Sprint(seed)]++
+	for _, suggestion := range got.Suggestions {
+		n.suggestions++
+		if suggestion.SingleNode() != "" {
+			n.groups[suggestion.GroupKey()+fmt.Sprint(seed)]++
 		}
-		fork, with := s.Fork(), pod
-		for i := range r.Changes {
-			n.kinds[r.Changes[i].Kind]++
-			with = carryOut(t, fork, with, &r.Changes[i])
+		fork, changed := s.Fork(), pod
+		for i := range suggestion.Changes {
+			n.kinds[suggestion.Changes[i].Kind]++
+			changed = applyManually(t, fork, changed, &suggestion.Changes[i])
 		}
-		after := placement.Evaluate(fork, p, seed, with)
+		after := placement.Evaluate(fork, p, seed, changed)
 		if after.Outcome != decision.Scheduled {
-			t.Fatalf("seed %d: after %s the pod is still %s: %+v", seed, changesKey(r.Changes), after.Outcome, after.Nodes)
+			t.Fatalf("seed %d: after %s the pod is still %s: %+v", seed, changesKey(suggestion.Changes), after.Outcome, after.Nodes)
 		}
-		for i := range r.Changes {
+		for i := range suggestion.Changes {
 			partial := s.Fork()
-			with, possible := Apply(partial, pod, removeAt(r.Changes, i))
-			if possible && placement.Evaluate(partial, p, seed, with).Outcome == decision.Scheduled {
-				t.Fatalf("seed %d: %s: change %d is not necessary", seed, changesKey(r.Changes), i)
+			changed, possible := Apply(partial, pod, removeAt(suggestion.Changes, i))
+			if possible && placement.Evaluate(partial, p, seed, changed).Outcome == decision.Scheduled {
+				t.Fatalf("seed %d: %s: change %d is not necessary", seed, changesKey(suggestion.Changes), i)
 			}
 		}
 	}
@@ -115,8 +115,8 @@ func profile(t *testing.T) *framework.Profile {
 	return p
 }
 
-// TestSuggestionsPlaceThePod checks that every suggestion makes the pod schedulable.
-func TestSuggestionsPlaceThePod(t *testing.T) {
+// TestSuggestionsMakePodSchedulable checks that every suggestion makes the pod schedulable.
+func TestSuggestionsMakePodSchedulable(t *testing.T) {
 	want := 80
 	if v := os.Getenv("BERTH_SOAK"); v != "" {
 		want = 10000
@@ -126,25 +126,25 @@ func TestSuggestionsPlaceThePod(t *testing.T) {
 	}
 	p := profile(t)
 	n := suggestionCounts{groups: map[string]int{}}
-	for seed := uint64(0); n.waiting < want; seed++ {
-		n.counterfactual(t, p, seed)
+	for seed := uint64(0); n.pending < want; seed++ {
+		n.findAndApply(t, p, seed)
 	}
 	for k := range n.kinds {
 		if want >= 10000 && n.kinds[k] == 0 {
-			t.Errorf("no suggestion had %s", Kind(k))
+			t.Errorf("no suggestion has a change of kind %s", Kind(k))
 		}
 	}
 	t.Logf("soak: applied %d suggestions for %d pods; %d pods had one, %d fit no empty node; kinds %v",
-		n.changes, n.waiting, n.suggested, n.never, n.kinds)
-	several := 0
+		n.suggestions, n.pending, n.suggested, n.fitNone, n.kinds)
+	maxNodes := 0
 	for _, k := range n.groups {
-		several = max(several, k)
+		maxNodes = max(maxNodes, k)
 	}
-	if several < 3 { // not found by the search alone
-		t.Errorf("no suggestion was tried on more than %d equal nodes", several)
+	if maxNodes < 3 { // more than the search alone finds
+		t.Errorf("a suggestion was found for at most %d equal nodes, want at least 3", maxNodes)
 	}
-	if n.suggested*10 < n.waiting*9 {
-		t.Errorf("only %d of %d pods had a suggestion", n.suggested, n.waiting)
+	if n.suggested*10 < n.pending*9 {
+		t.Errorf("%d of %d pods had a suggestion, want at least 90%%", n.suggested, n.pending)
 	}
 }
 
@@ -156,13 +156,13 @@ func TestSuggestionsAreDeterministic(t *testing.T) {
 			s, pod := generator{rand.New(rand.NewPCG(seed, 5))}.cluster()
 			got := Find(s, p, 1, pod, placement.Evaluate(s, p, 1, pod), Options{})
 			text := ""
-			for _, r := range got.Suggestions {
-				text += changesKey(r.Changes) + " " + r.Node + "\n\n"
+			for _, suggestion := range got.Suggestions {
+				text += changesKey(suggestion.Changes) + " " + suggestion.Node + "\n\n"
 			}
 			texts = append(texts, text)
 		}
 		if texts[0] != texts[1] {
-			t.Fatalf("seed %d:\n%s\nthen\n%s", seed, texts[0], texts[1])
+			t.Fatalf("seed %d: suggestions\n%s\nthen\n%s\nwant equal suggestions", seed, texts[0], texts[1])
 		}
 	}
 }

@@ -9,17 +9,17 @@ import (
 
 // applyVolume adds a claim, a volume or storage capacity.
 func (c *Change) applyVolume(s *cluster.State, pod *model.Pod) {
-	claim := model.PersistentVolumeClaim{Namespace: pod.Namespace, Name: c.Key, UID: "remedy/" + c.Key, AccessModes: model.ReadWriteOnce}
+	claim := model.PersistentVolumeClaim{Namespace: pod.Namespace, Name: c.Key, UID: "suggestion/" + c.Key, AccessModes: model.ReadWriteOnce}
 	if old, ok := s.PVC(pod.Namespace, c.Key); ok {
 		claim = *old
 	}
-	v := &model.PersistentVolume{Name: "remedy-" + pod.Namespace + "-" + c.Key, Class: claim.ClassName(), Capacity: claim.Request,
+	v := &model.PersistentVolume{Name: "suggestion-" + pod.Namespace + "-" + c.Key, Class: claim.ClassName(), Capacity: claim.Request,
 		AccessModes: claim.AccessModes, Block: claim.Block, AttributesClass: claim.AttributesClass, Phase: "Available",
 		Claim: model.ClaimRef{Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID}}
 	switch c.Kind {
 	case AddStorageCapacity:
 		amount := c.Amount
-		s.UpsertCSIStorageCapacity(&model.CSIStorageCapacity{Name: "remedy-" + c.Node, Class: c.Value,
+		s.UpsertCSIStorageCapacity(&model.CSIStorageCapacity{Name: "suggestion-" + c.Node, Class: c.Value,
 			Topology: hostSelector(s, c.Node), Capacity: &amount})
 		return
 	case AddVolume:
@@ -42,7 +42,7 @@ func (c *Change) applyVolume(s *cluster.State, pod *model.Pod) {
 // hostSelector selects a node by its hostname label, or all nodes if it has none.
 func hostSelector(s *cluster.State, node string) *model.Selector {
 	if id, ok := s.NodeID(node); ok {
-		if host, has := s.Node(id).Model.Labels.Get(framework.HostnameKey); has {
+		if host, ok := s.Node(id).Model.Labels.Get(framework.HostnameKey); ok {
 			return &model.Selector{Requirements: []model.Requirement{{Key: framework.HostnameKey, Op: model.In, Values: []string{host}}}}
 		}
 	}
@@ -61,8 +61,8 @@ func (f *finder) claimChanges() [][]Change {
 			step = append(step, Change{Kind: CreateClaim, Key: name})
 		case claim.Lost || claim.Deleting || claim.VolumeName != "" && claim.Bound:
 		default:
-			class, exists := f.state.StorageClass(claim.ClassName())
-			if !exists || !class.WaitForFirstConsumer || claim.VolumeName != "" {
+			class, found := f.state.StorageClass(claim.ClassName())
+			if !found || !class.WaitForFirstConsumer || claim.VolumeName != "" {
 				step = append(step, Change{Kind: BindClaim, Key: name})
 			}
 		}

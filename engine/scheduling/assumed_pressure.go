@@ -66,7 +66,7 @@ func (m *Machine) assumePressure(now time.Time, e *model.NodeEviction) {
 	}
 }
 
-// withAssumedPressure returns the reported node with the pressure assumed of it.
+// withAssumedPressure returns the reported node with its assumed pressure.
 func (m *Machine) withAssumedPressure(now time.Time, n *model.Node) *model.Node {
 	p := m.findPressure(n.Name)
 	if p == nil {

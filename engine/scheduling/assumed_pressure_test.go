@@ -9,15 +9,15 @@ import (
 
 // evictedPod returns a pod that a node evicted for lack of memory.
 func evictedPod(node string, at time.Time) *model.Pod {
-	p := ofOwner("out", "db", 100)
+	p := podOfOwner("evicted", "db", 100)
 	p.NodeName, p.Phase, p.Evicted = node, model.Failed, &model.NodeEviction{Node: node, Pressure: model.MemoryPressure, At: at}
 	return p
 }
 
 // nodeWithPressure returns a node that reports a pressure condition.
-func nodeWithPressure(k model.Pressure, is bool, at time.Time, taints ...model.Taint) *model.Node {
+func nodeWithPressure(k model.Pressure, status bool, at time.Time, taints ...model.Taint) *model.Node {
 	n := &model.Node{Name: "n2", UID: "n2", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 1000}, Taints: taints}
-	n.Pressures[k] = model.PressureCondition{True: is, Written: at}
+	n.Pressures[k] = model.PressureCondition{True: status, Written: at}
 	return n
 }
 
@@ -39,13 +39,13 @@ func TestAssumedPressureRepelsPodsUntilExpiry(t *testing.T) {
 			t.Run(name+", "+order, func(t *testing.T) {
 				s := newPlacementTest(t)
 				s.step("", Remove{&model.Node{Name: "n1"}})
-				n, out := nodeWithPressure(memory, false, time.Time{}), evictedPod("n2", t0)
+				n, evicted := nodeWithPressure(memory, false, time.Time{}), evictedPod("n2", t0)
 				if order == "node first" {
-					s.step("", n, out)
+					s.step("", n, evicted)
 				} else {
-					s.step("", out, n)
+					s.step("", evicted, n)
 				}
-				s.step("report:web:unschedulable", ofOwner("web", "web", 100))
+				s.step("report:web:unschedulable", podOfOwner("web", "web", 100))
 				s.wait(time.Second)
 				want := ""
 				if c.ends == time.Second {
@@ -56,7 +56,7 @@ func TestAssumedPressureRepelsPodsUntilExpiry(t *testing.T) {
 				}
 				if c.ends == 20*time.Second {
 					if wake := s.m.nextWake(s.now); wake.IsZero() || wake.After(t0.Add(c.ends)) {
-						t.Errorf("wake is %v", wake)
+						t.Errorf("wake %v, want at most %v", wake, t0.Add(c.ends))
 					}
 					s.now = t0.Add(c.ends - time.Millisecond)
 					s.step("")
@@ -64,7 +64,7 @@ func TestAssumedPressureRepelsPodsUntilExpiry(t *testing.T) {
 					s.step("bind:web:n2")
 				}
 				if c.ends > 0 && len(s.m.assumedPressures) > 0 {
-					t.Errorf("the machine still assumes %+v", s.m.assumedPressures[0])
+					t.Errorf("the machine assumes %+v, want nothing", s.m.assumedPressures[0])
 				}
 			})
 		}
@@ -73,15 +73,16 @@ func TestAssumedPressureRepelsPodsUntilExpiry(t *testing.T) {
 
 func TestOldEvictionsAssumeNoPressure(t *testing.T) {
 	s := newPlacementTest(t)
-	s.step("bind:web:n1", evictedPod("n1", t0.Add(-20*time.Second)), ofOwner("web", "web", 100))
+	s.step("bind:web:n1", evictedPod("n1", t0.Add(-20*time.Second)), podOfOwner("web", "web", 100))
 }
 
-// Otherwise a client that may write pod status could block a node for years.
+// TestFutureEvictionTimeIsClamped checks that an eviction time in the future does not extend the
+// assumption. Otherwise a client that may write pod status could block a node for years.
 func TestFutureEvictionTimeIsClamped(t *testing.T) {
 	s := newPlacementTest(t)
 	s.step("", Remove{&model.Node{Name: "n1"}})
 	s.step("", nodeWithPressure(model.MemoryPressure, false, time.Time{}), evictedPod("n2", t0.Add(1000*time.Hour)))
-	s.step("report:web:unschedulable", ofOwner("web", "web", 100))
+	s.step("report:web:unschedulable", podOfOwner("web", "web", 100))
 	s.wait(20 * time.Second)
 	s.step("bind:web:n2")
 }
@@ -93,6 +94,6 @@ func TestAssumedPressureEndsWithNodeDeletion(t *testing.T) {
 	s.wait(21 * time.Second)
 	s.step("")
 	if s.m.State().NumNodes() != 0 || len(s.m.assumedPressures) != 0 {
-		t.Error("a deleted node was restored")
+		t.Errorf("%d nodes and %d assumptions, want none", s.m.State().NumNodes(), len(s.m.assumedPressures))
 	}
 }

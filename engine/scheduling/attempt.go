@@ -36,10 +36,9 @@ type attempt struct {
 	bindCount      int       // number of Binds sent
 	firstBindAt    time.Time // time of the first Bind
 	bindError      string    // why the last Bind failed
-	// firstBindID is the id of the first Bind until its outcome arrives, however late. boundObserved:
-	// something else showed that the pod is bound. boundReported: the binding was reported.
-	firstBindID                  uint64
-	boundObserved, boundReported bool
+	firstBindID    uint64    // ID of the first Bind until its outcome arrives, however late
+	boundObserved  bool      // something other than that outcome showed that the pod is bound
+	boundReported  bool      // the binding was reported
 
 	volumePlan      *model.VolumePlan // plan for the pod's volumes, or nil
 	volumesDeadline time.Time         // when the volumes must be bound
@@ -49,9 +48,9 @@ type attempt struct {
 func (a *attempt) Due() time.Time { return a.deadline }
 func (a *attempt) PodUID() string { return a.uid }
 
-// setStage sets the attempt's stage and replaces the effect it waits for.
+// setStage sets the attempt's stage and replaces its effect in flight.
 func (m *Machine) setStage(a *attempt, s stage, id uint64, deadline time.Time) {
-	if a.effectID != a.firstBindID { // the first Bind's outcome decides who reports the binding
+	if a.effectID != a.firstBindID { // the outcome of the first Bind is always handled
 		delete(m.attemptsByEffect, a.effectID)
 	}
 	a.stage, a.effectID, a.deadline = s, id, deadline
@@ -72,7 +71,7 @@ func (m *Machine) endAttempt(uid string) {
 	}
 }
 
-// handleOutcome dispatches the outcome of an effect. Outcomes that are no longer waited for are
+// handleOutcome dispatches the outcome of an effect. Outcomes that no attempt expects are
 // dropped.
 func (m *Machine) handleOutcome(now time.Time, o Outcome) {
 	if r, ok := m.reportsByEffect[o.ID]; ok {
@@ -90,7 +89,7 @@ func (m *Machine) handleOutcome(now time.Time, o Outcome) {
 	if o.ID == a.firstBindID {
 		m.handleFirstBindOutcome(now, a, o)
 	}
-	if o.ID != a.effectID || m.attempts[a.uid] != a { // superseded, or the pod was already seen on its node
+	if o.ID != a.effectID || m.attempts[a.uid] != a { // superseded, or the pod is already bound
 		return
 	}
 	switch a.stage {
@@ -110,7 +109,7 @@ func (m *Machine) handleOutcome(now time.Time, o Outcome) {
 }
 
 // abortAttempt forgets the pod, requeues it and reports the error. After a Conflict, reason is empty:
-// the watch will bring the change, and nothing is reported.
+// the watch reports the change.
 func (m *Machine) abortAttempt(now time.Time, a *attempt, reason string) {
 	m.endAttempt(a.uid)
 	m.forgetAssumed(now, a.uid)

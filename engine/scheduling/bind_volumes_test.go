@@ -11,12 +11,12 @@ import (
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
-// stored returns a machineTest with all plugins, two nodes, a volume on n1 and a claim "c" on it. Claims
-// of class "made" can be provisioned anywhere.
-func stored(t *testing.T, limit time.Duration) *machineTest {
+// newVolumeTest returns a machineTest with all plugins, two nodes, a volume on n1 and claims. Claims
+// of class "csi" can be provisioned on any node.
+func newVolumeTest(t *testing.T, timeout time.Duration) *machineTest {
 	t.Helper()
 	cfg := framework.DefaultConfig()
-	cfg.VolumeBindTimeout = limit
+	cfg.VolumeBindTimeout = timeout
 	p, err := framework.NewProfile(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -29,13 +29,13 @@ func stored(t *testing.T, limit time.Duration) *machineTest {
 	}
 	s.step("", &model.Node{Name: "n1", UID: "n1", AllocatablePods: 10, Labels: host("n1")}, &model.Node{Name: "n2", UID: "n2", AllocatablePods: 10, Labels: host("n2")},
 		&model.StorageClass{Name: "local", Provisioner: "kubernetes.io/no-provisioner", WaitForFirstConsumer: true},
-		&model.StorageClass{Name: "made", Provisioner: "x", WaitForFirstConsumer: true},
-		disk(model.ClaimRef{}), claim("c", "local"), claim("d", "local"), claim("m", "made"))
+		&model.StorageClass{Name: "csi", Provisioner: "x", WaitForFirstConsumer: true},
+		newVolume(model.ClaimRef{}), claim("c", "local"), claim("d", "local"), claim("m", "csi"))
 	return s
 }
 
-func disk(of model.ClaimRef) *model.PersistentVolume {
-	return &model.PersistentVolume{Name: "v", Class: "local", Capacity: 10, Phase: "Available", Claim: of,
+func newVolume(claim model.ClaimRef) *model.PersistentVolume {
+	return &model.PersistentVolume{Name: "v", Class: "local", Capacity: 10, Phase: "Available", Claim: claim,
 		Affinity: &model.VolumeNodeAffinity{Terms: []model.NodeSelectorTerm{{Labels: []model.Requirement{{Key: framework.HostnameKey, Op: model.In, Values: []string{"n1"}}}}}}}
 }
 
@@ -43,7 +43,7 @@ func claim(name, class string) *model.PersistentVolumeClaim {
 	return &model.PersistentVolumeClaim{Namespace: "ns", Name: name, UID: name, Class: &class, Request: 5}
 }
 
-func using(name string, claims ...string) *model.Pod {
+func podWithClaims(name string, claims ...string) *model.Pod {
 	p := &model.Pod{Namespace: "ns", Name: name, UID: name, Spec: &model.PodSpec{SchedulerName: "default-scheduler"}}
 	for _, c := range claims {
 		p.Spec.Claims = append(p.Spec.Claims, model.PodClaim{Claim: c})
@@ -51,44 +51,46 @@ func using(name string, claims ...string) *model.Pod {
 	return p
 }
 
-func (s *machineTest) rejects(words string) {
+// expectError checks that a report of the last step has an error with the text.
+func (s *machineTest) expectError(text string) {
 	s.t.Helper()
 	for _, e := range s.last {
-		if r, ok := e.(ReportUnschedulable); ok && strings.Contains(r.Summary.Error, words) {
+		if r, ok := e.(ReportUnschedulable); ok && strings.Contains(r.Summary.Error, text) {
 			return
 		}
 	}
-	s.t.Errorf("no rejection has %q: %+v", words, s.last)
+	s.t.Errorf("effects %+v, want a report with error %q", s.last, text)
 }
 
 func TestBindAfterVolumesAreBound(t *testing.T) {
-	s := stored(t, 10*time.Minute)
-	s.step("volumes:a:n1", using("a", "c"))
+	s := newVolumeTest(t, 10*time.Minute)
+	s.step("volumes:a:n1", podWithClaims("a", "c"))
 	if plan := s.last[0].(BindVolumes).Plan; len(plan.Bind) != 1 || plan.Bind[0].Volume.Name != "v" || plan.Bind[0].Claim.Name != "c" {
-		t.Errorf("got plan %+v", plan)
+		t.Errorf("plan %+v, want to bind claim c to volume v", plan)
 	}
-	written := s.answer(0, Done)
-	s.step("report:b:unschedulable", using("b", "d")) // the volume is in use while the first pod is in flight
+	written := s.outcome(0, Done)
+	s.step("report:b:unschedulable", podWithClaims("b", "d")) // the volume is in use while the first pod is in flight
 	s.step("", written)
-	s.step("", disk(model.ClaimRef{Namespace: "ns", Name: "c", UID: "c"}))
+	s.step("", newVolume(model.ClaimRef{Namespace: "ns", Name: "c", UID: "c"}))
 	bound := claim("c", "local")
 	bound.VolumeName, bound.Bound = "v", true
 	s.step("bind:a:n1", bound)
 }
 
-// A claim that is not bound within the profile's limit fails the attempt and releases the volume.
+// TestUnboundPVCTimesOut checks that a claim that is not bound within the profile's timeout fails the
+// attempt and releases the volume.
 func TestUnboundPVCTimesOut(t *testing.T) {
-	s := stored(t, 10*time.Minute)
-	s.step("volumes:a:n1", using("a", "c"))
-	s.step("", s.answer(0, Done))
+	s := newVolumeTest(t, 10*time.Minute)
+	s.step("volumes:a:n1", podWithClaims("a", "c"))
+	s.step("", s.outcome(0, Done))
 	s.wait(10*time.Minute - time.Second)
 	s.step("")
 	if !s.m.state.Assumed("a") || s.m.state.VolumePlan("a") == nil {
 		t.Fatal("the attempt ended early")
 	}
 	s.wait(time.Second)
-	s.step("report:a:error volumes:b:n1", using("b", "d"))
-	s.rejects("not bound within 10m0s")
+	s.step("report:a:error volumes:b:n1", podWithClaims("b", "d"))
+	s.expectError("not bound within 10m0s")
 	s.expectPool("a", queue.ErrorBackoff)
 	if s.m.state.VolumePlan("a") != nil {
 		t.Error("the plan is still assumed")
@@ -96,25 +98,25 @@ func TestUnboundPVCTimesOut(t *testing.T) {
 }
 
 func TestZeroVolumeBindTimeout(t *testing.T) {
-	s := stored(t, 0)
-	s.step("volumes:a:n1", using("a", "c"))
-	s.step("report:a:error", s.answer(0, Done))
+	s := newVolumeTest(t, 0)
+	s.step("volumes:a:n1", podWithClaims("a", "c"))
+	s.step("report:a:error", s.outcome(0, Done))
 }
 
 func TestBindVolumesOutcomes(t *testing.T) {
 	for _, tc := range []struct {
 		result  Result
 		effects string
-		words   string
+		text    string
 	}{
-		{Refused, "report:a:error", `binding volumes for node "n1" was refused: why`},
+		{Refused, "report:a:error", `binding volumes for node "n1" was refused: server error`},
 		{Conflict, "", ""},
 	} {
-		s := stored(t, time.Minute)
-		s.step("volumes:a:n1", using("a", "c"))
-		s.step(tc.effects, s.answer(0, tc.result))
-		if tc.words != "" {
-			s.rejects(tc.words)
+		s := newVolumeTest(t, time.Minute)
+		s.step("volumes:a:n1", podWithClaims("a", "c"))
+		s.step(tc.effects, s.outcome(0, tc.result))
+		if tc.text != "" {
+			s.expectError(tc.text)
 		}
 		s.expectPool("a", queue.ErrorBackoff)
 		if s.m.state.Assumed("a") || s.m.state.VolumePlan("a") != nil {
@@ -124,64 +126,66 @@ func TestBindVolumesOutcomes(t *testing.T) {
 }
 
 func TestUnknownBindVolumesIsRetried(t *testing.T) {
-	s := stored(t, time.Minute)
-	s.step("volumes:a:n1", using("a", "c"))
-	s.step("", s.answer(0, Unknown))
+	s := newVolumeTest(t, time.Minute)
+	s.step("volumes:a:n1", podWithClaims("a", "c"))
+	s.step("", s.outcome(0, Unknown))
 	s.wait(s.m.cfg.RetryInterval)
 	s.step("volumes:a:n1")
 }
 
-// The provisioner removes the selected node: the pod is rescheduled immediately.
+// TestSelectedNodeRemovedByProvisioner checks that a pod is rescheduled after the provisioner removed
+// the selected node.
 func TestSelectedNodeRemovedByProvisioner(t *testing.T) {
-	s := stored(t, 10*time.Minute)
-	full := &model.Node{Name: "n1", UID: "n1", Unschedulable: true}
-	s.step("", full)
-	s.step("volumes:a:n2", using("a", "m"))
-	s.step("", s.answer(0, Done))
-	chosen := claim("m", "made")
-	chosen.HasSelectedNode, chosen.SelectedNode = true, "n2"
-	s.step("", chosen)
-	s.step("report:a:error", claim("m", "made"))
-	s.rejects(`persistentvolumeclaim "m" is not to be provisioned for node "n2" any more`)
+	s := newVolumeTest(t, 10*time.Minute)
+	cordoned := &model.Node{Name: "n1", UID: "n1", Unschedulable: true}
+	s.step("", cordoned)
+	s.step("volumes:a:n2", podWithClaims("a", "m"))
+	s.step("", s.outcome(0, Done))
+	selected := claim("m", "csi")
+	selected.HasSelectedNode, selected.SelectedNode = true, "n2"
+	s.step("", selected)
+	s.step("report:a:error", claim("m", "csi"))
+	s.expectError(`persistentvolumeclaim "m" must no longer be provisioned for node "n2"`)
 	s.wait(2 * time.Second)
 	s.step("volumes:a:n2")
 }
 
-// A pod in flight is deleted before any write: pods that wait for its volume are requeued.
+// TestDeletedPodReleasesVolumes checks that the deletion of a pod in flight requeues the pods that
+// wait for its volume.
 func TestDeletedPodReleasesVolumes(t *testing.T) {
-	s := stored(t, 10*time.Minute)
-	s.step("volumes:a:n1", using("a", "c"))
-	s.step("report:b:unschedulable", using("b", "d"))
+	s := newVolumeTest(t, 10*time.Minute)
+	s.step("volumes:a:n1", podWithClaims("a", "c"))
+	s.step("report:b:unschedulable", podWithClaims("b", "d"))
 	s.wait(2 * time.Second)
-	s.step("volumes:b:n1", Remove{using("a", "c")})
-	s.step("report:a:unschedulable", using("a", "c"))
+	s.step("volumes:b:n1", Remove{podWithClaims("a", "c")})
+	s.step("report:a:unschedulable", podWithClaims("a", "c"))
 	s.wait(2 * time.Second)
-	otherPod := using("b", "d")
+	otherPod := podWithClaims("b", "d")
 	otherPod.NodeName = "n2" // by another client
 	s.step("volumes:a:n1", otherPod)
 }
 
-// So are pods that wait for the volume of a terminating pod,
+// TestTerminatingPodReleasesVolumes checks the same for a pod in flight that is terminating.
 func TestTerminatingPodReleasesVolumes(t *testing.T) {
-	s := stored(t, 10*time.Minute)
-	s.step("volumes:a:n1", using("a", "c"))
-	s.step("", s.answer(0, Unknown))
-	s.step("report:b:unschedulable", using("b", "d"))
+	s := newVolumeTest(t, 10*time.Minute)
+	s.step("volumes:a:n1", podWithClaims("a", "c"))
+	s.step("", s.outcome(0, Unknown))
+	s.step("report:b:unschedulable", podWithClaims("b", "d"))
 	s.wait(2 * time.Second)
-	terminating := using("a", "c")
+	terminating := podWithClaims("a", "c")
 	terminating.Deleting = true
 	s.step("volumes:b:n1", terminating)
 }
 
-// and of an assumed pod that is preempted.
+// TestPreemptedAssumedPodReleasesVolumes checks the same for an assumed pod that is preempted.
 func TestPreemptedAssumedPodReleasesVolumes(t *testing.T) {
-	s := stored(t, 10*time.Minute)
+	s := newVolumeTest(t, 10*time.Minute)
 	n1 := &model.Node{Name: "n1", UID: "n1", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 1000}, Labels: model.Labels{{Key: framework.HostnameKey, Value: "n1"}}}
 	s.step("", Remove{&model.Node{Name: "n2", UID: "n2"}}, n1)
-	low, high := using("a", "c"), using("high")
+	low, high := podWithClaims("a", "c"), podWithClaims("high")
 	low.Spec.Requests.MilliCPU, high.Spec.Requests.MilliCPU, high.Spec.Priority = 600, 600, 1
 	s.step("volumes:a:n1", low)
-	s.step("report:b:unschedulable", using("b", "d"))
+	s.step("report:b:unschedulable", podWithClaims("b", "d"))
 	s.wait(2 * time.Second)
 	s.step("report:high:unschedulable report:a:unschedulable preempt:high:n1 volumes:b:n1 report:a:unschedulable", high)
 }

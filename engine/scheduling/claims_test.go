@@ -12,8 +12,9 @@ import (
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
-// A pod that waits for a device claim is evaluated again when the claim appears.
-func TestPVCRequeuesWaitingPod(t *testing.T) {
+// TestResourceClaimUpdatesGatedPod checks that a pod gated by a device claim is evaluated again when
+// the claim is created or deleted.
+func TestResourceClaimUpdatesGatedPod(t *testing.T) {
 	profile, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
@@ -29,27 +30,28 @@ func TestPVCRequeuesWaitingPod(t *testing.T) {
 	before := s.last[0].(ReportGated).Verdict.Reasons[0].String()
 	s.step("gated:a:DynamicResources", &model.ResourceClaim{Namespace: "ns", Name: "c"})
 	if after := s.last[0].(ReportGated).Verdict.Reasons[0].String(); after == before {
-		t.Errorf("the reason is still %q", after)
+		t.Errorf("the reason with the claim is %q, want another one", after)
 	}
 	s.step("gated:a:DynamicResources", Remove{&model.ResourceClaim{Namespace: "ns", Name: "c"}})
-	if again := s.last[0].(ReportGated).Verdict.Reasons[0].String(); again != before {
-		t.Errorf("without the claim the reason is %q, want %q", again, before)
+	if reason := s.last[0].(ReportGated).Verdict.Reasons[0].String(); reason != before {
+		t.Errorf("without the claim the reason is %q, want %q", reason, before)
+	}
+	if decision.ResourceClaimChanged&plugins.Events(decision.DynamicResources) == 0 {
+		t.Error("DynamicResources does not register ResourceClaimChanged")
 	}
 }
 
-// Only nominations of this scheduler's pods reserve resources.
-func TestForeignNominationsReserveNothing(t *testing.T) {
+// TestOtherSchedulersNominationsReserveNothing checks that only nominations of this scheduler's pods
+// reserve resources.
+func TestOtherSchedulersNominationsReserveNothing(t *testing.T) {
 	s := newMachineTest(t)
 	nominated := func(uid, scheduler string) *model.Pod {
 		return &model.Pod{Namespace: "ns", Name: uid, UID: uid, NominatedNodeName: "n2",
 			Spec: &model.PodSpec{SchedulerName: scheduler, NeverPreempts: true, Requests: model.Resources{MilliCPU: 5000}}}
 	}
-	s.step("report:ours:unschedulable", &model.Node{Name: "n2"}, nominated("ours", "default-scheduler"), nominated("theirs", "other"))
+	s.step("report:own-pod:unschedulable", &model.Node{Name: "n2"}, nominated("own-pod", "default-scheduler"), nominated("other-pod", "other"))
 	id, _ := s.m.State().NodeID("n2")
-	if got := s.m.State().Nominated(id); len(got) != 1 || got[0].UID != "ours" {
-		t.Errorf("nominated to n2 are %v, want only this scheduler's pod", got)
-	}
-	if decision.ResourceClaimChanged&plugins.Events(decision.DynamicResources) == 0 {
-		t.Error("a change of device claims requeues no pod")
+	if got := s.m.State().Nominated(id); len(got) != 1 || got[0].UID != "own-pod" {
+		t.Errorf("pods %v are nominated to n2, want only own-pod", got)
 	}
 }

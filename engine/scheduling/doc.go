@@ -4,7 +4,7 @@
 //
 //	Step(now, events, limit) -> (effects, wake)
 //
-// The machine does no I/O. The scheduler controller and the simulator feed it events, carry out its
+// The machine does no I/O. The scheduler controller and the simulator feed it events, execute its
 // effects, and return each effect's outcome as an event.
 //
 // # Attempts
@@ -36,22 +36,22 @@
 //
 //	effectInFlight      the Preempt or ClearNomination has no outcome yet
 //	effectUnanswered    the effect timed out and is sent again at the deadline
-//	waitingForVictims   the API has the nomination; the pod is activated when the last victim is gone
-//	replanning          the Preempt was refused; the pod chooses again
+//	waitingForVictims   the API has the nomination; the pod is activated when the last victim is deleted
+//	replanning          the Preempt was refused; victims are selected again
 //
-// If victims exceed their timeout, ClearNomination is sent and the pod chooses again.
+// If victims exceed their timeout, ClearNomination is sent and victims are selected again.
 //
 // From the choice on, the nomination reserves resources in the state and the victims count as
 // terminating, even if the watch lags. Both are reverted if the Preempt fails. While the Preempt is in
-// flight the pod is not scheduled. Afterwards it is, but it selects no other victims before the current
-// ones are gone or time out. Nominations of lower-priority pods to that node are cleared. The victims'
+// flight the pod is not scheduled. Afterwards it is, but no other victims are selected before the current
+// ones are deleted or time out. Nominations of lower-priority pods to that node are cleared. The victims'
 // timeout is the longest grace period plus Config.VictimsTimeout. A node where preemption failed is
-// chosen again only if no other node can be helped (failed_nodes.go).
+// selected again only if preemption helps on no other node (failed_nodes.go).
 //
 // # Holds
 //
 // A Hold (an Avoid or a Reserve) affects the waiting pods of its owner. They are requeued when the Hold
-// is created, changes, is deleted or expires. A reservation that is used up or over requeues pods as the
+// is created, changes, is deleted or expires. A reservation that is used or ends requeues pods, as the
 // deletion of a pod does.
 //
 // # Invariants
@@ -73,10 +73,10 @@
 // node, the machine emits MissedWakeup and activates the pod.
 //
 // A restarted machine needs no recovery: the state comes from a list, as events. It finishes preemptions
-// that another process started: victims with the DisruptionTarget condition are deleted and waited for.
+// that another process started: it evicts the victims that have the DisruptionTarget condition.
 //
 // Differences from Kubernetes: the scheduler abandons victims that do not terminate in time
 // (Config.VictimsTimeout); a budget that changes in between is obeyed a second time before it is
-// overruled; a Preempt that is refused for another reason is chosen again without that node; a nominated
-// pod whose specification changes chooses again.
+// overruled; after any other refusal of a Preempt, victims are selected again without that node; if the
+// specification of a nominated pod changes, its victims are selected again.
 package scheduling

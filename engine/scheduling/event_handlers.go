@@ -38,11 +38,11 @@ func (m *Machine) upsert(now time.Time, object any) {
 			d = delta(decision.NamespaceLabelsChanged, nil, o)
 		}
 	case *model.SpreadGroup:
-		old := m.knownGroup(o)
+		old := m.findGroup(o)
 		m.state.UpsertSpreadGroup(*o)
 		d = delta(decision.SpreadGroupChanged, old, o)
 	case *model.Budget:
-		old := m.knownBudget(o)
+		old := m.findBudget(o)
 		m.state.UpsertBudget(o)
 		d = delta(decision.BudgetChanged, old, o)
 	case *model.PriorityClass:
@@ -69,11 +69,11 @@ func (m *Machine) remove(now time.Time, object any) {
 		m.state.RemoveNamespace(o.Name)
 		d = delta(decision.NamespaceLabelsChanged, o, nil)
 	case *model.SpreadGroup:
-		old := m.knownGroup(o)
+		old := m.findGroup(o)
 		m.state.RemoveSpreadGroup(o.Kind, o.Namespace, o.Name)
 		d = delta(decision.SpreadGroupChanged, old, nil)
 	case *model.Budget:
-		old := m.knownBudget(o)
+		old := m.findBudget(o)
 		m.state.RemoveBudget(o.Namespace, o.Name)
 		d = delta(decision.BudgetChanged, old, nil)
 	case *model.PriorityClass:
@@ -88,8 +88,8 @@ func (m *Machine) remove(now time.Time, object any) {
 	m.notifyChange(now, d)
 }
 
-// knownGroup returns the group as the state has it, or nil.
-func (m *Machine) knownGroup(o *model.SpreadGroup) *model.SpreadGroup {
+// findGroup returns the group as the state has it, or nil.
+func (m *Machine) findGroup(o *model.SpreadGroup) *model.SpreadGroup {
 	groups := m.state.SpreadGroups(o.Namespace)
 	i := slices.IndexFunc(groups, func(g model.SpreadGroup) bool { return g.Kind == o.Kind && g.Name == o.Name })
 	if i < 0 {
@@ -99,8 +99,8 @@ func (m *Machine) knownGroup(o *model.SpreadGroup) *model.SpreadGroup {
 	return &old
 }
 
-// knownBudget returns the budget as the state has it, or nil.
-func (m *Machine) knownBudget(o *model.Budget) *model.Budget {
+// findBudget returns the budget as the state has it, or nil.
+func (m *Machine) findBudget(o *model.Budget) *model.Budget {
 	for _, b := range m.state.Budgets(o.Namespace) {
 		if b.Name == o.Name {
 			return b
@@ -112,7 +112,7 @@ func (m *Machine) knownBudget(o *model.Budget) *model.Budget {
 // updateBudget applies a budget from the outcome of a Preempt. The watch may be ahead of that
 // outcome, so an older version must not replace a newer one or restore a budget deleted since.
 func (m *Machine) updateBudget(now time.Time, n *nomination, b *model.Budget) {
-	current := m.knownBudget(b)
+	current := m.findBudget(b)
 	switch {
 	case current != nil && older(b.ResourceVersion, current.ResourceVersion):
 	case current == nil && slices.ContainsFunc(n.plan.Debits, func(d decision.Debit) bool { return d.Budget.Namespace == b.Namespace && d.Budget.Name == b.Name }):

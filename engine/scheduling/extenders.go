@@ -16,19 +16,19 @@ type extenderCall struct {
 	record      *decision.Record
 	nodes       []profiles.NodeScore // for CallExtenders
 	summary     *decision.Summary    // for CallPreemptionExtenders
-	withoutHold bool                 // an extender refused the reserved node: record was made without the Hold
+	withoutHold bool                 // an extender refused the reserved node: record ignores the Hold
 }
 
 // scheduleWithExtenders schedules a pod that extenders filter: first by the reference evaluator, then by the
 // extenders' answers. withoutHold ignores the pod's Holds.
-func (m *Machine) scheduleWithExtenders(now time.Time, a queue.QueuedPodInfo, pod *model.Pod, placer profiles.Explainer, withoutHold bool) {
+func (m *Machine) scheduleWithExtenders(now time.Time, info queue.QueuedPodInfo, pod *model.Pod, placer profiles.Explainer, withoutHold bool) {
 	rec := placer.Explain(podForEvaluation(pod, withoutHold))
 	if rec.Outcome != decision.Scheduled {
-		m.concludeRecord(now, a, pod, rec, withoutHold)
+		m.concludeRecord(now, info, pod, rec, withoutHold)
 		return
 	}
-	if !m.profiles[pod.Spec.SchedulerName].CallsExtenders(pod) { // only preemption extenders want this pod
-		m.assumeAndBind(now, a, pod, rec.Choice)
+	if !m.profiles[pod.Spec.SchedulerName].CallsExtenders(pod) { // only preemption extenders are interested in the pod
+		m.assumeAndBind(now, info, pod, rec.Choice)
 		return
 	}
 	var nodes []profiles.NodeScore
@@ -37,7 +37,7 @@ func (m *Machine) scheduleWithExtenders(now time.Time, a queue.QueuedPodInfo, po
 			nodes = append(nodes, profiles.NodeScore{Node: n.Name, Score: n.Total})
 		}
 	}
-	m.callExtenders(now, pod, &extenderCall{attempt: a, record: rec, nodes: nodes, withoutHold: withoutHold}, func(id uint64) Effect { return CallExtenders{ID: id, Pod: pod, Nodes: nodes} })
+	m.callExtenders(now, pod, &extenderCall{attempt: info, record: rec, nodes: nodes, withoutHold: withoutHold}, func(id uint64) Effect { return CallExtenders{ID: id, Pod: pod, Nodes: nodes} })
 }
 
 // podForEvaluation returns the pod to evaluate, optionally as if it had no Holds.
@@ -45,70 +45,70 @@ func podForEvaluation(pod *model.Pod, withoutHold bool) *model.Pod {
 	if !withoutHold {
 		return pod
 	}
-	older := *pod // created before any Hold, so no reservation applies to it
-	older.Created = time.Time{}
-	return &older
+	copied := *pod // created before any Hold, so no reservation applies to it
+	copied.Created = time.Time{}
+	return &copied
 }
 
-// callExtenders starts a call. Nothing is assumed until it is answered.
-func (m *Machine) callExtenders(now time.Time, pod *model.Pod, q *extenderCall, e func(uint64) Effect) {
-	at := &attempt{uid: pod.UID, number: q.attempt.Attempts, firstQueued: q.attempt.FirstEnqueued, extenderCall: q}
-	m.attempts[pod.UID] = at
-	m.setStage(at, callingExtenders, m.emit(e), now.Add(m.cfg.ExtenderTimeout))
+// callExtenders starts a call. Nothing is assumed until its outcome arrives.
+func (m *Machine) callExtenders(now time.Time, pod *model.Pod, call *extenderCall, e func(uint64) Effect) {
+	a := &attempt{uid: pod.UID, number: call.attempt.Attempts, firstQueued: call.attempt.FirstEnqueued, extenderCall: call}
+	m.attempts[pod.UID] = a
+	m.setStage(a, callingExtenders, m.emit(e), now.Add(m.cfg.ExtenderTimeout))
 }
 
 // handleExtenderOutcome continues the attempt with the extenders' answer.
 func (m *Machine) handleExtenderOutcome(now time.Time, a *attempt, o Outcome) {
-	q, pod := a.extenderCall, m.state.Pod(a.uid)
+	call, pod := a.extenderCall, m.state.Pod(a.uid)
 	placer, ok := m.placers[pod.Spec.SchedulerName].(profiles.Explainer)
 	m.endAttempt(a.uid)
 	switch {
 	case o.Result != Done || !ok:
 		m.requeueWithError(now, pod, a.number, "calling extenders: "+o.Reason)
 		m.requeue(now, pod)
-	case q.summary != nil:
-		m.handleExtenderVictims(now, q, pod, placer, o.Candidates)
+	case call.summary != nil:
+		m.handleExtenderVictims(now, call, pod, placer, o.Candidates)
 	case o.ExtenderResult == nil:
 		m.requeueWithError(now, pod, a.number, "calling extenders: no answer")
 	default:
-		m.handleExtenderNodes(now, q, pod, placer, o.ExtenderResult)
+		m.handleExtenderNodes(now, call, pod, placer, o.ExtenderResult)
 	}
 }
 
 // handleExtenderNodes selects the best of the nodes that the extenders returned. If that node no
 // longer fits, the attempt starts again.
-func (m *Machine) handleExtenderNodes(now time.Time, q *extenderCall, pod *model.Pod, placer profiles.Explainer, answer *ExtenderResult) {
+func (m *Machine) handleExtenderNodes(now time.Time, call *extenderCall, pod *model.Pod, placer profiles.Explainer, answer *ExtenderResult) {
 	var remaining []profiles.NodeScore
-	for _, n := range q.nodes {
+	for _, n := range call.nodes {
 		if i := slices.IndexFunc(answer.Nodes, func(t profiles.NodeScore) bool { return t.Node == n.Node }); i >= 0 {
 			remaining = append(remaining, profiles.NodeScore{Node: n.Node, Score: n.Score + answer.Nodes[i].Score})
 		}
 	}
 	if len(remaining) == 0 {
-		m.handleNoExtenderNodes(now, q, pod, placer, answer.FailedNodes)
+		m.handleNoExtenderNodes(now, call, pod, placer, answer.FailedNodes)
 		return
 	}
 	node := placer.SelectHost(pod, remaining)
 	if !placer.Fits(pod, node) {
-		m.scheduleWithExtenders(now, q.attempt, pod, placer, false)
+		m.scheduleWithExtenders(now, call.attempt, pod, placer, false)
 		return
 	}
-	m.assumeAndBind(now, q.attempt, pod, node)
+	m.assumeAndBind(now, call.attempt, pod, node)
 }
 
 // handleNoExtenderNodes handles a refusal of all nodes. If only the nominated or the reserved node
 // was offered, the other nodes are tried next.
-func (m *Machine) handleNoExtenderNodes(now time.Time, q *extenderCall, pod *model.Pod, placer profiles.Explainer, failed []FailedNode) {
-	if q.record.NominatedFirst && pod.NominatedNodeName != "" {
+func (m *Machine) handleNoExtenderNodes(now time.Time, call *extenderCall, pod *model.Pod, placer profiles.Explainer, failed []FailedNode) {
+	if call.record.NominatedFirst && pod.NominatedNodeName != "" {
 		m.clearNomination(now, pod)
-		m.scheduleWithExtenders(now, q.attempt, m.state.Pod(pod.UID), placer, false)
+		m.scheduleWithExtenders(now, call.attempt, m.state.Pod(pod.UID), placer, false)
 		return
 	}
-	if q.record.ReservedFirst {
-		m.scheduleWithExtenders(now, q.attempt, pod, placer, true)
+	if call.record.ReservedFirst {
+		m.scheduleWithExtenders(now, call.attempt, pod, placer, true)
 		return
 	}
-	rec := *q.record
+	rec := *call.record
 	rec.Outcome, rec.Choice, rec.Top, rec.Nodes = decision.Infeasible, "", nil, slices.Clone(rec.Nodes)
 	for i := range rec.Nodes {
 		if n := &rec.Nodes[i]; n.Verdict.IsSuccess() {
@@ -116,7 +116,7 @@ func (m *Machine) handleNoExtenderNodes(now time.Time, q *extenderCall, pod *mod
 			rec.UnschedulablePlugins = rec.UnschedulablePlugins.With(n.Verdict.Plugin)
 		}
 	}
-	m.concludeRecord(now, q.attempt, pod, &rec, q.withoutHold)
+	m.concludeRecord(now, call.attempt, pod, &rec, call.withoutHold)
 }
 
 // extenderVerdict returns the verdict for a node that an extender refused. No plugin rejected the
@@ -135,28 +135,28 @@ func extenderVerdict(node string, failed []FailedNode) decision.Verdict {
 }
 
 // concludeRecord ends an attempt whose record is not Scheduled.
-func (m *Machine) concludeRecord(now time.Time, a queue.QueuedPodInfo, pod *model.Pod, rec *decision.Record, withoutHold bool) {
+func (m *Machine) concludeRecord(now time.Time, info queue.QueuedPodInfo, pod *model.Pod, rec *decision.Record, withoutHold bool) {
 	s := decision.Summarize(rec, m.state.NumNodes())
 	if s.Outcome != decision.Infeasible {
-		m.handleSchedulingFailure(now, a, pod, s)
+		m.handleSchedulingFailure(now, info, pod, s)
 		return
 	}
-	m.handleInfeasible(now, a, pod, s, rec, withoutHold)
+	m.handleInfeasible(now, info, pod, s, rec, withoutHold)
 }
 
 // handleExtenderVictims selects one of the candidates that the extenders returned. If the pod now
 // fits a node, or the choice is no longer valid, the attempt starts again.
-func (m *Machine) handleExtenderVictims(now time.Time, q *extenderCall, pod *model.Pod, placer profiles.Explainer, remaining []profiles.Candidate) {
+func (m *Machine) handleExtenderVictims(now time.Time, call *extenderCall, pod *model.Pod, placer profiles.Explainer, remaining []profiles.Candidate) {
 	p := placer.SelectCandidate(pod, remaining)
-	if p.Outcome == decision.PreemptionNominated && !m.choiceStillValid(p, q, pod, placer) {
-		m.scheduleWithExtenders(now, q.attempt, pod, placer, false)
+	if p.Outcome == decision.PreemptionNominated && !m.isChoiceValid(p, call, pod, placer) {
+		m.scheduleWithExtenders(now, call.attempt, pod, placer, false)
 		return
 	}
 	if p.Outcome != decision.PreemptionNominated {
-		p.ReasonCounts = q.summary.Preemption.ReasonCounts
+		p.ReasonCounts = call.summary.Preemption.ReasonCounts
 	}
-	q.summary.Preemption = p
-	m.requeueUnschedulable(now, q.attempt, pod, q.summary)
+	call.summary.Preemption = p
+	m.requeueUnschedulable(now, call.attempt, pod, call.summary)
 }
 
 // mergeExtenderRefusals applies the extenders' refusals in an old record to a new record of the
@@ -184,17 +184,17 @@ func mergeExtenderRefusals(old, current *decision.Record) *decision.Record {
 	return &rec
 }
 
-// choiceStillValid reports whether a preemption chosen from an earlier record is still valid: the
+// isChoiceValid reports whether a preemption chosen from an earlier record is still valid: the
 // pod is infeasible, the node is a candidate, and the victims are running.
-func (m *Machine) choiceStillValid(p *decision.Preemption, q *extenderCall, pod *model.Pod, placer profiles.Explainer) bool {
-	rec := mergeExtenderRefusals(q.record, placer.Explain(podForEvaluation(pod, q.withoutHold)))
+func (m *Machine) isChoiceValid(p *decision.Preemption, call *extenderCall, pod *model.Pod, placer profiles.Explainer) bool {
+	rec := mergeExtenderRefusals(call.record, placer.Explain(podForEvaluation(pod, call.withoutHold)))
 	if rec.Outcome != decision.Infeasible {
 		return false
 	}
 	candidates, _ := m.findCandidates(pod, placer, rec)
 	return slices.ContainsFunc(candidates, func(c profiles.Candidate) bool { return c.Node == p.Node }) &&
 		!slices.ContainsFunc(p.Victims, func(v *model.Pod) bool {
-			is := m.state.Pod(v.UID)
-			return is == nil || is.NodeName != p.Node || is.Finished()
+			victim := m.state.Pod(v.UID)
+			return victim == nil || victim.NodeName != p.Node || victim.Finished()
 		})
 }

@@ -11,12 +11,12 @@ import (
 )
 
 // failedNodes are the nodes where preemption for a pod failed: victims did not terminate in time or
-// could not be evicted. While such a victim is on the node, preemption chooses the node only if no
-// other node can be helped.
+// could not be evicted. While such a victim is on the node, preemption chooses the node only if
+// preemption helps on no other node.
 type failedNodes struct {
 	uid         string
 	nodes       map[string][]string // uids of the victims, by node
-	pausedUntil time.Time           // preemption for the pod is paused until then; zero: it is not
+	pausedUntil time.Time           // end of the pause of preemption for the pod; zero if there is no pause
 }
 
 func (f *failedNodes) Due() time.Time { return f.pausedUntil }
@@ -49,7 +49,7 @@ func (m *Machine) resumePreemption(now time.Time, f *failedNodes) {
 	m.activate(now, f.uid)
 }
 
-// nodeFailed reports whether preemption for the pod failed on the node and a victim is still there.
+// nodeFailed reports whether preemption for the pod failed on the node and a victim is still on it.
 func (m *Machine) nodeFailed(uid, node string) bool {
 	f := m.failedNodes[uid]
 	return f != nil && slices.ContainsFunc(f.nodes[node], func(victim string) bool {

@@ -17,7 +17,7 @@ func (m *Machine) upsertHold(now time.Time, h *model.Hold) {
 	m.requeueOwnerPods(now, h)
 }
 
-// releaseHold handles the end of a Hold; nil means that the Hold was not known.
+// releaseHold handles the end of a Hold; nil means that the Hold does not exist.
 func (m *Machine) releaseHold(now time.Time, h *model.Hold) {
 	if h != nil {
 		m.requeueOwnerPods(now, h)
@@ -34,13 +34,13 @@ func (m *Machine) expireHolds(now time.Time) {
 // requeueOwnerPods requeues the waiting pods of a Hold's owner.
 func (m *Machine) requeueOwnerPods(now time.Time, h *model.Hold) {
 	for _, p := range m.state.PendingPodsOf(h.Namespace, h.Owner.UID) {
-		if at := m.queue.PoolOf(p.UID); at != queue.NotQueued {
-			m.queue.Update(now, queuePod(p), at != queue.Gated)
+		if pool := m.queue.PoolOf(p.UID); pool != queue.NotQueued {
+			m.queue.Update(now, queuePod(p), pool != queue.Gated)
 		}
 	}
 }
 
-// releaseReservations requeues pods for resources whose reservation was used up or expired.
+// releaseReservations requeues pods for resources whose reservation was used or ended.
 func (m *Machine) releaseReservations(now time.Time) {
 	for _, p := range m.state.TakeReleased() {
 		m.notifyFreed(now, p)

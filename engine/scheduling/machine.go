@@ -6,6 +6,7 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/order"
 	"github.com/berthproject/berth/engine/placement/plugins"
 	"github.com/berthproject/berth/engine/queue"
 	"github.com/berthproject/berth/engine/scheduling/assumption"
@@ -86,7 +87,7 @@ func New(cfg Config) *Machine {
 	for _, p := range cfg.Profiles {
 		m.placers[p.Name], m.profiles[p.Name] = p.NewPlacer(m.state), &p
 	}
-	cfg.Queue.QueueingHints = m.waitingKind
+	cfg.Queue.QueueingHints = m.queueingHints
 	m.queue = queue.New(cfg.Queue)
 	return m
 }
@@ -116,26 +117,22 @@ func (m *Machine) Step(now time.Time, events []Event, limit int) (effects []Effe
 	return m.effects, m.nextWake(now)
 }
 
+// nextWake returns when to call Step again at the latest; zero if only an event can cause work.
 func (m *Machine) nextWake(now time.Time) time.Time {
-	w := m.queue.NextWakeup(now)
-	if at, ok := m.deadlines.First(); ok && (w.IsZero() || at.Before(w)) {
-		w = at
+	wake := order.Earliest(m.queue.NextWakeup(now), m.nextAudit)
+	if deadline, ok := m.deadlines.First(); ok {
+		wake = order.Earliest(wake, deadline)
 	}
-	if len(m.reportRetries) > 0 && (w.IsZero() || m.reportRetries[0].retryAt.Before(w)) {
-		w = m.reportRetries[0].retryAt
+	if len(m.reportRetries) > 0 {
+		wake = order.Earliest(wake, m.reportRetries[0].retryAt)
 	}
-	if at, ok := m.state.NextHoldEnd(); ok && (w.IsZero() || at.Before(w)) {
-		w = at
+	if end, ok := m.state.NextHoldEnd(); ok {
+		wake = order.Earliest(wake, end)
 	}
 	for _, p := range m.assumedPressures {
-		if at := p.NextExpiry(); w.IsZero() || at.Before(w) {
-			w = at
-		}
+		wake = order.Earliest(wake, p.NextExpiry())
 	}
-	if at := m.nextAudit; !at.IsZero() && (w.IsZero() || at.Before(w)) {
-		w = at
-	}
-	return w
+	return wake
 }
 
 // State returns the machine's cluster state. It must not be modified; Fork it to keep it beyond the

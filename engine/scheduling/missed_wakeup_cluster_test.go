@@ -17,9 +17,9 @@ import (
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
-// wakeupWorld is a cluster that checks every unschedulable pod by the reference evaluator after
+// wakeupCluster is a cluster that checks every unschedulable pod with the reference evaluator after
 // each event.
-type wakeupWorld struct {
+type wakeupCluster struct {
 	generator
 	t             *testing.T
 	name          string
@@ -32,13 +32,13 @@ type wakeupWorld struct {
 	terminating   []string // uids of terminating victims
 	serial        int
 	events        int
-	unschedulable int // unschedulable pods checked, over all events
-	what          string
-	slow          bool // events and decisions alternate
+	unschedulable int    // unschedulable pods checked, over all events
+	lastEvent     string // description
+	slow          bool   // events and decisions alternate
 }
 
-func newWakeupWorld(t *testing.T, seed uint64) *wakeupWorld {
-	s := &wakeupWorld{generator: generator{rand.New(rand.NewPCG(seed, 11))}, t: t, name: fmt.Sprint("seed ", seed), now: time.Unix(1000, 0)}
+func newWakeupCluster(t *testing.T, seed uint64) *wakeupCluster {
+	s := &wakeupCluster{generator: generator{rand.New(rand.NewPCG(seed, 11))}, t: t, name: fmt.Sprint("seed ", seed), now: time.Unix(1000, 0)}
 	c := framework.DefaultConfig()
 	c.Preemption = !s.oneIn(3)
 	s.slow = s.oneIn(2)
@@ -50,8 +50,8 @@ func newWakeupWorld(t *testing.T, seed uint64) *wakeupWorld {
 		t.Fatal(err)
 	}
 	cfg := DefaultConfig()
-	cfg.Queue.MaxUnschedulableDuration = 1000 * time.Hour // no flush
-	cfg.AuditInterval = 0                                 // no audit
+	cfg.Queue.MaxUnschedulableDuration = 1000 * time.Hour // pods are not flushed
+	cfg.AuditInterval = 0                                 // pods are not audited
 	cfg.Profiles = []profiles.Profile{profiles.New(p, seed, 0)}
 	s.p, s.m, s.nodes = p, New(cfg), 2+s.IntN(6)
 	for range 2 + s.IntN(5) {
@@ -59,7 +59,7 @@ func newWakeupWorld(t *testing.T, seed uint64) *wakeupWorld {
 	}
 	events := []Event{&model.Namespace{Name: "x", Labels: model.Labels{{Key: "team", Value: "a"}}},
 		&model.StorageClass{Name: "local", Provisioner: "kubernetes.io/no-provisioner", WaitForFirstConsumer: true},
-		&model.StorageClass{Name: "made", Provisioner: "csi.x", WaitForFirstConsumer: true}}
+		&model.StorageClass{Name: "csi", Provisioner: "csi.x", WaitForFirstConsumer: true}}
 	for i := range s.nodes {
 		events = append(events, s.node(i))
 	}
@@ -70,9 +70,9 @@ func newWakeupWorld(t *testing.T, seed uint64) *wakeupWorld {
 	return s
 }
 
-// step applies events and carries out all effects. The effects of one decision may be seen only
-// after the next ones.
-func (s *wakeupWorld) step(events ...Event) {
+// step applies events and executes all effects. If slow is set, the machine may make further
+// decisions before it receives the effects.
+func (s *wakeupCluster) step(events ...Event) {
 	for range 5000 {
 		n := len(events)
 		if s.slow && n > 0 {
@@ -90,13 +90,13 @@ func (s *wakeupWorld) step(events ...Event) {
 			return
 		}
 		for _, e := range effects {
-			events = append(events, s.carryOut(e)...)
+			events = append(events, s.execute(e)...)
 		}
 	}
-	s.t.Fatalf("%s: not idle after %s", s.name, s.what)
+	s.t.Fatalf("%s: not idle after %s", s.name, s.lastEvent)
 }
 
-func (s *wakeupWorld) carryOut(e Effect) []Event {
+func (s *wakeupCluster) execute(e Effect) []Event {
 	done := Outcome{ID: e.EffectID()}
 	switch e := e.(type) {
 	case Bind:
@@ -107,7 +107,7 @@ func (s *wakeupWorld) carryOut(e Effect) []Event {
 	case RefreshPod:
 		return []Event{Outcome{ID: e.ID, Pod: s.pod(e.Pod.UID)}}
 	case Preempt:
-		if s.oneIn(20) { // not done, and no outcome
+		if s.oneIn(20) { // not executed
 			return []Event{Outcome{ID: e.ID, Result: Unknown}}
 		}
 		out := []Event{done, s.change(e.Pod.UID, func(p *model.Pod) { p.NominatedNodeName = e.Plan.Node })}
@@ -125,12 +125,13 @@ func (s *wakeupWorld) carryOut(e Effect) []Event {
 		if s.oneIn(20) { // not written
 			return []Event{Outcome{ID: e.ID, Result: []Result{Unknown, Conflict}[s.IntN(2)]}}
 		}
-		return append([]Event{done}, s.prepare(e.Plan)...)
+		return append([]Event{done}, s.bindVolumes(e.Plan)...)
 	}
 	return []Event{done}
 }
 
-func (s *wakeupWorld) prepare(plan *model.VolumePlan) (out []Event) {
+// bindVolumes returns the events of the binding of a plan.
+func (s *wakeupCluster) bindVolumes(plan *model.VolumePlan) (out []Event) {
 	bind := func(c *model.PersistentVolumeClaim, v model.PersistentVolume) {
 		v.Claim = model.ClaimRef{Namespace: c.Namespace, Name: c.Name, UID: c.UID}
 		bound := *c
@@ -142,13 +143,13 @@ func (s *wakeupWorld) prepare(plan *model.VolumePlan) (out []Event) {
 	}
 	for _, c := range plan.Provision {
 		s.serial++
-		bind(c, model.PersistentVolume{Name: fmt.Sprint("made", s.serial), Class: c.ClassName(), Capacity: c.Request, AccessModes: c.AccessModes, Phase: "Bound",
-			CSI: model.CSIVolume{Driver: "csi.x", Handle: fmt.Sprint("made", s.serial)}})
+		bind(c, model.PersistentVolume{Name: fmt.Sprint("provisioned-", s.serial), Class: c.ClassName(), Capacity: c.Request, AccessModes: c.AccessModes, Phase: "Bound",
+			CSI: model.CSIVolume{Driver: "csi.x", Handle: fmt.Sprint("provisioned-", s.serial)}})
 	}
 	return out
 }
 
-func (s *wakeupWorld) pod(uid string) *model.Pod {
+func (s *wakeupCluster) pod(uid string) *model.Pod {
 	for _, p := range s.pods {
 		if p.UID == uid {
 			return p
@@ -158,7 +159,7 @@ func (s *wakeupWorld) pod(uid string) *model.Pod {
 }
 
 // change changes a pod in the API and returns the event.
-func (s *wakeupWorld) change(uid string, f func(*model.Pod)) Event {
+func (s *wakeupCluster) change(uid string, f func(*model.Pod)) Event {
 	i := slices.IndexFunc(s.pods, func(p *model.Pod) bool { return p.UID == uid })
 	if i < 0 {
 		return Remove{&model.Pod{UID: uid}}
@@ -169,21 +170,21 @@ func (s *wakeupWorld) change(uid string, f func(*model.Pod)) Event {
 	return &p
 }
 
-func (s *wakeupWorld) remove(uid string) Event {
+func (s *wakeupCluster) remove(uid string) Event {
 	s.pods = slices.DeleteFunc(s.pods, func(p *model.Pod) bool { return p.UID == uid })
 	s.terminating = slices.DeleteFunc(s.terminating, func(v string) bool { return v == uid })
 	return Remove{&model.Pod{UID: uid}}
 }
 
 // check evaluates every unschedulable pod.
-func (s *wakeupWorld) check() {
+func (s *wakeupCluster) check() {
 	s.events++
-	s.m.Waiting(func(w queue.PendingPod) bool {
-		pod := s.m.state.Pod(w.UID)
-		switch w.Pool {
+	s.m.Waiting(func(p queue.PendingPod) bool {
+		pod := s.m.state.Pod(p.UID)
+		switch p.Pool {
 		case queue.Gated:
 			if plugins.PreEnqueue(s.p, s.m.state, pod) == nil {
-				s.t.Fatalf("%s event %d (%s): %s is gated without a reason", s.name, s.events, s.what, w.UID)
+				s.t.Fatalf("%s event %d (%s): %s is gated without a reason", s.name, s.events, s.lastEvent, p.UID)
 			}
 			return true
 		case queue.Unschedulable:
@@ -193,10 +194,10 @@ func (s *wakeupWorld) check() {
 		s.unschedulable++
 		rec := placement.Evaluate(s.m.state, s.p, 1, pod)
 		if rec.Outcome == decision.Scheduled {
-			s.t.Fatalf("%s event %d (%s): %s is unschedulable (%b) but fits %s\nspec %+v\npod %+v", s.name, s.events, s.what, w.UID, w.UnschedulablePlugins, rec.Choice, pod.Spec, pod)
+			s.t.Fatalf("%s event %d (%s): %s is unschedulable (%b) but fits %s\nspec %+v\npod %+v", s.name, s.events, s.lastEvent, p.UID, p.UnschedulablePlugins, rec.Choice, pod.Spec, pod)
 		}
 		if r := preemption.Evaluate(s.m.state, s.p, 1, preemption.Defaults(), pod, rec); r.Preemption.Outcome == decision.PreemptionNominated {
-			s.t.Fatalf("%s event %d (%s): %s is unschedulable (%b) but could preempt on %s\nspec %+v\npod %+v", s.name, s.events, s.what, w.UID, w.UnschedulablePlugins, r.Preemption.Node, pod.Spec, pod)
+			s.t.Fatalf("%s event %d (%s): %s is unschedulable (%b) but could preempt on %s\nspec %+v\npod %+v", s.name, s.events, s.lastEvent, p.UID, p.UnschedulablePlugins, r.Preemption.Node, pod.Spec, pod)
 		}
 		return true
 	})

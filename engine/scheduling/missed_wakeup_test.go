@@ -10,35 +10,35 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// TestFuzzNoMissedWakeup applies random events to small clusters. After each, no pod of the
-// unschedulable pool may fit or be able to preempt by the reference evaluator.
+// TestFuzzNoMissedWakeup applies random events to small clusters. After each event it
+// checks with the reference evaluator that no pod of the unschedulable pool fits or could preempt.
 func TestFuzzNoMissedWakeup(t *testing.T) {
-	trials, first := 200, 0
+	trials, firstSeed := 200, 0
 	if v := os.Getenv("BERTH_SOAK"); v != "" {
 		trials = 14_000
 		if n, err := strconv.Atoi(v); err == nil && n > 1 {
 			trials = n
 		}
-		first = 1 << 20
+		firstSeed = 1 << 20
 	}
 	events, unschedulable := 0, 0
 	for i := range trials {
-		s := newWakeupWorld(t, uint64(first+i))
+		s := newWakeupCluster(t, uint64(firstSeed+i))
 		for range 150 {
-			s.act()
+			s.randomStep()
 			s.check()
 		}
 		events += s.events
 		unschedulable += s.unschedulable
 	}
 	if unschedulable < events {
-		t.Errorf("only %d checks in %d events", unschedulable, events)
+		t.Errorf("%d checks of unschedulable pods, want at least %d, the number of events", unschedulable, events)
 	}
 	t.Logf("soak: %d events, %d checks of unschedulable pods", events, unschedulable)
 }
 
-// act applies one random event, or several with delays.
-func (s *wakeupWorld) act() {
+// randomStep applies one random event, or several if slow is set.
+func (s *wakeupCluster) randomStep() {
 	events := []Event{s.randomEvent()}
 	for s.slow && s.oneIn(2) {
 		events = append(events, s.randomEvent())
@@ -47,7 +47,7 @@ func (s *wakeupWorld) act() {
 }
 
 // randomEvent returns a random event, or nil.
-func (s *wakeupWorld) randomEvent() Event {
+func (s *wakeupCluster) randomEvent() Event {
 	var e Event
 	switch s.IntN(16) {
 	case 0, 1, 2, 3:
@@ -56,13 +56,13 @@ func (s *wakeupWorld) randomEvent() Event {
 		if len(s.pods) == 0 {
 			return nil
 		}
-		s.what = "a pod is deleted"
+		s.lastEvent = "a pod is deleted"
 		e = s.remove(s.pods[s.IntN(len(s.pods))].UID)
 	case 6:
 		if len(s.terminating) == 0 {
 			return nil
 		}
-		s.what = "a victim is deleted"
+		s.lastEvent = "a victim is deleted"
 		e = s.remove(s.terminating[s.IntN(len(s.terminating))])
 	case 7, 8:
 		if len(s.pods) == 0 {
@@ -72,28 +72,30 @@ func (s *wakeupWorld) randomEvent() Event {
 	case 9, 10, 11:
 		e = s.changeNode()
 	case 12:
-		s.what = "a group"
+		s.lastEvent = "a spread group is changed"
 		g := model.SpreadGroup{Kind: s.pick("Service", "ReplicaSet"), Namespace: "x", Name: s.pick("web", "db"), Selector: s.selector()}
-		if e = (&g); s.oneIn(3) {
+		e = &g
+		if s.oneIn(3) {
 			e = Remove{&g}
 		}
 	case 13:
-		s.what = "a namespace"
+		s.lastEvent = "a namespace is changed"
 		e = &model.Namespace{Name: s.pick("x", "y"), Labels: model.Labels{{Key: "team", Value: s.pick("a", "b")}}}
 		if s.oneIn(4) {
 			e = Remove{&model.Namespace{Name: s.pick("x", "y")}}
 		}
 	default:
 		o := s.storage()
-		if e = (o); s.oneIn(4) {
+		e = o
+		if s.oneIn(4) {
 			e = Remove{o}
 		}
-		s.what = fmt.Sprintf("%T %T", e, o)
+		s.lastEvent = fmt.Sprintf("%T %T", e, o)
 	}
 	return e
 }
 
-func (s *wakeupWorld) newPod() Event {
+func (s *wakeupCluster) newPod() Event {
 	s.serial++
 	if s.oneIn(12) {
 		s.specs[s.IntN(len(s.specs))] = s.spec()
@@ -103,16 +105,16 @@ func (s *wakeupWorld) newPod() Event {
 	if s.oneIn(3) {
 		p.Owner = model.Owner{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: s.pick("web", "db"), UID: "o"}
 	}
-	s.what = "a new pod"
+	s.lastEvent = "a new pod"
 	if s.oneIn(8) {
-		s.what = "a pod of another scheduler"
+		s.lastEvent = "a pod of another scheduler"
 		p.NodeName = fmt.Sprint("n", s.IntN(s.nodes))
 	}
 	s.pods = append(s.pods, p)
 	return p
 }
 
-func (s *wakeupWorld) labels() model.Labels {
+func (s *wakeupCluster) labels() model.Labels {
 	m := map[string]string{"app": s.pick("web", "db"), "index": fmt.Sprint(s.serial)}
 	if s.oneIn(6) {
 		m["odd"] = "1"
@@ -120,25 +122,25 @@ func (s *wakeupWorld) labels() model.Labels {
 	return model.LabelsOf(m)
 }
 
-func (s *wakeupWorld) changePod(uid string) Event {
+func (s *wakeupCluster) changePod(uid string) Event {
 	return s.change(uid, func(p *model.Pod) {
 		switch s.IntN(6) {
 		case 0, 1:
-			s.what = "a pod's labels"
+			s.lastEvent = "a pod's labels change"
 			p.Labels = s.labels()
 		case 2:
-			s.what = "a pod is terminating"
+			s.lastEvent = "a pod is terminating"
 			p.Deleting = true
 		case 3:
-			s.what = "a pod is finished"
+			s.lastEvent = "a pod is finished"
 			p.Phase = model.Succeeded
 		case 4:
-			s.what = "a pod is resized"
+			s.lastEvent = "a pod is resized"
 			spec := *p.Spec
 			spec.Requests, spec.Gates = s.requests(), nil
 			p.Spec = &spec
 		case 5:
-			s.what = "a pod's priority"
+			s.lastEvent = "a pod's priority changes"
 			spec := *p.Spec
 			spec.Priority = int32(s.IntN(3))
 			p.Spec = &spec
@@ -146,31 +148,31 @@ func (s *wakeupWorld) changePod(uid string) Event {
 	})
 }
 
-func (s *wakeupWorld) changeNode() Event {
+func (s *wakeupCluster) changeNode() Event {
 	i := s.IntN(s.nodes)
 	node := s.node(i)
 	id, ok := s.m.state.NodeID(node.Name)
 	if !ok || s.oneIn(8) {
-		s.what = "a node is added"
+		s.lastEvent = "a node is added"
 		node.UID = fmt.Sprint("n", s.serial)
 		return node
 	}
 	if s.oneIn(6) {
-		s.what = "a node is deleted"
+		s.lastEvent = "a node is deleted"
 		return Remove{node}
 	}
 	n := *s.m.state.Node(id).Model
 	switch s.IntN(5) {
 	case 0:
-		s.what, n.Labels = "a node's labels", node.Labels
+		s.lastEvent, n.Labels = "a node's labels", node.Labels
 	case 1:
-		s.what, n.Taints = "a node's taints", node.Taints
+		s.lastEvent, n.Taints = "a node's taints", node.Taints
 	case 2:
-		s.what, n.Allocatable, n.AllocatablePods = "a node's allocatable resources", node.Allocatable, node.AllocatablePods
+		s.lastEvent, n.Allocatable, n.AllocatablePods = "a node's allocatable resources", node.Allocatable, node.AllocatablePods
 	case 3:
-		s.what, n.Unschedulable = "a node's cordon", !n.Unschedulable
+		s.lastEvent, n.Unschedulable = "a node's cordon", !n.Unschedulable
 	case 4:
-		s.what, n.Features = "a node's features", node.Features
+		s.lastEvent, n.Features = "a node's features", node.Features
 	}
 	return &n
 }

@@ -51,36 +51,36 @@ func (m *Machine) eachPod(id cluster.NodeID, f func(*model.Pod)) {
 	}
 }
 
-// nodeChange returns how a node changed in ways that can make pods schedulable. Less of a resource
-// and a cordon cannot.
-func nodeChange(old, now *model.Node) decision.ClusterEvents {
-	if old.UID != now.UID {
+// nodeChange returns how a node changed in ways that can make pods schedulable. Fewer
+// resources and a cordon cannot.
+func nodeChange(old, current *model.Node) decision.ClusterEvents {
+	if old.UID != current.UID {
 		return decision.NodeAdded | decision.NodeRemoved
 	}
 	var c decision.ClusterEvents
-	if now.AllocatablePods > old.AllocatablePods || anyGreater(&now.Allocatable, &old.Allocatable) {
+	if current.AllocatablePods > old.AllocatablePods || anyGreater(&current.Allocatable, &old.Allocatable) {
 		c |= decision.NodeAllocatableChanged
 	}
-	if !equalLabels(old.Labels, now.Labels) {
+	if !equalLabels(old.Labels, current.Labels) {
 		c |= decision.NodeLabelsChanged
 	}
-	if !slices.Equal(old.Taints, now.Taints) {
+	if !slices.Equal(old.Taints, current.Taints) {
 		c |= decision.NodeTaintsChanged
 	}
-	if old.Unschedulable && !now.Unschedulable {
+	if old.Unschedulable && !current.Unschedulable {
 		c |= decision.NodeUncordoned
 	}
-	if !slices.Equal(old.Features, now.Features) {
+	if !slices.Equal(old.Features, current.Features) {
 		c |= decision.NodeFeaturesChanged
 	}
 	return c
 }
 
 // invalidatesNominations reports whether a change may make the node infeasible for pods nominated
-// to it, which must then be free to choose another node.
-func invalidatesNominations(old, now *model.Node) bool {
-	return !old.Unschedulable && now.Unschedulable || anyGreater(&old.Allocatable, &now.Allocatable) ||
-		!equalLabels(old.Labels, now.Labels) || !slices.Equal(old.Taints, now.Taints) || !slices.Equal(old.Features, now.Features)
+// to it, so that they must be scheduled again.
+func invalidatesNominations(old, current *model.Node) bool {
+	return !old.Unschedulable && current.Unschedulable || anyGreater(&old.Allocatable, &current.Allocatable) ||
+		!equalLabels(old.Labels, current.Labels) || !slices.Equal(old.Taints, current.Taints) || !slices.Equal(old.Features, current.Features)
 }
 
 // anyGreater reports whether a has more than b of any resource.

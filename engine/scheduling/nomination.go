@@ -27,7 +27,7 @@ type nomination struct {
 	deadline       time.Time
 	unconfirmed    bool // the effect has no outcome and may have been carried out
 	retryRequested bool // the pod left the queue while the effect was in flight
-	abandoned      bool // the pod no longer waits; only the victims' fate matters
+	abandoned      bool // the pod no longer needs the nomination; only its victims are tracked
 }
 
 func (n *nomination) Due() time.Time { return n.deadline }
@@ -147,8 +147,8 @@ func (m *Machine) handleNominationTimeout(now time.Time, n *nomination) {
 	}
 }
 
-// checkVictims clears the nomination if its victims exceeded their timeout, so that the pod chooses
-// again. Before that it retries an unanswered effect.
+// checkVictims clears the nomination if its victims exceeded their timeout, so that victims are
+// selected again. Before that it retries an unanswered effect.
 func (m *Machine) checkVictims(now time.Time, n *nomination) {
 	pod := m.state.Pod(n.uid)
 	victims := m.terminatingVictims(pod)

@@ -25,11 +25,11 @@ func (f firstFit) Gate(p *model.Pod) *decision.Verdict {
 
 func (f firstFit) Decide(p *model.Pod, out *decision.Summary) {
 	ids := f.s.NodeIDs()
-	if id, ok := f.s.NodeID(p.NominatedNodeName); ok { // it comes first
+	if id, ok := f.s.NodeID(p.NominatedNodeName); ok { // the nominated node comes first
 		ids = append([]cluster.NodeID{id}, ids...)
 	}
 	for _, id := range ids {
-		if f.reaches(p, id) && f.free(id, p, nil) >= p.Spec.Requests.MilliCPU {
+		if f.canProvision(p, id) && f.free(id, p, nil) >= p.Spec.Requests.MilliCPU {
 			out.Outcome, out.Choice = decision.Scheduled, f.s.Node(id).Model.Name
 			return
 		}
@@ -41,7 +41,8 @@ func (f firstFit) Decide(p *model.Pod, out *decision.Summary) {
 	}
 }
 
-// free returns what a node has left for a pod, given nominated pods and without the pods in excluded.
+// free returns the free millicores of a node for a pod, besides nominated pods and without excluded
+// pods.
 func (f firstFit) free(id cluster.NodeID, p *model.Pod, excluded []*model.Pod) int64 {
 	n := f.s.Node(id)
 	remaining := n.Model.Allocatable.MilliCPU - n.Used.MilliCPU
@@ -56,8 +57,8 @@ func (f firstFit) free(id cluster.NodeID, p *model.Pod, excluded []*model.Pod) i
 	return remaining
 }
 
-// reaches reports whether the pod's claim can be provisioned on a node.
-func (f firstFit) reaches(p *model.Pod, id cluster.NodeID) bool {
+// canProvision reports whether the pod's claim can be provisioned on a node.
+func (f firstFit) canProvision(p *model.Pod, id cluster.NodeID) bool {
 	for _, c := range p.Spec.Claims {
 		claim, ok := f.s.PVC(p.Namespace, c.Claim)
 		if !ok || claim.HasSelectedNode && claim.SelectedNode != f.s.Node(id).Model.Name {
@@ -71,7 +72,7 @@ func (f firstFit) VolumePlan(p *model.Pod, node string) (*model.VolumePlan, erro
 	for _, c := range p.Spec.Claims {
 		claim, ok := f.s.PVC(p.Namespace, c.Claim)
 		if !ok {
-			return nil, fmt.Errorf("no claim %s", c.Claim)
+			return nil, fmt.Errorf("claim %s does not exist", c.Claim)
 		}
 		if !claim.Bound {
 			return &model.VolumePlan{Node: node, BindTimeout: 10 * time.Minute, Provision: []*model.PersistentVolumeClaim{claim}}, nil
@@ -103,7 +104,7 @@ func (f firstFit) Preempt(p *model.Pod, _ *decision.Summary) *decision.Preemptio
 
 // victims returns the fewest of the least important pods whose eviction makes the pod fit, or nil.
 func (f firstFit) victims(p *model.Pod, id cluster.NodeID) []*model.Pod {
-	if !f.reaches(p, id) {
+	if !f.canProvision(p, id) {
 		return nil
 	}
 	lower := slices.DeleteFunc(slices.Clone(f.s.Node(id).Pods), func(v *model.Pod) bool { return v.Spec.Priority >= p.Spec.Priority })
@@ -153,7 +154,7 @@ func (f firstFit) Explain(p *model.Pod) *decision.Record {
 
 func (f firstFit) Fits(p *model.Pod, node string) bool {
 	id, ok := f.s.NodeID(node)
-	return ok && f.reaches(p, id) && f.free(id, p, nil) >= p.Spec.Requests.MilliCPU
+	return ok && f.canProvision(p, id) && f.free(id, p, nil) >= p.Spec.Requests.MilliCPU
 }
 
 func (f firstFit) SelectHost(_ *model.Pod, nodes []profiles.NodeScore) string {

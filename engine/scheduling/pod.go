@@ -10,12 +10,12 @@ import (
 
 // upsertPod applies a pod that is new, has changed, or has an attempt.
 func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
-	if _, responsible := m.placers[p.Spec.SchedulerName]; !responsible {
-		p = p.WithoutNomination() // another scheduler nominated it and keeps that reservation itself
+	if _, ok := m.placers[p.Spec.SchedulerName]; !ok {
+		p = p.WithoutNomination() // the reservation belongs to another scheduler
 	}
 	old := m.state.Pod(p.UID)
 	if old != nil && old.NodeName != "" && p.NodeName == "" && !m.state.Assumed(p.UID) {
-		return // an event from before the bind, older than a RefreshPod
+		return // an event from before the Bind, older than a RefreshPod
 	}
 	p = m.withNomination(now, m.applyVictimMark(p))
 	hadVolumes := m.state.HasAssumedVolumes(p.UID)
@@ -31,12 +31,12 @@ func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
 		m.notifyChange(now, delta(podChange(old, p), old, p))
 		m.notifyVolumesFreed(now, hadVolumes)
 		if occupiesNode(old) && p.Finished() {
-			m.handlePodRemoval(now, old)
+			m.handlePodRemoved(now, old)
 		}
 		return
 	}
 	if a, ok := m.attempts[p.UID]; ok {
-		if current := m.state.Pod(p.UID); occupiesNode(old) { // it already uses resources, as updated
+		if current := m.state.Pod(p.UID); occupiesNode(old) { // the pod already uses resources
 			m.notifyChange(now, delta(podChange(old, current), old, current))
 		}
 		m.updateAttemptedPod(now, a, p)
@@ -45,22 +45,22 @@ func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
 	if old != nil && old.NominatedNodeName != "" && (old.NominatedNodeName != p.NominatedNodeName || !equalLabels(old.Labels, p.Labels)) {
 		m.notifyFreed(now, old)
 	}
-	if p.NominatedNodeName != "" && (p.Deleting || old != nil && old.Spec != p.Spec) { // its preemption is obsolete
+	if p.NominatedNodeName != "" && (p.Deleting || old != nil && old.Spec != p.Spec) { // the preemption is obsolete
 		m.clearNomination(now, p)
 		p = m.state.Pod(p.UID)
 	}
-	if m.queue.PoolOf(p.UID) == queue.NotQueued || !m.responsibleFor(p) {
+	if m.queue.PoolOf(p.UID) == queue.NotQueued || !m.schedules(p) {
 		m.requeue(now, p)
 		return
 	}
-	moves := old == nil || old.Spec != p.Spec || !equalLabels(old.Labels, p.Labels)
-	if moves && m.queue.PoolOf(p.UID) != queue.InFlight {
+	requeue := old == nil || old.Spec != p.Spec || !equalLabels(old.Labels, p.Labels)
+	if requeue && m.queue.PoolOf(p.UID) != queue.InFlight {
 		if v := m.placers[p.Spec.SchedulerName].Gate(p); v != nil {
 			m.gatePod(now, p, v)
 			return
 		}
 	}
-	m.queue.Update(now, queuePod(p), moves)
+	m.queue.Update(now, queuePod(p), requeue)
 }
 
 // updateAttemptedPod applies a change of a pod that has an attempt. The attempt's outcome decides
@@ -77,16 +77,16 @@ func (m *Machine) updateAttemptedPod(now time.Time, a *attempt, p *model.Pod) {
 	}
 }
 
-// responsibleFor reports whether the machine schedules the pod.
-func (m *Machine) responsibleFor(p *model.Pod) bool {
-	_, responsible := m.placers[p.Spec.SchedulerName]
-	return responsible && !p.Deleting
+// schedules reports whether the machine schedules the pod.
+func (m *Machine) schedules(p *model.Pod) bool {
+	_, ok := m.placers[p.Spec.SchedulerName]
+	return ok && !p.Deleting
 }
 
-// requeue adds a pending pod without an attempt to the queue, or removes it if it is not the
-// machine's.
+// requeue adds a pending pod without an attempt to the queue, or removes it if the
+// machine does not schedule it.
 func (m *Machine) requeue(now time.Time, p *model.Pod) {
-	if !m.responsibleFor(p) {
+	if !m.schedules(p) {
 		m.queue.Remove(p.UID)
 		return
 	}
@@ -116,7 +116,7 @@ func (m *Machine) removePod(now time.Time, uid string) {
 	if occupiesNode(old) || old.NominatedNodeName != "" {
 		m.notifyFreed(now, old)
 	}
-	m.handlePodRemoval(now, old)
+	m.handlePodRemoved(now, old)
 }
 
 // occupiesNode reports whether a pod uses resources of a node.
@@ -129,7 +129,7 @@ func podChange(old, p *model.Pod) decision.ClusterEvents {
 		return decision.PodRemoved
 	case !before && !after:
 		if old != nil && old.NominatedNodeName != "" && !old.Finished() {
-			return decision.PodRemoved // it had reserved resources there
+			return decision.PodRemoved // the pod had reserved resources
 		}
 		return decision.NoEvent
 	case !before:
@@ -158,8 +158,8 @@ func podChange(old, p *model.Pod) decision.ClusterEvents {
 	return c
 }
 
-// equalButResources reports whether two specifications of an assigned pod mean the same to other
-// pods apart from resources, the only part that the API lets change.
+// equalButResources reports whether two specifications of an assigned pod are equal for other pods
+// apart from resources, the only part that the API allows to change.
 func equalButResources(a, b *model.PodSpec) bool {
 	return a.Priority == b.Priority && len(a.Ports) == len(b.Ports) && len(a.Claims) == len(b.Claims) &&
 		len(a.Affinity) == len(b.Affinity) && len(a.AntiAffinity) == len(b.AntiAffinity)

@@ -12,23 +12,23 @@ import (
 )
 
 // handleInfeasible tries preemption for an infeasible pod and requeues it. rec is the record of the
-// decision, if one was made. withoutHold: rec ignores the pod's Holds.
-func (m *Machine) handleInfeasible(now time.Time, a queue.QueuedPodInfo, pod *model.Pod, s *decision.Summary, rec *decision.Record, withoutHold bool) {
+// decision, if one was made. withoutHold means that rec ignores the pod's Holds.
+func (m *Machine) handleInfeasible(now time.Time, info queue.QueuedPodInfo, pod *model.Pod, s *decision.Summary, rec *decision.Record, withoutHold bool) {
 	placer := m.placers[pod.Spec.SchedulerName]
 	explainer, _ := placer.(profiles.Explainer)
 	callsExtenders := explainer != nil && m.profiles[pod.Spec.SchedulerName].CallsPreemptionExtenders(pod)
 	if m.preemptionPaused(pod.UID) {
-		m.requeueUnschedulable(now, a, pod, s)
+		m.requeueUnschedulable(now, info, pod, s)
 		return
 	}
 	if s.Preemption = m.unfinishedPreemption(pod); s.Preemption != nil {
-		m.requeueUnschedulable(now, a, pod, s)
+		m.requeueUnschedulable(now, info, pod, s)
 		return
 	}
 	if rec == nil && !callsExtenders {
 		s.Preemption = placer.Preempt(pod, s)
 		if p := s.Preemption; explainer == nil || p == nil || p.Outcome != decision.PreemptionNominated || !m.nodeFailed(pod.UID, p.Node) {
-			m.requeueUnschedulable(now, a, pod, s)
+			m.requeueUnschedulable(now, info, pod, s)
 			return
 		}
 	}
@@ -38,26 +38,26 @@ func (m *Machine) handleInfeasible(now time.Time, a queue.QueuedPodInfo, pod *mo
 	var candidates []profiles.Candidate
 	candidates, s.Preemption = m.findCandidates(pod, explainer, rec)
 	if callsExtenders && s.Preemption.Outcome == decision.PreemptionNominated {
-		m.callExtenders(now, pod, &extenderCall{attempt: a, record: rec, summary: s, withoutHold: withoutHold}, func(id uint64) Effect {
+		m.callExtenders(now, pod, &extenderCall{attempt: info, record: rec, summary: s, withoutHold: withoutHold}, func(id uint64) Effect {
 			return CallPreemptionExtenders{ID: id, Pod: pod, Candidates: candidates}
 		})
 		return
 	}
-	m.requeueUnschedulable(now, a, pod, s)
+	m.requeueUnschedulable(now, info, pod, s)
 }
 
 // requeueUnschedulable requeues an infeasible pod and acts on s.Preemption.
-func (m *Machine) requeueUnschedulable(now time.Time, a queue.QueuedPodInfo, pod *model.Pod, s *decision.Summary) {
+func (m *Machine) requeueUnschedulable(now time.Time, info queue.QueuedPodInfo, pod *model.Pod, s *decision.Summary) {
 	rejectedBy := s.UnschedulablePlugins
 	p := s.Preemption
 	if p != nil && p.Outcome != decision.PreemptionNotTried && p.Outcome != decision.PreemptionPolicyNever {
 		rejectedBy = rejectedBy.With(decision.DefaultPreemption)
 	}
 	if p != nil && (p.Outcome == decision.PreemptionNominated || p.Outcome == decision.PreemptionVictimsTerminating) {
-		m.queue.EndProbe(a.UID) // it has its own victims; equal pods may need others
+		m.queue.EndProbe(info.UID) // these victims are of this pod only
 	}
-	m.queue.RequeueUnschedulable(now, a.UID, rejectedBy)
-	m.reportUnschedulable(pod, a.Attempts, s)
+	m.queue.RequeueUnschedulable(now, info.UID, rejectedBy)
+	m.reportUnschedulable(pod, info.Attempts, s)
 	switch {
 	case p == nil:
 	case p.Outcome == decision.PreemptionNominated:
@@ -69,7 +69,7 @@ func (m *Machine) requeueUnschedulable(now time.Time, a queue.QueuedPodInfo, pod
 	}
 }
 
-// unfinishedPreemption returns a preemption that another process chose and did not complete: some
+// unfinishedPreemption returns a preemption that another process started and did not complete: some
 // victims have the condition DisruptionTarget but are not deleted. That condition is written to all
 // victims before the first is deleted and after the budgets are debited. Budgets created since then
 // are debited now.
@@ -115,7 +115,7 @@ func (m *Machine) adoptPreemption(now time.Time, pod *model.Pod) {
 	m.setPhase(n, waitingForVictims, now.Add(m.cfg.VictimsTimeout))
 }
 
-// preempt nominates a pod and evicts the victims. From here on the nomination reserves resources.
+// preempt nominates a pod and evicts the victims. From then on the nomination reserves resources.
 func (m *Machine) preempt(now time.Time, pod *model.Pod, p *decision.Preemption) {
 	n := &nomination{uid: pod.UID, node: p.Node, choice: 1, apiNode: pod.NominatedNodeName, victimsSince: now}
 	if old := m.nominations[pod.UID]; old != nil {
@@ -142,7 +142,7 @@ func (m *Machine) preempt(now time.Time, pod *model.Pod, p *decision.Preemption)
 // markVictims marks the victims as terminating. It returns the plan without victims that need no
 // eviction: those already terminating, and assumed pods, which return to the queue.
 func (m *Machine) markVictims(now time.Time, n *nomination, pod *model.Pod, p *decision.Preemption) *decision.Preemption {
-	var excluded []*model.Pod // those that need no eviction
+	var excluded []*model.Pod // victims that need no eviction
 	for _, v := range p.Victims {
 		a := m.attempts[v.UID]
 		switch {

@@ -10,59 +10,60 @@ import (
 	"github.com/berthproject/berth/engine/queue"
 )
 
-// ranked returns a pod of 600 millicores with a priority.
-func ranked(name, node string, priority int32) *model.Pod {
-	p := small(name, node)
+// podWithPriority returns a pod of 600 millicores with a priority.
+func podWithPriority(name, node string, priority int32) *model.Pod {
+	p := smallPod(name, node)
 	p.Spec = specOf(specKey{cpu: 600, priority: priority})
 	return p
 }
 
-// full returns a machineTest whose node n1 is full with "low" and has "high" nominated to it.
-func full(t *testing.T) *machineTest {
+// newPreemptionTest returns a machineTest whose node n1 is full with "low" and has "high" nominated
+// to it.
+func newPreemptionTest(t *testing.T) *machineTest {
 	t.Helper()
 	s := newMachineTest(t)
-	s.step("report:high:unschedulable preempt:high:n1", ranked("low", "n1", 0), ranked("high", "", 5))
+	s.step("report:high:unschedulable preempt:high:n1", podWithPriority("low", "n1", 0), podWithPriority("high", "", 5))
 	return s
 }
 
-func TestPreemptorActivatesWhenLastVictimIsGone(t *testing.T) {
-	s := full(t)
-	done := s.answer(1, Done)
-	s.step("", withDisruptionTarget(ranked("low", "n1", 0)), done)
+func TestPreemptorIsActivatedAfterLastVictim(t *testing.T) {
+	s := newPreemptionTest(t)
+	done := s.outcome(1, Done)
+	s.step("", withDisruptionTarget(podWithPriority("low", "n1", 0)), done)
 	s.expectPool("high", queue.Unschedulable)
-	s.step("bind:high:n1", Remove{ranked("low", "n1", 0)}) // no backoff
+	s.step("bind:high:n1", Remove{podWithPriority("low", "n1", 0)}) // no backoff
 	if len(s.m.nominations)+len(s.m.markedVictims) != 0 {
-		t.Errorf("%d nominations, %d victims are left", len(s.m.nominations), len(s.m.markedVictims))
+		t.Errorf("%d nominations and %d victims remain", len(s.m.nominations), len(s.m.markedVictims))
 	}
 }
 
 func TestPreemptorWaitsForPreemptOutcome(t *testing.T) {
-	s := full(t)
-	done := s.answer(1, Done)
+	s := newPreemptionTest(t)
+	done := s.outcome(1, Done)
 	s.wait(3 * time.Second)
-	s.step("", Remove{ranked("low", "n1", 0)})
+	s.step("", Remove{podWithPriority("low", "n1", 0)})
 	s.step("bind:high:n1", done)
 }
 
 func TestNominationReservesAgainstLowerPriorityOnly(t *testing.T) {
-	s := full(t)
-	s.step("", s.answer(1, Done), withDisruptionTarget(ranked("low", "n1", 0)))
-	s.step("report:middle:unschedulable", ranked("middle", "", 3))
-	s.step("report:top:unschedulable clear:high preempt:top:n1 report:high:unschedulable report:middle:unschedulable", ranked("top", "", 9))
+	s := newPreemptionTest(t)
+	s.step("", s.outcome(1, Done), withDisruptionTarget(podWithPriority("low", "n1", 0)))
+	s.step("report:middle:unschedulable", podWithPriority("middle", "", 3))
+	s.step("report:top:unschedulable clear:high preempt:top:n1 report:high:unschedulable report:middle:unschedulable", podWithPriority("top", "", 9))
 	if p := s.last[2].(Preempt).Plan; len(p.Victims) != 0 {
-		t.Errorf("victims are %v, but the only one is already terminating", p.Victims)
+		t.Errorf("victims %v, want none, as the only one is already terminating", p.Victims)
 	}
-	s.step("report:top:unschedulable", s.answer(2, Done)) // the API object had changed
-	s.step("bind:top:n1 report:high:unschedulable report:middle:unschedulable", Remove{ranked("low", "n1", 0)})
+	s.step("report:top:unschedulable", s.outcome(2, Done)) // the API object had changed
+	s.step("bind:top:n1 report:high:unschedulable report:middle:unschedulable", Remove{podWithPriority("low", "n1", 0)})
 }
 
 func TestUnansweredPreemptIsRetried(t *testing.T) {
-	s := full(t)
-	s.step("", s.answer(1, Unknown))
+	s := newPreemptionTest(t)
+	s.step("", s.outcome(1, Unknown))
 	s.wait(s.m.cfg.RetryInterval)
 	s.step("preempt:high:n1")
 	if e := s.last[0].(Preempt); !e.Retry || len(e.Plan.Victims) != 1 {
-		t.Errorf("got %+v", e)
+		t.Errorf("got %+v, want a retry with one victim", e)
 	}
 	s.wait(s.m.cfg.BindTimeout)
 	s.step("") // a timeout equals Unknown
@@ -70,39 +71,39 @@ func TestUnansweredPreemptIsRetried(t *testing.T) {
 	s.step("preempt:high:n1")
 }
 
-func TestRefusingBudgetIsTriedTwice(t *testing.T) {
-	s := full(t)
-	refused := s.answer(1, Refused)
+func TestRefusingBudgetIsOverruledByRetry(t *testing.T) {
+	s := newPreemptionTest(t)
+	refused := s.outcome(1, Refused)
 	refused.Budgets = []*model.Budget{{Namespace: "ns", Name: "b"}}
 	s.step("report:high:unschedulable preempt:high:n1", refused)
 	if e := s.last[1].(Preempt); e.Choice != 2 || len(e.Plan.Debits) != 1 || len(e.Plan.Debits[0].Overruled) != 1 {
-		t.Errorf("got %+v, debits %+v", e, e.Plan.Debits)
+		t.Errorf("got %+v, debits %+v; want choice 2 with one overruled victim", e, e.Plan.Debits)
 	}
-	s.step("clear:high report:high:error report:high:unschedulable", s.answer(1, Refused)) // then it pauses
+	s.step("clear:high report:high:error report:high:unschedulable", s.outcome(1, Refused)) // then preemption is paused
 	if s.m.state.Pod("low").Deleting {
 		t.Error("the victim of a refused Preempt counts as terminating")
 	}
 }
 
-func TestPodChangedDuringPreemptChoosesLater(t *testing.T) {
-	s := full(t)
-	s.step("", s.answer(1, Conflict))
+func TestConflictingPreemptIsReplanned(t *testing.T) {
+	s := newPreemptionTest(t)
+	s.step("", s.outcome(1, Conflict))
 	s.wait(s.m.cfg.RetryInterval)
 	s.step("report:high:unschedulable preempt:high:n1")
 }
 
 func TestVictimsTimeout(t *testing.T) {
-	s := full(t)
-	s.step("", s.answer(1, Done), withDisruptionTarget(ranked("low", "n1", 0)))
-	s.step("report:high:unschedulable", &model.Node{Name: "n2", UID: "n2", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 700}}, ranked("other", "n2", 4))
+	s := newPreemptionTest(t)
+	s.step("", s.outcome(1, Done), withDisruptionTarget(podWithPriority("low", "n1", 0)))
+	s.step("report:high:unschedulable", &model.Node{Name: "n2", UID: "n2", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 700}}, podWithPriority("other", "n2", 4))
 	s.wait(s.m.cfg.VictimsTimeout)
 	s.step("clear:high report:high:unschedulable preempt:high:n2")
 }
 
 func TestNominationEndsWithPod(t *testing.T) {
-	s := full(t)
-	s.step("", s.answer(1, Done))
-	nominated := ranked("high", "", 5)
+	s := newPreemptionTest(t)
+	s.step("", s.outcome(1, Done))
+	nominated := podWithPriority("high", "", 5)
 	nominated.NominatedNodeName = "n1"
 	terminating := *nominated
 	terminating.Deleting = true
@@ -111,57 +112,58 @@ func TestNominationEndsWithPod(t *testing.T) {
 	s.expectPool("high", queue.NotQueued)
 	id, _ := s.m.state.NodeID("n1")
 	if n := s.m.state.Nominated(id); len(n) != 0 {
-		t.Errorf("%v still reserve capacity", n)
+		t.Errorf("nominated pods %v, want none", n)
 	}
 }
 
 func TestPreemptingAssumedPods(t *testing.T) {
 	s := newMachineTest(t)
 	claim := func(name string) *model.Pod {
-		p := small(name, "")
+		p := smallPod(name, "")
 		p.Spec = specOf(specKey{cpu: 600, claim: "c-" + name})
 		return p
 	}
 	s.step("volumes:a:n1", &model.PersistentVolumeClaim{Namespace: "ns", Name: "c-a", UID: "c-a"}, claim("a"))
-	s.step("report:high:unschedulable report:a:unschedulable preempt:high:n1 report:a:unschedulable", ranked("high", "", 5))
+	s.step("report:high:unschedulable report:a:unschedulable preempt:high:n1 report:a:unschedulable", podWithPriority("high", "", 5))
 	if e := s.last[2].(Preempt); len(e.Plan.Victims) != 0 {
-		t.Errorf("victims are %v, want none: the pod was only assumed", e.Plan.Victims)
+		t.Errorf("victims %v, want none, as the pod was only assumed", e.Plan.Victims)
 	}
 	if s.m.state.Assumed("a") || s.m.attempts["a"] != nil {
-		t.Error("the attempt continues")
+		t.Error("the preempted pod is still assumed or has an attempt")
 	}
 	s.expectPool("a", queue.Unschedulable)
-	s.step("bind:high:n1", s.answer(2, Done))
+	s.step("bind:high:n1", s.outcome(2, Done))
 }
 
 func TestVictimWithBindInFlightIsDeleted(t *testing.T) {
 	s := newMachineTest(t)
-	s.step("bind:a:n1", ranked("a", "", 0))
-	bind := s.answer(0, Done)
-	s.step("report:high:unschedulable preempt:high:n1", ranked("high", "", 5))
+	s.step("bind:a:n1", podWithPriority("a", "", 0))
+	bind := s.outcome(0, Done)
+	s.step("report:high:unschedulable preempt:high:n1", podWithPriority("high", "", 5))
 	if e := s.last[1].(Preempt); len(e.Plan.Victims) != 1 {
-		t.Errorf("victims are %v", e.Plan.Victims)
+		t.Errorf("victims %v, want one", e.Plan.Victims)
 	}
-	s.step("", bind, s.answer(1, Done), ranked("a", "n1", 0))
+	s.step("", bind, s.outcome(1, Done), podWithPriority("a", "n1", 0))
 	if !displacement.Preemption.IsTerminating(s.m.state.Pod("a")) {
-		t.Error("an event from before the deletion restored the victim")
+		t.Error("an event from before the deletion removed the mark of the victim")
 	}
-	s.step("bind:high:n1", Remove{ranked("a", "n1", 0)})
+	s.step("bind:high:n1", Remove{podWithPriority("a", "n1", 0)})
 }
 
-// A new process finds a nominated pod and a victim with the condition that was not deleted.
+// TestUnfinishedPreemptionIsAdopted checks a new process with a nominated pod and a victim that has
+// the condition but is not deleted.
 func TestUnfinishedPreemptionIsAdopted(t *testing.T) {
 	s := newMachineTest(t)
-	victim, high := ranked("low", "n1", 0), ranked("high", "", 5)
+	victim, high := podWithPriority("low", "n1", 0), podWithPriority("high", "", 5)
 	victim.DisruptionReason, high.NominatedNodeName = displacement.Preemption.Reason(), "n1"
 	s.step("report:high:unschedulable preempt:high:n1", victim, high)
 	if e := s.last[1].(Preempt); len(e.Plan.Victims) != 1 || len(e.Plan.Debits) != 0 {
-		t.Errorf("got %+v", e.Plan)
+		t.Errorf("plan %+v, want one victim without debits", e.Plan)
 	}
 	s = newMachineTest(t)
 	s.step("report:high:unschedulable", withDisruptionTarget(victim), high)
 	if p := s.last[0].(ReportUnschedulable).Summary.Preemption; p.Outcome != decision.PreemptionVictimsTerminating {
-		t.Errorf("preemption is %+v", p)
+		t.Errorf("preemption %+v, want terminating victims", p)
 	}
 	s.step("bind:high:n1", Remove{victim})
 }

@@ -13,15 +13,15 @@ import (
 func TestNoPodLostOrBoundTwice(t *testing.T) {
 	for seed := range int64(300) {
 		if !t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			w := newSimulatedCluster(t, seed)
+			c := newSimulatedCluster(t, seed)
 			for range 4 {
-				w.addNode(1000 + 500*w.r.Int63n(4))
+				c.addNode(1000 + 500*c.r.Int63n(4))
 			}
 			for range 150 {
-				w.disturb()
-				w.step()
+				c.disturb()
+				c.step()
 			}
-			w.settle()
+			c.settle()
 		}) {
 			return
 		}
@@ -29,94 +29,94 @@ func TestNoPodLostOrBoundTwice(t *testing.T) {
 }
 
 // disturb changes the cluster at random.
-func (w *simulatedCluster) disturb() {
-	switch w.r.Intn(8) {
+func (c *simulatedCluster) disturb() {
+	switch c.r.Intn(8) {
 	case 0, 1, 2:
-		k := specKey{cpu: 100 + 100*w.r.Int63n(5), priority: int32(w.r.Intn(w.priorities))}
-		if w.volumes && w.r.Intn(4) == 0 {
+		k := specKey{cpu: 100 + 100*c.r.Int63n(5), priority: int32(c.r.Intn(c.priorities))}
+		if c.volumes && c.r.Intn(4) == 0 {
 			k.claim = "own"
 		}
-		w.addPod(k)
+		c.addPod(k)
 	case 3:
-		if len(w.order) > 0 {
-			w.removePod(w.order[w.r.Intn(len(w.order))])
+		if len(c.order) > 0 {
+			c.removePod(c.order[c.r.Intn(len(c.order))])
 		}
 	case 4:
-		if len(w.order) > 0 {
-			if uid := w.order[w.r.Intn(len(w.order))]; w.pods[uid] != nil {
-				w.change(uid, func(p *model.Pod) { p.Labels = model.Labels{{Key: "k", Value: "v"}} })
+		if len(c.order) > 0 {
+			if uid := c.order[c.r.Intn(len(c.order))]; c.pods[uid] != nil {
+				c.change(uid, func(p *model.Pod) { p.Labels = model.Labels{{Key: "k", Value: "v"}} })
 			}
 		}
 	case 5:
-		if w.r.Intn(10) == 0 {
-			w.restart()
+		if c.r.Intn(10) == 0 {
+			c.restart()
 		}
 	case 6:
-		if len(w.order) > 0 {
-			if uid := w.order[w.r.Intn(len(w.order))]; w.pods[uid] != nil {
-				w.change(uid, func(p *model.Pod) { p.Deleting = true })
+		if len(c.order) > 0 {
+			if uid := c.order[c.r.Intn(len(c.order))]; c.pods[uid] != nil {
+				c.change(uid, func(p *model.Pod) { p.Deleting = true })
 			}
 		}
 	case 7:
-		w.setBudget(model.Budget{Namespace: "ns", Name: "b", DisruptionsAllowed: w.r.Int31n(3), Disrupted: w.budget.Disrupted})
+		c.setBudget(model.Budget{Namespace: "ns", Name: "b", DisruptionsAllowed: c.r.Int31n(3), Disrupted: c.budget.Disrupted})
 	}
 }
 
-// restart creates a machine from a list. Outcomes for the old machine are lost, Binds in flight are
-// not.
-func (w *simulatedCluster) restart() {
-	w.m, w.due, w.lag = newMachine(), nil, nil
-	n := len(w.nodes)
-	sizes := w.nodes
-	w.nodes = map[string]int64{}
+// restart creates a machine from a list. Outcomes for the old machine are lost, but Binds in flight
+// complete.
+func (c *simulatedCluster) restart() {
+	c.m, c.due, c.lag = newMachine(), nil, nil
+	n := len(c.nodes)
+	sizes := c.nodes
+	c.nodes = map[string]int64{}
 	for i := range n {
-		w.addNode(sizes[nodeName(i)])
+		c.addNode(sizes[nodeName(i)])
 	}
-	for _, b := range w.late { // requests in flight end before the next leader starts
-		w.grant(b.Bind)
+	for _, b := range c.late { // requests in flight end before the next leader starts
+		c.applyBind(b.Bind)
 	}
-	w.late, w.lag = nil, w.lag[:n]
-	w.setBudget(w.budget)
-	w.nominated = map[string]string{}
-	for _, uid := range w.order {
-		if c := w.claims[uid]; c != nil {
-			w.lag = append(w.lag, c)
-			if c.Bound {
-				w.lag = append(w.lag, volumeOf(c))
+	c.late, c.lag = nil, c.lag[:n]
+	c.setBudget(c.budget)
+	c.nominated = map[string]string{}
+	for _, uid := range c.order {
+		if claim := c.claims[uid]; claim != nil {
+			c.lag = append(c.lag, claim)
+			if claim.Bound {
+				c.lag = append(c.lag, volumeOf(claim))
 			}
 		}
-		if p := w.pods[uid]; p != nil {
-			w.reportPod(uid)
+		if p := c.pods[uid]; p != nil {
+			c.reportPod(uid)
 			if p.NominatedNodeName != "" {
-				w.nominated[uid] = p.NominatedNodeName
+				c.nominated[uid] = p.NominatedNodeName
 			}
 		}
 	}
-	effects, _ := w.m.Step(w.now, w.lag, 0) // no decisions before the list is complete
-	w.lag = nil
-	w.carryOut(effects)
+	effects, _ := c.m.Step(c.now, c.lag, 0) // no decisions before the list is complete
+	c.lag = nil
+	c.execute(effects)
 }
 
 func nodeName(i int) string { return string([]byte{'n', '0' + byte(i/10), '0' + byte(i%10)}) }
 
 // settle waits until nothing is in flight. Then no pending pod fits or can preempt.
-func (w *simulatedCluster) settle() {
-	w.noFaults = true
+func (c *simulatedCluster) settle() {
+	c.noFaults = true
 	for range 800 {
-		w.step()
+		c.step()
 	}
-	if w.t.Failed() {
+	if c.t.Failed() {
 		return
 	}
-	f := firstFit{w.m.state}
-	for _, uid := range w.order {
-		p := w.pods[uid]
-		seen := w.m.state.Pod(uid)
-		if p == nil && seen == nil {
+	f := firstFit{c.m.state}
+	for _, uid := range c.order {
+		p := c.pods[uid]
+		observed := c.m.state.Pod(uid)
+		if p == nil && observed == nil {
 			continue
 		}
-		if p == nil || seen == nil || p.NodeName != seen.NodeName || p.NominatedNodeName != seen.NominatedNodeName || p.Deleting != seen.Deleting {
-			w.t.Errorf("idle, but pod %s is %+v in the API and %+v in the state", uid, p, seen)
+		if p == nil || observed == nil || p.NodeName != observed.NodeName || p.NominatedNodeName != observed.NominatedNodeName || p.Deleting != observed.Deleting {
+			c.t.Errorf("idle, but pod %s is %+v in the API and %+v in the state", uid, p, observed)
 			continue
 		}
 		if p.NodeName != "" || p.Deleting {
@@ -124,45 +124,45 @@ func (w *simulatedCluster) settle() {
 		}
 		var s decision.Summary
 		if f.Decide(p, &s); s.Outcome == decision.Scheduled {
-			w.t.Errorf("pod %s (cpu %d, priority %d) is pending in %q though it fits on %s", uid, p.Spec.Requests.MilliCPU, p.Spec.Priority, w.m.queue.PoolOf(uid), s.Choice)
+			c.t.Errorf("pod %s (cpu %d, priority %d) is pending in %q though it fits on %s", uid, p.Spec.Requests.MilliCPU, p.Spec.Priority, c.m.queue.PoolOf(uid), s.Choice)
 		} else if q := f.Preempt(p, &s); q.Outcome != decision.PreemptionNoCandidates {
-			w.t.Errorf("pod %s (cpu %d, priority %d) is pending in %q though it could preempt on %q (%d)", uid, p.Spec.Requests.MilliCPU, p.Spec.Priority, w.m.queue.PoolOf(uid), q.Node, q.Outcome)
+			c.t.Errorf("pod %s (cpu %d, priority %d) is pending in %q though it could preempt on %q (%d)", uid, p.Spec.Requests.MilliCPU, p.Spec.Priority, c.m.queue.PoolOf(uid), q.Node, q.Outcome)
 		}
 	}
-	if n := len(w.m.nominations) + len(w.m.nominationsByEffect) + len(w.m.markedVictims) + len(w.m.volumeBinds); n > 0 {
-		w.t.Errorf("idle with %d nominations, %d in flight, %d victims, %d volume binds", len(w.m.nominations), len(w.m.nominationsByEffect), len(w.m.markedVictims), len(w.m.volumeBinds))
+	if n := len(c.m.nominations) + len(c.m.nominationsByEffect) + len(c.m.markedVictims) + len(c.m.volumeBinds); n > 0 {
+		c.t.Errorf("idle with %d nominations, %d in flight, %d victims, %d volume binds", len(c.m.nominations), len(c.m.nominationsByEffect), len(c.m.markedVictims), len(c.m.volumeBinds))
 	}
-	if n := len(w.m.reportsByEffect); n > len(w.due) {
-		w.t.Errorf("%d reports in flight, but %d effects", n, len(w.due))
+	if n := len(c.m.reportsByEffect); n > len(c.due) {
+		c.t.Errorf("%d reports in flight, but %d effects", n, len(c.due))
 	}
-	if n := len(w.m.reports); n > len(w.m.reportsByEffect)+len(w.m.reportRetries) {
-		w.t.Errorf("%d reports, but only %d in flight and %d to retry", n, len(w.m.reportsByEffect), len(w.m.reportRetries))
+	if n := len(c.m.reports); n > len(c.m.reportsByEffect)+len(c.m.reportRetries) {
+		c.t.Errorf("%d reports, want at most %d in flight and %d to retry", n, len(c.m.reportsByEffect), len(c.m.reportRetries))
 	}
-	if d := w.m.Depths(); d.InFlight != 0 || len(w.m.attempts) != 0 {
-		w.t.Errorf("idle with %d in flight, %d attempts", d.InFlight, len(w.m.attempts))
+	if d := c.m.Depths(); d.InFlight != 0 || len(c.m.attempts) != 0 {
+		c.t.Errorf("idle with %d in flight, %d attempts", d.InFlight, len(c.m.attempts))
 	}
 }
 
 // TestSameEventsSameEffects runs each simulation twice.
 func TestSameEventsSameEffects(t *testing.T) {
 	for seed := range int64(20) {
-		var ends [2]map[string]string
-		for i := range ends {
-			w := newSimulatedCluster(t, seed)
-			w.addNode(3000)
-			w.addNode(2000)
+		var binds [2]map[string]string
+		for i := range binds {
+			c := newSimulatedCluster(t, seed)
+			c.addNode(3000)
+			c.addNode(2000)
 			for range 200 {
-				w.disturb()
-				w.step()
+				c.disturb()
+				c.step()
 			}
-			ends[i] = w.binds
+			binds[i] = c.binds
 		}
-		if len(ends[0]) != len(ends[1]) {
-			t.Fatalf("seed %d: %d and %d binds", seed, len(ends[0]), len(ends[1]))
+		if len(binds[0]) != len(binds[1]) {
+			t.Fatalf("seed %d: %d and %d binds", seed, len(binds[0]), len(binds[1]))
 		}
-		for uid, node := range ends[0] {
-			if ends[1][uid] != node {
-				t.Fatalf("seed %d: pod %s was bound to %s and to %s", seed, uid, node, ends[1][uid])
+		for uid, node := range binds[0] {
+			if binds[1][uid] != node {
+				t.Fatalf("seed %d: pod %s was bound to %s and to %s", seed, uid, node, binds[1][uid])
 			}
 		}
 	}

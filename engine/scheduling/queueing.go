@@ -12,21 +12,21 @@ import (
 // hinter is a Placer with queueing hints. Pods of other Placers are requeued by every event that
 // concerns the plugins which rejected them.
 type hinter interface {
-	QueueingHints(pod *model.Pod) (key any, w *queueinghints.Hints)
+	QueueingHints(pod *model.Pod) (key any, hints *queueinghints.Hints)
 }
 
-// waitingKind returns the class of a waiting pod and its queueing hints.
-func (m *Machine) waitingKind(uid string) (any, queue.QueueingHints) {
+// queueingHints returns the key of a waiting pod and its queueing hints.
+func (m *Machine) queueingHints(uid string) (any, queue.QueueingHints) {
 	pod := m.state.Pod(uid)
 	if pod == nil {
 		return nil, nil
 	}
-	w, ok := m.placers[pod.Spec.SchedulerName].(hinter)
+	h, ok := m.placers[pod.Spec.SchedulerName].(hinter)
 	if !ok {
 		return nil, nil
 	}
-	key, k := w.QueueingHints(pod)
-	return key, k
+	key, hints := h.QueueingHints(pod)
+	return key, hints
 }
 
 // notifyChange requeues pods after a change. The state must already have it.
@@ -38,9 +38,9 @@ func (m *Machine) notifyChange(now time.Time, d decision.Delta) {
 	m.queue.HandleEvent(now, d)
 }
 
-// delta returns a change of an object; old and is are nil if there is none.
-func delta[T any](kinds decision.ClusterEvents, old, updated *T) decision.Delta {
-	d := decision.Delta{Events: kinds}
+// delta returns a change of an object. old is nil if the object was added, updated if it was deleted.
+func delta[T any](events decision.ClusterEvents, old, updated *T) decision.Delta {
+	d := decision.Delta{Events: events}
 	if old != nil {
 		d.Old = old
 	}

@@ -14,15 +14,15 @@ type report struct {
 	pod          *model.Pod
 	verdict      *decision.Verdict // of a ReportGated
 	summary      *decision.Summary // of a ReportUnschedulable
-	number       int               // of the attempt
-	effectID     uint64            // of the effect
-	retryAt      time.Time         // zero while the effect is in flight
-	maybeWritten bool              // an earlier effect may have written it
+	attempt      int               // number of the attempt
+	effectID     uint64
+	retryAt      time.Time // zero while the effect is in flight
+	maybeWritten bool      // an earlier effect may have written it
 }
 
 // reportUnschedulable reports that a pod has no node.
-func (m *Machine) reportUnschedulable(pod *model.Pod, number int, s *decision.Summary) {
-	m.sendReport(&report{pod: pod, summary: s, number: number})
+func (m *Machine) reportUnschedulable(pod *model.Pod, attempt int, s *decision.Summary) {
+	m.sendReport(&report{pod: pod, summary: s, attempt: attempt})
 }
 
 // gatePod keeps a pod out of the active queue and reports it.
@@ -44,7 +44,7 @@ func (m *Machine) emitReport(r *report) {
 		if r.summary == nil {
 			return ReportGated{ID: id, Pod: r.pod, Verdict: r.verdict}
 		}
-		return ReportUnschedulable{ID: id, Pod: r.pod, Summary: r.summary, Attempt: r.number, Retry: r.maybeWritten}
+		return ReportUnschedulable{ID: id, Pod: r.pod, Summary: r.summary, Attempt: r.attempt, Retry: r.maybeWritten}
 	})
 	m.reportsByEffect[r.effectID] = r
 }
@@ -76,7 +76,7 @@ func (m *Machine) resendReports(now time.Time) {
 		if m.reports[r.pod.UID] != r {
 			continue
 		}
-		if w := m.queue.PoolOf(r.pod.UID); w == queue.NotQueued || w == queue.InFlight {
+		if pool := m.queue.PoolOf(r.pod.UID); pool == queue.NotQueued || pool == queue.InFlight {
 			m.dropReport(r.pod.UID)
 			continue
 		}

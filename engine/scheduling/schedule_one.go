@@ -11,13 +11,13 @@ import (
 
 // scheduleOne schedules the next pod of the queue. It reports whether there was one.
 func (m *Machine) scheduleOne(now time.Time) bool {
-	a, ok := m.queue.Pop(now)
+	info, ok := m.queue.Pop(now)
 	if !ok {
 		return false
 	}
-	pod := m.state.Pod(a.UID)
-	if m.preemptInFlight(a.UID) {
-		m.queue.RequeueUnschedulable(now, a.UID, decision.PluginSet(0).With(decision.DefaultPreemption))
+	pod := m.state.Pod(info.UID)
+	if m.preemptInFlight(info.UID) {
+		m.queue.RequeueUnschedulable(now, info.UID, decision.PluginSet(0).With(decision.DefaultPreemption))
 		return true
 	}
 	placer := m.placers[pod.Spec.SchedulerName]
@@ -26,47 +26,47 @@ func (m *Machine) scheduleOne(now time.Time) bool {
 		return true
 	}
 	if explainer, ok := placer.(profiles.Explainer); ok && m.profiles[pod.Spec.SchedulerName].CallsExtenders(pod) {
-		m.scheduleWithExtenders(now, a, pod, explainer, false)
+		m.scheduleWithExtenders(now, info, pod, explainer, false)
 		return true
 	}
 	s := m.summary
 	*s = decision.Summary{ReasonCounts: s.ReasonCounts[:0]}
 	placer.Decide(pod, s)
 	if s.Outcome == decision.Scheduled {
-		m.assumeAndBind(now, a, pod, s.Choice)
+		m.assumeAndBind(now, info, pod, s.Choice)
 		return true
 	}
 	m.summary = newSummary() // the effect keeps this summary
-	m.handleSchedulingFailure(now, a, pod, s)
+	m.handleSchedulingFailure(now, info, pod, s)
 	return true
 }
 
-// newSummary returns a summary with space for the few rows that most refusals have.
+// newSummary returns a summary with space for the reasons of most rejections.
 func newSummary() *decision.Summary {
 	s := &struct {
 		decision.Summary
-		rows [2]decision.ReasonCount
+		reasonCounts [2]decision.ReasonCount
 	}{}
-	s.ReasonCounts = s.rows[:0]
+	s.ReasonCounts = s.reasonCounts[:0]
 	return &s.Summary
 }
 
 // handleSchedulingFailure ends an attempt without a feasible node.
-func (m *Machine) handleSchedulingFailure(now time.Time, a queue.QueuedPodInfo, pod *model.Pod, s *decision.Summary) {
+func (m *Machine) handleSchedulingFailure(now time.Time, info queue.QueuedPodInfo, pod *model.Pod, s *decision.Summary) {
 	switch s.Outcome {
 	case decision.Infeasible:
-		m.handleInfeasible(now, a, pod, s, nil, false)
+		m.handleInfeasible(now, info, pod, s, nil, false)
 	case decision.Gated:
 		m.gatePod(now, pod, s.Verdict)
 	default:
-		m.queue.RequeueFailed(now, a.UID)
-		m.reportUnschedulable(pod, a.Attempts, s)
+		m.queue.RequeueFailed(now, info.UID)
+		m.reportUnschedulable(pod, info.Attempts, s)
 	}
 }
 
 // assumeAndBind assumes the pod on the node and sends Bind, or BindVolumes first. From here on the
-// pod uses resources, which can be what other pods wait for (pod affinity).
-func (m *Machine) assumeAndBind(now time.Time, a queue.QueuedPodInfo, pod *model.Pod, node string) {
+// pod uses resources, and other pods may have affinity to it.
+func (m *Machine) assumeAndBind(now time.Time, info queue.QueuedPodInfo, pod *model.Pod, node string) {
 	if n := m.nominations[pod.UID]; n != nil && n.node != "" && n.phase <= effectUnanswered { // the outcome of the Preempt is unknown
 		m.clearNomination(now, pod)
 		pod = m.state.Pod(pod.UID)
@@ -76,21 +76,21 @@ func (m *Machine) assumeAndBind(now time.Time, a queue.QueuedPodInfo, pod *model
 		err = m.state.Assume(pod, node)
 	}
 	if err != nil {
-		m.requeueWithError(now, pod, a.Attempts, err.Error())
+		m.requeueWithError(now, pod, info.Attempts, err.Error())
 		return
 	}
 	m.notifyAssumed(now, pod.UID)
 	m.dropReport(pod.UID)
-	at := &attempt{uid: pod.UID, node: node, number: a.Attempts, firstQueued: a.FirstEnqueued}
-	m.attempts[pod.UID] = at
+	a := &attempt{uid: pod.UID, node: node, number: info.Attempts, firstQueued: info.FirstEnqueued}
+	m.attempts[pod.UID] = a
 	if n := m.nominations[pod.UID]; n != nil && n.node != "" { // a cleared nomination must still be written
 		m.dropNomination(now, pod.UID)
 	}
 	if plan != nil {
-		m.bindVolumes(now, at, pod, plan)
+		m.bindVolumes(now, a, pod, plan)
 		return
 	}
-	m.bind(now, at, pod, false)
+	m.bind(now, a, pod, false)
 }
 
 // requeueWithError returns a pod to the queue with an error and reports it.

@@ -21,7 +21,7 @@ func newMachine() *Machine {
 	return New(cfg)
 }
 
-// simulatedCluster is the API server as the machine sees it: it grants Binds, loses outcomes and reports
+// simulatedCluster is an API server for a machine. It executes Binds, loses outcomes and reports
 // changes late.
 type simulatedCluster struct {
 	t     *testing.T
@@ -39,7 +39,7 @@ type simulatedCluster struct {
 	nominated map[string]string // nominations in the machine, by uid
 	budget    model.Budget      // of all pods
 	claims    map[string]*model.PersistentVolumeClaim
-	noFaults  bool // no more faults
+	noFaults  bool
 
 	priorities int
 	volumes    bool // some pods have claims
@@ -77,44 +77,44 @@ func specOf(k specKey) *model.PodSpec {
 	return specs[k]
 }
 
-func (w *simulatedCluster) addNode(cpu int64) {
-	name := fmt.Sprintf("n%02d", len(w.nodes))
-	w.nodes[name] = cpu
-	w.lag = append(w.lag, &model.Node{Name: name, UID: name, Allocatable: model.Resources{MilliCPU: cpu}, AllocatablePods: 110})
+func (c *simulatedCluster) addNode(cpu int64) {
+	name := fmt.Sprintf("n%02d", len(c.nodes))
+	c.nodes[name] = cpu
+	c.lag = append(c.lag, &model.Node{Name: name, UID: name, Allocatable: model.Resources{MilliCPU: cpu}, AllocatablePods: 110})
 }
 
-func (w *simulatedCluster) addPod(k specKey) {
-	uid := fmt.Sprintf("u%04d", len(w.order))
-	w.order = append(w.order, uid)
+func (c *simulatedCluster) addPod(k specKey) {
+	uid := fmt.Sprintf("u%04d", len(c.order))
+	c.order = append(c.order, uid)
 	if k.claim != "" {
 		k.claim = "c" + uid
-		w.claims[uid] = &model.PersistentVolumeClaim{Namespace: "ns", Name: k.claim, UID: k.claim}
-		w.lag = append(w.lag, w.claims[uid])
+		c.claims[uid] = &model.PersistentVolumeClaim{Namespace: "ns", Name: k.claim, UID: k.claim}
+		c.lag = append(c.lag, c.claims[uid])
 	}
-	w.pods[uid] = &model.Pod{Namespace: "ns", Name: uid, UID: uid, Spec: specOf(k)}
-	w.reportPod(uid)
+	c.pods[uid] = &model.Pod{Namespace: "ns", Name: uid, UID: uid, Spec: specOf(k)}
+	c.reportPod(uid)
 }
 
-func (w *simulatedCluster) reportPod(uid string) { w.lag = append(w.lag, w.pods[uid]) }
+func (c *simulatedCluster) reportPod(uid string) { c.lag = append(c.lag, c.pods[uid]) }
 
-func (w *simulatedCluster) change(uid string, f func(*model.Pod)) {
-	p := *w.pods[uid]
+func (c *simulatedCluster) change(uid string, f func(*model.Pod)) {
+	p := *c.pods[uid]
 	f(&p)
-	w.pods[uid] = &p
-	w.reportPod(uid)
+	c.pods[uid] = &p
+	c.reportPod(uid)
 }
 
-func (w *simulatedCluster) removePod(uid string) {
-	if w.pods[uid] != nil {
-		delete(w.pods, uid)
-		delete(w.nominated, uid)
-		w.lag = append(w.lag, Remove{&model.Pod{UID: uid}})
+func (c *simulatedCluster) removePod(uid string) {
+	if c.pods[uid] != nil {
+		delete(c.pods, uid)
+		delete(c.nominated, uid)
+		c.lag = append(c.lag, Remove{&model.Pod{UID: uid}})
 	}
 }
 
-// grant applies the API's rule that a pod is bound once.
-func (w *simulatedCluster) grant(b Bind) Result {
-	p := w.pods[b.Pod.UID]
+// applyBind binds a pod unless it is already bound.
+func (c *simulatedCluster) applyBind(b Bind) Result {
+	p := c.pods[b.Pod.UID]
 	switch {
 	case p == nil:
 		return Refused
@@ -123,118 +123,119 @@ func (w *simulatedCluster) grant(b Bind) Result {
 	case p.NodeName != "" || p.Deleting:
 		return Conflict
 	}
-	if node, ok := w.binds[p.UID]; ok {
-		w.t.Fatalf("pod %s was bound to %s and now to %s", p.UID, node, b.Node)
+	if node, ok := c.binds[p.UID]; ok {
+		c.t.Fatalf("pod %s was bound to %s and now to %s", p.UID, node, b.Node)
 	}
-	w.binds[p.UID] = b.Node
-	delete(w.nominated, p.UID)
-	w.change(p.UID, func(p *model.Pod) { p.NodeName, p.NominatedNodeName = b.Node, "" })
+	c.binds[p.UID] = b.Node
+	delete(c.nominated, p.UID)
+	c.change(p.UID, func(p *model.Pod) { p.NodeName, p.NominatedNodeName = b.Node, "" })
 	return Done
 }
 
-func (w *simulatedCluster) carryOut(effects []Effect) {
+func (c *simulatedCluster) execute(effects []Effect) {
 	for _, e := range effects {
 		switch e := e.(type) {
 		case Bind:
-			if countAssumingEffects(effects) == 1 { // otherwise the other pods came later, perhaps with higher priority
-				w.checkReservedResources(e)
+			if countAssumingEffects(effects) == 1 { // otherwise a later pod may have a higher priority
+				c.checkReservedResources(e)
 			}
-			delete(w.nominated, e.Pod.UID) // it fits now
-			w.carryOutBind(e)
+			delete(c.nominated, e.Pod.UID) // the pod fits without preemption
+			c.executeBind(e)
 		case Preempt:
-			w.carryOutPreempt(e)
+			c.executePreempt(e)
 		case CallExtenders:
-			w.due = append(w.due, w.answer(e))
+			c.due = append(c.due, c.replyTo(e))
 		case CallPreemptionExtenders:
-			w.due = append(w.due, w.answerVictims(e))
+			c.due = append(c.due, c.replyToPreemption(e))
 		case ClearNomination:
-			delete(w.nominated, e.Pod.UID)
-			w.due = append(w.due, Outcome{ID: e.ID, Result: w.unnominate(e)})
+			delete(c.nominated, e.Pod.UID)
+			c.due = append(c.due, Outcome{ID: e.ID, Result: c.clearNomination(e)})
 		case BindVolumes:
-			delete(w.nominated, e.Pod.UID)
-			w.carryOutPrepare(e)
+			delete(c.nominated, e.Pod.UID)
+			c.executeBindVolumes(e)
 		case RefreshPod:
-			o := Outcome{ID: e.ID, Result: Done, Pod: w.pods[e.Pod.UID]}
-			if w.fails(4) {
+			o := Outcome{ID: e.ID, Result: Done, Pod: c.pods[e.Pod.UID]}
+			if c.fails(4) {
 				o = Outcome{ID: e.ID, Result: Unknown}
 			}
-			w.due = append(w.due, o)
+			c.due = append(c.due, o)
 		default:
-			w.due = append(w.due, Outcome{ID: e.EffectID(), Result: Result(w.r.Intn(4))})
+			c.due = append(c.due, Outcome{ID: e.EffectID(), Result: Result(c.r.Intn(4))})
 		}
 	}
 }
 
-func (w *simulatedCluster) carryOutBind(b Bind) {
-	choice := w.r.Intn(10)
-	if w.noFaults {
+func (c *simulatedCluster) executeBind(b Bind) {
+	choice := c.r.Intn(10)
+	if c.noFaults {
 		choice = 9
 	}
 	switch choice {
 	case 0: // the request was lost
-		w.due = append(w.due, Outcome{ID: b.ID, Result: Unknown})
-	case 1: // granted now or later, the outcome is lost
-		w.late = append(w.late, lateBind{b, w.now})
-		w.due = append(w.due, Outcome{ID: b.ID, Result: Unknown})
-	case 2: // granted, without an outcome
-		w.grant(b)
+		c.due = append(c.due, Outcome{ID: b.ID, Result: Unknown})
+	case 1: // executed now or later, without an outcome
+		c.late = append(c.late, lateBind{b, c.now})
+		c.due = append(c.due, Outcome{ID: b.ID, Result: Unknown})
+	case 2: // executed, without an outcome
+		c.applyBind(b)
 	case 3:
-		w.due = append(w.due, Outcome{ID: b.ID, Result: Refused, Reason: "quota"})
+		c.due = append(c.due, Outcome{ID: b.ID, Result: Refused, Reason: "quota"})
 	default:
-		w.due = append(w.due, Outcome{ID: b.ID, Result: w.grant(b)})
+		c.due = append(c.due, Outcome{ID: b.ID, Result: c.applyBind(b)})
 	}
 }
 
 // step delivers some pending messages and steps the machine.
-func (w *simulatedCluster) step() {
-	if len(w.late) > 0 && w.r.Intn(3) == 0 {
-		if w.now.Sub(w.late[0].sent) < w.m.cfg.BindTimeout { // the API server times out, too
-			w.grant(w.late[0].Bind)
+func (c *simulatedCluster) step() {
+	if len(c.late) > 0 && c.r.Intn(3) == 0 {
+		if c.now.Sub(c.late[0].sent) < c.m.cfg.BindTimeout { // the API server times out, too
+			c.applyBind(c.late[0].Bind)
 		}
-		w.late = w.late[1:]
+		c.late = c.late[1:]
 	}
 	var events []Event
-	n := w.r.Intn(len(w.lag) + 1)
-	events, w.lag = append(events, w.lag[:n]...), w.lag[n:]
-	for len(w.due) > 0 && w.r.Intn(4) > 0 {
-		i := w.r.Intn(len(w.due))
-		events = append(events, w.due[i])
-		w.due = append(w.due[:i], w.due[i+1:]...)
+	n := c.r.Intn(len(c.lag) + 1)
+	events, c.lag = append(events, c.lag[:n]...), c.lag[n:]
+	for len(c.due) > 0 && c.r.Intn(4) > 0 {
+		i := c.r.Intn(len(c.due))
+		events = append(events, c.due[i])
+		c.due = append(c.due[:i], c.due[i+1:]...)
 	}
-	w.completeDeletions()
-	effects, wake := w.m.Step(w.now, events, w.r.Intn(5))
-	w.carryOut(effects)
-	w.check()
-	if len(w.lag)+len(w.due) == 0 && wake.After(w.now) {
-		w.now = wake
+	c.completeDeletions()
+	effects, wake := c.m.Step(c.now, events, c.r.Intn(5))
+	c.execute(effects)
+	c.check()
+	if len(c.lag)+len(c.due) == 0 && wake.After(c.now) {
+		c.now = wake
 	} else {
-		w.now = w.now.Add(time.Duration(w.r.Intn(2000)) * time.Millisecond)
+		c.now = c.now.Add(time.Duration(c.r.Intn(2000)) * time.Millisecond)
 	}
 }
 
 // check checks the invariants.
-func (w *simulatedCluster) check() {
+func (c *simulatedCluster) check() {
 	used := map[string]int64{}
-	for _, uid := range w.order {
-		if p := w.pods[uid]; p != nil {
+	for _, uid := range c.order {
+		if p := c.pods[uid]; p != nil {
 			used[p.NodeName] += p.Spec.Requests.MilliCPU
 		}
-		seen := w.m.state.Pod(uid)
-		if seen == nil || seen.Finished() || (seen.NodeName != "" && !w.m.state.Assumed(uid)) {
+		observed := c.m.state.Pod(uid)
+		if observed == nil || observed.Finished() || (observed.NodeName != "" && !c.m.state.Assumed(uid)) {
 			continue
 		}
-		a, attempted := w.m.attempts[uid]
-		pool := w.m.queue.PoolOf(uid)
-		if !attempted && (pool == queue.NotQueued || pool == queue.InFlight) && !seen.Deleting {
-			w.t.Fatalf("pod %s is lost: no attempt, in pool %q", uid, pool)
+		a, attempted := c.m.attempts[uid]
+		pool := c.m.queue.PoolOf(uid)
+		if !attempted && (pool == queue.NotQueued || pool == queue.InFlight) && !observed.Deleting {
+			c.t.Fatalf("pod %s is lost: no attempt, in pool %q", uid, pool)
 		}
-		if attempted = attempted && a.stage != callingExtenders; attempted != w.m.state.Assumed(uid) {
-			w.t.Fatalf("pod %s: attempt %v, assumed %v", uid, attempted, !attempted)
+		placed := attempted && a.stage != callingExtenders
+		if assumed := c.m.state.Assumed(uid); assumed != placed {
+			c.t.Fatalf("pod %s: assumed %v, want %v", uid, assumed, placed)
 		}
 	}
-	for name, cpu := range w.nodes {
+	for name, cpu := range c.nodes {
 		if used[name] > cpu {
-			w.t.Fatalf("node %s has %d used of %d", name, used[name], cpu)
+			c.t.Fatalf("node %s has %d used of %d", name, used[name], cpu)
 		}
 	}
 }

@@ -2,15 +2,15 @@ package scheduling
 
 import "testing"
 
-// RefreshPod reads the API, which may be ahead of the watch.
+// TestStaleWatchDoesNotUnbindRefreshedPod checks that an event older than a RefreshPod is ignored.
 func TestStaleWatchDoesNotUnbindRefreshedPod(t *testing.T) {
 	s := newMachineTest(t)
-	s.step("bind:a:n1", small("a", ""))
-	s.step("refresh:a", s.answer(0, Unknown))
-	seen := s.answer(0, Done)
-	seen.Pod = small("a", "n1")
-	s.step("bound:a:n1", seen)
-	s.step("", small("a", "")) // older than the refreshed pod
+	s.step("bind:a:n1", smallPod("a", ""))
+	s.step("refresh:a", s.outcome(0, Unknown))
+	refreshed := s.outcome(0, Done)
+	refreshed.Pod = smallPod("a", "n1")
+	s.step("bound:a:n1", refreshed)
+	s.step("", smallPod("a", "")) // older than the refreshed pod
 	if p := s.m.state.Pod("a"); p.NodeName != "n1" {
 		t.Errorf("pod a is on %q, want n1", p.NodeName)
 	}

@@ -4,7 +4,7 @@ package scheduling
 type CacheUsage struct {
 	// IndexEntries are counters, terms and derived values of the index of the cluster.
 	IndexEntries, IndexBytes int
-	// ClassEntries are the specifications whose equivalence classes are kept. ClassBytes includes
+	// ClassEntries are the specifications that have equivalence classes. ClassBytes includes
 	// their score caches.
 	ClassEntries, ClassBytes int
 }
@@ -13,8 +13,8 @@ type CacheUsage struct {
 func (m *Machine) CacheUsage() CacheUsage {
 	var u CacheUsage
 	for _, p := range m.placers {
-		if sized, ok := p.(interface{ Usage() (entries, bytes int) }); ok {
-			entries, bytes := sized.Usage()
+		if sizer, ok := p.(interface{ Usage() (entries, bytes int) }); ok {
+			entries, bytes := sizer.Usage()
 			u.ClassEntries, u.ClassBytes = u.ClassEntries+entries, u.ClassBytes+bytes
 			u.IndexBytes, u.IndexEntries = m.state.Index().Size()
 		}

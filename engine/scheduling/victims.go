@@ -17,7 +17,7 @@ type markedVictim struct {
 // markVictim marks a victim as terminating in the state.
 func (m *Machine) markVictim(now time.Time, n *nomination, v *model.Pod) {
 	reported := v
-	if m.state.Assumed(v.UID) { // its Bind is in flight
+	if m.state.Assumed(v.UID) { // a Bind is in flight
 		unassigned := *v
 		unassigned.NodeName = ""
 		reported = &unassigned
@@ -32,9 +32,9 @@ func withDisruptionTarget(p *model.Pod) *model.Pod {
 	if displacement.Preemption.IsTerminating(p) {
 		return p
 	}
-	q := *p
-	q.Deleting, q.DisruptionReason = true, displacement.Preemption.Reason()
-	return &q
+	terminating := *p
+	terminating.Deleting, terminating.DisruptionReason = true, displacement.Preemption.Reason()
+	return &terminating
 }
 
 // applyVictimMark returns a reported pod, marked as terminating if it is a victim.
@@ -64,9 +64,9 @@ func (m *Machine) unmarkVictims(now time.Time, n *nomination) {
 	}
 }
 
-// handlePodRemoval handles a pod that no longer uses resources. Pods nominated to its node that waited
-// only for it are activated.
-func (m *Machine) handlePodRemoval(now time.Time, p *model.Pod) {
+// handlePodRemoved handles a pod that no longer uses resources. It activates the pods nominated to
+// its node that waited only for this pod.
+func (m *Machine) handlePodRemoved(now time.Time, p *model.Pod) {
 	delete(m.markedVictims, p.UID)
 	if displacement.Preemption.IsTerminating(p) {
 		m.activateNominated(now, p.NodeName)

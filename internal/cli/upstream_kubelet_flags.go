@@ -42,12 +42,12 @@ var kubeletFlags = map[string]string{
 
 // Hints that several flags share.
 const (
-	noAgentAuth      = "requests to the agent are authenticated by the cluster's CA, that of --kubeconfig"
-	noAgentCert      = "the agent serves with the credential of --kubeconfig"
-	noManagers       = "CPU, memory and topology managers are not supported"
-	noPullLimit      = "pulls are limited by serializeImagePulls and maxParallelImagePulls of a KubeletConfiguration"
+	noAgentAuth            = "requests to the agent are authenticated by the cluster's CA, that of --kubeconfig"
+	noAgentCert            = "the agent serves with the credential of --kubeconfig"
+	noManagers             = "CPU, memory and topology managers are not supported"
+	noPullLimit            = "pulls are limited by serializeImagePulls and maxParallelImagePulls of a KubeletConfiguration"
 	noTerminatedContainers = "terminated containers are collected when the disk is short, according to evictionHard of a KubeletConfiguration"
-	noCloud          = "there is no cloud provider; label and taint nodes with --node-labels and --register-with-taints"
-	noStaticPods     = "pods come from the API server"
-	noWindows        = "nodes run Linux"
+	noCloud                = "there is no cloud provider; label and taint nodes with --node-labels and --register-with-taints"
+	noStaticPods           = "pods come from the API server"
+	noWindows              = "nodes run Linux"
 )

@@ -8,6 +8,7 @@ import (
 // renamedOptions maps the deprecated name of an option, by section, to the current name. Both are accepted.
 var renamedOptions = map[string]map[string]string{
 	"scheduler": {"viewMemoryMiB": "scoreCacheMemoryMiB"},
+	"pressure":  {"countDying": "countTerminating"},
 	"holds":     {"firstSeconds": "initialSeconds", "mostSeconds": "maxSeconds"},
 }
 

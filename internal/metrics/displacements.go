@@ -9,9 +9,9 @@ import (
 
 // Values of the label budgets of berth_displacements_total.
 const (
-	budgetsObeyed       = "obeyed"    // no budget was overruled; there may have been none
-	budgetsOverruled    = "overruled" // a budget did not allow the displacement
-	budgetsNotConsulted = "unasked"   // the cause does not consult budgets
+	budgetsObeyed       = "obeyed"       // no budget was overruled; there may have been none
+	budgetsOverruled    = "overruled"    // a budget did not allow the displacement
+	budgetsNotConsulted = "notConsulted" // the cause does not consult budgets
 )
 
 // Displacements counts displacements.
@@ -20,7 +20,7 @@ type Displacements struct{ *prometheus.CounterVec }
 // NewDisplacements returns a counter with all causes at zero.
 func NewDisplacements() *Displacements {
 	d := &Displacements{prometheus.NewCounterVec(prometheus.CounterOpts{Name: "berth_displacements_total",
-		Help: "Number of displaced pods, by cause and by the effect of disruption budgets: obeyed, overruled, or unasked for causes that do not consult them."},
+		Help: "Number of displaced pods, by cause and by the effect of disruption budgets: obeyed, overruled, or notConsulted for causes that do not consult them."},
 		[]string{"cause", "budgets"})}
 	for _, c := range displacement.Causes() {
 		d.WithLabelValues(c.String(), defaultBudgetOutcome(c))

@@ -22,7 +22,7 @@ func TestDisplacementsCount(t *testing.T) {
 		d.Count(&rec)
 	}
 	for labels, want := range map[[2]string]float64{
-		{"API", "obeyed"}: 2, {"Preemption", "obeyed"}: 0, {"Preemption", "overruled"}: 1, {"Taint", "unasked"}: 1, {"Unknown", "obeyed"}: 1,
+		{"API", "obeyed"}: 2, {"Preemption", "obeyed"}: 0, {"Preemption", "overruled"}: 1, {"Taint", "notConsulted"}: 1, {"Unknown", "obeyed"}: 1,
 	} {
 		if got := testutil.ToFloat64(d.WithLabelValues(labels[0], labels[1])); got != want {
 			t.Errorf("%v: got %v, want %v", labels, got, want)

@@ -17,20 +17,20 @@ func (x *bucketIndex) clear() {
 }
 
 // hash combines the given slots. The multiplications are independent of each other.
-func (v *bucketKey) hash(slots []uint8) uint64 {
+func (k *bucketKey) hash(slots []uint8) uint64 {
 	var h uint64
 	factor := uint64(0x9e3779b97f4a7c15)
 	for _, s := range slots {
-		h += uint64(uint32(v[s])+1) * factor
+		h += uint64(uint32(k[s])+1) * factor
 		factor += 0x6a09e667f3bcc908
 	}
 	return h ^ h>>32
 }
 
 // equal compares the given slots.
-func (v *bucketKey) equal(o *bucketKey, slots []uint8) bool {
+func (k *bucketKey) equal(other *bucketKey, slots []uint8) bool {
 	for _, s := range slots {
-		if v[s] != o[s] {
+		if k[s] != other[s] {
 			return false
 		}
 	}
@@ -38,13 +38,13 @@ func (v *bucketKey) equal(o *bucketKey, slots []uint8) bool {
 }
 
 // find returns the bucket with a key in the given slots; -1 if there is none.
-func (x *bucketIndex) find(buckets []nodeBucket, v *bucketKey, slots []uint8) int32 {
+func (x *bucketIndex) find(buckets []nodeBucket, k *bucketKey, slots []uint8) int32 {
 	if len(x.table) == 0 {
 		return -1
 	}
 	mask := uint64(len(x.table) - 1)
-	for at := v.hash(slots) & mask; x.table[at] != 0; at = (at + 1) & mask {
-		if b := x.table[at] - 1; v.equal(&buckets[b].key, slots) {
+	for i := k.hash(slots) & mask; x.table[i] != 0; i = (i + 1) & mask {
+		if b := x.table[i] - 1; k.equal(&buckets[b].key, slots) {
 			return b
 		}
 	}
@@ -65,9 +65,9 @@ func (x *bucketIndex) add(buckets []nodeBucket, slots []uint8) {
 
 func (x *bucketIndex) insert(buckets []nodeBucket, b int32, slots []uint8) {
 	mask := uint64(len(x.table) - 1)
-	at := buckets[b].key.hash(slots) & mask
-	for x.table[at] != 0 {
-		at = (at + 1) & mask
+	i := buckets[b].key.hash(slots) & mask
+	for x.table[i] != 0 {
+		i = (i + 1) & mask
 	}
-	x.table[at] = b + 1
+	x.table[i] = b + 1
 }

@@ -16,10 +16,10 @@ type equivalenceClass struct {
 	lastUsed   uint64 // Engine.clock
 	lastLogPos int64  // at the last decision
 	lastClock  uint64 // Engine.clock at the last decision
-	seen       bool   // decided before
+	decided    bool   // the class was decided before
 	cache      *scoreCache
 
-	reference bool // left to the reference evaluator
+	reference bool // the reference evaluator decides
 	hasNames  bool // the search is limited to names
 	names     []string
 
@@ -28,7 +28,7 @@ type equivalenceClass struct {
 	numTerms        int    // number of terms of other pods that match the class
 
 	static  *cluster.NodeValues // rejection, or PreferNoSchedule taints and preferred affinity; see packStatic
-	prefers bool
+	prefers bool                // there is preferred node affinity
 	score   scoreParams
 	ports   []model.HostPort
 	scalars []model.Scalar
@@ -41,7 +41,7 @@ type equivalenceClass struct {
 	usesFlags            bool // slotFlags and slotAffinityScore are in use
 	usesDomains          bool // slots other than slotStatic and slotImages are in use
 	slots                int
-	reads                []uint8 // slots in use
+	usedSlots            []uint8
 	hard                 []hardConstraint
 	soft                 []softConstraint
 	strict               bool              // nodes without all keys of soft constraints are ignored
@@ -108,12 +108,12 @@ type affinityTerm struct {
 // hardConstraint is a hard spread constraint. The slot holds the domain, or for a
 // fine-grained topology its count plus one; 0 if the label is missing.
 type hardConstraint struct {
-	counter    *cluster.DomainCounter
-	slot       int
-	fine       bool
-	maxSkew    int64
-	minDomains int
-	selfMatch  int64
+	counter     *cluster.DomainCounter
+	slot        int
+	fineGrained bool
+	maxSkew     int64
+	minDomains  int
+	selfMatch   int64
 }
 
 // softConstraint is a soft spread constraint. The slot holds the domain, or for the
@@ -121,7 +121,7 @@ type hardConstraint struct {
 type softConstraint struct {
 	counter  *cluster.DomainCounter
 	slot     int
-	host     bool
+	host     bool    // the topology key is HostnameKey
 	skew     float64 // maxSkew-1
 	topology *cluster.Topology
 }
@@ -162,28 +162,28 @@ func (e *Engine) classOf(pod *model.Pod) *equivalenceClass {
 	if e.specBytes > e.maxSpecBytes {
 		e.dropClasses()
 	}
-	ss := e.classesBySpec[pod.Spec]
-	if ss == nil {
-		ss = e.specClassesOf(pod)
+	entry := e.classesBySpec[pod.Spec]
+	if entry == nil {
+		entry = e.specClassesOf(pod)
 	}
-	class := x.Class(pod.Namespace, pod.Labels)
+	podClass := x.Class(pod.Namespace, pod.Labels)
 	var owner model.Owner
-	if ss.byOwner {
+	if entry.byOwner {
 		owner = framework.SpreadingOwner(pod)
 	}
-	for i := range ss.classes {
-		if o := &ss.classes[i]; o.class.podClass == class && o.owner == owner {
+	for i := range entry.classes {
+		if o := &entry.classes[i]; o.class.podClass == podClass && o.owner == owner {
 			o.class = e.refreshClass(o.class, pod)
 			o.class.lastUsed = e.clock
 			return o.class
 		}
 	}
-	ec := e.compileClass(pod, class)
+	ec := e.compileClass(pod, podClass)
 	ec.lastUsed = e.clock
-	if len(ss.classes) >= maxClassesPerSpec {
-		e.dropOldestClass(ss)
+	if len(entry.classes) >= maxClassesPerSpec {
+		e.dropOldestClass(entry)
 	}
-	ss.classes = append(ss.classes, ownerClass{owner, ec})
+	entry.classes = append(entry.classes, ownerClass{owner, ec})
 	e.numClasses++
 	return ec
 }
@@ -191,25 +191,25 @@ func (e *Engine) classOf(pod *model.Pod) *equivalenceClass {
 // maxClassesPerSpec limits the classes of a specification, which are searched linearly.
 const maxClassesPerSpec = 64
 
-func (e *Engine) dropOldestClass(ss *specClasses) {
+func (e *Engine) dropOldestClass(entry *specClasses) {
 	oldest := 0
-	for i := range ss.classes {
-		if ss.classes[i].class.lastUsed < ss.classes[oldest].class.lastUsed {
+	for i := range entry.classes {
+		if entry.classes[i].class.lastUsed < entry.classes[oldest].class.lastUsed {
 			oldest = i
 		}
 	}
-	e.dropCache(ss.classes[oldest].class)
-	ss.classes = slices.Delete(ss.classes, oldest, oldest+1)
+	e.dropCache(entry.classes[oldest].class)
+	entry.classes = slices.Delete(entry.classes, oldest, oldest+1)
 	e.numClasses--
 }
 
 // specClassesOf registers the selectors of a new specification.
 func (e *Engine) specClassesOf(pod *model.Pod) *specClasses {
-	ss := &specClasses{byOwner: e.profile.SpreadsByOwner(pod.Spec)}
+	entry := &specClasses{byOwner: e.profile.SpreadsByOwner(pod.Spec)}
 	framework.TrackSelectors(e.index, pod.Spec)
-	e.classesBySpec[pod.Spec] = ss
+	e.classesBySpec[pod.Spec] = entry
 	e.specBytes += pod.Spec.Bytes()
-	return ss
+	return entry
 }
 
 // refreshClass compiles a class again if the default spreading selector or the terms of
@@ -224,7 +224,7 @@ func (e *Engine) refreshClass(ec *equivalenceClass, pod *model.Pod) *equivalence
 	}
 	e.dropCache(ec)
 	compiled := e.compileClass(pod, ec.podClass)
-	compiled.seen, compiled.lastLogPos, compiled.lastClock = ec.seen, ec.lastLogPos, ec.lastClock
+	compiled.decided, compiled.lastLogPos, compiled.lastClock = ec.decided, ec.lastLogPos, ec.lastClock
 	return compiled
 }
 
@@ -234,26 +234,26 @@ func (e *Engine) defaultSelectorKey(pod *model.Pod) string {
 	return e.defaultSelectorKeyOf(&framework.Evaluation{State: e.state, Profile: e.profile, Pod: pod})
 }
 
-func (e *Engine) defaultSelectorKeyOf(a *framework.Evaluation) string {
-	if len(a.Pod.Spec.Spread) > 0 || len(e.profile.DefaultConstraints()) == 0 {
+func (e *Engine) defaultSelectorKeyOf(ev *framework.Evaluation) string {
+	if len(ev.Pod.Spec.Spread) > 0 || len(e.profile.DefaultConstraints()) == 0 {
 		return ""
 	}
-	return string(cluster.AppendSelector(nil, a.DefaultSelector()))
+	return string(cluster.AppendSelector(nil, ev.DefaultSelector()))
 }
 
 // dropOldClasses drops classes that were not used recently.
 func (e *Engine) dropOldClasses() {
 	e.numClasses = 0
-	for spec, ss := range e.classesBySpec {
-		ss.classes = slices.DeleteFunc(ss.classes, func(o ownerClass) bool {
-			old := e.clock-o.class.lastUsed > uint64(e.maxClasses)/2
-			if old {
+	for spec, entry := range e.classesBySpec {
+		entry.classes = slices.DeleteFunc(entry.classes, func(o ownerClass) bool {
+			unused := e.clock-o.class.lastUsed > uint64(e.maxClasses)/2
+			if unused {
 				e.dropCache(o.class)
 			}
-			return old
+			return unused
 		})
-		e.numClasses += len(ss.classes)
-		if len(ss.classes) == 0 {
+		e.numClasses += len(entry.classes)
+		if len(entry.classes) == 0 {
 			delete(e.classesBySpec, spec)
 			e.specBytes -= spec.Bytes()
 		}

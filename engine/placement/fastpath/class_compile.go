@@ -17,16 +17,16 @@ const maxImages = 30
 // classBuilder compiles a class.
 type classBuilder struct {
 	*equivalenceClass
-	e         *Engine
-	a         *framework.Evaluation
+	engine    *Engine
+	ev        *framework.Evaluation
 	slotByKey map[string]int // slot by topology key
 }
 
 // compileClass compiles the class of a pod.
 func (e *Engine) compileClass(pod *model.Pod, class *cluster.PodClass) *equivalenceClass {
-	a := &framework.Evaluation{State: e.state, Profile: e.profile, Pod: pod}
-	c := &classBuilder{equivalenceClass: &equivalenceClass{podClass: class, spec: pod.Spec, slots: slotFirst, lastLogPos: -1}, e: e, a: a, slotByKey: map[string]int{}}
-	c.groupsVersion, c.defaultSelector = e.index.SpreadGroupsVersion(pod.Namespace), e.defaultSelectorKeyOf(a)
+	ev := &framework.Evaluation{State: e.state, Profile: e.profile, Pod: pod}
+	c := &classBuilder{equivalenceClass: &equivalenceClass{podClass: class, spec: pod.Spec, slots: slotFirst, lastLogPos: -1}, engine: e, ev: ev, slotByKey: map[string]int{}}
+	c.groupsVersion, c.defaultSelector = e.index.SpreadGroupsVersion(pod.Namespace), e.defaultSelectorKeyOf(ev)
 	c.numTerms = len(e.index.TermsMatching(class))
 	if c.compileNames(); c.hasNames {
 		return c.equivalenceClass
@@ -46,7 +46,7 @@ func (e *Engine) compileClass(pod *model.Pod, class *cluster.PodClass) *equivale
 // decides on these nodes alone, if no plugin counts pods on other nodes.
 func (c *classBuilder) compileNames() {
 	sel := &c.spec.NodeSelector
-	if !c.e.plugins.nodeAffinityPreFilter || !sel.HasRequired || len(sel.Required) == 0 {
+	if !c.engine.plugins.nodeAffinityPreFilter || !sel.HasRequired || len(sel.Required) == 0 {
 		return
 	}
 	names, hasNames := plugins.NodeNamesOf(sel.Required)
@@ -71,8 +71,8 @@ func (c *classBuilder) useTopology(key string) int {
 	if slot, ok := c.slotByKey[key]; ok {
 		return slot
 	}
-	column := c.e.index.Topology(key)
-	if column.FineGrained {
+	topology := c.engine.index.Topology(key)
+	if topology.FineGrained {
 		return 0
 	}
 	return c.domainSlot(key)
@@ -84,12 +84,13 @@ func (c *classBuilder) domainSlot(key string) int {
 	if !ok {
 		slot = c.nextSlot()
 		c.slotByKey[key] = slot
-		c.domainSlots = append(c.domainSlots, domainSlot{c.e.index.Topology(key), slot})
+		c.domainSlots = append(c.domainSlots, domainSlot{c.engine.index.Topology(key), slot})
 	}
 	return slot
 }
 
-// nextSlot allocates a slot. Without free slots the reference evaluator decides.
+// nextSlot allocates a slot. If there are more than maxSlots, the reference evaluator
+// decides.
 func (c *classBuilder) nextSlot() int {
 	c.slots++
 	return min(c.slots, maxSlots) - 1
@@ -98,21 +99,21 @@ func (c *classBuilder) nextSlot() int {
 // compileSpread compiles the spread constraints, soft ones first, because their domains
 // need slots even for fine-grained topologies.
 func (c *classBuilder) compileSpread() {
-	if c.e.plugins.weights[decision.PodTopologySpread] > 0 {
+	if c.engine.plugins.weights[decision.PodTopologySpread] > 0 {
 		cs := c.constraints(false)
-		c.strict = len(c.spec.Spread) > 0 || !c.e.profile.Config().Spread.SystemDefaulting
+		c.strict = len(c.spec.Spread) > 0 || !c.engine.profile.Config().Spread.SystemDefaulting
 		for i := range cs {
 			c.softConstraint(cs, &cs[i])
 		}
 	}
-	if c.e.plugins.filters.Has(decision.PodTopologySpread) {
+	if c.engine.plugins.filters.Has(decision.PodTopologySpread) {
 		cs := c.constraints(true)
 		for i := range cs {
 			k := &cs[i]
 			h := hardConstraint{counter: c.spreadCounter(k, k.TopologyKey, cs), slot: c.useTopology(k.TopologyKey),
 				maxSkew: int64(k.MaxSkew), minDomains: int(k.MinDomains), selfMatch: k.SelfMatch}
 			if h.slot == 0 {
-				h.fine, h.slot = true, c.nextSlot()
+				h.fineGrained, h.slot = true, c.nextSlot()
 			}
 			c.hard = append(c.hard, h)
 		}
@@ -124,19 +125,19 @@ func (c *classBuilder) compileSpread() {
 func (c *classBuilder) constraints(hard bool) []plugins.Constraint {
 	constraints := c.spec.Spread
 	if len(constraints) == 0 {
-		constraints = c.e.profile.DefaultConstraints()
+		constraints = c.engine.profile.DefaultConstraints()
 	}
 	if !slices.ContainsFunc(constraints, func(k model.SpreadConstraint) bool { return k.Hard == hard }) {
 		return nil
 	}
-	return plugins.SpreadConstraints(c.a, hard)
+	return plugins.SpreadConstraints(c.ev, hard)
 }
 
 func (c *classBuilder) softConstraint(all []plugins.Constraint, k *plugins.Constraint) {
-	t := softConstraint{skew: float64(k.MaxSkew - 1), host: k.TopologyKey == framework.HostnameKey, topology: c.e.index.Topology(k.TopologyKey)}
+	t := softConstraint{skew: float64(k.MaxSkew - 1), host: k.TopologyKey == framework.HostnameKey, topology: c.engine.index.Topology(k.TopologyKey)}
 	if t.host {
-		m := spreadMatcher(k, c.a.Pod.Namespace)
-		t.counter = c.e.index.Counter(cluster.CounterKey("", "", &m), "", nil, m, false)
+		m := spreadMatcher(k, c.ev.Pod.Namespace)
+		t.counter = c.engine.index.Counter(cluster.CounterKey("", "", &m), "", nil, m, false)
 		t.slot = c.nextSlot()
 		c.hostnames = t.topology
 	} else {
@@ -179,30 +180,30 @@ func (c *classBuilder) spreadCounter(k *plugins.Constraint, key string, all []pl
 		b = appendSelected(b, &c.spec.NodeSelector)
 	}
 	if constraint.HonorTaints {
-		b = appendTolerations(append(b, '!'), c.spec.Tolerations, c.e.profile.Config().TaintTolerationComparison)
+		b = appendTolerations(append(b, '!'), c.spec.Tolerations, c.engine.profile.Config().TaintTolerationComparison)
 	}
-	a := c.a
-	eligible := c.e.index.NodeValues("eligible "+string(b), func(n *cluster.NodeInfo) int32 {
+	ev := c.ev
+	eligible := c.engine.index.NodeValues("eligible "+string(b), func(n *cluster.NodeInfo) int32 {
 		for _, key := range keys {
 			if _, ok := n.Model.Labels.Get(key); !ok {
 				return 0
 			}
 		}
-		if !plugins.MatchNodeInclusionPolicies(a, &constraint, n.Model) {
+		if !plugins.MatchNodeInclusionPolicies(ev, &constraint, n.Model) {
 			return 0
 		}
 		return 1
 	})
-	m := spreadMatcher(k, c.a.Pod.Namespace)
-	return c.e.index.Counter(cluster.CounterKey(key, string(b), &m), key, eligible, m, k.Hard)
+	m := spreadMatcher(k, c.ev.Pod.Namespace)
+	return c.engine.index.Counter(cluster.CounterKey(key, string(b), &m), key, eligible, m, k.Hard)
 }
 
 // compileTerms compiles the pod's affinity terms and those of other pods that match it.
 func (c *classBuilder) compileTerms() {
-	s, args := c.spec, &c.e.profile.Config().InterPod
-	filters := c.e.plugins.filters.Has(decision.InterPodAffinity)
+	s, args := c.spec, &c.engine.profile.Config().InterPod
+	filters := c.engine.plugins.filters.Has(decision.InterPodAffinity)
 	prefers := len(s.PreferredAffinity)+len(s.PreferredAntiAffinity) > 0
-	scores := c.e.plugins.weights[decision.InterPodAffinity] > 0 && (prefers || !args.IgnorePreferredTermsOfExistingPods)
+	scores := c.engine.plugins.weights[decision.InterPodAffinity] > 0 && (prefers || !args.IgnorePreferredTermsOfExistingPods)
 	if filters {
 		var all cluster.Matcher
 		for i := range s.Affinity {
@@ -211,7 +212,7 @@ func (c *classBuilder) compileTerms() {
 		for i := range s.Affinity {
 			c.affinity = append(c.affinity, c.affinityTerm(s.Affinity[i].TopologyKey, all, 0))
 		}
-		c.selfAffinity = plugins.NewTermMatcher(c.a).MatchesAllAffinity(c.a.Pod)
+		c.selfAffinity = plugins.NewTermMatcher(c.ev).MatchesAllAffinity(c.ev.Pod)
 		for i := range s.AntiAffinity {
 			c.antiAffinity = append(c.antiAffinity, c.affinityTermOf(&s.AntiAffinity[i], 0))
 		}
@@ -226,7 +227,7 @@ func (c *classBuilder) compileTerms() {
 			c.scoringTerms = append(c.scoringTerms, c.affinityTermOf(&w.Term, -int64(w.Weight)))
 		}
 	}
-	for _, t := range c.e.index.TermsMatching(c.podClass) {
+	for _, t := range c.engine.index.TermsMatching(c.podClass) {
 		weight := int64(t.Weight)
 		switch t.Kind {
 		case cluster.RequiredAntiAffinity:
@@ -250,12 +251,12 @@ func (c *classBuilder) affinityTermOf(t *model.PodAffinityTerm, weight int64) af
 }
 
 func (c *classBuilder) affinityTerm(key string, m cluster.Matcher, weight int64) affinityTerm {
-	return affinityTerm{c.e.index.Counter(cluster.CounterKey(key, "", &m), key, nil, m, false), c.useTopology(key), weight}
+	return affinityTerm{c.engine.index.Counter(cluster.CounterKey(key, "", &m), key, nil, m, false), c.useTopology(key), weight}
 }
 
 // compileImages compiles the image mask.
 func (c *classBuilder) compileImages() {
-	if c.e.plugins.weights[decision.ImageLocality] == 0 || len(c.spec.Images) == 0 {
+	if c.engine.plugins.weights[decision.ImageLocality] == 0 || len(c.spec.Images) == 0 {
 		return
 	}
 	name := []byte("images ")
@@ -270,7 +271,7 @@ func (c *classBuilder) compileImages() {
 		return
 	}
 	images := c.images
-	c.mask = c.e.index.NodeValues(string(name), func(n *cluster.NodeInfo) int32 {
+	c.mask = c.engine.index.NodeValues(string(name), func(n *cluster.NodeInfo) int32 {
 		var mask int32
 		for i, image := range images {
 			if n.HasImage(image) {

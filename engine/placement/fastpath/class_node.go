@@ -10,17 +10,17 @@ import (
 	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
-// failure is why a node is rejected by itself: 0 if it is not, a negative number from
-// staticReason, or a bit for each insufficient resource in the order of NodeResourcesFit,
-// with fitUnresolvable.
+// failure is why a filter that reads a single node rejects it: 0 if none does, a negative
+// number for staticReason, or a bit for each insufficient resource in the order of
+// NodeResourcesFit, with fitUnresolvable.
 type failure int32
 
 const (
-	shortPods failure = 1 << iota
-	shortCPU
-	shortMemory
-	shortEphemeral
-	shortScalar // and higher bits
+	insufficientPods failure = 1 << iota
+	insufficientCPU
+	insufficientMemory
+	insufficientEphemeral
+	insufficientScalar // and higher bits
 )
 
 const (
@@ -34,11 +34,11 @@ const noRequest = math.MinInt64
 // scoreParams are the parameters of the pod for the resource filter and score of a node.
 type scoreParams struct {
 	filterFit              bool // NodeResourcesFit is enabled
-	want                   model.Resources
-	wantCPU                int64 // want, or noRequest
-	wantMem                int64
+	requests               model.Resources
+	requestCPU             int64 // from requests, or noRequest
+	requestMem             int64
 	cpuMemoryOnly          bool  // the fit filter reads only cpu, memory and the number of pods
-	fitWeight              int64 // weights
+	fitWeight              int64 // plugin weights
 	balanceWeight          int64
 	scoringCPU, scoringMem int64                                  // for the fit score
 	scorers                []func(*framework.CandidateNode) int64 // score functions of plugins without a fast implementation
@@ -48,51 +48,51 @@ type scoreParams struct {
 
 // compileScore compiles the resource filter and scores.
 func (c *classBuilder) compileScore() {
-	t, s := &c.e.plugins, &c.score
-	if t.filters.Has(decision.NodePorts) {
+	table, s := &c.engine.plugins, &c.score
+	if table.filters.Has(decision.NodePorts) {
 		c.ports = c.spec.Ports
 	}
-	s.filterFit, s.want = t.filters.Has(decision.NodeResourcesFit), c.spec.Requests
+	s.filterFit, s.requests = table.filters.Has(decision.NodeResourcesFit), c.spec.Requests
 	if s.filterFit {
-		c.scalars = plugins.FilteredScalars(c.a)
+		c.scalars = plugins.FilteredScalars(c.ev)
 		c.reference = c.reference || len(c.scalars) > maxScalars
 	}
-	s.cpuMemoryOnly = s.filterFit && len(c.ports)+len(c.scalars) == 0 && s.want.Ephemeral <= 0
-	s.wantCPU, s.wantMem = s.want.MilliCPU, s.want.Memory
-	if s.wantCPU <= 0 {
-		s.wantCPU = noRequest
+	s.cpuMemoryOnly = s.filterFit && len(c.ports)+len(c.scalars) == 0 && s.requests.Ephemeral <= 0
+	s.requestCPU, s.requestMem = s.requests.MilliCPU, s.requests.Memory
+	if s.requestCPU <= 0 {
+		s.requestCPU = noRequest
 	}
-	if s.wantMem <= 0 {
-		s.wantMem = noRequest
+	if s.requestMem <= 0 {
+		s.requestMem = noRequest
 	}
-	fit, balance := t.weights[decision.NodeResourcesFit], t.weights[decision.NodeResourcesBalancedAllocation]
-	if fit > 0 && t.defaultFit {
+	fit, balance := table.weights[decision.NodeResourcesFit], table.weights[decision.NodeResourcesBalancedAllocation]
+	if fit > 0 && table.defaultFit {
 		requests := &c.spec.Scoring
 		if c.spec.ScoringIncoming != nil {
 			requests = c.spec.ScoringIncoming
 		}
 		s.fitWeight, s.scoringCPU, s.scoringMem = fit, requests.MilliCPU, requests.Memory
 	} else if fit > 0 {
-		s.scorers, s.weights = append(s.scorers, plugins.PreScore(c.a, decision.NodeResourcesFit, nil).Score), append(s.weights, fit)
+		s.scorers, s.weights = append(s.scorers, plugins.PreScore(c.ev, decision.NodeResourcesFit, nil).Score), append(s.weights, fit)
 	}
-	if balance > 0 && t.defaultBalance {
-		if s.want.MilliCPU != 0 || s.want.Memory != 0 {
+	if balance > 0 && table.defaultBalance {
+		if s.requests.MilliCPU != 0 || s.requests.Memory != 0 {
 			s.balanceWeight = balance
 		}
-	} else if b := plugins.PreScore(c.a, decision.NodeResourcesBalancedAllocation, nil); balance > 0 && b.Score != nil {
+	} else if b := plugins.PreScore(c.ev, decision.NodeResourcesBalancedAllocation, nil); balance > 0 && b.Score != nil {
 		s.scorers, s.weights = append(s.scorers, b.Score), append(s.weights, balance)
 	}
 	s.fastScore = s.fitWeight > 0 && len(s.scorers) == 0
 }
 
-// fitsSurely reports that a node has enough resources. If it returns false, filter
-// decides.
-func (ec *equivalenceClass) fitsSurely(r *cluster.Row) bool {
+// passesQuickFit reports whether a quick check finds enough resources on a node. If not,
+// filter decides.
+func (ec *equivalenceClass) passesQuickFit(r *cluster.Row) bool {
 	s := &ec.score
-	return s.cpuMemoryOnly && r.Pods < r.AllocPods && s.wantCPU <= r.AllocCPU-r.UsedCPU && s.wantMem <= r.AllocMem-r.UsedMem
+	return s.cpuMemoryOnly && r.Pods < r.AllocPods && s.requestCPU <= r.AllocCPU-r.UsedCPU && s.requestMem <= r.AllocMem-r.UsedMem
 }
 
-// filter returns why a node is rejected by itself; 0 if it is not.
+// filter returns why a node is rejected, regardless of pods on other nodes; 0 if it is not.
 func (ec *equivalenceClass) filter(x *cluster.Index, id cluster.NodeID) failure {
 	if v := ec.static.Values[id]; v < 0 {
 		return failure(v)
@@ -105,29 +105,29 @@ func (ec *equivalenceClass) filter(x *cluster.Index, id cluster.NodeID) failure 
 	if !ec.score.filterFit {
 		return 0
 	}
-	r, want := &x.Rows[id], &ec.score.want
+	r, requests := &x.Rows[id], &ec.score.requests
 	var f failure
 	if r.Pods >= r.AllocPods {
-		f |= shortPods
+		f |= insufficientPods
 	}
-	f |= insufficientBit(shortCPU, want.MilliCPU, r.UsedCPU, r.AllocCPU)
-	f |= insufficientBit(shortMemory, want.Memory, r.UsedMem, r.AllocMem)
-	if want.Ephemeral > 0 {
+	f |= insufficientBit(insufficientCPU, requests.MilliCPU, r.UsedCPU, r.AllocCPU)
+	f |= insufficientBit(insufficientMemory, requests.Memory, r.UsedMem, r.AllocMem)
+	if requests.Ephemeral > 0 {
 		d := &x.Ephemeral[id]
-		f |= insufficientBit(shortEphemeral, want.Ephemeral, d.Used, d.Alloc)
+		f |= insufficientBit(insufficientEphemeral, requests.Ephemeral, d.Used, d.Alloc)
 	}
 	for i := range ec.scalars {
 		sc, n := &ec.scalars[i], x.State().Node(id)
-		f |= insufficientBit(shortScalar<<i, sc.Amount, n.Used.Scalar(sc.Name), n.Model.Allocatable.Scalar(sc.Name))
+		f |= insufficientBit(insufficientScalar<<i, sc.Amount, n.Used.Scalar(sc.Name), n.Model.Allocatable.Scalar(sc.Name))
 	}
 	return f
 }
 
-func insufficientBit(bit failure, want, used, have int64) failure {
-	if want <= 0 || want <= have-used {
+func insufficientBit(bit failure, requested, used, allocatable int64) failure {
+	if requested <= 0 || requested <= allocatable-used {
 		return 0
 	}
-	if want > have {
+	if requested > allocatable {
 		return bit | fitUnresolvable
 	}
 	return bit
@@ -146,12 +146,12 @@ func (ec *equivalenceClass) nodeScore(x *cluster.Index, id cluster.NodeID) int32
 		sum = s.fitWeight * leastAllocatedCPUMem(r, s.scoringCPU, s.scoringMem)
 	}
 	if s.balanceWeight > 0 {
-		sum += s.balanceWeight * balancedCPUMem(r, s.want.MilliCPU, s.want.Memory)
+		sum += s.balanceWeight * balancedCPUMem(r, s.requests.MilliCPU, s.requests.Memory)
 	}
 	if len(s.scorers) > 0 {
-		st := framework.NewCandidateNode(x.State().Node(id))
-		for i, raw := range s.scorers {
-			sum += s.weights[i] * raw(&st)
+		candidate := framework.NewCandidateNode(x.State().Node(id))
+		for i, score := range s.scorers {
+			sum += s.weights[i] * score(&candidate)
 		}
 	}
 	return int32(sum)
@@ -160,20 +160,20 @@ func (ec *equivalenceClass) nodeScore(x *cluster.Index, id cluster.NodeID) int32
 // fitAndBalance returns nodeScore for the common case, or -1 if the amounts are unusual.
 // It computes the same as leastAllocatedCPUMem and balancedCPUMem.
 func (s *scoreParams) fitAndBalance(r *cluster.Row) int64 {
-	leftCPU, leftMem := r.AllocCPU-r.ScoringCPU-s.scoringCPU, r.AllocMem-r.ScoringMem-s.scoringMem
-	if uint64(leftCPU|leftMem|r.AllocCPU|r.AllocMem) >= maxExactAmount || r.AllocCPU == 0 || r.AllocMem == 0 {
+	freeCPU, freeMem := r.AllocCPU-r.ScoringCPU-s.scoringCPU, r.AllocMem-r.ScoringMem-s.scoringMem
+	if uint64(freeCPU|freeMem|r.AllocCPU|r.AllocMem) >= maxExactAmount || r.AllocCPU == 0 || r.AllocMem == 0 {
 		return -1 // negative, very large or zero amounts
 	}
 	cpu, mem := float64(r.AllocCPU), float64(r.AllocMem)
-	least := int64(float64(leftCPU*100)/cpu) + int64(float64(leftMem*100)/mem)
+	least := int64(float64(freeCPU*100)/cpu) + int64(float64(freeMem*100)/mem)
 	if s.balanceWeight == 0 {
 		return s.fitWeight * (least / 2)
 	}
 	a, b := 1.0, 1.0
-	if used := r.UsedCPU + s.want.MilliCPU; used < r.AllocCPU {
+	if used := r.UsedCPU + s.requests.MilliCPU; used < r.AllocCPU {
 		a = float64(used) / cpu
 	}
-	if used := r.UsedMem + s.want.Memory; used < r.AllocMem {
+	if used := r.UsedMem + s.requests.Memory; used < r.AllocMem {
 		b = float64(used) / mem
 	}
 	return s.fitWeight*(least/2) + s.balanceWeight*(50+(50+balanceOf(a, b)-int64(r.Balance))/2)
@@ -197,14 +197,14 @@ func leastAllocatedCPUMem(r *cluster.Row, cpu, mem int64) int64 {
 // that truncated floating-point division equals integer division.
 const maxExactAmount = 1 << 46
 
-func freePercent(used, have int64) int64 {
-	if used > have {
+func freePercent(used, allocatable int64) int64 {
+	if used > allocatable {
 		return 0
 	}
-	if remaining := have - used; remaining < maxExactAmount && have < maxExactAmount {
-		return int64(float64(remaining*100) / float64(have))
+	if remaining := allocatable - used; remaining < maxExactAmount && allocatable < maxExactAmount {
+		return int64(float64(remaining*100) / float64(allocatable))
 	}
-	return (have - used) * 100 / have
+	return (allocatable - used) * 100 / allocatable
 }
 
 // balancedCPUMem returns the balance score over cpu and memory with the operations of
@@ -213,17 +213,17 @@ func balancedCPUMem(r *cluster.Row, cpu, mem int64) int64 {
 	if r.AllocCPU == 0 || r.AllocMem == 0 {
 		return 50 + (50+100-100)/2
 	}
-	with := balanceOf(usedPart(r.UsedCPU+cpu, r.AllocCPU), usedPart(r.UsedMem+mem, r.AllocMem))
-	return 50 + (50+with-int64(r.Balance))/2
+	balance := balanceOf(usedPart(r.UsedCPU+cpu, r.AllocCPU), usedPart(r.UsedMem+mem, r.AllocMem))
+	return 50 + (50+balance-int64(r.Balance))/2
 }
 
-// usedPart is plugins.usedFraction in a form that compiles to fewer instructions. have
-// must not be 0.
-func usedPart(used, have int64) float64 {
-	if used >= have {
+// usedPart is plugins.usedFraction in a form that compiles to fewer instructions.
+// allocatable must not be 0.
+func usedPart(used, allocatable int64) float64 {
+	if used >= allocatable {
 		return 1
 	}
-	return float64(used) / float64(have)
+	return float64(used) / float64(allocatable)
 }
 
 func balanceOf(a, b float64) int64 {
@@ -232,23 +232,23 @@ func balanceOf(a, b float64) int64 {
 }
 
 // readKey fills in the key of a node.
-func (ec *equivalenceClass) readKey(id cluster.NodeID, v *bucketKey) {
-	v[slotStatic] = ec.static.Values[id]
+func (ec *equivalenceClass) readKey(id cluster.NodeID, key *bucketKey) {
+	key[slotStatic] = ec.static.Values[id]
 	if ec.mask != nil {
-		v[slotImages] = ec.mask.Values[id]
+		key[slotImages] = ec.mask.Values[id]
 	}
 	for i := range ec.domainSlots {
-		v[ec.domainSlots[i].slot] = ec.domainSlots[i].topology.DomainOf[id]
+		key[ec.domainSlots[i].slot] = ec.domainSlots[i].topology.DomainOf[id]
 	}
 	for i := range ec.countSlots {
-		f := &ec.countSlots[i]
-		v[f.slot] = f.counter.OnNode(id)
-		if f.counter.Topology.DomainOf[id] != 0 {
-			v[f.slot] += f.present
+		c := &ec.countSlots[i]
+		key[c.slot] = c.counter.OnNode(id)
+		if c.counter.Topology.DomainOf[id] != 0 {
+			key[c.slot] += c.present
 		}
 	}
 	if ec.usesFlags {
-		v[slotFlags], v[slotAffinityScore] = ec.readFlags(id)
+		key[slotFlags], key[slotAffinityScore] = ec.readFlags(id)
 	}
 }
 
@@ -258,28 +258,28 @@ func (ec *equivalenceClass) readFlags(id cluster.NodeID) (flags, affinity int32)
 		flags |= flagHostname
 	}
 	for i := range ec.affinity {
-		if p := &ec.affinity[i]; p.slot == 0 {
+		if t := &ec.affinity[i]; t.slot == 0 {
 			switch {
-			case p.counter.Topology.DomainOf[id] == 0:
+			case t.counter.Topology.DomainOf[id] == 0:
 				flags |= flagAffinityLabel
-			case p.counter.OnNode(id) <= 0:
+			case t.counter.OnNode(id) <= 0:
 				flags |= flagAffinityNone
 			}
 		}
 	}
 	for i := range ec.antiAffinity {
-		if p := &ec.antiAffinity[i]; p.slot == 0 && p.counter.OnNode(id) > 0 {
+		if t := &ec.antiAffinity[i]; t.slot == 0 && t.counter.OnNode(id) > 0 {
 			flags |= flagAntiAffinity
 		}
 	}
 	for i := range ec.existingAntiAffinity {
-		if p := &ec.existingAntiAffinity[i]; p.slot == 0 && p.counter.OnNode(id) > 0 {
+		if t := &ec.existingAntiAffinity[i]; t.slot == 0 && t.counter.OnNode(id) > 0 {
 			flags |= flagExistingAntiAffinity
 		}
 	}
 	for i := range ec.scoringTerms {
-		if p := &ec.scoringTerms[i]; p.slot == 0 {
-			affinity += int32(p.weight) * p.counter.OnNode(id)
+		if t := &ec.scoringTerms[i]; t.slot == 0 {
+			affinity += int32(t.weight) * t.counter.OnNode(id)
 		}
 	}
 	return flags, affinity
@@ -289,7 +289,7 @@ func (ec *equivalenceClass) readFlags(id cluster.NodeID) (flags, affinity int32)
 func (c *classBuilder) finish() {
 	c.orderSlots()
 	for i := range c.hard {
-		if h := &c.hard[i]; h.fine {
+		if h := &c.hard[i]; h.fineGrained {
 			c.countSlots = append(c.countSlots, countSlot{h.counter, h.slot, 1})
 		}
 	}
@@ -304,16 +304,16 @@ func (c *classBuilder) finish() {
 			c.usesFlags = c.usesFlags || list[i].slot == 0
 		}
 	}
-	c.reads = []uint8{slotStatic}
+	c.usedSlots = []uint8{slotStatic}
 	if c.usesFlags {
-		c.reads = append(c.reads, slotFlags, slotAffinityScore)
+		c.usedSlots = append(c.usedSlots, slotFlags, slotAffinityScore)
 	}
 	for slot := slotFirst; slot < min(c.slots, maxSlots); slot++ {
-		c.reads = append(c.reads, uint8(slot))
+		c.usedSlots = append(c.usedSlots, uint8(slot))
 	}
-	c.usesDomains = len(c.reads) > 1
+	c.usesDomains = len(c.usedSlots) > 1
 	if c.mask != nil {
-		c.reads = append(c.reads, slotImages)
+		c.usedSlots = append(c.usedSlots, slotImages)
 	}
 	c.collectExceptionCounters()
 }

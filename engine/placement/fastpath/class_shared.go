@@ -36,30 +36,30 @@ func (c *classBuilder) orderSlots() {
 		return
 	}
 	slices.SortFunc(c.domainSlots, func(a, b domainSlot) int { return cmp.Compare(a.topology.Key, b.topology.Key) })
-	var to [maxSlots]int
+	var newSlots [maxSlots]int
 	next := slotFirst
-	take := func(slot int) {
-		if to[slot] == 0 {
-			to[slot] = next
+	assign := func(slot int) {
+		if newSlots[slot] == 0 {
+			newSlots[slot] = next
 			next++
 		}
 	}
 	for i := range c.domainSlots {
-		take(c.domainSlots[i].slot)
-		c.domainSlots[i].slot = to[c.domainSlots[i].slot]
+		assign(c.domainSlots[i].slot)
+		c.domainSlots[i].slot = newSlots[c.domainSlots[i].slot]
 	}
 	for slot := slotFirst; slot < c.slots; slot++ {
-		take(slot)
+		assign(slot)
 	}
 	for i := range c.hard {
-		c.hard[i].slot = to[c.hard[i].slot]
+		c.hard[i].slot = newSlots[c.hard[i].slot]
 	}
 	for i := range c.soft {
-		c.soft[i].slot = to[c.soft[i].slot]
+		c.soft[i].slot = newSlots[c.soft[i].slot]
 	}
 	for _, list := range [][]affinityTerm{c.affinity, c.antiAffinity, c.existingAntiAffinity, c.scoringTerms} {
 		for i := range list {
-			list[i].slot = to[list[i].slot] // 0 stays 0
+			list[i].slot = newSlots[list[i].slot] // 0 stays 0
 		}
 	}
 }
@@ -91,8 +91,8 @@ func (c *classBuilder) collectExceptionCounters() {
 		}
 	}
 	for i := range c.affinity {
-		if p := &c.affinity[i]; p.slot == 0 {
-			requireLabel(p.counter.Topology)
+		if t := &c.affinity[i]; t.slot == 0 {
+			requireLabel(t.counter.Topology)
 			c.defaultFlags |= flagAffinityNone
 		}
 	}
@@ -116,18 +116,18 @@ func (c *classBuilder) baseClass() *equivalenceClass {
 		return nil
 	}
 	key := baseKey{partition: c.partition, priority: c.spec.Priority,
-		numbers: [6]int64{s.want.MilliCPU, s.want.Memory, s.fitWeight, s.balanceWeight, s.scoringCPU, s.scoringMem}}
-	b := c.e.baseClasses[key]
+		numbers: [6]int64{s.requests.MilliCPU, s.requests.Memory, s.fitWeight, s.balanceWeight, s.scoringCPU, s.scoringMem}}
+	b := c.engine.baseClasses[key]
 	if b == nil {
 		b = &equivalenceClass{spec: c.spec, slots: slotFirst + len(c.domainSlots), lastLogPos: -1, static: c.static, score: c.score,
-			domainSlots: slices.Clone(c.domainSlots), reads: []uint8{slotStatic}, hasPartition: true, partition: c.partition}
+			domainSlots: slices.Clone(c.domainSlots), usedSlots: []uint8{slotStatic}, hasPartition: true, partition: c.partition}
 		for i := range b.domainSlots {
-			b.reads = append(b.reads, uint8(b.domainSlots[i].slot))
+			b.usedSlots = append(b.usedSlots, uint8(b.domainSlots[i].slot))
 		}
 		b.usesDomains = len(b.domainSlots) > 0
-		c.e.baseClasses[key] = b
+		c.engine.baseClasses[key] = b
 	}
-	b.lastUsed = c.e.clock
+	b.lastUsed = c.engine.clock
 	return b
 }
 
@@ -163,12 +163,12 @@ func (e *Engine) usesSharedCache(ec *equivalenceClass) bool {
 	}
 	ec.base.lastUsed = e.clock
 	end, exceptions := e.index.LogEnd(), int64(len(e.scratch.exceptions))
-	if ec.seen {
+	if ec.decided {
 		ec.exceptionCost = max(0, ec.exceptionCost+exceptions-(end-ec.lastLogPos))
 	}
 	cacheCost := int64(e.state.NumNodes() / 2)
-	if v := ec.cache; v != nil {
-		lag := end - v.logPos
+	if c := ec.cache; c != nil {
+		lag := end - c.logPos
 		if lag <= e.maxLag() {
 			cacheCost = lag
 		}
@@ -180,7 +180,7 @@ func (e *Engine) usesSharedCache(ec *equivalenceClass) bool {
 		ec.exceptionCost = 0
 		return false
 	}
-	ec.lastLogPos, ec.lastClock, ec.seen = end, e.clock, true
+	ec.lastLogPos, ec.lastClock, ec.decided = end, e.clock, true
 	return true
 }
 
@@ -194,32 +194,32 @@ func (ec *equivalenceClass) setDefaults(b *nodeBucket) {
 
 // applyExceptions moves the exception nodes from the cache of the base class to separate
 // buckets.
-func (e *Engine) applyExceptions(v *scoreCache, ec *equivalenceClass) {
+func (e *Engine) applyExceptions(c *scoreCache, ec *equivalenceClass) {
 	sc := &e.scratch
 	sc.index.clear()
 	sc.buckets, sc.savedRefs = sc.buckets[:0], sc.savedRefs[:0]
 	ranks, _, _ := e.index.Ranks()
-	var of bucketKey
+	var key bucketKey
 	for _, id := range sc.exceptions {
-		s := v.refs[id]
-		sc.savedRefs = append(sc.savedRefs, s)
-		if s == 0 || s&refFailed != 0 {
+		ref := c.refs[id]
+		sc.savedRefs = append(sc.savedRefs, ref)
+		if ref == 0 || ref&refFailed != 0 {
 			continue
 		}
-		v.remove(s, ranks[id])
-		v.refs[id] = 0
-		ec.readKey(id, &of)
-		sc.buckets[sc.bucketOf(&of, ec.reads)].offer(id, s.score(), e.distance(ranks[id]))
+		c.remove(ref, ranks[id])
+		c.refs[id] = 0
+		ec.readKey(id, &key)
+		sc.buckets[sc.bucketOf(&key, ec.usedSlots)].offer(id, ref.score(), e.distance(ranks[id]))
 	}
 }
 
 // revertExceptions reverts applyExceptions.
-func (e *Engine) revertExceptions(v *scoreCache) {
+func (e *Engine) revertExceptions(c *scoreCache) {
 	sc := &e.scratch
 	ranks, _, _ := e.index.Ranks()
 	for i, id := range sc.exceptions {
-		if s := sc.savedRefs[i]; s != 0 && s&refFailed == 0 {
-			v.refs[id] = v.add(s.bucket(), s.score(), ranks[id])
+		if ref := sc.savedRefs[i]; ref != 0 && ref&refFailed == 0 {
+			c.refs[id] = c.add(ref.bucket(), ref.score(), ranks[id])
 		}
 	}
 }

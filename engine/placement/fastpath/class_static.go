@@ -17,10 +17,11 @@ const (
 	failTaint
 	failEnforced
 	failAffinity
-	failPorts // depends on other pods, but is counted with the static ones
-	failAvoid // the same
+	failPorts // depends on other pods, but is counted with the static rejections
+	failAvoid // as failPorts
 )
 
+// maxPreference is the limit of the preferred affinity of a node.
 const maxPreference = 1 << 15
 
 func packStatic(soft, preference int64) int32 { return int32(min(soft, 1<<16-1) | preference<<16) }
@@ -29,7 +30,7 @@ func unpackStatic(v int32) (soft, preference int64) { return int64(v & 0xffff), 
 
 // compileStatic compiles the plugins that read only the node object.
 func (c *classBuilder) compileStatic() {
-	a, cfg, filters := c.a, c.e.profile.Config(), c.e.plugins.filters
+	ev, cfg, filters := c.ev, c.engine.profile.Config(), c.engine.plugins.filters
 	preferred, added := c.spec.NodeSelector.Preferred, cfg.AddedAffinity.Preferred
 	c.prefers = len(preferred)+len(added) > 0
 	var maxScore int64
@@ -43,34 +44,34 @@ func (c *classBuilder) compileStatic() {
 		c.reference = true
 		return
 	}
-	cordoned := filters.Has(decision.NodeUnschedulable) && !plugins.Tolerates(a, &plugins.UnschedulableTaint)
-	taints := c.e.index.MemoizeByTaints(func(n *model.Node) int32 {
-		if cordoned && n.Unschedulable {
+	filtersUnschedulable := filters.Has(decision.NodeUnschedulable) && !plugins.Tolerates(ev, &plugins.UnschedulableTaint)
+	taints := c.engine.index.MemoizeByTaints(func(n *model.Node) int32 {
+		if filtersUnschedulable && n.Unschedulable {
 			return failUnschedulable
 		}
-		if filters.Has(decision.TaintToleration) && plugins.Untolerated(a, n.Taints) != nil {
+		if filters.Has(decision.TaintToleration) && plugins.Untolerated(ev, n.Taints) != nil {
 			return failTaint
 		}
 		var soft int32
 		for i := range n.Taints {
-			if t := &n.Taints[i]; t.Effect == model.PreferNoSchedule && !plugins.Tolerates(a, t) {
+			if t := &n.Taints[i]; t.Effect == model.PreferNoSchedule && !plugins.Tolerates(ev, t) {
 				soft++
 			}
 		}
 		return soft
 	})
 	enforced := &cfg.AddedAffinity
-	selects := filters.Has(decision.NodeAffinity)
-	c.static = c.e.index.NodeValues(c.staticName(), func(n *cluster.NodeInfo) int32 {
+	filtersAffinity := filters.Has(decision.NodeAffinity)
+	c.static = c.engine.index.NodeValues(c.staticKey(), func(n *cluster.NodeInfo) int32 {
 		soft := taints(n)
 		if soft < 0 {
 			return soft
 		}
-		if selects {
+		if filtersAffinity {
 			if enforced.HasRequired && !plugins.MatchesAnyTerm(enforced.Required, n.Model) {
 				return failEnforced
 			}
-			if _, ok := plugins.MatchesNodeSelector(&a.Pod.Spec.NodeSelector, n.Model); !ok {
+			if _, ok := plugins.MatchesNodeSelector(&ev.Pod.Spec.NodeSelector, n.Model); !ok {
 				return failAffinity
 			}
 		}
@@ -78,11 +79,11 @@ func (c *classBuilder) compileStatic() {
 	})
 }
 
-// staticName returns a key of the static plugins and their parameters.
-func (c *classBuilder) staticName() string {
-	cfg := c.e.profile.Config()
+// staticKey returns a key of the static plugins and their parameters.
+func (c *classBuilder) staticKey() string {
+	cfg := c.engine.profile.Config()
 	b := append(make([]byte, 0, 128), "static "...)
-	b = strconv.AppendUint(b, uint64(c.e.plugins.filters), 10)
+	b = strconv.AppendUint(b, uint64(c.engine.plugins.filters), 10)
 	b = appendTolerations(b, c.spec.Tolerations, cfg.TaintTolerationComparison)
 	b = appendSelected(append(b, '|'), &c.spec.NodeSelector)
 	added := model.NodeSelector{HasRequired: cfg.AddedAffinity.HasRequired, Required: cfg.AddedAffinity.Required}
@@ -97,7 +98,7 @@ func (c *classBuilder) staticName() string {
 	return string(b)
 }
 
-// staticReason returns the verdict of a negative number.
+// staticReason returns the verdict of a static rejection.
 func staticReason(fail int32) (decision.Plugin, decision.Code, decision.ReasonKind) {
 	switch fail {
 	case failUnschedulable:

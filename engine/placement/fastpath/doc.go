@@ -1,17 +1,17 @@
 // Package fastpath implements placement.Evaluate incrementally: Engine returns the same
 // decisions at a cost that depends on what has changed, not on the size of the cluster.
 //
-// A decision goes through these steps:
+// A decision has these steps:
 //
 //   - The pod is reduced to its equivalence class (class*.go).
 //   - The nodes are read from the score cache of the class (score_cache.go), or, if there is
-//     none, from a scan over the rows of cluster.Index (scan.go, partition.go). Both give
+//     none, from a scan over the rows of cluster.Index (scan.go, partition.go). Both return
 //     node buckets: nodes for which the class reads equal values.
 //   - The buckets are filtered and scored by domain, and the best node is selected
 //     (evaluate_buckets.go, spread.go). Without a feasible node the reasons are counted
 //     (reasons.go).
-//   - Pods with nominated or reserved nodes, with volumes, or limited to named nodes take
-//     the paths in nominated.go, volumes.go and named_nodes.go.
+//   - nominated.go, volumes.go and named_nodes.go decide about pods with nominated or
+//     reserved nodes, with volumes, or limited to named nodes.
 //
 // A fuzz test compares every decision with the reference evaluator.
 package fastpath

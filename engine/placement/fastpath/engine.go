@@ -21,10 +21,9 @@ import (
 // share a cache. Normalization, minima and domain verdicts are computed from the buckets
 // in each decision, so nothing can drift.
 //
-// Decisions outside of the fast path are left to the reference evaluator: volumes that
-// reject all nodes, parse errors, nominated pods that matter by more than resources and
-// ports, and profiles with another filter order or with plugins that the fast path does
-// not implement.
+// The reference evaluator decides in cases that the fast path does not support: volumes
+// that reject all nodes, parse errors, nominated pods that affect more than resources and
+// ports, and profiles with another filter order or with unsupported plugins.
 //
 // An Engine belongs to one State and must be used under the same serialization.
 type Engine struct {
@@ -44,8 +43,8 @@ type Engine struct {
 	caches        []*scoreCache
 	cacheLimit    int // 0: see maxCacheBytes
 	cacheBytes    int
-	maxClasses    int // equivalence classes that are kept
-	maxSpecBytes  int // memory of specifications that are kept
+	maxClasses    int // maximum of numClasses
+	maxSpecBytes  int // maximum of specBytes
 	// Size of the index at which it is reset.
 	resetBytes, resetObjects int
 	tune                     tuning
@@ -62,8 +61,8 @@ type Counters struct {
 
 // tuning are parameters that change the cost of decisions, but not decisions.
 type tuning struct {
-	// maxLagPercent: a cache that is behind the change log by more than this percentage of the
-	// nodes is not updated; a scan decides.
+	// maxLagPercent is the lag of a cache behind the change log, as a percentage of the nodes,
+	// above which it is not updated and a scan decides.
 	maxLagPercent int
 	// minLag is a lag in log entries that is always accepted.
 	minLag int
@@ -100,8 +99,8 @@ func (e *Engine) Counters() Counters { return e.counters }
 // CacheSize returns the number of score caches and their size in bytes.
 func (e *Engine) CacheSize() (n, bytes int) { return len(e.caches), e.cacheBytes }
 
-// Usage returns the number of specifications that the Engine keeps, and their approximate memory with
-// the score caches. The index is not included.
+// Usage returns the number of specifications in memory, and the approximate memory of
+// specifications and score caches. The index is not included.
 func (e *Engine) Usage() (entries, bytes int) {
 	return len(e.classesBySpec), e.specBytes + e.cacheBytes
 }
@@ -120,8 +119,8 @@ func (e *Engine) QueueingHints(pod *model.Pod) (key any, h *queueinghints.Hints)
 	return e.hints.Hints(pod)
 }
 
-// VolumePlan returns what must happen to the claims of a pod before it can be bound to a node;
-// see plugins.PlanVolumes.
+// VolumePlan returns what must happen to the claims of a pod before the pod can be bound to
+// a node; see plugins.PlanVolumes.
 func (e *Engine) VolumePlan(pod *model.Pod, node string) (*model.VolumePlan, error) {
 	return plugins.PlanVolumes(e.profile, e.state, pod, node)
 }
@@ -145,14 +144,14 @@ func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
 	ec := e.classOf(pod)
 	hasVolumes := framework.HasVolumes(pod.Spec)
 	e.collectFirstNodes(pod)
-	first := pod.NominatedNodeName != "" || len(sc.firstNodes) > 0
+	hasFirstNodes := pod.NominatedNodeName != "" || len(sc.firstNodes) > 0
 	affected := (hasVolumes || !ec.isNodeLocal()) && (e.state.AnyNominationCounts(pod) || e.state.HasAvoidHold(pod))
 	switch {
-	case hasVolumes && (e.plugins.scoresVolumes || affected || ec.hasNames || first || !e.compileVolumePlugins(pod)):
+	case hasVolumes && (e.plugins.scoresVolumes || affected || ec.hasNames || hasFirstNodes || !e.compileVolumePlugins(pod)):
 		e.decideByReference(pod, out)
 	case ec.reference || ec.hasEmptyDomainConflict() || affected:
 		e.decideByReference(pod, out)
-	case ec.hasNames && first:
+	case ec.hasNames && hasFirstNodes:
 		e.decideByReference(pod, out)
 	case ec.hasNames:
 		e.decideNamedNodes(ec, pod, out)
@@ -168,7 +167,7 @@ func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
 }
 
 // resetIndexIfLarge resets the index when it has grown to a multiple of its size after the
-// last reset. Rollouts leave counters of selectors that are no longer used.
+// last reset. Rollouts leave unused counters behind.
 func (e *Engine) resetIndexIfLarge() {
 	bytes, objects := e.index.Size()
 	// Values by node are in use in proportion to the nodes.
@@ -181,8 +180,8 @@ func (e *Engine) resetIndexIfLarge() {
 	e.resetObjects = max(e.resetObjects, 4*objects)
 }
 
-// supports reports whether the fast path may decide about the pod. It uses only what is known
-// before the pod is classified.
+// supports reports whether the fast path may decide about the pod. It does not need the
+// equivalence class.
 func (e *Engine) supports(pod *model.Pod) bool {
 	s := pod.Spec
 	return e.plugins.supported && pod.NodeName == "" && !pod.Finished() && !pod.Deleting && s.SchedulerName == e.profile.Config().Name &&
@@ -201,31 +200,31 @@ func (e *Engine) decideFast(ec *equivalenceClass, out *decision.Summary) {
 	if e.usesSharedCache(ec) {
 		owner = ec.base
 	}
-	v := e.cacheFor(owner)
-	if v == nil {
+	c := e.cacheFor(owner)
+	if c == nil {
 		e.counters.Scanned++
 		e.finish(ec, e.scan(ec), e.scratch.failures, out)
 		return
 	}
 	e.counters.Cached++
-	e.applyPodNodes(v)
+	e.applyPodNodes(c)
 	if owner == ec {
-		e.finish(ec, v.collectBuckets(&e.scratch, nil), v.failures, out)
+		e.finish(ec, c.collectBuckets(&e.scratch, nil), c.failures, out)
 	} else {
 		e.counters.SharedCache++
-		e.applyExceptions(v, ec)
-		e.finish(ec, v.collectBuckets(&e.scratch, ec), v.failures, out)
-		e.revertExceptions(v)
+		e.applyExceptions(c, ec)
+		e.finish(ec, c.collectBuckets(&e.scratch, ec), c.failures, out)
+		e.revertExceptions(c)
 	}
-	e.revertPodNodes(v)
+	e.revertPodNodes(c)
 }
 
 // collectBuckets returns the buckets that have nodes. For a class other than the owner of
 // the cache it converts them and adds those of the exceptions.
-func (v *scoreCache) collectBuckets(sc *scratch, ec *equivalenceClass) []*nodeBucket {
+func (c *scoreCache) collectBuckets(sc *scratch, ec *equivalenceClass) []*nodeBucket {
 	sc.collected = sc.collected[:0]
-	for i := range v.buckets {
-		if b := &v.buckets[i]; b.count > 0 {
+	for i := range c.buckets {
+		if b := &c.buckets[i]; b.count > 0 {
 			if ec != nil {
 				ec.setDefaults(b)
 			}
@@ -233,39 +232,39 @@ func (v *scoreCache) collectBuckets(sc *scratch, ec *equivalenceClass) []*nodeBu
 		}
 	}
 	if ec != nil {
-		sc.appendOwnBuckets()
+		sc.appendScratchBuckets()
 	}
 	return sc.collected
 }
 
-// appendOwnBuckets adds the buckets of scratch.
-func (sc *scratch) appendOwnBuckets() {
+// appendScratchBuckets adds the buckets of scratch.
+func (sc *scratch) appendScratchBuckets() {
 	for i := range sc.buckets {
 		sc.collected = append(sc.collected, &sc.buckets[i])
 	}
 }
 
 // finish evaluates the buckets and stores the result.
-func (e *Engine) finish(ec *equivalenceClass, buckets []*nodeBucket, fails []failureCount, out *decision.Summary) {
+func (e *Engine) finish(ec *equivalenceClass, buckets []*nodeBucket, failures []failureCount, out *decision.Summary) {
 	best := e.evaluateBuckets(ec, buckets)
 	out.Feasible = best.feasible
 	if best.feasible == 0 {
 		out.Outcome = decision.Infeasible
-		e.countReasons(ec, fails, buckets, out)
+		e.countReasons(ec, failures, buckets, out)
 		return
 	}
 	out.Outcome, out.Total = decision.Scheduled, best.total
 	out.Choice = e.state.Node(best.node).Model.Name
 }
 
-// pluginTable is what the fast path needs of a profile.
+// pluginTable is what the fast path reads of a profile.
 type pluginTable struct {
 	supported                  bool
 	filters                    decision.PluginSet
 	nodeAffinityPreFilter      bool                       // NodeAffinity is enabled at preFilter
 	weights                    [decision.NumPlugins]int64 // 0: disabled
 	defaultFit, defaultBalance bool                       // default strategy and resources
-	scoresVolumes              bool                       // left to the reference evaluator
+	scoresVolumes              bool                       // the reference evaluator decides about pods with volumes
 	maxNodeScore               int64                      // maximum of nodeScore
 }
 
@@ -286,13 +285,13 @@ const (
 func newPluginTable(c *framework.Config) pluginTable {
 	t := pluginTable{supported: true}
 	last := decision.NoPlugin
-	for _, r := range c.Filter {
-		t.supported = t.supported && r > last && (fastFilters.Has(r) || !plugins.Filters(r))
-		last = r
-		t.filters = t.filters.With(r)
+	for _, plugin := range c.Filter {
+		t.supported = t.supported && plugin > last && (fastFilters.Has(plugin) || !plugins.Filters(plugin))
+		last = plugin
+		t.filters = t.filters.With(plugin)
 	}
-	for _, r := range c.PreFilter {
-		t.nodeAffinityPreFilter = t.nodeAffinityPreFilter || r == decision.NodeAffinity
+	for _, plugin := range c.PreFilter {
+		t.nodeAffinityPreFilter = t.nodeAffinityPreFilter || plugin == decision.NodeAffinity
 	}
 	for _, w := range c.Score {
 		t.weights[w.Plugin] = w.Weight

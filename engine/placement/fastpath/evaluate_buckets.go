@@ -17,7 +17,7 @@ type bestResult struct {
 
 // scoreBounds are the extremes of the raw scores of feasible buckets.
 type scoreBounds struct {
-	maxTaints, maxPreference int64 // most
+	maxTaints, maxPreference int64
 	minAffinity, maxAffinity int64
 	minSpread, maxSpread     int64
 	anySpread                bool // some bucket takes part in soft spreading
@@ -28,19 +28,19 @@ type scoreBounds struct {
 // their extremes, then totals.
 func (e *Engine) evaluateBuckets(ec *equivalenceClass, buckets []*nodeBucket) bestResult {
 	var out bestResult
-	var ext scoreBounds
+	var bounds scoreBounds
 	for _, b := range buckets {
 		if b.verdict = ec.filterBucket(b); b.verdict != bucketFits {
 			continue
 		}
-		ec.scoreBucket(b, &ext, out.feasible == 0)
+		ec.scoreBucket(b, &bounds, out.feasible == 0)
 		out.feasible += int(b.count)
 	}
 	if out.feasible == 0 {
 		return out
 	}
 	if len(ec.soft) > 0 {
-		e.scoreSpread(ec, buckets, &ext)
+		e.scoreSpread(ec, buckets, &bounds)
 	}
 	distance, first := int32(0), true
 	for _, b := range buckets {
@@ -48,17 +48,17 @@ func (e *Engine) evaluateBuckets(ec *equivalenceClass, buckets []*nodeBucket) be
 			continue
 		}
 		score := b.highestScore()
-		total := int64(score) + e.groupScore(ec, b, &ext)
+		total := int64(score) + e.groupScore(ec, b, &bounds)
 		if !first && total < out.total {
 			continue
 		}
-		node, from := b.best, b.distance
+		node, nodeDistance := b.best, b.distance
 		if b.scoreMask != nil {
 			rank := b.rankSetAt(score).next(e.startRank())
-			node, from = e.index.NodeAtRank(rank), e.distance(rank)
+			node, nodeDistance = e.index.NodeAtRank(rank), e.distance(rank)
 		}
-		if first || total > out.total || from < distance {
-			out.total, out.node, distance, first = total, node, from, false
+		if first || total > out.total || nodeDistance < distance {
+			out.total, out.node, distance, first = total, node, nodeDistance, false
 		}
 	}
 	return out
@@ -83,13 +83,13 @@ func (e *Engine) distance(rank int32) int32 {
 func (ec *equivalenceClass) filterBucket(b *nodeBucket) bucketVerdict {
 	for i := range ec.hard {
 		h := &ec.hard[i]
-		at := b.key[h.slot]
-		if at == 0 {
+		value := b.key[h.slot]
+		if value == 0 {
 			return bucketSpreadLabel
 		}
-		count := int64(at) - 1
-		if !h.fine {
-			count = int64(h.counter.InDomain(at))
+		count := int64(value) - 1
+		if !h.fineGrained {
+			count = int64(h.counter.InDomain(value))
 		}
 		least, domains := h.counter.Min()
 		if domains < h.minDomains {
@@ -121,16 +121,16 @@ func (ec *equivalenceClass) satisfiesAffinity(b *nodeBucket) bool {
 	noMatch := flags&flagAffinityNone != 0
 	var affinity int64
 	for i := range ec.affinity {
-		p := &ec.affinity[i]
-		affinity += p.counter.Total
-		if p.slot == 0 {
+		t := &ec.affinity[i]
+		affinity += t.counter.Total
+		if t.slot == 0 {
 			continue
 		}
-		at := b.key[p.slot]
-		if at == 0 {
+		domain := b.key[t.slot]
+		if domain == 0 {
 			return false
 		}
-		noMatch = noMatch || p.counter.InDomain(at) <= 0
+		noMatch = noMatch || t.counter.InDomain(domain) <= 0
 	}
 	return !noMatch || (affinity == 0 && ec.selfAffinity)
 }
@@ -140,7 +140,7 @@ func violatesAntiAffinity(list []affinityTerm, b *nodeBucket, flag int32) bool {
 		return true
 	}
 	for i := range list {
-		if p := &list[i]; p.slot != 0 && p.counter.InDomain(b.key[p.slot]) > 0 {
+		if t := &list[i]; t.slot != 0 && t.counter.InDomain(b.key[t.slot]) > 0 {
 			return true
 		}
 	}
@@ -148,47 +148,47 @@ func violatesAntiAffinity(list []affinityTerm, b *nodeBucket, flag int32) bool {
 }
 
 // scoreBucket computes the raw scores of a bucket except soft spreading.
-func (ec *equivalenceClass) scoreBucket(b *nodeBucket, ext *scoreBounds, first bool) {
+func (ec *equivalenceClass) scoreBucket(b *nodeBucket, bounds *scoreBounds, first bool) {
 	soft, preference := unpackStatic(b.key[slotStatic])
-	ext.maxTaints, ext.maxPreference = max(ext.maxTaints, soft), max(ext.maxPreference, preference)
+	bounds.maxTaints, bounds.maxPreference = max(bounds.maxTaints, soft), max(bounds.maxPreference, preference)
 	if len(ec.scoringTerms) == 0 {
 		return
 	}
 	b.affinityScore = int64(b.key[slotAffinityScore])
 	for i := range ec.scoringTerms {
-		if p := &ec.scoringTerms[i]; p.slot != 0 {
-			b.affinityScore += p.weight * int64(p.counter.InDomain(b.key[p.slot]))
+		if t := &ec.scoringTerms[i]; t.slot != 0 {
+			b.affinityScore += t.weight * int64(t.counter.InDomain(b.key[t.slot]))
 		}
 	}
 	if first {
-		ext.minAffinity, ext.maxAffinity = b.affinityScore, b.affinityScore
+		bounds.minAffinity, bounds.maxAffinity = b.affinityScore, b.affinityScore
 	}
-	ext.minAffinity, ext.maxAffinity = min(ext.minAffinity, b.affinityScore), max(ext.maxAffinity, b.affinityScore)
+	bounds.minAffinity, bounds.maxAffinity = min(bounds.minAffinity, b.affinityScore), max(bounds.maxAffinity, b.affinityScore)
 }
 
 // groupScore returns the part of the total score that is equal for all nodes of a bucket.
-func (e *Engine) groupScore(ec *equivalenceClass, b *nodeBucket, ext *scoreBounds) int64 {
+func (e *Engine) groupScore(ec *equivalenceClass, b *nodeBucket, bounds *scoreBounds) int64 {
 	w := &e.plugins.weights
 	soft, preference := unpackStatic(b.key[slotStatic])
 	var total int64
 	if weight := w[decision.TaintToleration]; weight > 0 {
 		points := int64(100)
-		if ext.maxTaints > 0 {
-			points = 100 - 100*soft/ext.maxTaints
+		if bounds.maxTaints > 0 {
+			points = 100 - 100*soft/bounds.maxTaints
 		}
 		total += weight * points
 	}
-	if ec.prefers && ext.maxPreference > 0 {
-		total += w[decision.NodeAffinity] * (100 * preference / ext.maxPreference)
+	if ec.prefers && bounds.maxPreference > 0 {
+		total += w[decision.NodeAffinity] * (100 * preference / bounds.maxPreference)
 	}
-	if len(ec.scoringTerms) > 0 && ext.maxAffinity > ext.minAffinity {
-		part := float64(b.affinityScore-ext.minAffinity) / float64(ext.maxAffinity-ext.minAffinity)
+	if len(ec.scoringTerms) > 0 && bounds.maxAffinity > bounds.minAffinity {
+		part := float64(b.affinityScore-bounds.minAffinity) / float64(bounds.maxAffinity-bounds.minAffinity)
 		total += w[decision.InterPodAffinity] * int64(float64(100*part))
 	}
 	if len(ec.soft) > 0 && !b.ignoredInSpread {
 		points := int64(100)
-		if ext.maxSpread > 0 {
-			points = 100 * (ext.maxSpread + ext.minSpread - b.spreadScore) / ext.maxSpread
+		if bounds.maxSpread > 0 {
+			points = 100 * (bounds.maxSpread + bounds.minSpread - b.spreadScore) / bounds.maxSpread
 		}
 		total += w[decision.PodTopologySpread] * points
 	}

@@ -11,27 +11,27 @@ import (
 	"github.com/berthproject/berth/internal/testkit/build"
 )
 
-// hold adds or removes a random Hold.
-func (ar *fuzzCluster) hold() {
-	t := model.HoldType(ar.IntN(2))
-	owner, node := ar.Pick("web", "db"), fmt.Sprint("node", ar.IntN(ar.nodes))
-	ns := ar.Pick("x", "x", "y")
+// changeHold adds or removes a random Hold.
+func (fc *fuzzCluster) changeHold() {
+	t := model.HoldType(fc.IntN(2))
+	owner, node := fc.Pick("web", "db"), fmt.Sprint("node", fc.IntN(fc.nodes))
+	ns := fc.Pick("x", "x", "y")
 	h := build.NewHold(t, owner, node, nil)
 	h.Namespace = ns
 	if t == model.Reserve {
 		h.Placeholder = &model.Pod{Namespace: ns, Name: h.Name, UID: "hold/" + h.Key(), Owner: h.Owner, NominatedNodeName: node, Placeholder: true,
-			Spec: ar.specs[ar.IntN(len(ar.specs))]}
-		build.ForVictim(h, fmt.Sprint("p", ar.serial+ar.IntN(4)), int64(ar.serial-ar.IntN(4)))
-		h.Owner.Kind = ar.Pick("", "", "StatefulSet")
+			Spec: fc.specs[fc.IntN(len(fc.specs))]}
+		build.ForVictim(h, fmt.Sprint("p", fc.serial+fc.IntN(4)), int64(fc.serial-fc.IntN(4)))
+		h.Owner.Kind = fc.Pick("", "", "StatefulSet")
 	}
-	if ar.OneIn(3) {
-		ar.state.RemoveHold(ns, h.Name)
+	if fc.OneIn(3) {
+		fc.state.RemoveHold(ns, h.Name)
 		return
 	}
-	h.Until = time.Unix(int64(ar.IntN(100)), 0)
-	ar.state.UpsertHold(h)
-	if ar.OneIn(20) {
-		ar.state.ExpireHolds(time.Unix(int64(ar.IntN(60)), 0))
+	h.Until = time.Unix(int64(fc.IntN(100)), 0)
+	fc.state.UpsertHold(h)
+	if fc.OneIn(20) {
+		fc.state.ExpireHolds(time.Unix(int64(fc.IntN(60)), 0))
 	}
 }
 
@@ -39,42 +39,43 @@ func (ar *fuzzCluster) hold() {
 func TestFastPathEqualsReferenceWithHolds(t *testing.T) {
 	decided, cached, avoided, reserved := 0, 0, 0, 0
 	for seed := range uint64(build.SoakRounds(60)) {
-		ar := newFuzzCluster(t, seed+1<<34)
+		fc := newFuzzCluster(t, seed+1<<34)
 		if seed%2 == 0 { // keep more pods on the fast path
-			for i, s := range ar.specs {
+			for i, s := range fc.specs {
 				c := *s
 				c.Affinity, c.AntiAffinity, c.Spread = nil, nil, nil
-				ar.specs[i] = &c
+				fc.specs[i] = &c
 			}
-			for len(ar.placed) > 0 {
-				ar.removePod()
+			for len(fc.assigned) > 0 {
+				fc.removePod()
 			}
 		}
 		for range 200 {
-			if ar.OneIn(4) {
-				ar.hold()
+			if fc.OneIn(4) {
+				fc.changeHold()
 			}
-			p := ar.pod()
-			if p.Owner.UID = ar.Pick("web", "db", "none"); ar.OneIn(3) {
+			p := fc.pod()
+			p.Owner.UID = fc.Pick("web", "db", "none")
+			if fc.OneIn(3) {
 				p.Owner = model.Owner{}
 			}
-			p.Created = time.Unix(int64(ar.serial-ar.IntN(2)), 0)
-			rec := placement.Evaluate(ar.state, ar.engine.profile, ar.engine.seed, p)
+			p.Created = time.Unix(int64(fc.serial-fc.IntN(2)), 0)
+			rec := placement.Evaluate(fc.state, fc.engine.profile, fc.engine.seed, p)
 			if rec.UnschedulablePlugins.Has(decision.HoldAvoid) {
 				avoided++
 			}
 			if rec.ReservedFirst {
 				reserved++
 			}
-			if choice := ar.compare(p); choice != "" && ar.OneIn(2) {
-				ar.place(p, choice)
+			if choice := fc.compare(p); choice != "" && fc.OneIn(2) {
+				fc.assign(p, choice)
 			}
-			ar.step()
+			fc.step()
 		}
-		decided, cached = decided+ar.decisions, cached+ar.engine.counters.Cached
+		decided, cached = decided+fc.decisions, cached+fc.engine.counters.Cached
 	}
 	t.Logf("%d decisions with holds, %d from caches, %d with avoided nodes, %d on reserved nodes", decided, cached, avoided, reserved)
 	if cached < decided/8 || avoided < decided/20 || reserved < decided/200 {
-		t.Errorf("too few cases: %d decisions, %d from caches, %d avoided, %d reserved", decided, cached, avoided, reserved)
+		t.Errorf("%d decisions: %d from caches, %d with avoided nodes, %d on reserved nodes; want at least %d, %d and %d", decided, cached, avoided, reserved, decided/8, decided/20, decided/200)
 	}
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// nodeBucket holds the nodes with one key that are not rejected by themselves.
+// nodeBucket holds the nodes with one key that have no failure.
 type nodeBucket struct {
 	key   bucketKey
 	count int32
 
-	// A scan keeps the best node: the highest own score, and among equals the first on the
-	// node ring.
+	// A scan keeps the best node: the highest score, and among equals the first on the node
+	// ring.
 	best      cluster.NodeID
 	bestScore int32
 	distance  int32 // ranks from the pod's start on the node ring
@@ -25,7 +25,7 @@ type nodeBucket struct {
 
 	// Results of evaluateBuckets.
 	verdict         bucketVerdict
-	ignoredInSpread bool // takes no part in soft spreading
+	ignoredInSpread bool // excluded from soft spreading
 	affinityScore   int64
 	spreadScore     int64
 }
@@ -82,7 +82,7 @@ type scratch struct {
 	volumeFilters    []framework.FilterPlugin // of the volume plugins
 	volumeAttempt    *framework.Evaluation    // evaluation of volumeFilters
 	volumeRejections decision.Summary         // by volumeFilters
-	single           nodeBucket
+	single           nodeBucket               // of decideFirstNodes
 	collected        []*nodeBucket
 	exceptions       []cluster.NodeID // evaluated individually with the cache of the base class
 	savedRefs        []bucketRef      // of the exceptions

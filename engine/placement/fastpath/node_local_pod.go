@@ -8,8 +8,8 @@ import (
 	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
-// NodeLocalPod is a pod for which each node can be judged by itself: no plugin counts pods
-// on other nodes, and there are no volumes. It is invalid once the state changes.
+// NodeLocalPod is a pod for which each node can be evaluated independently: no plugin
+// counts pods on other nodes, and there are no volumes. It is invalid once the state changes.
 type NodeLocalPod struct {
 	e     *Engine
 	class *equivalenceClass
@@ -47,7 +47,7 @@ func (l NodeLocalPod) Excluded(id cluster.NodeID) bool { return l.class.static.V
 // plugins check them, and whether the number of pods is checked.
 func (l NodeLocalPod) Demand() (amounts model.Resources, counted bool, ports []model.HostPort) {
 	if l.class.score.filterFit {
-		amounts = l.class.score.want
+		amounts = l.class.score.requests
 	}
 	amounts.Scalars = l.class.scalars
 	return amounts, l.class.score.filterFit, l.class.ports

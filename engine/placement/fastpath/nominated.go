@@ -11,12 +11,12 @@ import (
 )
 
 // Pods of at least the same priority that are nominated to a node must fit next to the
-// pod. If they matter only by resources and ports, a score cache includes them, and is
-// updated when they change. Pods of one class differ only on the few nodes that the pod
+// pod. If they affect only resources and ports, a score cache includes them, and is updated
+// when they change. Pods of one class differ only on the few nodes that the pod
 // itself is nominated to, that are reserved for its owner, or that an Avoid Hold excludes.
 // These are evaluated for the pod alone in each decision.
 
-// isNodeLocal reports whether nominated pods matter to the class only by resources and
+// isNodeLocal reports whether nominated pods affect the class only through resources and
 // ports. Otherwise the reference evaluator decides.
 func (ec *equivalenceClass) isNodeLocal() bool {
 	return !ec.hasNames && len(ec.hard)+len(ec.affinity)+len(ec.antiAffinity)+len(ec.existingAntiAffinity) == 0
@@ -38,10 +38,10 @@ func (ec *equivalenceClass) filterWithNominated(s *cluster.State, id cluster.Nod
 			continue
 		}
 		pods++
-		if want := &p.Spec.Requests; len(ec.scalars) > 0 {
-			used = framework.SumResources(&used, want)
+		if requests := &p.Spec.Requests; len(ec.scalars) > 0 {
+			used = framework.SumResources(&used, requests)
 		} else {
-			used.MilliCPU, used.Memory, used.Ephemeral = used.MilliCPU+want.MilliCPU, used.Memory+want.Memory, used.Ephemeral+want.Ephemeral
+			used.MilliCPU, used.Memory, used.Ephemeral = used.MilliCPU+requests.MilliCPU, used.Memory+requests.Memory, used.Ephemeral+requests.Ephemeral
 		}
 		conflict = conflict || slices.ContainsFunc(ec.ports, func(port model.HostPort) bool { return plugins.PortConflict(p.Spec.Ports, &port) })
 	}
@@ -64,15 +64,15 @@ func (ec *equivalenceClass) insufficient(pods int64, used *model.Resources, n *m
 	}
 	var f failure
 	if pods >= n.AllocatablePods {
-		f |= shortPods
+		f |= insufficientPods
 	}
-	want, alloc := &ec.score.want, &n.Allocatable
-	f |= insufficientBit(shortCPU, want.MilliCPU, used.MilliCPU, alloc.MilliCPU)
-	f |= insufficientBit(shortMemory, want.Memory, used.Memory, alloc.Memory)
-	f |= insufficientBit(shortEphemeral, want.Ephemeral, used.Ephemeral, alloc.Ephemeral)
+	requests, allocatable := &ec.score.requests, &n.Allocatable
+	f |= insufficientBit(insufficientCPU, requests.MilliCPU, used.MilliCPU, allocatable.MilliCPU)
+	f |= insufficientBit(insufficientMemory, requests.Memory, used.Memory, allocatable.Memory)
+	f |= insufficientBit(insufficientEphemeral, requests.Ephemeral, used.Ephemeral, allocatable.Ephemeral)
 	for i := range ec.scalars {
 		sc := &ec.scalars[i]
-		f |= insufficientBit(shortScalar<<i, sc.Amount, used.Scalar(sc.Name), alloc.Scalar(sc.Name))
+		f |= insufficientBit(insufficientScalar<<i, sc.Amount, used.Scalar(sc.Name), allocatable.Scalar(sc.Name))
 	}
 	return f
 }
@@ -97,11 +97,11 @@ func (e *Engine) filterForPod(ec *equivalenceClass, id cluster.NodeID) failure {
 func (e *Engine) collectPodNodes(pod *model.Pod) {
 	sc := &e.scratch
 	sc.pod, sc.avoidNodes, sc.podNodes = pod, sc.avoidNodes[:0], sc.podNodes[:0]
-	add := func(to []cluster.NodeID, node string) []cluster.NodeID {
-		if id, ok := e.state.NodeID(node); ok && !slices.Contains(to, id) {
-			to = append(to, id)
+	add := func(dst []cluster.NodeID, node string) []cluster.NodeID {
+		if id, ok := e.state.NodeID(node); ok && !slices.Contains(dst, id) {
+			dst = append(dst, id)
 		}
-		return to
+		return dst
 	}
 	for _, h := range e.state.HoldsOf(pod.Namespace, pod.Owner.UID) {
 		if h.Type == model.Avoid {
@@ -126,22 +126,22 @@ func (e *Engine) filterInScan(ec *equivalenceClass, id cluster.NodeID, marked bo
 }
 
 // applyPodNodes updates the nodes to evaluate for the pod alone.
-func (e *Engine) applyPodNodes(v *scoreCache) {
+func (e *Engine) applyPodNodes(c *scoreCache) {
 	ranks, _, _ := e.index.Ranks()
 	for _, id := range e.scratch.podNodes {
-		if f := e.filterForPod(v.class, id); f != 0 {
-			v.addFailed(id, ranks[id], f)
+		if f := e.filterForPod(c.class, id); f != 0 {
+			c.addFailed(id, ranks[id], f)
 		} else {
-			v.addToBucket(e.index, id, ranks[id])
+			c.addToBucket(e.index, id, ranks[id])
 		}
 	}
 }
 
 // revertPodNodes reverts applyPodNodes.
-func (e *Engine) revertPodNodes(v *scoreCache) {
+func (e *Engine) revertPodNodes(c *scoreCache) {
 	ranks, _, _ := e.index.Ranks()
 	for _, id := range e.scratch.podNodes {
-		v.place(e.index, id, ranks)
+		c.place(e.index, id, ranks)
 	}
 }
 

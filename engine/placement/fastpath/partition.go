@@ -5,20 +5,20 @@ import "github.com/berthproject/berth/engine/cluster"
 // partition groups the nodes by the values of a partitionKey. These change only with node
 // objects, so a scan does not compute them again.
 type partition struct {
-	key    partitionKey
-	slots  []uint8
-	logPos int64  // position up to which the change log was read
-	used   uint64 // Engine.clock
-	parts  []nodeBucket
-	nodes  [][]cluster.NodeID // by part, in no particular order
-	index  bucketIndex
-	empty  int              // number of parts without nodes
-	places []partitionPlace // by NodeID
+	key      partitionKey
+	slots    []uint8
+	logPos   int64  // position up to which the change log was read
+	lastUsed uint64 // Engine.clock
+	parts    []nodeBucket
+	nodes    [][]cluster.NodeID // by part, in no particular order
+	index    bucketIndex
+	empty    int              // number of parts without nodes
+	places   []partitionPlace // by NodeID
 }
 
 // partitionPlace is the position of a node: the part (0: none, 1: the first) and the
 // index.
-type partitionPlace struct{ part, at int32 }
+type partitionPlace struct{ part, index int32 }
 
 // partitionOf returns the updated partition of a key, creating it if necessary.
 func (e *Engine) partitionOf(key *partitionKey) *partition {
@@ -28,14 +28,14 @@ func (e *Engine) partitionOf(key *partitionKey) *partition {
 		p = newPartition(e.index, key)
 		e.partitions[*key] = p
 	}
-	p.used = e.clock
+	p.lastUsed = e.clock
 	return p
 }
 
 func newPartition(x *cluster.Index, key *partitionKey) *partition {
 	p := &partition{key: *key, slots: []uint8{slotStatic}, logPos: x.LogEnd(), places: make([]partitionPlace, len(x.Rows))}
-	for i, c := range key.topologies {
-		if c != nil {
+	for i, t := range key.topologies {
+		if t != nil {
 			p.slots = append(p.slots, uint8(slotFirst+i))
 		}
 	}
@@ -52,7 +52,7 @@ func (e *Engine) trimPartitions() {
 	}
 	var oldest *partition
 	for _, p := range e.partitions {
-		if oldest == nil || p.used < oldest.used { // values are unique
+		if oldest == nil || p.lastUsed < oldest.lastUsed { // values are unique
 			oldest = p
 		}
 	}
@@ -80,28 +80,28 @@ func (p *partition) update(x *cluster.Index) bool {
 // put moves a node to its part.
 func (p *partition) put(x *cluster.Index, id cluster.NodeID) {
 	part := int32(0)
-	if x.Rows[id].Live {
+	if x.Rows[id].Exists {
 		part = p.partOf(id) + 1
 	}
-	s := &p.places[id]
-	if s.part == part {
+	place := &p.places[id]
+	if place.part == part {
 		return
 	}
-	if s.part != 0 {
-		nodes := p.nodes[s.part-1]
+	if place.part != 0 {
+		nodes := p.nodes[place.part-1]
 		last := nodes[len(nodes)-1]
-		nodes[s.at] = last
-		p.places[last].at = s.at
-		p.nodes[s.part-1] = nodes[:len(nodes)-1]
+		nodes[place.index] = last
+		p.places[last].index = place.index
+		p.nodes[place.part-1] = nodes[:len(nodes)-1]
 		if len(nodes) == 1 {
 			p.empty++
 		}
 	}
-	*s = partitionPlace{part: part}
+	*place = partitionPlace{part: part}
 	if part != 0 {
-		s.at = int32(len(p.nodes[part-1]))
+		place.index = int32(len(p.nodes[part-1]))
 		p.nodes[part-1] = append(p.nodes[part-1], id)
-		if s.at == 0 {
+		if place.index == 0 {
 			p.empty--
 		}
 	}
@@ -109,27 +109,27 @@ func (p *partition) put(x *cluster.Index, id cluster.NodeID) {
 
 // partOf returns the part of a node, creating it if necessary.
 func (p *partition) partOf(id cluster.NodeID) int32 {
-	var v bucketKey
-	v[slotStatic] = p.key.static.Values[id]
-	for i, c := range p.key.topologies {
-		if c != nil {
-			v[slotFirst+i] = c.DomainOf[id]
+	var key bucketKey
+	key[slotStatic] = p.key.static.Values[id]
+	for i, t := range p.key.topologies {
+		if t != nil {
+			key[slotFirst+i] = t.DomainOf[id]
 		}
 	}
-	at := p.index.find(p.parts, &v, p.slots)
-	if at < 0 {
-		at = int32(len(p.parts))
-		p.parts, p.nodes = append(p.parts, nodeBucket{key: v}), append(p.nodes, nil)
+	part := p.index.find(p.parts, &key, p.slots)
+	if part < 0 {
+		part = int32(len(p.parts))
+		p.parts, p.nodes = append(p.parts, nodeBucket{key: key}), append(p.nodes, nil)
 		p.index.add(p.parts, p.slots)
 		p.empty++
 	}
-	return at
+	return part
 }
 
 // static returns the static value of a node.
 func (p *partition) static(id cluster.NodeID) int32 {
-	if s := p.places[id]; s.part != 0 {
-		return p.parts[s.part-1].key[slotStatic]
+	if place := p.places[id]; place.part != 0 {
+		return p.parts[place.part-1].key[slotStatic]
 	}
 	return 0
 }

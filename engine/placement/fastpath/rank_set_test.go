@@ -17,7 +17,7 @@ func TestRankSet(t *testing.T) {
 		var want []int32
 		for range 600 {
 			rank := int32(r.IntN(size))
-			if i, in := slices.BinarySearch(want, rank); in {
+			if i, found := slices.BinarySearch(want, rank); found {
 				s.del(rank, limit)
 				want = slices.Delete(want, i, i+1)
 			} else {
@@ -33,7 +33,7 @@ func TestRankSet(t *testing.T) {
 			from := int32(r.IntN(size + 1)) // size: past the last
 			i, _ := slices.BinarySearch(want, from)
 			if got := s.next(from); got != want[i%len(want)] {
-				t.Fatalf("seed %d: the next from %d is %d, want %d of %v", seed, from, got, want[i%len(want)], want)
+				t.Fatalf("seed %d: next(%d) = %d, want %d; ranks %v", seed, from, got, want[i%len(want)], want)
 			}
 		}
 	}
@@ -54,20 +54,20 @@ func TestBucketIndex(t *testing.T) {
 		}
 		x.clear()
 		for range 500 {
-			var v bucketKey
+			var key bucketKey
 			for _, s := range slots {
-				v[s] = int32(r.IntN(4))
+				key[s] = int32(r.IntN(4))
 			}
-			at, ok := want[v]
+			bucket, ok := want[key]
 			if !ok {
-				at = -1
+				bucket = -1
 			}
-			if got := x.find(buckets, &v, slots); got != at {
-				t.Fatalf("found %d for %v, want %d", got, v, at)
+			if got := x.find(buckets, &key, slots); got != bucket {
+				t.Fatalf("key %v: found bucket %d, want %d", key, got, bucket)
 			}
 			if !ok {
-				want[v] = int32(len(buckets))
-				buckets = append(buckets, nodeBucket{key: v})
+				want[key] = int32(len(buckets))
+				buckets = append(buckets, nodeBucket{key: key})
 				x.add(buckets, slots)
 			}
 		}

@@ -20,8 +20,8 @@ var bucketReasons = [numBucketVerdicts]struct {
 }
 
 // countReasons fills in the histogram of reasons if no node is feasible.
-func (e *Engine) countReasons(ec *equivalenceClass, fails []failureCount, buckets []*nodeBucket, out *decision.Summary) {
-	for _, f := range fails {
+func (e *Engine) countReasons(ec *equivalenceClass, failures []failureCount, buckets []*nodeBucket, out *decision.Summary) {
+	for _, f := range failures {
 		if f.nodes > 0 {
 			ec.addFailureReasons(f, out)
 			if codeOf(f.failure) == decision.Unschedulable {
@@ -82,16 +82,16 @@ func (ec *equivalenceClass) addFailureReasons(f failureCount, out *decision.Summ
 	for remaining := uint32(f.failure &^ fitUnresolvable); remaining != 0; remaining &= remaining - 1 {
 		reason, subject := decision.ReasonInsufficient, ""
 		switch bit := failure(remaining & -remaining); bit {
-		case shortPods:
+		case insufficientPods:
 			reason = decision.ReasonTooManyPods
-		case shortCPU:
+		case insufficientCPU:
 			subject = "cpu"
-		case shortMemory:
+		case insufficientMemory:
 			subject = "memory"
-		case shortEphemeral:
+		case insufficientEphemeral:
 			subject = "ephemeral-storage"
 		default:
-			subject = ec.scalars[bits.TrailingZeros32(uint32(bit/shortScalar))].Name
+			subject = ec.scalars[bits.TrailingZeros32(uint32(bit/insufficientScalar))].Name
 		}
 		out.AddReason(decision.NodeResourcesFit, code, reason, subject, f.nodes)
 	}

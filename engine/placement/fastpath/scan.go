@@ -15,15 +15,15 @@ func (e *Engine) prepare(ec *equivalenceClass, pod *model.Pod) {
 	sc.imageScores, sc.anyImage = sc.imageScores[:0], false
 	nodes := float64(e.state.NumNodes())
 	for _, name := range ec.images {
-		have, size := e.state.ImageSpread(name)
-		sc.anyImage = sc.anyImage || have > 0
-		sc.imageScores = append(sc.imageScores, int64(float64(float64(size)*(float64(have)/nodes))))
+		imageNodes, size := e.state.ImageSpread(name)
+		sc.anyImage = sc.anyImage || imageNodes > 0
+		sc.imageScores = append(sc.imageScores, int64(float64(float64(size)*(float64(imageNodes)/nodes))))
 	}
 }
 
-// scan filters all nodes and returns buckets with their number and best node. It fills
-// scratch.failures. It goes through the parts of a partition, except for exceptions and
-// nodes to evaluate for the pod alone.
+// scan filters all nodes and returns buckets with the number of nodes and the best node.
+// It fills scratch.failures. If possible, it scans the parts of a partition, and only
+// exceptions and nodes to evaluate for the pod alone individually.
 func (e *Engine) scan(ec *equivalenceClass) []*nodeBucket {
 	sc := &e.scratch
 	sc.index.clear()
@@ -34,13 +34,13 @@ func (e *Engine) scan(ec *equivalenceClass) []*nodeBucket {
 		e.scanPartition(ec)
 	} else {
 		for i := range e.index.Rows {
-			if e.index.Rows[i].Live {
+			if e.index.Rows[i].Exists {
 				e.scanNode(ec, cluster.NodeID(i))
 			}
 		}
 	}
 	e.unmark()
-	sc.appendOwnBuckets()
+	sc.appendScratchBuckets()
 	return sc.collected
 }
 
@@ -58,16 +58,15 @@ func (e *Engine) scanPartition(ec *equivalenceClass) {
 			continue
 		}
 		if count, best := e.scanPart(ec, nodes); count > 0 {
-			of := p.parts[i].key
-			b := nodeBucket{key: of}
+			b := nodeBucket{key: p.parts[i].key}
 			ec.setDefaults(&b)
-			at := sc.bucketOf(&b.key, ec.reads)
-			sc.buckets[at].count, sc.buckets[at].best = count, best.node
-			sc.buckets[at].bestScore, sc.buckets[at].distance = best.score, best.distance
+			k := sc.bucketOf(&b.key, ec.usedSlots)
+			sc.buckets[k].count, sc.buckets[k].best = count, best.node
+			sc.buckets[k].bestScore, sc.buckets[k].distance = best.score, best.distance
 		}
 	}
 	for _, id := range sc.marked {
-		if !e.index.Rows[id].Live {
+		if !e.index.Rows[id].Exists {
 			continue
 		}
 		if static := p.static(id); static < 0 { // already counted
@@ -98,7 +97,7 @@ func (e *Engine) scanPart(ec *equivalenceClass, nodes []cluster.NodeID) (count i
 			continue
 		}
 		r := &rows[id]
-		if !ec.fitsSurely(r) {
+		if !ec.passesQuickFit(r) {
 			if f := ec.filter(x, id); f != 0 {
 				sc.failures = addFailure(sc.failures, f, 1)
 				continue
@@ -123,8 +122,8 @@ func (e *Engine) scanPart(ec *equivalenceClass, nodes []cluster.NodeID) (count i
 // scanNode scans a single node.
 func (e *Engine) scanNode(ec *equivalenceClass, id cluster.NodeID) {
 	sc, x := &e.scratch, e.index
-	if hasPods := sc.marks[id] == markPodNode; hasPods || ec.static.Values[id] < 0 || !ec.fitsSurely(&x.Rows[id]) {
-		if f := e.filterInScan(ec, id, hasPods); f != 0 {
+	if isPodNode := sc.marks[id] == markPodNode; isPodNode || ec.static.Values[id] < 0 || !ec.passesQuickFit(&x.Rows[id]) {
+		if f := e.filterInScan(ec, id, isPodNode); f != 0 {
 			sc.failures = addFailure(sc.failures, f, 1)
 			return
 		}
@@ -132,18 +131,18 @@ func (e *Engine) scanNode(ec *equivalenceClass, id cluster.NodeID) {
 	if len(sc.volumeFilters) > 0 && !e.filterVolumes(id) {
 		return
 	}
-	var v bucketKey
-	ec.readKey(id, &v)
+	var key bucketKey
+	ec.readKey(id, &key)
 	ranks, _, _ := x.Ranks()
-	sc.buckets[sc.bucketOf(&v, ec.reads)].offer(id, ec.nodeScore(x, id), e.distance(ranks[id]))
+	sc.buckets[sc.bucketOf(&key, ec.usedSlots)].offer(id, ec.nodeScore(x, id), e.distance(ranks[id]))
 }
 
 // bucketOf returns the bucket of a key, creating it if necessary.
-func (sc *scratch) bucketOf(v *bucketKey, slots []uint8) int32 {
-	b := sc.index.find(sc.buckets, v, slots)
+func (sc *scratch) bucketOf(key *bucketKey, slots []uint8) int32 {
+	b := sc.index.find(sc.buckets, key, slots)
 	if b < 0 {
 		b = int32(len(sc.buckets))
-		sc.buckets = append(sc.buckets, nodeBucket{key: *v})
+		sc.buckets = append(sc.buckets, nodeBucket{key: *key})
 		sc.index.add(sc.buckets, slots)
 	}
 	return b
@@ -175,11 +174,11 @@ func (e *Engine) markExceptions() {
 }
 
 // mark marks the collected nodes from an index on and drops duplicates.
-func (sc *scratch) mark(from int, as uint8) {
+func (sc *scratch) mark(from int, mark uint8) {
 	unique := sc.marked[:from]
 	for _, id := range sc.marked[from:] {
 		if sc.marks[id] == 0 {
-			sc.marks[id] = as
+			sc.marks[id] = mark
 			unique = append(unique, id)
 		}
 	}

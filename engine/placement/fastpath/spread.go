@@ -4,7 +4,7 @@ import "math"
 
 // scoreSpread computes the raw scores of soft spreading. The weight of a key depends on
 // the number of domains of the feasible nodes.
-func (e *Engine) scoreSpread(ec *equivalenceClass, buckets []*nodeBucket, ext *scoreBounds) {
+func (e *Engine) scoreSpread(ec *equivalenceClass, buckets []*nodeBucket, bounds *scoreBounds) {
 	sc := &e.scratch
 	sc.topologyWeights = append(sc.topologyWeights[:0], make([]float64, len(ec.soft))...)
 	for len(sc.domainsSeen) < len(ec.soft) {
@@ -17,7 +17,7 @@ func (e *Engine) scoreSpread(ec *equivalenceClass, buckets []*nodeBucket, ext *s
 		if b.ignoredInSpread = ec.strict && ec.lacksTopologyKey(b); b.ignoredInSpread {
 			continue
 		}
-		ext.spreadNodes += int(b.count)
+		bounds.spreadNodes += int(b.count)
 		for k := range ec.soft {
 			if t := &ec.soft[k]; !t.host && e.firstInDomain(k, b.key[t.slot]) {
 				sc.topologyWeights[k]++
@@ -26,7 +26,7 @@ func (e *Engine) scoreSpread(ec *equivalenceClass, buckets []*nodeBucket, ext *s
 	}
 	for k := range ec.soft {
 		if ec.soft[k].host {
-			sc.topologyWeights[k] = float64(ext.spreadNodes)
+			sc.topologyWeights[k] = float64(bounds.spreadNodes)
 		}
 		sc.topologyWeights[k] = math.Log(sc.topologyWeights[k] + 2)
 	}
@@ -35,10 +35,10 @@ func (e *Engine) scoreSpread(ec *equivalenceClass, buckets []*nodeBucket, ext *s
 			continue
 		}
 		b.spreadScore = ec.spreadScore(b, sc.topologyWeights)
-		if !ext.anySpread {
-			ext.anySpread, ext.minSpread, ext.maxSpread = true, b.spreadScore, b.spreadScore
+		if !bounds.anySpread {
+			bounds.anySpread, bounds.minSpread, bounds.maxSpread = true, b.spreadScore, b.spreadScore
 		}
-		ext.minSpread, ext.maxSpread = min(ext.minSpread, b.spreadScore), max(ext.maxSpread, b.spreadScore)
+		bounds.minSpread, bounds.maxSpread = min(bounds.minSpread, b.spreadScore), max(bounds.maxSpread, b.spreadScore)
 	}
 }
 
@@ -70,17 +70,16 @@ func (ec *equivalenceClass) spreadScore(b *nodeBucket, weights []float64) int64 
 	var sum float64
 	for k := range ec.soft {
 		t := &ec.soft[k]
-		at := b.key[t.slot]
-		n := at
+		n := b.key[t.slot]
 		if t.host {
 			if b.key[slotFlags]&flagHostname == 0 {
 				continue
 			}
 		} else {
-			if at == 0 {
+			if n == 0 {
 				continue
 			}
-			n = t.counter.InDomain(at)
+			n = t.counter.InDomain(n)
 		}
 		term := float64(float64(n)*weights[k]) + t.skew
 		sum += term

@@ -19,26 +19,26 @@ var volumePlugins = [...]decision.Plugin{decision.VolumeRestrictions, decision.N
 // compileVolumePlugins sets scratch.volumeFilters. It returns false if a plugin fails,
 // rejects all nodes or limits the search, so that the reference evaluator decides.
 func (e *Engine) compileVolumePlugins(pod *model.Pod) bool {
-	a := &framework.Evaluation{State: e.state, Profile: e.profile, Pod: pod}
-	for _, r := range volumePlugins {
-		c := plugins.PreFilter(a, r)
-		if c.Err != nil || c.Verdict != nil || c.HasNodeNames {
+	ev := &framework.Evaluation{State: e.state, Profile: e.profile, Pod: pod}
+	for _, plugin := range volumePlugins {
+		state := plugins.PreFilter(ev, plugin)
+		if state.Err != nil || state.Verdict != nil || state.HasNodeNames {
 			return false
 		}
-		if c.Filter != nil && e.plugins.filters.Has(r) {
-			e.scratch.volumeFilters = append(e.scratch.volumeFilters, framework.FilterPlugin{Plugin: r, Filter: c.Filter})
+		if state.Filter != nil && e.plugins.filters.Has(plugin) {
+			e.scratch.volumeFilters = append(e.scratch.volumeFilters, framework.FilterPlugin{Plugin: plugin, Filter: state.Filter})
 		}
 	}
-	e.scratch.volumeAttempt, e.scratch.volumeRejections.Resolvable = a, 0
+	e.scratch.volumeAttempt, e.scratch.volumeRejections.Resolvable = ev, 0
 	return true
 }
 
 // filterVolumes reports whether a node passes the volume plugins. It counts rejections in
 // scratch.volumeRejections.
 func (e *Engine) filterVolumes(id cluster.NodeID) bool {
-	st := framework.NewCandidateNode(e.state.Node(id))
+	candidate := framework.NewCandidateNode(e.state.Node(id))
 	for _, f := range e.scratch.volumeFilters {
-		v := f.Filter(&st)
+		v := f.Filter(&candidate)
 		if v.Code == decision.Success {
 			continue
 		}

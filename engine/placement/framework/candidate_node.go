@@ -27,30 +27,30 @@ func NewCandidateNode(n *cluster.NodeInfo) CandidateNode {
 }
 
 // With returns the node with some pods added and others removed.
-func (st *CandidateNode) With(added, removed []*model.Pod) *CandidateNode {
-	c := *st
-	c.Added, c.Removed = append(slices.Clone(st.Added), added...), append(slices.Clone(st.Removed), removed...)
-	c.Pods = slices.DeleteFunc(slices.Clone(st.Pods), func(p *model.Pod) bool {
+func (c *CandidateNode) With(added, removed []*model.Pod) *CandidateNode {
+	out := *c
+	out.Added, out.Removed = append(slices.Clone(c.Added), added...), append(slices.Clone(c.Removed), removed...)
+	out.Pods = slices.DeleteFunc(slices.Clone(c.Pods), func(p *model.Pod) bool {
 		return slices.ContainsFunc(removed, func(r *model.Pod) bool { return r.UID == p.UID })
 	})
-	c.Pods = append(c.Pods, added...)
-	c.Used, c.Scoring = &model.Resources{}, &model.Resources{}
-	for _, p := range c.Pods {
-		*c.Used = SumResources(c.Used, &p.Spec.Requests)
-		*c.Scoring = SumResources(c.Scoring, &p.Spec.Scoring)
+	out.Pods = append(out.Pods, added...)
+	out.Used, out.Scoring = &model.Resources{}, &model.Resources{}
+	for _, p := range out.Pods {
+		*out.Used = SumResources(out.Used, &p.Spec.Requests)
+		*out.Scoring = SumResources(out.Scoring, &p.Spec.Scoring)
 	}
-	c.Ports = slices.Clone(st.Ports)
+	out.Ports = slices.Clone(c.Ports)
 	for _, p := range removed {
 		for _, port := range p.Spec.Ports {
-			if i := slices.Index(c.Ports, port); i >= 0 {
-				c.Ports = slices.Delete(c.Ports, i, i+1)
+			if i := slices.Index(out.Ports, port); i >= 0 {
+				out.Ports = slices.Delete(out.Ports, i, i+1)
 			}
 		}
 	}
 	for _, p := range added {
-		c.Ports = append(c.Ports, p.Spec.Ports...)
+		out.Ports = append(out.Ports, p.Spec.Ports...)
 	}
-	return &c
+	return &out
 }
 
 // SumResources returns the sum of two amounts.

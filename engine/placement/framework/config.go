@@ -19,7 +19,7 @@ type Config struct {
 	Filter     []decision.Plugin
 	PreScore   []decision.Plugin
 	Score      []WeightedPlugin
-	// Preemption: DefaultPreemption is enabled at postFilter.
+	// Preemption is set if DefaultPreemption is enabled at postFilter.
 	Preemption bool
 
 	Fit               FitArgs
@@ -32,8 +32,8 @@ type Config struct {
 	// If it is empty, VolumeBinding does not score.
 	StorageCapacityShape []ShapePoint
 
-	// TaintTolerationComparison: the toleration operators Gt and Lt compare numbers (feature
-	// gate TaintTolerationComparisonOperators); otherwise they tolerate nothing.
+	// TaintTolerationComparison makes the toleration operators Gt and Lt compare numbers
+	// (feature gate TaintTolerationComparisonOperators); otherwise they tolerate nothing.
 	TaintTolerationComparison bool
 }
 
@@ -79,8 +79,8 @@ type InterPodArgs struct {
 	// HardPodAffinityWeight is the score weight of a required affinity term of an existing
 	// pod, 0 to 100.
 	HardPodAffinityWeight int64
-	// IgnorePreferredTermsOfExistingPods: for a pod without preferred terms, the preferred
-	// terms of existing pods do not count.
+	// IgnorePreferredTermsOfExistingPods excludes the preferred terms of existing pods when
+	// the pod has no preferred terms.
 	IgnorePreferredTermsOfExistingPods bool
 }
 
@@ -94,7 +94,7 @@ type AddedAffinity struct {
 
 // SpreadArgs are the arguments of PodTopologySpread.
 type SpreadArgs struct {
-	// SystemDefaulting: use kube-scheduler's built-in default constraints instead of
+	// SystemDefaulting selects kube-scheduler's built-in default constraints instead of
 	// DefaultConstraints.
 	SystemDefaulting bool
 	// DefaultConstraints apply to pods without constraints that belong to a Service,

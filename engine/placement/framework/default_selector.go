@@ -10,14 +10,14 @@ import (
 // DefaultSelector returns the selector of default topology spreading; nil if the pod
 // belongs to no Service or controller. It is computed once.
 func (ev *Evaluation) DefaultSelector() *model.Selector {
-	if !ev.selectorKnown {
-		ev.selectorKnown, ev.selector = true, ev.buildDefaultSelector()
+	if !ev.selectorComputed {
+		ev.selectorComputed, ev.selector = true, ev.buildDefaultSelector()
 	}
 	return ev.selector
 }
 
 // ResetDefaultSelector makes the next call of DefaultSelector read the spread groups again.
-func (ev *Evaluation) ResetDefaultSelector() { ev.selectorKnown = false }
+func (ev *Evaluation) ResetDefaultSelector() { ev.selectorComputed = false }
 
 // buildDefaultSelector combines the selectors of all Services of the pod and of its
 // controller.

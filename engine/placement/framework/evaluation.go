@@ -17,8 +17,8 @@ type Evaluation struct {
 	Pod     *model.Pod
 	Nodes   []CandidateNode // sorted by name
 
-	selectorKnown bool // selector is computed
-	selector      *model.Selector
+	selectorComputed bool // selector is computed
+	selector         *model.Selector
 
 	Filters []FilterPlugin // in the order of the profile; without plugins that have nothing to filter
 	// Err is set by a filter that cannot evaluate a node. The attempt fails then.
@@ -35,9 +35,9 @@ func NewEvaluation(s *cluster.State, p *Profile, pod *model.Pod, nodes []cluster
 }
 
 // RunFilters runs the filters on a node and returns the first rejection.
-func (ev *Evaluation) RunFilters(st *CandidateNode) decision.Verdict {
+func (ev *Evaluation) RunFilters(candidate *CandidateNode) decision.Verdict {
 	for _, f := range ev.Filters {
-		if v := f.Filter(st); v.Code != decision.Success {
+		if v := f.Filter(candidate); v.Code != decision.Success {
 			v.Plugin = f.Plugin
 			return v
 		}
@@ -46,21 +46,21 @@ func (ev *Evaluation) RunFilters(st *CandidateNode) decision.Verdict {
 }
 
 // RunFiltersWithNominatedPods runs the filters twice if pods of at least the same priority
-// are nominated to the node: with these pods, which are expected, and without them,
-// because they may not arrive. Both runs must succeed.
-func (ev *Evaluation) RunFiltersWithNominatedPods(st *CandidateNode) decision.Verdict {
+// are nominated to the node: with these pods, and without them, because they may not be
+// bound to it. Both runs must succeed.
+func (ev *Evaluation) RunFiltersWithNominatedPods(candidate *CandidateNode) decision.Verdict {
 	var nominated []*model.Pod
-	for _, p := range ev.State.Nominated(st.ID) {
+	for _, p := range ev.State.Nominated(candidate.ID) {
 		if cluster.NominationCounts(p, ev.Pod) {
 			nominated = append(nominated, p)
 		}
 	}
 	if len(nominated) > 0 {
-		if v := ev.RunFilters(st.With(nominated, nil)); v.Code != decision.Success {
+		if v := ev.RunFilters(candidate.With(nominated, nil)); v.Code != decision.Success {
 			return v
 		}
 	}
-	return ev.RunFilters(st)
+	return ev.RunFilters(candidate)
 }
 
 // NodeByName returns the candidate node with a name; nil if there is none.
@@ -68,7 +68,7 @@ func (ev *Evaluation) NodeByName(name string) *CandidateNode {
 	if name == "" {
 		return nil
 	}
-	i, ok := slices.BinarySearchFunc(ev.Nodes, name, func(st CandidateNode, n string) int { return strings.Compare(st.Node.Name, n) })
+	i, ok := slices.BinarySearchFunc(ev.Nodes, name, func(candidate CandidateNode, n string) int { return strings.Compare(candidate.Node.Name, n) })
 	if !ok {
 		return nil
 	}

@@ -79,15 +79,15 @@ func validatePlugins(c *Config) error {
 	}{{"preEnqueue", c.PreEnqueue}, {"preFilter", c.PreFilter}, {"filter", c.Filter}, {"preScore", c.PreScore}, {"score", scorePlugins(c)}}
 	for _, pt := range points {
 		var seen decision.PluginSet
-		for _, r := range pt.plugins {
-			if r.String() == "" {
-				errs = append(errs, fmt.Errorf("plugins.%s.enabled: plugin number %d does not exist", pt.name, r))
+		for _, plugin := range pt.plugins {
+			if plugin.String() == "" {
+				errs = append(errs, fmt.Errorf("plugins.%s.enabled: plugin number %d does not exist", pt.name, plugin))
 				continue
 			}
-			if seen.Has(r) {
-				errs = append(errs, fmt.Errorf("plugins.%s.enabled: %s is listed twice", pt.name, r))
+			if seen.Has(plugin) {
+				errs = append(errs, fmt.Errorf("plugins.%s.enabled: %s is listed twice", pt.name, plugin))
 			}
-			seen = seen.With(r)
+			seen = seen.With(plugin)
 		}
 	}
 	for _, w := range c.Score {
@@ -108,38 +108,38 @@ func scorePlugins(c *Config) []decision.Plugin {
 
 func validateFitArgs(f *FitArgs) error {
 	var errs []error
-	argError := func(format string, args ...any) {
+	addError := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("NodeResourcesFit: "+format, args...))
 	}
 	for _, r := range f.Resources {
 		if r.Weight < 1 || r.Weight > 100 {
-			argError("scoringStrategy.resources: weight of %s is %d, must be 1 to 100", r.Name, r.Weight)
+			addError("scoringStrategy.resources: weight of %s is %d, must be 1 to 100", r.Name, r.Weight)
 		}
 	}
 	for _, name := range f.IgnoredResources {
 		if name == "" {
-			argError("ignoredResources: a name is empty")
+			addError("ignoredResources: a name is empty")
 		}
 	}
 	if f.Strategy > RequestedToCapacityRatio {
-		argError("scoringStrategy.type: %d is none of LeastAllocated, MostAllocated, RequestedToCapacityRatio", f.Strategy)
+		addError("scoringStrategy.type: %d is none of LeastAllocated, MostAllocated, RequestedToCapacityRatio", f.Strategy)
 	}
 	if f.Strategy == RequestedToCapacityRatio && len(f.Shape) == 0 {
-		argError("scoringStrategy.requestedToCapacityRatio.shape: at least one point must be given")
+		addError("scoringStrategy.requestedToCapacityRatio.shape: at least one point must be given")
 	}
-	validateShape(f.Shape, argError)
+	validateShape(f.Shape, addError)
 	return errors.Join(errs...)
 }
 
-func validateShape(shape []ShapePoint, argError func(format string, args ...any)) {
+func validateShape(shape []ShapePoint, addError func(format string, args ...any)) {
 	for i, pt := range shape {
 		switch {
 		case pt.Utilization < 0 || pt.Utilization > 100:
-			argError("shape[%d].utilization is %d, must be 0 to 100", i, pt.Utilization)
+			addError("shape[%d].utilization is %d, must be 0 to 100", i, pt.Utilization)
 		case i > 0 && pt.Utilization <= shape[i-1].Utilization:
-			argError("shape[%d].utilization is %d, must be above %d, that of the point before", i, pt.Utilization, shape[i-1].Utilization)
+			addError("shape[%d].utilization is %d, must be above %d, the value of the previous point", i, pt.Utilization, shape[i-1].Utilization)
 		case pt.Score < 0 || pt.Score > 10:
-			argError("shape[%d].score is %d, must be 0 to 10", i, pt.Score)
+			addError("shape[%d].score is %d, must be 0 to 10", i, pt.Score)
 		}
 	}
 }

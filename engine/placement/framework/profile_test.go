@@ -35,7 +35,7 @@ func TestNewProfileValidation(t *testing.T) {
 		c := DefaultConfig()
 		change(&c)
 		if _, err := NewProfile(c); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("want %q, got %v", want, err)
+			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}
 	if _, err := NewProfile(DefaultConfig()); err != nil {

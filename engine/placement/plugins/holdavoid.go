@@ -5,13 +5,13 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// holdAvoid rejects the nodes that an Avoid Hold keeps the pod's owner off.
+// holdAvoid rejects nodes with an Avoid Hold for the pod's owner.
 func holdAvoid(ev *framework.Evaluation) framework.PreFilterState {
 	if !ev.State.HasAvoidHold(ev.Pod) {
 		return framework.PreFilterState{}
 	}
-	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict {
-		h := ev.State.AvoidHold(ev.Pod, st.Node.Name)
+	return framework.PreFilterState{Filter: func(candidate *framework.CandidateNode) decision.Verdict {
+		h := ev.State.AvoidHold(ev.Pod, candidate.Node.Name)
 		if h == nil {
 			return decision.Verdict{}
 		}

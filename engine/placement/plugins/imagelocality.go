@@ -23,10 +23,10 @@ func scoreImageLocality(ev *framework.Evaluation, _ []*framework.CandidateNode) 
 		imageScores[i] = int64(float64(float64(ev.State.ImageSize(name)) * spread))
 	}
 	ceiling := int64(MaxContainerImageThreshold) * int64(ev.Pod.Spec.ImageContainers)
-	return framework.PreScoreState{Score: func(st *framework.CandidateNode) int64 {
+	return framework.PreScoreState{Score: func(candidate *framework.CandidateNode) int64 {
 		var sum int64
 		for i, name := range ev.Pod.Spec.Images {
-			if hasImage(st, name) {
+			if hasImage(candidate, name) {
 				sum += imageScores[i]
 			}
 		}
@@ -35,9 +35,9 @@ func scoreImageLocality(ev *framework.Evaluation, _ []*framework.CandidateNode) 
 	}}
 }
 
-func hasImage(st *framework.CandidateNode, name string) bool {
-	for i := range st.Node.Images {
-		if slices.Contains(st.Node.Images[i].Names, name) {
+func hasImage(candidate *framework.CandidateNode, name string) bool {
+	for i := range candidate.Node.Images {
+		if slices.Contains(candidate.Node.Images[i].Names, name) {
 			return true
 		}
 	}

@@ -33,7 +33,7 @@ type interPodFilter struct {
 
 // termMatcher matches affinity terms between the incoming pod and existing pods.
 type termMatcher struct {
-	a *framework.Evaluation
+	ev *framework.Evaluation
 	// namespaceLabels are the labels of the pod's namespace; none if it is unknown.
 	namespaceLabels model.Labels
 }
@@ -41,7 +41,7 @@ type termMatcher struct {
 // NewTermMatcher returns a matcher of the evaluated pod with affinity terms of other pods.
 func NewTermMatcher(ev *framework.Evaluation) *termMatcher {
 	labels, _ := ev.State.NamespaceLabels(ev.Pod.Namespace)
-	return &termMatcher{a: ev, namespaceLabels: labels}
+	return &termMatcher{ev: ev, namespaceLabels: labels}
 }
 
 // MatchesExisting reports whether a term of the incoming pod matches an existing pod. A
@@ -50,7 +50,7 @@ func NewTermMatcher(ev *framework.Evaluation) *termMatcher {
 // empty labels.
 func (x *termMatcher) MatchesExisting(t *model.PodAffinityTerm, existing *model.Pod) bool {
 	if !slices.Contains(t.Namespaces, existing.Namespace) && !t.NamespaceSelector.Matches(nil) {
-		labels, ok := x.a.State.NamespaceLabels(existing.Namespace)
+		labels, ok := x.ev.State.NamespaceLabels(existing.Namespace)
 		if !ok || !t.NamespaceSelector.Matches(labels) {
 			return false
 		}
@@ -60,16 +60,16 @@ func (x *termMatcher) MatchesExisting(t *model.PodAffinityTerm, existing *model.
 
 // MatchesIncoming reports whether a term of an existing pod matches the incoming pod.
 func (x *termMatcher) MatchesIncoming(t *model.PodAffinityTerm) bool {
-	if !slices.Contains(t.Namespaces, x.a.Pod.Namespace) && !t.NamespaceSelector.Matches(x.namespaceLabels) {
+	if !slices.Contains(t.Namespaces, x.ev.Pod.Namespace) && !t.NamespaceSelector.Matches(x.namespaceLabels) {
 		return false
 	}
-	return t.Selector.Matches(x.a.Pod.Labels)
+	return t.Selector.Matches(x.ev.Pod.Labels)
 }
 
 // MatchesAllAffinity reports whether a pod matches all required affinity terms of the
 // incoming pod.
 func (x *termMatcher) MatchesAllAffinity(existing *model.Pod) bool {
-	terms := x.a.Pod.Spec.Affinity
+	terms := x.ev.Pod.Spec.Affinity
 	for i := range terms {
 		if !x.MatchesExisting(&terms[i], existing) {
 			return false
@@ -106,16 +106,16 @@ func (x *interPodFilter) count(counts *affinityCounts, n *model.Node, p *model.P
 		}
 	}
 	if x.MatchesAllAffinity(p) {
-		for i := range x.a.Pod.Spec.Affinity {
-			key := x.a.Pod.Spec.Affinity[i].TopologyKey
+		for i := range x.ev.Pod.Spec.Affinity {
+			key := x.ev.Pod.Spec.Affinity[i].TopologyKey
 			if _, ok := n.Labels.Get(key); ok {
 				counts.affinity = updateTally(counts.affinity, n, key, p, sign)
 				counts.affinityTotal += sign
 			}
 		}
 	}
-	for i := range x.a.Pod.Spec.AntiAffinity {
-		if t := &x.a.Pod.Spec.AntiAffinity[i]; x.MatchesExisting(t, p) {
+	for i := range x.ev.Pod.Spec.AntiAffinity {
+		if t := &x.ev.Pod.Spec.AntiAffinity[i]; x.MatchesExisting(t, p) {
 			counts.antiAffinity = updateTally(counts.antiAffinity, n, t.TopologyKey, p, sign)
 		}
 	}
@@ -140,26 +140,26 @@ func updateTally(m map[topologyPair]podTally, n *model.Node, key string, p *mode
 
 // filter checks affinity, anti-affinity and existing anti-affinity in kube-scheduler's
 // order.
-func (x *interPodFilter) filter(st *framework.CandidateNode) decision.Verdict {
+func (x *interPodFilter) filter(candidate *framework.CandidateNode) decision.Verdict {
 	var extra affinityCounts
-	for _, p := range st.Added {
-		x.count(&extra, st.Node, p, 1)
+	for _, p := range candidate.Added {
+		x.count(&extra, candidate.Node, p, 1)
 	}
-	for _, p := range st.Removed {
-		x.count(&extra, st.Node, p, -1)
+	for _, p := range candidate.Removed {
+		x.count(&extra, candidate.Node, p, -1)
 	}
-	if key, ok := x.satisfiesAffinity(st.Node, &extra); !ok {
+	if key, ok := x.satisfiesAffinity(candidate.Node, &extra); !ok {
 		return framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonPodAffinity, Subject: key})
 	}
-	for i := range x.a.Pod.Spec.AntiAffinity {
-		key := x.a.Pod.Spec.AntiAffinity[i].TopologyKey
-		if value, ok := st.Node.Labels.Get(key); ok {
+	for i := range x.ev.Pod.Spec.AntiAffinity {
+		key := x.ev.Pod.Spec.AntiAffinity[i].TopologyKey
+		if value, ok := candidate.Node.Labels.Get(key); ok {
 			if t := sumTallies(x.base.antiAffinity, extra.antiAffinity, topologyPair{key, value}); t.count > 0 {
 				return framework.Reject(decision.Unschedulable, decision.Reason{Kind: decision.ReasonPodAntiAffinity, Subject: key, Used: int64(t.count), Object: t.firstPod})
 			}
 		}
 	}
-	for _, l := range st.Node.Labels {
+	for _, l := range candidate.Node.Labels {
 		if t := sumTallies(x.base.existingAntiAffinity, extra.existingAntiAffinity, topologyPair{l.Key, l.Value}); t.count > 0 {
 			return framework.Reject(decision.Unschedulable, decision.Reason{Kind: decision.ReasonExistingAntiAffinity, Subject: l.Key, Used: int64(t.count), Object: t.firstPod})
 		}
@@ -167,14 +167,14 @@ func (x *interPodFilter) filter(st *framework.CandidateNode) decision.Verdict {
 	return decision.Verdict{}
 }
 
-// satisfiesAffinity reports whether matching pods of every affinity term are in the node's
-// domains; if not, key is the first topology key without. The first pod of a group with
-// affinity to itself may use any node with all keys, as long as no pod matches.
+// satisfiesAffinity reports whether every affinity term has matching pods in the node's
+// domain; if not, key is the topology key of the first term without them. The first pod of a
+// group with affinity to itself may use any node with all keys while no pod matches.
 func (x *interPodFilter) satisfiesAffinity(n *model.Node, extra *affinityCounts) (key string, ok bool) {
-	terms := x.a.Pod.Spec.Affinity
+	terms := x.ev.Pod.Spec.Affinity
 	for i := range terms {
-		value, has := n.Labels.Get(terms[i].TopologyKey)
-		if !has {
+		value, found := n.Labels.Get(terms[i].TopologyKey)
+		if !found {
 			return terms[i].TopologyKey, false
 		}
 		if key == "" && sumTallies(x.base.affinity, extra.affinity, topologyPair{terms[i].TopologyKey, value}).count <= 0 {
@@ -184,11 +184,11 @@ func (x *interPodFilter) satisfiesAffinity(n *model.Node, extra *affinityCounts)
 	if key == "" {
 		return "", true
 	}
-	return key, x.base.affinityTotal+extra.affinityTotal == 0 && x.MatchesAllAffinity(x.a.Pod)
+	return key, x.base.affinityTotal+extra.affinityTotal == 0 && x.MatchesAllAffinity(x.ev.Pod)
 }
 
-func sumTallies(base, extra map[topologyPair]podTally, at topologyPair) podTally {
-	b, e := base[at], extra[at]
+func sumTallies(base, extra map[topologyPair]podTally, pair topologyPair) podTally {
+	b, e := base[pair], extra[pair]
 	b.count += e.count
 	if b.firstPod == "" {
 		b.firstPod = e.firstPod

@@ -18,70 +18,70 @@ type interPodScorer struct {
 // the required affinity of existing pods with HardPodAffinityWeight.
 func scoreInterPodAffinity(ev *framework.Evaluation, _ []*framework.CandidateNode) framework.PreScoreState {
 	args, spec := &ev.Profile.Config().InterPod, ev.Pod.Spec
-	prefers := len(spec.PreferredAffinity)+len(spec.PreferredAntiAffinity) > 0
-	if args.IgnorePreferredTermsOfExistingPods && !prefers {
+	hasPreferredTerms := len(spec.PreferredAffinity)+len(spec.PreferredAntiAffinity) > 0
+	if args.IgnorePreferredTermsOfExistingPods && !hasPreferredTerms {
 		return framework.PreScoreState{}
 	}
-	d := &interPodScorer{termMatcher: NewTermMatcher(ev), weights: map[topologyPair]int64{}}
+	s := &interPodScorer{termMatcher: NewTermMatcher(ev), weights: map[topologyPair]int64{}}
 	for i := range ev.Nodes {
 		for _, p := range ev.Nodes[i].Pods {
-			d.addPod(ev.Nodes[i].Node, p, args.HardPodAffinityWeight)
+			s.addPod(ev.Nodes[i].Node, p, args.HardPodAffinityWeight)
 		}
 	}
-	if len(d.keys) == 0 {
+	if len(s.keys) == 0 {
 		return framework.PreScoreState{}
 	}
-	return framework.PreScoreState{Score: d.score, NormalizeScore: func(_ []*framework.CandidateNode, points []int64) { normalizeMinMax(points) }}
+	return framework.PreScoreState{Score: s.score, NormalizeScore: func(_ []*framework.CandidateNode, points []int64) { normalizeMinMax(points) }}
 }
 
 // addPod adds the weights between the incoming pod and an existing one.
-func (d *interPodScorer) addPod(n *model.Node, existing *model.Pod, hard int64) {
-	spec, existingSpec := d.a.Pod.Spec, existing.Spec
+func (s *interPodScorer) addPod(n *model.Node, existing *model.Pod, hardWeight int64) {
+	spec, existingSpec := s.ev.Pod.Spec, existing.Spec
 	for i := range spec.PreferredAffinity {
-		if t := &spec.PreferredAffinity[i]; d.MatchesExisting(&t.Term, existing) {
-			d.add(n, t.Term.TopologyKey, int64(t.Weight))
+		if t := &spec.PreferredAffinity[i]; s.MatchesExisting(&t.Term, existing) {
+			s.add(n, t.Term.TopologyKey, int64(t.Weight))
 		}
 	}
 	for i := range spec.PreferredAntiAffinity {
-		if t := &spec.PreferredAntiAffinity[i]; d.MatchesExisting(&t.Term, existing) {
-			d.add(n, t.Term.TopologyKey, -int64(t.Weight))
+		if t := &spec.PreferredAntiAffinity[i]; s.MatchesExisting(&t.Term, existing) {
+			s.add(n, t.Term.TopologyKey, -int64(t.Weight))
 		}
 	}
-	if hard > 0 {
+	if hardWeight > 0 {
 		for i := range existingSpec.Affinity {
-			if t := &existingSpec.Affinity[i]; d.MatchesIncoming(t) {
-				d.add(n, t.TopologyKey, hard)
+			if t := &existingSpec.Affinity[i]; s.MatchesIncoming(t) {
+				s.add(n, t.TopologyKey, hardWeight)
 			}
 		}
 	}
 	for i := range existingSpec.PreferredAffinity {
-		if t := &existingSpec.PreferredAffinity[i]; d.MatchesIncoming(&t.Term) {
-			d.add(n, t.Term.TopologyKey, int64(t.Weight))
+		if t := &existingSpec.PreferredAffinity[i]; s.MatchesIncoming(&t.Term) {
+			s.add(n, t.Term.TopologyKey, int64(t.Weight))
 		}
 	}
 	for i := range existingSpec.PreferredAntiAffinity {
-		if t := &existingSpec.PreferredAntiAffinity[i]; d.MatchesIncoming(&t.Term) {
-			d.add(n, t.Term.TopologyKey, -int64(t.Weight))
+		if t := &existingSpec.PreferredAntiAffinity[i]; s.MatchesIncoming(&t.Term) {
+			s.add(n, t.Term.TopologyKey, -int64(t.Weight))
 		}
 	}
 }
 
-func (d *interPodScorer) add(n *model.Node, key string, weight int64) {
+func (s *interPodScorer) add(n *model.Node, key string, weight int64) {
 	value, ok := n.Labels.Get(key)
 	if !ok {
 		return
 	}
-	if !slices.Contains(d.keys, key) {
-		d.keys = append(d.keys, key)
+	if !slices.Contains(s.keys, key) {
+		s.keys = append(s.keys, key)
 	}
-	d.weights[topologyPair{key, value}] += weight
+	s.weights[topologyPair{key, value}] += weight
 }
 
-func (d *interPodScorer) score(st *framework.CandidateNode) int64 {
+func (s *interPodScorer) score(candidate *framework.CandidateNode) int64 {
 	var sum int64
-	for _, key := range d.keys {
-		if value, ok := st.Node.Labels.Get(key); ok {
-			sum += d.weights[topologyPair{key, value}]
+	for _, key := range s.keys {
+		if value, ok := candidate.Node.Labels.Get(key); ok {
+			sum += s.weights[topologyPair{key, value}]
 		}
 	}
 	return sum

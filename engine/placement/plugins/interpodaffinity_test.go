@@ -9,11 +9,11 @@ import (
 	"github.com/berthproject/berth/internal/testkit/build"
 )
 
-func with(terms ...model.PodAffinityTerm) build.PodOption {
+func withAffinity(terms ...model.PodAffinityTerm) build.PodOption {
 	return build.Spec(func(s *model.PodSpec) { s.Affinity = terms })
 }
 
-func without(terms ...model.PodAffinityTerm) build.PodOption {
+func withAntiAffinity(terms ...model.PodAffinityTerm) build.PodOption {
 	return build.Spec(func(s *model.PodSpec) { s.AntiAffinity = terms })
 }
 
@@ -31,38 +31,38 @@ func TestInterPodAffinity(t *testing.T) {
 		pod      build.PodOption
 		want     string
 	}{
-		"affinity covers the whole domain, and only that":      {build.Pod("x", build.OnNode("a"), build.App("db")), with(build.PodAffinityTerm("zone", "db")), "b" + noAffinity + "; c" + noAffinity},
-		"affinity needs a matching pod":                        {build.Pod("x", build.OnNode("a")), with(build.PodAffinityTerm("zone", "db")), "a" + noAffinity + "; b" + noAffinity + "; c" + noAffinity},
-		"the first pod of a self-affine group fits any domain": {build.Pod("x", build.OnNode("a")), with(build.PodAffinityTerm("zone", "web")), "c" + noAffinity},
-		"self-affinity with a matching pod":                    {build.Pod("x", build.OnNode("a"), build.App("web")), with(build.PodAffinityTerm("zone", "web")), "b" + noAffinity + "; c" + noAffinity},
-		"pod on a node without the key":                        {build.Pod("x", build.OnNode("c"), build.App("web")), with(build.PodAffinityTerm("zone", "web")), "c" + noAffinity},
-		"a pod must match all terms":                           {build.Pod("x", build.OnNode("a"), build.App("db")), with(build.PodAffinityTerm("zone", "db"), build.PodAffinityTerm(framework.HostnameKey, "web")), "a" + noAffinity + "; b" + noAffinity + "; c" + noAffinity},
-		"anti-affinity excludes the domain":                    {build.Pod("x", build.OnNode("a"), build.App("db")), without(build.PodAffinityTerm("zone", "db")), "a" + antiAffinity},
-		"nodes without the key are not excluded":               {build.Pod("x", build.OnNode("c"), build.App("db")), without(build.PodAffinityTerm("zone", "db")), ""},
-		"anti-affinity of existing pods counts as well":        {build.Pod("x", build.OnNode("b"), without(build.PodAffinityTerm("zone", "web"))), build.App("web"), "b" + existingAntiAffinity},
-		"self-affinity of a pod that does not match itself":    {build.Pod("x", build.OnNode("b"), without(build.PodAffinityTerm("zone", "db"))), build.App("web"), ""},
-		"a term without selector matches no pod":               {build.Pod("x", build.OnNode("a"), build.App("db")), without(build.PodAffinityTerm("zone", "db", withoutSelector)), ""},
+		"affinity covers the whole domain, and only that":      {build.Pod("x", build.OnNode("a"), build.App("db")), withAffinity(build.PodAffinityTerm("zone", "db")), "b" + noAffinity + "; c" + noAffinity},
+		"affinity needs a matching pod":                        {build.Pod("x", build.OnNode("a")), withAffinity(build.PodAffinityTerm("zone", "db")), "a" + noAffinity + "; b" + noAffinity + "; c" + noAffinity},
+		"the first pod of a self-affine group fits any domain": {build.Pod("x", build.OnNode("a")), withAffinity(build.PodAffinityTerm("zone", "web")), "c" + noAffinity},
+		"self-affinity with a matching pod":                    {build.Pod("x", build.OnNode("a"), build.App("web")), withAffinity(build.PodAffinityTerm("zone", "web")), "b" + noAffinity + "; c" + noAffinity},
+		"pod on a node without the key":                        {build.Pod("x", build.OnNode("c"), build.App("web")), withAffinity(build.PodAffinityTerm("zone", "web")), "c" + noAffinity},
+		"a pod must match all terms":                           {build.Pod("x", build.OnNode("a"), build.App("db")), withAffinity(build.PodAffinityTerm("zone", "db"), build.PodAffinityTerm(framework.HostnameKey, "web")), "a" + noAffinity + "; b" + noAffinity + "; c" + noAffinity},
+		"anti-affinity excludes the domain":                    {build.Pod("x", build.OnNode("a"), build.App("db")), withAntiAffinity(build.PodAffinityTerm("zone", "db")), "a" + antiAffinity},
+		"nodes without the key are not excluded":               {build.Pod("x", build.OnNode("c"), build.App("db")), withAntiAffinity(build.PodAffinityTerm("zone", "db")), ""},
+		"anti-affinity of existing pods counts as well":        {build.Pod("x", build.OnNode("b"), withAntiAffinity(build.PodAffinityTerm("zone", "web"))), build.App("web"), "b" + existingAntiAffinity},
+		"self-affinity of a pod that does not match itself":    {build.Pod("x", build.OnNode("b"), withAntiAffinity(build.PodAffinityTerm("zone", "db"))), build.App("web"), ""},
+		"a term without selector matches no pod":               {build.Pod("x", build.OnNode("a"), build.App("db")), withAntiAffinity(build.PodAffinityTerm("zone", "db", withoutSelector)), ""},
 		"affinity is checked before anti-affinity": {build.Pod("x", build.OnNode("a"), build.App("db")), func(p *model.Pod) {
-			with(build.PodAffinityTerm("zone", "z"))(p)
-			without(build.PodAffinityTerm("zone", "db"))(p)
+			withAffinity(build.PodAffinityTerm("zone", "z"))(p)
+			withAntiAffinity(build.PodAffinityTerm("zone", "db"))(p)
 		}, "a" + noAffinity + "; b" + noAffinity + "; c" + noAffinity},
-		"the pod's anti-affinity is checked before that of existing pods": {build.Pod("x", build.OnNode("a"), build.App("db"), without(build.PodAffinityTerm("zone", "web"))), without(build.PodAffinityTerm("zone", "db")), "a" + antiAffinity},
+		"the pod's anti-affinity is checked before that of existing pods": {build.Pod("x", build.OnNode("a"), build.App("db"), withAntiAffinity(build.PodAffinityTerm("zone", "web"))), withAntiAffinity(build.PodAffinityTerm("zone", "db")), "a" + antiAffinity},
 	} {
 		t.Run(name, func(t *testing.T) {
 			build.Expect(t, "verdicts", build.Verdicts(decide(t, build.NewState(append(zones, tc.existing)...), build.Pod("p", build.App("web"), tc.pod))), tc.want)
 		})
 	}
-	r := decide(t, build.NewState(append(zones, build.Pod("x", build.OnNode("b"), without(build.PodAffinityTerm("zone", "web"))))...), build.Pod("p", build.App("web")))
+	r := decide(t, build.NewState(append(zones, build.Pod("x", build.OnNode("b"), withAntiAffinity(build.PodAffinityTerm("zone", "web"))))...), build.Pod("p", build.App("web")))
 	if got, want := r.Nodes[1].Verdict.Reasons[0], (decision.Reason{Kind: decision.ReasonExistingAntiAffinity, Subject: "zone", Used: 1, Object: "default/x"}); got != want {
-		t.Errorf("numbers are %+v, want %+v", got, want)
+		t.Errorf("reason %+v, want %+v", got, want)
 	}
 }
 
 func TestInterPodAffinityAcrossNamespaces(t *testing.T) {
-	names := func(ns ...string) func(*model.PodAffinityTerm) {
+	byName := func(ns ...string) func(*model.PodAffinityTerm) {
 		return func(t *model.PodAffinityTerm) { t.Namespaces = ns }
 	}
-	selects := func(s *model.Selector) func(*model.PodAffinityTerm) {
+	bySelector := func(s *model.Selector) func(*model.PodAffinityTerm) {
 		return func(t *model.PodAffinityTerm) { t.Namespaces, t.NamespaceSelector = nil, s }
 	}
 	notTeam := &model.Selector{Requirements: []model.Requirement{{Key: "team", Op: model.DoesNotExist}}}
@@ -71,16 +71,16 @@ func TestInterPodAffinityAcrossNamespaces(t *testing.T) {
 		option   build.PodOption
 		want     string
 	}{
-		"another namespace does not count":                       {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), without(build.PodAffinityTerm("zone", "db")), ""},
-		"namespace by name":                                      {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), without(build.PodAffinityTerm("zone", "db", names("red"))), "a" + antiAffinity},
-		"namespace by labels":                                    {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), without(build.PodAffinityTerm("zone", "db", selects(build.Matches("team", "r")))), "a" + antiAffinity},
-		"namespace without the labels":                           {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("default")), without(build.PodAffinityTerm("zone", "db", selects(build.Matches("team", "r")))), ""},
-		"an empty selector selects all namespaces, known or not": {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("gone")), without(build.PodAffinityTerm("zone", "db", selects(&model.Selector{}))), "a" + antiAffinity},
-		"namespace selector without a match":                     {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("gone")), without(build.PodAffinityTerm("zone", "db", selects(notTeam))), "a" + antiAffinity},
-		"a nil selector selects no namespace":                    {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), without(build.PodAffinityTerm("zone", "db", selects(notTeam))), "a" + antiAffinity},
-		"unknown namespace":                                      {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("gone")), without(build.PodAffinityTerm("zone", "db", selects(build.Matches("team", "r")))), ""},
-		"namespace labels for other pods' terms":                 {build.Pod("x", build.OnNode("a"), build.InNamespace("red"), without(build.PodAffinityTerm("zone", "web", selects(notTeam)))), build.App("web"), "a" + existingAntiAffinity},
-		"namespace name for other pods' terms":                   {build.Pod("x", build.OnNode("a"), build.InNamespace("red"), without(build.PodAffinityTerm("zone", "web", names("red")))), build.App("web"), ""},
+		"another namespace does not count":                       {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), withAntiAffinity(build.PodAffinityTerm("zone", "db")), ""},
+		"namespace by name":                                      {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), withAntiAffinity(build.PodAffinityTerm("zone", "db", byName("red"))), "a" + antiAffinity},
+		"namespace by labels":                                    {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), withAntiAffinity(build.PodAffinityTerm("zone", "db", bySelector(build.Matches("team", "r")))), "a" + antiAffinity},
+		"namespace without the labels":                           {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("default")), withAntiAffinity(build.PodAffinityTerm("zone", "db", bySelector(build.Matches("team", "r")))), ""},
+		"an empty selector selects all namespaces, known or not": {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("unknown")), withAntiAffinity(build.PodAffinityTerm("zone", "db", bySelector(&model.Selector{}))), "a" + antiAffinity},
+		"namespace selector without a match":                     {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("unknown")), withAntiAffinity(build.PodAffinityTerm("zone", "db", bySelector(notTeam))), "a" + antiAffinity},
+		"a nil selector selects no namespace":                    {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), withAntiAffinity(build.PodAffinityTerm("zone", "db", bySelector(notTeam))), "a" + antiAffinity},
+		"unknown namespace":                                      {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("unknown")), withAntiAffinity(build.PodAffinityTerm("zone", "db", bySelector(build.Matches("team", "r")))), ""},
+		"namespace labels for other pods' terms":                 {build.Pod("x", build.OnNode("a"), build.InNamespace("red"), withAntiAffinity(build.PodAffinityTerm("zone", "web", bySelector(notTeam)))), build.App("web"), "a" + existingAntiAffinity},
+		"namespace name for other pods' terms":                   {build.Pod("x", build.OnNode("a"), build.InNamespace("red"), withAntiAffinity(build.PodAffinityTerm("zone", "web", byName("red")))), build.App("web"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := build.NewState(build.Node("a", build.Zone("z1")), build.Node("b", build.Zone("z2")), model.Namespace{Name: "default"},
@@ -90,13 +90,13 @@ func TestInterPodAffinityAcrossNamespaces(t *testing.T) {
 	}
 }
 
-func TestMalformedAffinityRefusesAllNodes(t *testing.T) {
+func TestMalformedAffinityRejectsAllNodes(t *testing.T) {
 	p := build.Pod("p", build.Spec(func(s *model.PodSpec) {
 		s.ParseErrors = []model.ParseError{{Kind: model.ParseErrorPodAffinity, Message: "requiredAffinityTerms: x"}, {Kind: model.ParseErrorPodAffinity, Message: "y"}}
 	}))
 	r := decide(t, build.NewState(build.Node("a")), p)
 	if r.PreFilter == nil || r.PreFilter.Plugin != decision.InterPodAffinity || r.PreFilter.Code != decision.UnschedulableAndUnresolvable || r.Nodes != nil {
-		t.Fatalf("record is %+v", r)
+		t.Fatalf("record %+v, want all nodes rejected by InterPodAffinity", r)
 	}
 	build.Expect(t, "reason", decision.JoinReasons(r.PreFilter.Reasons), "parsing pod: [requiredAffinityTerms: x, y]")
 }
@@ -128,12 +128,12 @@ func TestInterPodScore(t *testing.T) {
 		"preferred anti-affinity lowers the score":    {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, avoids(5, build.PodAffinityTerm("zone", "db")), hard(1), "a=0 b=200 c=200"},
 		"other pods' preferred affinity":              {[]any{build.Pod("x", build.OnNode("a"), prefers(3, build.PodAffinityTerm("zone", "web")))}, build.App("web"), hard(1), "a=200 b=0 c=0"},
 		"other pods' preferred anti-affinity":         {[]any{build.Pod("x", build.OnNode("a"), avoids(3, build.PodAffinityTerm("zone", "web")))}, build.App("web"), hard(1), "a=0 b=200 c=200"},
-		"other pods' required affinity":               {[]any{build.Pod("x", build.OnNode("a"), with(build.PodAffinityTerm("zone", "web"))), build.Pod("y", build.OnNode("b"), prefers(2, build.PodAffinityTerm("zone", "web")))}, build.App("web"), hard(1), "a=100 b=200 c=0"},
-		"by the profile's weight":                     {[]any{build.Pod("x", build.OnNode("a"), with(build.PodAffinityTerm("zone", "web"))), build.Pod("y", build.OnNode("b"), prefers(2, build.PodAffinityTerm("zone", "web")))}, build.App("web"), hard(4), "a=200 b=100 c=0"},
-		"not with weight 0":                           {[]any{build.Pod("x", build.OnNode("a"), with(build.PodAffinityTerm("zone", "web")))}, build.App("web"), hard(0), ""},
+		"other pods' required affinity":               {[]any{build.Pod("x", build.OnNode("a"), withAffinity(build.PodAffinityTerm("zone", "web"))), build.Pod("y", build.OnNode("b"), prefers(2, build.PodAffinityTerm("zone", "web")))}, build.App("web"), hard(1), "a=100 b=200 c=0"},
+		"by the profile's weight":                     {[]any{build.Pod("x", build.OnNode("a"), withAffinity(build.PodAffinityTerm("zone", "web"))), build.Pod("y", build.OnNode("b"), prefers(2, build.PodAffinityTerm("zone", "web")))}, build.App("web"), hard(4), "a=200 b=100 c=0"},
+		"not with weight 0":                           {[]any{build.Pod("x", build.OnNode("a"), withAffinity(build.PodAffinityTerm("zone", "web")))}, build.App("web"), hard(0), ""},
 		"no terms":                                    {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, build.App("web"), hard(1), ""},
 		"preferences of existing pods can be ignored": {[]any{build.Pod("x", build.OnNode("a"), prefers(3, build.PodAffinityTerm("zone", "web")))}, build.App("web"), ignore, ""},
-		"not for pods with preferred terms":           {[]any{build.Pod("x", build.OnNode("a"), prefers(3, build.PodAffinityTerm("zone", "web")))}, prefers(1, build.PodAffinityTerm("zone", "no")), ignore, "a=200 b=0 c=0"},
+		"not for pods with preferred terms":           {[]any{build.Pod("x", build.OnNode("a"), prefers(3, build.PodAffinityTerm("zone", "web")))}, prefers(1, build.PodAffinityTerm("zone", "none")), ignore, "a=200 b=0 c=0"},
 		"sums that cancel out are still scored": {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, func(p *model.Pod) {
 			prefers(2, build.PodAffinityTerm("zone", "db"))(p)
 			avoids(2, build.PodAffinityTerm("zone", "db"))(p)

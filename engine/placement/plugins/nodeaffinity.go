@@ -16,46 +16,46 @@ func nodeAffinity(ev *framework.Evaluation) framework.PreFilterState {
 	if len(sel.Labels) == 0 && !sel.HasRequired && !added.HasRequired {
 		return framework.PreFilterState{}
 	}
-	c := framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict {
-		if added.HasRequired && !MatchesAnyTerm(added.Required, st.Node) {
+	state := framework.PreFilterState{Filter: func(candidate *framework.CandidateNode) decision.Verdict {
+		if added.HasRequired && !MatchesAnyTerm(added.Required, candidate.Node) {
 			return framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonEnforcedAffinity})
 		}
-		if subject, ok := MatchesNodeSelector(sel, st.Node); !ok {
+		if subject, ok := MatchesNodeSelector(sel, candidate.Node); !ok {
 			return framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonNodeAffinity, Subject: subject})
 		}
 		return decision.Verdict{}
 	}}
 	if !sel.HasRequired || len(sel.Required) == 0 {
-		return c
+		return state
 	}
-	c.NodeNames, c.HasNodeNames = NodeNamesOf(sel.Required)
-	if c.HasNodeNames && len(c.NodeNames) == 0 {
+	state.NodeNames, state.HasNodeNames = NodeNamesOf(sel.Required)
+	if state.HasNodeNames && len(state.NodeNames) == 0 {
 		v := framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonText, Subject: "pod affinity terms conflict"})
-		c.Verdict = &v
+		state.Verdict = &v
 	}
-	return c
+	return state
 }
 
 // NodeNamesOf returns the node names to which alternative terms limit the search. hasNames
 // is false if a term does not name nodes.
 func NodeNamesOf(terms []model.NodeSelectorTerm) (names []string, hasNames bool) {
 	for i := range terms {
-		var of []string
-		named := false
+		var termNames []string
+		found := false
 		for _, f := range terms[i].Fields {
 			if f.Key != "metadata.name" || f.Op != model.In {
 				continue
 			}
-			if !named {
-				of, named = slices.Clone(f.Values), true
+			if !found {
+				termNames, found = slices.Clone(f.Values), true
 				continue
 			}
-			of = slices.DeleteFunc(of, func(n string) bool { return !slices.Contains(f.Values, n) })
+			termNames = slices.DeleteFunc(termNames, func(n string) bool { return !slices.Contains(f.Values, n) })
 		}
-		if !named {
+		if !found {
 			return nil, false
 		}
-		names = append(names, of...)
+		names = append(names, termNames...)
 	}
 	slices.Sort(names)
 	return slices.Compact(names), true
@@ -66,7 +66,7 @@ func NodeNamesOf(terms []model.NodeSelectorTerm) (names []string, hasNames bool)
 // matches.
 func MatchesNodeSelector(sel *model.NodeSelector, n *model.Node) (subject string, ok bool) {
 	for _, l := range sel.Labels {
-		if v, has := n.Labels.Get(l.Key); !has || v != l.Value {
+		if v, found := n.Labels.Get(l.Key); !found || v != l.Value {
 			return l.Key + "=" + l.Value, false
 		}
 	}
@@ -94,8 +94,8 @@ func scoreNodeAffinity(ev *framework.Evaluation, _ []*framework.CandidateNode) f
 		return framework.PreScoreState{}
 	}
 	return framework.PreScoreState{
-		Score: func(st *framework.CandidateNode) int64 {
-			return PreferredWeight(added, st.Node) + PreferredWeight(preferred, st.Node)
+		Score: func(candidate *framework.CandidateNode) int64 {
+			return PreferredWeight(added, candidate.Node) + PreferredWeight(preferred, candidate.Node)
 		},
 		NormalizeScore: func(_ []*framework.CandidateNode, points []int64) { defaultNormalizeScore(points, false) },
 	}

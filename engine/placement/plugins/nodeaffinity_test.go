@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit/build"
 )
 
-func requiring(terms ...model.NodeSelectorTerm) build.PodOption {
+func withRequired(terms ...model.NodeSelectorTerm) build.PodOption {
 	return build.Spec(func(s *model.PodSpec) { s.NodeSelector.HasRequired, s.NodeSelector.Required = true, terms })
 }
 
@@ -19,7 +19,7 @@ func named(op model.Op, names ...string) model.NodeSelectorTerm {
 }
 
 func TestNodeAffinity(t *testing.T) {
-	const refused = " NodeAffinity (UAU): node(s) didn't match Pod's node affinity/selector"
+	const rejected = " NodeAffinity (UAU): node(s) didn't match Pod's node affinity/selector"
 	s := build.NewState(build.Node("a", build.Labeled("disk", "ssd"), build.Labeled("cores", "16")), build.Node("b", build.Labeled("disk", "hdd")))
 	gt := func(v string) model.NodeSelectorTerm {
 		return model.NodeSelectorTerm{Labels: []model.Requirement{{Key: "cores", Op: model.Gt, Values: []string{v}}}}
@@ -28,19 +28,19 @@ func TestNodeAffinity(t *testing.T) {
 		pod  build.PodOption
 		want string
 	}{
-		"all labels of the selector are required": {build.Spec(func(s *model.PodSpec) { s.NodeSelector.Labels = model.Labels{{Key: "disk", Value: "ssd"}} }), "b" + refused},
-		"terms are alternatives":                  {requiring(build.LabelIn("disk", "none"), build.LabelIn("disk", "ssd")), "b" + refused},
-		"a term is a conjunction":                 {requiring(model.NodeSelectorTerm{Labels: []model.Requirement{{Key: "disk", Op: model.Exists}, {Key: "cores", Op: model.DoesNotExist}}}), "a" + refused},
-		"Gt compares integers":                    {requiring(gt("8")), "b" + refused},
-		"Gt is strict":                            {requiring(gt("16")), "a" + refused + "; b" + refused},
-		"an empty term matches nothing":           {requiring(model.NodeSelectorTerm{}), "a" + refused + "; b" + refused},
-		"no terms match nothing":                  {requiring(), "a" + refused + "; b" + refused},
-		"a malformed term matches nothing":        {requiring(model.NodeSelectorTerm{Labels: gt("8").Labels, Malformed: true}), "a" + refused + "; b" + refused},
-		"NotIn metadata.name does not narrow":     {requiring(named(model.NotIn, "a")), "a" + refused},
+		"all labels of the selector are required": {build.Spec(func(s *model.PodSpec) { s.NodeSelector.Labels = model.Labels{{Key: "disk", Value: "ssd"}} }), "b" + rejected},
+		"terms are alternatives":                  {withRequired(build.LabelIn("disk", "none"), build.LabelIn("disk", "ssd")), "b" + rejected},
+		"a term is a conjunction":                 {withRequired(model.NodeSelectorTerm{Labels: []model.Requirement{{Key: "disk", Op: model.Exists}, {Key: "cores", Op: model.DoesNotExist}}}), "a" + rejected},
+		"Gt compares integers":                    {withRequired(gt("8")), "b" + rejected},
+		"Gt is strict":                            {withRequired(gt("16")), "a" + rejected + "; b" + rejected},
+		"an empty term matches nothing":           {withRequired(model.NodeSelectorTerm{}), "a" + rejected + "; b" + rejected},
+		"an empty list of terms matches nothing":  {withRequired(), "a" + rejected + "; b" + rejected},
+		"a malformed term matches nothing":        {withRequired(model.NodeSelectorTerm{Labels: gt("8").Labels, Malformed: true}), "a" + rejected + "; b" + rejected},
+		"NotIn metadata.name does not narrow":     {withRequired(named(model.NotIn, "a")), "a" + rejected},
 		"preferred terms do not filter": {build.Spec(func(s *model.PodSpec) {
 			s.NodeSelector.Preferred = []model.PreferredSchedulingTerm{{Weight: 1, Term: build.LabelIn("disk", "x")}}
 		}), ""},
-		"NotIn matches a missing label": {requiring(model.NodeSelectorTerm{Labels: []model.Requirement{{Key: "cores", Op: model.NotIn, Values: []string{"16"}}}}), "a" + refused},
+		"NotIn matches a missing label": {withRequired(model.NodeSelectorTerm{Labels: []model.Requirement{{Key: "cores", Op: model.NotIn, Values: []string{"16"}}}}), "a" + rejected},
 	} {
 		t.Run(name, func(t *testing.T) {
 			build.Expect(t, "verdicts", build.Verdicts(decide(t, s, build.Pod("p", tc.pod))), tc.want)
@@ -48,7 +48,7 @@ func TestNodeAffinity(t *testing.T) {
 	}
 }
 
-func TestNodeNamesLimitTheSearch(t *testing.T) {
+func TestNodeNamesLimitSearch(t *testing.T) {
 	both := model.NodeSelectorTerm{Fields: append(named(model.In, "a", "b").Fields, named(model.In, "b", "c").Fields...)}
 	for name, tc := range map[string]struct {
 		terms []model.NodeSelectorTerm
@@ -63,14 +63,14 @@ func TestNodeNamesLimitTheSearch(t *testing.T) {
 			"a NodeAffinity (UAU): node(s) didn't match Pod's node affinity/selector"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := decide(t, build.NewState(build.Node("a"), build.Node("b")), build.Pod("p", requiring(tc.terms...)))
+			r := decide(t, build.NewState(build.Node("a"), build.Node("b")), build.Pod("p", withRequired(tc.terms...)))
 			build.Expect(t, "names", fmt.Sprint(r.PreFilterNodes), tc.names)
 			build.Expect(t, "verdicts", build.Verdicts(r), tc.want)
 		})
 	}
-	r := decide(t, build.NewState(build.Node("a")), build.Pod("p", requiring(model.NodeSelectorTerm{Fields: append(named(model.In, "a").Fields, named(model.In, "b").Fields...)})))
+	r := decide(t, build.NewState(build.Node("a")), build.Pod("p", withRequired(model.NodeSelectorTerm{Fields: append(named(model.In, "a").Fields, named(model.In, "b").Fields...)})))
 	if r.PreFilter == nil || decision.JoinReasons(r.PreFilter.Reasons) != "pod affinity terms conflict" || r.PreFilter.Plugin != decision.NodeAffinity || len(r.Nodes) != 0 {
-		t.Errorf("conflicting names gave %+v", r.PreFilter)
+		t.Errorf("PreFilter verdict with conflicting names: %+v, want one of NodeAffinity", r.PreFilter)
 	}
 }
 
@@ -97,15 +97,15 @@ func TestPreferredNodeAffinity(t *testing.T) {
 	build.Expect(t, "no preference: no score", build.Points(decide(t, s, build.Pod("p")), decision.NodeAffinity), "")
 	build.Expect(t, "no node matches", build.Points(decide(t, s, build.Pod("p", prefers(model.PreferredSchedulingTerm{Weight: 5, Term: build.LabelIn("x", "y")}))), decision.NodeAffinity), "a=0 b=0 c=0")
 
-	broken := build.Spec(func(s *model.PodSpec) {
+	malformed := build.Spec(func(s *model.PodSpec) {
 		s.ParseErrors = []model.ParseError{{Kind: model.ParseErrorPreferredNodeAffinity, Message: "no number"}}
 	})
-	r := decide(t, s, build.Pod("p", broken))
+	r := decide(t, s, build.Pod("p", malformed))
 	if r.Outcome != decision.Errored {
-		t.Errorf("a malformed preference gave %v, want error", r.Outcome)
+		t.Errorf("outcome with a malformed preference: %v, want error", r.Outcome)
 	}
 	build.Expect(t, "error", r.Error, `running PreScore plugin "NodeAffinity": no number`)
-	if r := decide(t, build.NewState(build.Node("a")), build.Pod("p", broken)); r.Outcome != decision.Scheduled {
-		t.Errorf("with a single node, which is not scored, a malformed preference gave %v: %s", r.Outcome, r.Error)
+	if r := decide(t, build.NewState(build.Node("a")), build.Pod("p", malformed)); r.Outcome != decision.Scheduled {
+		t.Errorf("outcome with a malformed preference and a single node, which is not scored: %v: %s; want scheduled", r.Outcome, r.Error)
 	}
 }

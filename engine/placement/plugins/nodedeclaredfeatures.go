@@ -9,13 +9,13 @@ import (
 
 // nodeDeclaredFeatures rejects nodes that do not declare a feature that the pod requires.
 func nodeDeclaredFeatures(ev *framework.Evaluation) framework.PreFilterState {
-	needed := ev.Pod.Spec.Features
-	if len(needed) == 0 {
+	required := ev.Pod.Spec.Features
+	if len(required) == 0 {
 		return framework.PreFilterState{}
 	}
-	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict {
-		for _, f := range needed {
-			if !slices.Contains(st.Node.Features, f) {
+	return framework.PreFilterState{Filter: func(candidate *framework.CandidateNode) decision.Verdict {
+		for _, f := range required {
+			if !slices.Contains(candidate.Node.Features, f) {
 				return framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonFeatures, Subject: f})
 			}
 		}

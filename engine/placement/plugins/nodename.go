@@ -10,8 +10,8 @@ func nodeName(ev *framework.Evaluation) framework.PreFilterState {
 	if ev.Pod.NodeName == "" {
 		return framework.PreFilterState{}
 	}
-	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict {
-		if st.Node.Name == ev.Pod.NodeName {
+	return framework.PreFilterState{Filter: func(candidate *framework.CandidateNode) decision.Verdict {
+		if candidate.Node.Name == ev.Pod.NodeName {
 			return decision.Verdict{}
 		}
 		return framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonNodeName, Subject: ev.Pod.NodeName})

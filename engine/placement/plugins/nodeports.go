@@ -17,11 +17,11 @@ func nodePorts(ev *framework.Evaluation) framework.PreFilterState {
 	if len(ports) == 0 {
 		return framework.PreFilterState{}
 	}
-	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict {
+	return framework.PreFilterState{Filter: func(candidate *framework.CandidateNode) decision.Verdict {
 		for i := range ports {
-			if PortConflict(st.Ports, &ports[i]) {
+			if PortConflict(candidate.Ports, &ports[i]) {
 				return framework.Reject(decision.Unschedulable, decision.Reason{
-					Kind: decision.ReasonPorts, Subject: formatPort(&ports[i]), Object: portHolder(st.Pods, &ports[i])})
+					Kind: decision.ReasonPorts, Subject: formatPort(&ports[i]), Object: portHolder(candidate.Pods, &ports[i])})
 			}
 		}
 		return decision.Verdict{}
@@ -30,23 +30,23 @@ func nodePorts(ev *framework.Evaluation) framework.PreFilterState {
 
 // PortConflict reports whether a host port is in use: same protocol and port, and the same
 // address or AnyIP on either side.
-func PortConflict(used []model.HostPort, want *model.HostPort) bool {
-	if want.Port <= 0 {
+func PortConflict(used []model.HostPort, port *model.HostPort) bool {
+	if port.Port <= 0 {
 		return false
 	}
 	for i := range used {
-		t := &used[i]
-		if t.Port == want.Port && t.Protocol == want.Protocol && (t.IP == want.IP || t.IP == AnyIP || want.IP == AnyIP) {
+		u := &used[i]
+		if u.Port == port.Port && u.Protocol == port.Protocol && (u.IP == port.IP || u.IP == AnyIP || port.IP == AnyIP) {
 			return true
 		}
 	}
 	return false
 }
 
-// portHolder returns the first pod that uses the port.
-func portHolder(pods []*model.Pod, want *model.HostPort) string {
+// portHolder returns the key of the first pod that uses the port.
+func portHolder(pods []*model.Pod, port *model.HostPort) string {
 	for _, p := range pods {
-		if PortConflict(p.Spec.Ports, want) {
+		if PortConflict(p.Spec.Ports, port) {
 			return p.Key()
 		}
 	}

@@ -3,51 +3,38 @@ package plugins
 import (
 	"math"
 
-	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // scoreBalancedAllocation scores how much more evenly the resources of a node would be
-// used with the pod: 50 + (50 + with - without) / 2. It does not score pods that request
+// used with the pod: 50 + (50 + after - before) / 2. It does not score pods that request
 // none of the resources.
 func scoreBalancedAllocation(ev *framework.Evaluation, _ []*framework.CandidateNode) framework.PreScoreState {
-	resources, want := ev.Profile.Config().Balanced, &ev.Pod.Spec.Requests
-	requests := false
+	resources, podRequests := ev.Profile.Config().Balanced, &ev.Pod.Spec.Requests
+	anyRequest := false
 	for _, r := range resources {
-		requests = requests || amountOf(r.Name, want) != 0
+		anyRequest = anyRequest || podRequests.Amount(r.Name) != 0
 	}
-	if !requests {
+	if !anyRequest {
 		return framework.PreScoreState{}
 	}
-	return framework.PreScoreState{Score: func(st *framework.CandidateNode) int64 {
-		var with, without []float64
+	return framework.PreScoreState{Score: func(candidate *framework.CandidateNode) int64 {
+		var after, before []float64
 		for _, r := range resources {
-			l := newResourceLoad(r.Name, want, st.Used, &st.Node.Allocatable)
+			l := newResourceLoad(r.Name, podRequests, candidate.Used, &candidate.Node.Allocatable)
 			if l.allocatable == 0 {
 				continue
 			}
-			with = append(with, usedFraction(l.requested, l.allocatable))
-			without = append(without, usedFraction(l.requested-amountOf(r.Name, want), l.allocatable))
+			after = append(after, usedFraction(l.requested, l.allocatable))
+			before = append(before, usedFraction(l.requested-podRequests.Amount(r.Name), l.allocatable))
 		}
-		return 50 + (50+balancedScore(with)-balancedScore(without))/2
+		return 50 + (50+balancedScore(after)-balancedScore(before))/2
 	}}
 }
 
-func amountOf(name string, r *model.Resources) int64 {
-	switch name {
-	case "cpu":
-		return r.MilliCPU
-	case "memory":
-		return r.Memory
-	case "ephemeral-storage":
-		return r.Ephemeral
-	}
-	return r.Scalar(name)
-}
-
-// usedFraction returns used/have, at most 1.
-func usedFraction(used, have int64) float64 {
-	return min(float64(used)/float64(have), 1)
+// usedFraction returns used/allocatable, at most 1.
+func usedFraction(used, allocatable int64) float64 {
+	return min(float64(used)/float64(allocatable), 1)
 }
 
 // balancedScore returns 100 times one minus the standard deviation of the fractions,

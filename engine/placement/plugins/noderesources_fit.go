@@ -13,37 +13,37 @@ import (
 // the order pods, cpu, memory, ephemeral-storage, scalars. If a request exceeds what the
 // node can allocate, removing pods does not help.
 func nodeResourcesFit(ev *framework.Evaluation) framework.PreFilterState {
-	want := &ev.Pod.Spec.Requests
+	requests := &ev.Pod.Spec.Requests
 	scalars := FilteredScalars(ev)
-	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict {
+	return framework.PreFilterState{Filter: func(candidate *framework.CandidateNode) decision.Verdict {
 		var v decision.Verdict
-		if n := int64(len(st.Pods)); n+1 > st.Node.AllocatablePods {
+		if n := int64(len(candidate.Pods)); n+1 > candidate.Node.AllocatablePods {
 			v.Code = decision.Unschedulable
-			v.Reasons = append(v.Reasons, decision.Reason{Kind: decision.ReasonTooManyPods, Subject: "pods", Want: 1, Used: n, Have: st.Node.AllocatablePods})
+			v.Reasons = append(v.Reasons, decision.Reason{Kind: decision.ReasonTooManyPods, Subject: "pods", Want: 1, Used: n, Have: candidate.Node.AllocatablePods})
 		}
-		alloc := &st.Node.Allocatable
-		AddInsufficient(&v, "cpu", want.MilliCPU, st.Used.MilliCPU, alloc.MilliCPU)
-		AddInsufficient(&v, "memory", want.Memory, st.Used.Memory, alloc.Memory)
-		AddInsufficient(&v, "ephemeral-storage", want.Ephemeral, st.Used.Ephemeral, alloc.Ephemeral)
+		allocatable := &candidate.Node.Allocatable
+		AddInsufficient(&v, "cpu", requests.MilliCPU, candidate.Used.MilliCPU, allocatable.MilliCPU)
+		AddInsufficient(&v, "memory", requests.Memory, candidate.Used.Memory, allocatable.Memory)
+		AddInsufficient(&v, "ephemeral-storage", requests.Ephemeral, candidate.Used.Ephemeral, allocatable.Ephemeral)
 		for _, sc := range scalars {
-			AddInsufficient(&v, sc.Name, sc.Amount, st.Used.Scalar(sc.Name), alloc.Scalar(sc.Name))
+			AddInsufficient(&v, sc.Name, sc.Amount, candidate.Used.Scalar(sc.Name), allocatable.Scalar(sc.Name))
 		}
 		return v
 	}}
 }
 
-// AddInsufficient adds a reason to the verdict if want exceeds have minus used.
-func AddInsufficient(v *decision.Verdict, name string, want, used, have int64) {
-	if want <= 0 || want <= have-used {
+// AddInsufficient adds a reason to the verdict if requested exceeds allocatable minus used.
+func AddInsufficient(v *decision.Verdict, name string, requested, used, allocatable int64) {
+	if requested <= 0 || requested <= allocatable-used {
 		return
 	}
 	switch {
-	case want > have:
+	case requested > allocatable:
 		v.Code = decision.UnschedulableAndUnresolvable
 	case v.Code == decision.Success:
 		v.Code = decision.Unschedulable
 	}
-	v.Reasons = append(v.Reasons, decision.Reason{Kind: decision.ReasonInsufficient, Subject: name, Want: want, Used: used, Have: have})
+	v.Reasons = append(v.Reasons, decision.Reason{Kind: decision.ReasonInsufficient, Subject: name, Want: requested, Used: used, Have: allocatable})
 }
 
 // FilteredScalars returns the scalar requests that the profile does not ignore, sorted by

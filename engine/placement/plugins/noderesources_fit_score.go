@@ -22,10 +22,10 @@ func scoreNodeResourcesFit(ev *framework.Evaluation, _ []*framework.CandidateNod
 	if ev.Pod.Spec.ScoringIncoming != nil {
 		requests = ev.Pod.Spec.ScoringIncoming
 	}
-	return framework.PreScoreState{Score: func(st *framework.CandidateNode) int64 {
+	return framework.PreScoreState{Score: func(candidate *framework.CandidateNode) int64 {
 		loads := make([]resourceLoad, 0, 4)
 		for _, r := range args.Resources {
-			if l := newResourceLoad(r.Name, requests, st.Scoring, &st.Node.Allocatable); l.allocatable != 0 {
+			if l := newResourceLoad(r.Name, requests, candidate.Scoring, &candidate.Node.Allocatable); l.allocatable != 0 {
 				l.weight = r.Weight
 				loads = append(loads, l)
 			}
@@ -42,20 +42,20 @@ func scoreNodeResourcesFit(ev *framework.Evaluation, _ []*framework.CandidateNod
 
 // newResourceLoad returns the load of a resource including the pod. It is zero for scalar
 // resources that the pod does not request.
-func newResourceLoad(name string, pod, used, alloc *model.Resources) resourceLoad {
+func newResourceLoad(name string, pod, used, allocatable *model.Resources) resourceLoad {
 	switch name {
 	case "cpu":
-		return resourceLoad{requested: used.MilliCPU + pod.MilliCPU, allocatable: alloc.MilliCPU}
+		return resourceLoad{requested: used.MilliCPU + pod.MilliCPU, allocatable: allocatable.MilliCPU}
 	case "memory":
-		return resourceLoad{requested: used.Memory + pod.Memory, allocatable: alloc.Memory}
+		return resourceLoad{requested: used.Memory + pod.Memory, allocatable: allocatable.Memory}
 	case "ephemeral-storage":
-		return resourceLoad{requested: used.Ephemeral + pod.Ephemeral, allocatable: alloc.Ephemeral}
+		return resourceLoad{requested: used.Ephemeral + pod.Ephemeral, allocatable: allocatable.Ephemeral}
 	}
-	want := pod.Scalar(name)
-	if want == 0 {
+	requested := pod.Scalar(name)
+	if requested == 0 {
 		return resourceLoad{}
 	}
-	return resourceLoad{requested: used.Scalar(name) + want, allocatable: alloc.Scalar(name)}
+	return resourceLoad{requested: used.Scalar(name) + requested, allocatable: allocatable.Scalar(name)}
 }
 
 // weightedMean returns the weighted mean of the scores, rounded down.
@@ -103,17 +103,17 @@ func requestedToCapacityRatio(loads []resourceLoad, shape []framework.ShapePoint
 }
 
 // interpolate returns the score, 0 to 100, of the profile's shape at a utilization.
-func interpolate(shape []framework.ShapePoint, at int64) int64 {
+func interpolate(shape []framework.ShapePoint, utilization int64) int64 {
 	const scale = 10 // shape scores are 0 to 10
 	for i, pt := range shape {
-		if at > pt.Utilization {
+		if utilization > pt.Utilization {
 			continue
 		}
 		if i == 0 {
 			return pt.Score * scale
 		}
-		before := shape[i-1]
-		return before.Score*scale + (pt.Score-before.Score)*scale*(at-before.Utilization)/(pt.Utilization-before.Utilization)
+		previous := shape[i-1]
+		return previous.Score*scale + (pt.Score-previous.Score)*scale*(utilization-previous.Utilization)/(pt.Utilization-previous.Utilization)
 	}
 	return shape[len(shape)-1].Score * scale
 }

@@ -22,7 +22,7 @@ func gpus(n int64) build.NodeOption {
 }
 
 func TestNodeResourcesFit(t *testing.T) {
-	crowded := func(n *model.Node) { n.AllocatablePods = 1 }
+	onePod := func(n *model.Node) { n.AllocatablePods = 1 }
 	ephemeral := build.Spec(func(s *model.PodSpec) { s.Requests.Ephemeral = 1 })
 	const gib = 1 << 30
 	for name, tc := range map[string]struct {
@@ -30,15 +30,15 @@ func TestNodeResourcesFit(t *testing.T) {
 		pod  build.PodOption
 		want string
 	}{
-		"request equal to the free amount":               {gpus(1), build.Requests(3000, 6*gib), ""},
-		"request above the free amount":                  {gpus(1), build.Requests(3001, 0), "a NodeResourcesFit (U): Insufficient cpu"},
-		"all insufficient resources are named, in order": {crowded, build.Requests(3001, 7*gib), "a NodeResourcesFit (U): Too many pods, Insufficient cpu, Insufficient memory"},
-		"a request above allocatable is unresolvable":    {gpus(1), build.Requests(4001, 7*gib), "a NodeResourcesFit (UAU): Insufficient cpu, Insufficient memory"},
-		"request equal to allocatable":                   {gpus(1), build.Requests(4000, 0), "a NodeResourcesFit (U): Insufficient cpu"},
-		"resource that the node lacks":                   {gpus(0), scalar("example.com/gpu", 1), "a NodeResourcesFit (UAU): Insufficient example.com/gpu"},
-		"scalar request of 0":                            {gpus(0), scalar("example.com/gpu", 0), ""},
-		"ephemeral storage counts":                       {gpus(0), ephemeral, "a NodeResourcesFit (UAU): Insufficient ephemeral-storage"},
-		"pod without requests needs a pod slot":          {crowded, build.Requests(0, 0), "a NodeResourcesFit (U): Too many pods"},
+		"request equal to the free amount":                {gpus(1), build.Requests(3000, 6*gib), ""},
+		"request above the free amount":                   {gpus(1), build.Requests(3001, 0), "a NodeResourcesFit (U): Insufficient cpu"},
+		"all insufficient resources are listed, in order": {onePod, build.Requests(3001, 7*gib), "a NodeResourcesFit (U): Too many pods, Insufficient cpu, Insufficient memory"},
+		"a request above allocatable is unresolvable":     {gpus(1), build.Requests(4001, 7*gib), "a NodeResourcesFit (UAU): Insufficient cpu, Insufficient memory"},
+		"request equal to allocatable":                    {gpus(1), build.Requests(4000, 0), "a NodeResourcesFit (U): Insufficient cpu"},
+		"resource that the node lacks":                    {gpus(0), scalar("example.com/gpu", 1), "a NodeResourcesFit (UAU): Insufficient example.com/gpu"},
+		"scalar request of 0":                             {gpus(0), scalar("example.com/gpu", 0), ""},
+		"ephemeral storage counts":                        {gpus(0), ephemeral, "a NodeResourcesFit (UAU): Insufficient ephemeral-storage"},
+		"pod without requests needs a pod slot":           {onePod, build.Requests(0, 0), "a NodeResourcesFit (U): Too many pods"},
 		"scalars come last, by name": {gpus(0), func(p *model.Pod) { scalar("z.io/b", 1)(p); scalar("a.io/b", 1)(p) },
 			"a NodeResourcesFit (UAU): Insufficient a.io/b, Insufficient z.io/b"},
 	} {
@@ -52,19 +52,19 @@ func TestNodeResourcesFit(t *testing.T) {
 		decision.Reason{Kind: decision.ReasonInsufficient, Subject: "cpu", Want: 3500, Used: 1000, Have: 4000}))
 }
 
-func TestIgnoredResourcesAreExtendedOnes(t *testing.T) {
+func TestOnlyExtendedResourcesAreIgnored(t *testing.T) {
 	ignore := func(c *framework.Config) {
 		c.Fit.IgnoredResources, c.Fit.IgnoredResourceGroups = []string{"a.io/x", "hugepages-2Mi"}, []string{"b.io"}
 	}
-	want := func(names ...string) build.PodOption {
+	requests := func(names ...string) build.PodOption {
 		return func(p *model.Pod) {
 			for _, n := range names {
 				scalar(n, 1)(p)
 			}
 		}
 	}
-	build.Expect(t, "ignored by name and by domain", build.Verdicts(decide(t, build.NewState(build.Node("a")), build.Pod("p", want("a.io/x", "b.io/y")), ignore)), "")
-	build.Expect(t, "other resources are checked", build.Verdicts(decide(t, build.NewState(build.Node("a")), build.Pod("p", want("a.io/y", "hugepages-2Mi")), ignore)),
+	build.Expect(t, "ignored by name and by domain", build.Verdicts(decide(t, build.NewState(build.Node("a")), build.Pod("p", requests("a.io/x", "b.io/y")), ignore)), "")
+	build.Expect(t, "other resources are checked", build.Verdicts(decide(t, build.NewState(build.Node("a")), build.Pod("p", requests("a.io/y", "hugepages-2Mi")), ignore)),
 		"a NodeResourcesFit (UAU): Insufficient a.io/y, Insufficient hugepages-2Mi")
 }
 
@@ -86,13 +86,13 @@ func TestFitScore(t *testing.T) {
 	}{
 		"LeastAllocated: mean of the free shares":                            {strategy(framework.LeastAllocated, cpu, memory), build.Pod("p", build.Requests(1000, gib)), "a=68 b=84"},
 		"MostAllocated: mean of the used shares":                             {strategy(framework.MostAllocated, cpu, memory), build.Pod("p", build.Requests(1000, gib)), "a=31 b=15"},
-		"ratio: interpolated":                                                {strategy(framework.RequestedToCapacityRatio, cpu), build.Pod("p", build.Requests(1000, gib)), "a=100 b=50"},
-		"ratio: falling segments":                                            {strategy(framework.RequestedToCapacityRatio, cpu), build.Pod("p", build.Requests(2000, gib)), "a=70 b=100"},
+		"RequestedToCapacityRatio: interpolated":                             {strategy(framework.RequestedToCapacityRatio, cpu), build.Pod("p", build.Requests(1000, gib)), "a=100 b=50"},
+		"RequestedToCapacityRatio: falling segments":                         {strategy(framework.RequestedToCapacityRatio, cpu), build.Pod("p", build.Requests(2000, gib)), "a=70 b=100"},
 		"RequestedToCapacityRatio: resources without a score have no weight": {strategy(framework.RequestedToCapacityRatio, cpu, memory), build.Pod("p", build.Requests(1000, 0)), "a=43 b=50"},
 		"a scalar resource counts on nodes that have it":                     {strategy(framework.LeastAllocated, cpu, gpu), build.Pod("p", build.Requests(1000, gib), scalar("example.com/gpu", 4)), "a=16"},
 		"a scalar resource does not count for pods without a request":        {strategy(framework.LeastAllocated, cpu, gpu), build.Pod("p", build.Requests(1000, gib)), "a=50 b=75"},
 		"no resources: score 0":                                              {strategy(framework.LeastAllocated, gpu), build.Pod("p", build.Requests(1000, gib)), "a=0 b=0"},
-		"the pod's own requests":                                             {strategy(framework.LeastAllocated, cpu), build.Pod("p", build.Requests(1000, gib), build.Spec(func(s *model.PodSpec) { s.ScoringIncoming = &model.Resources{} })), "a=75 b=100"},
+		"ScoringIncoming replaces Scoring":                                   {strategy(framework.LeastAllocated, cpu), build.Pod("p", build.Requests(1000, gib), build.Spec(func(s *model.PodSpec) { s.ScoringIncoming = &model.Resources{} })), "a=75 b=100"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			build.Expect(t, "points", build.Points(decide(t, s, tc.pod, tc.config), decision.NodeResourcesFit), tc.want)
@@ -102,16 +102,16 @@ func TestFitScore(t *testing.T) {
 
 func TestScoresCountDefaultsBeyondAllocatable(t *testing.T) {
 	// Best-effort pods count in scores only and may exceed the allocatable amount.
-	greedy := build.Spec(func(s *model.PodSpec) { s.Scoring = model.Resources{MilliCPU: 5000, Memory: 1} })
+	bestEffort := build.Spec(func(s *model.PodSpec) { s.Scoring = model.Resources{MilliCPU: 5000, Memory: 1} })
 	for strategy, want := range map[framework.Strategy]string{framework.LeastAllocated: "a=0", framework.MostAllocated: "a=100", framework.RequestedToCapacityRatio: "a=30"} {
-		r := decide(t, build.NewState(build.Node("a")), build.Pod("p", greedy), func(c *framework.Config) {
+		r := decide(t, build.NewState(build.Node("a")), build.Pod("p", bestEffort), func(c *framework.Config) {
 			c.Fit.Strategy, c.Fit.Resources, c.Fit.Shape = strategy, []framework.ResourceWeight{{Name: "cpu", Weight: 0}}, []framework.ShapePoint{{Utilization: 0, Score: 10}, {Utilization: 100, Score: 3}}
 		})
 		build.Expect(t, fmt.Sprint("strategy ", strategy), build.Points(r, decision.NodeResourcesFit), want)
 	}
 }
 
-func TestBalanceScoresTheImprovement(t *testing.T) {
+func TestBalancedAllocationScoresImprovement(t *testing.T) {
 	const gib = 1 << 30
 	s := build.NewState(build.Node("a"), build.Node("b"), build.Pod("x", build.OnNode("b"), build.Requests(2000, 0)))
 	for name, tc := range map[string]struct {

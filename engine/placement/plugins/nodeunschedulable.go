@@ -15,8 +15,8 @@ func nodeUnschedulable(ev *framework.Evaluation) framework.PreFilterState {
 	if Tolerates(ev, &UnschedulableTaint) {
 		return framework.PreFilterState{}
 	}
-	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict {
-		if !st.Node.Unschedulable {
+	return framework.PreFilterState{Filter: func(candidate *framework.CandidateNode) decision.Verdict {
+		if !candidate.Node.Unschedulable {
 			return decision.Verdict{}
 		}
 		return framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonUnschedulable})

@@ -19,13 +19,13 @@ func nodeVolumeLimits(ev *framework.Evaluation) framework.PreFilterState {
 	if len(ev.Pod.Spec.Claims)+len(ev.Pod.Spec.Inline) == 0 {
 		return framework.PreFilterState{}
 	}
-	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict {
+	return framework.PreFilterState{Filter: func(candidate *framework.CandidateNode) decision.Verdict {
 		for i := range ev.Pod.Spec.Claims {
-			if text := limitsClaimError(ev, &ev.Pod.Spec.Claims[i]); text != "" {
+			if text := unresolvedClaimError(ev, &ev.Pod.Spec.Claims[i]); text != "" {
 				return framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonText, Subject: text})
 			}
 		}
-		csi, _ := ev.State.CSINode(st.Node.Name)
+		csi, _ := ev.State.CSINode(candidate.Node.Name)
 		requested := attachmentsOf(ev, nil, ev.Pod, csi)
 		if v := checkDrivers(ev, requested, csi); v.Code != decision.Success {
 			return v
@@ -33,16 +33,16 @@ func nodeVolumeLimits(ev *framework.Evaluation) framework.PreFilterState {
 		if csi == nil || len(requested) == 0 || !slices.ContainsFunc(csi.Drivers, hasLimit) {
 			return decision.Verdict{}
 		}
-		used := attachedByPods(ev, st, csi)
-		requested = slices.DeleteFunc(requested, func(f attachment) bool { return slices.Contains(used, f) })
-		return checkLimits(csi, requested, withAttachments(ev, used, st.Node.Name))
+		used := attachedByPods(ev, candidate, csi)
+		requested = slices.DeleteFunc(requested, func(a attachment) bool { return slices.Contains(used, a) })
+		return checkLimits(csi, requested, withAttachments(ev, used, candidate.Node.Name))
 	}}
 }
 
 func hasLimit(d model.CSINodeDriver) bool { return d.Limit >= 0 }
 
-// limitsClaimError returns why a claim of the pod cannot be resolved.
-func limitsClaimError(ev *framework.Evaluation, c *model.PodClaim) string {
+// unresolvedClaimError returns why a claim of the pod cannot be resolved.
+func unresolvedClaimError(ev *framework.Evaluation, c *model.PodClaim) string {
 	claim, ok := ev.State.PVC(ev.Pod.Namespace, c.Claim)
 	switch {
 	case !ok:
@@ -55,13 +55,13 @@ func limitsClaimError(ev *framework.Evaluation, c *model.PodClaim) string {
 
 // checkDrivers rejects a node without a driver that has preventPodSchedulingIfMissing.
 func checkDrivers(ev *framework.Evaluation, requested []attachment, csi *model.CSINode) decision.Verdict {
-	for _, f := range requested {
-		d, ok := ev.State.CSIDriver(f.driver)
+	for _, a := range requested {
+		d, ok := ev.State.CSIDriver(a.driver)
 		if !ok || !d.PreventPodSchedulingIfMissing {
 			continue
 		}
-		if csi == nil || !slices.ContainsFunc(csi.Drivers, func(d model.CSINodeDriver) bool { return d.Name == f.driver }) {
-			return framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonDriverMissing, Subject: f.driver})
+		if csi == nil || !slices.ContainsFunc(csi.Drivers, func(d model.CSINodeDriver) bool { return d.Name == a.driver }) {
+			return framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonDriverMissing, Subject: a.driver})
 		}
 	}
 	return decision.Verdict{}
@@ -69,9 +69,9 @@ func checkDrivers(ev *framework.Evaluation, requested []attachment, csi *model.C
 
 // attachedByPods returns the volumes of the pods on a node. As in kube-scheduler, a claim
 // of an ephemeral volume that belongs to another pod fails the attempt.
-func attachedByPods(ev *framework.Evaluation, st *framework.CandidateNode, csi *model.CSINode) []attachment {
+func attachedByPods(ev *framework.Evaluation, candidate *framework.CandidateNode, csi *model.CSINode) []attachment {
 	var out []attachment
-	for _, p := range st.Pods {
+	for _, p := range candidate.Pods {
 		for i := range p.Spec.Claims {
 			c := &p.Spec.Claims[i]
 			if claim, ok := ev.State.PVC(p.Namespace, c.Claim); ok && c.Ephemeral && !isOwnedByPod(claim, p) && ev.Err == "" {
@@ -83,8 +83,8 @@ func attachedByPods(ev *framework.Evaluation, st *framework.CandidateNode, csi *
 	return out
 }
 
-// withAttachments adds the volumes of VolumeAttachments. As in kube-scheduler, a volume
-// that the pod shares with them counts twice.
+// withAttachments adds the volumes of VolumeAttachments. As in kube-scheduler, a volume of
+// the pod that is attached, but used by no other pod on the node, counts twice.
 func withAttachments(ev *framework.Evaluation, used []attachment, node string) []attachment {
 	for _, va := range ev.State.VolumeAttachments(node) {
 		v, ok := ev.State.PV(va.Volume)
@@ -97,7 +97,7 @@ func withAttachments(ev *framework.Evaluation, used []attachment, node string) [
 
 // checkLimits compares the attached and the new volumes with the limit of each driver.
 func checkLimits(csi *model.CSINode, requested, attached []attachment) decision.Verdict {
-	of := func(list []attachment, driver string) (n int64) {
+	countOf := func(list []attachment, driver string) (n int64) {
 		for i := range list {
 			if list[i].driver == driver {
 				n++
@@ -107,10 +107,10 @@ func checkLimits(csi *model.CSINode, requested, attached []attachment) decision.
 	}
 	for i := range csi.Drivers {
 		d := &csi.Drivers[i]
-		want, used := of(requested, d.Name), of(attached, d.Name)
-		if hasLimit(*d) && want > 0 && used+want > d.Limit {
+		added, used := countOf(requested, d.Name), countOf(attached, d.Name)
+		if hasLimit(*d) && added > 0 && used+added > d.Limit {
 			return framework.Reject(decision.Unschedulable, decision.Reason{
-				Kind: decision.ReasonMaxVolumes, Subject: d.Name, Want: want, Used: used, Have: d.Limit,
+				Kind: decision.ReasonMaxVolumes, Subject: d.Name, Want: added, Used: used, Have: d.Limit,
 			})
 		}
 	}
@@ -126,8 +126,8 @@ func attachmentsOf(ev *framework.Evaluation, out []attachment, p *model.Pod, csi
 		if !ok || c.Ephemeral && !isOwnedByPod(claim, p) {
 			continue
 		}
-		if at := attachmentOf(ev, claim, csi); at.driver != "" && at.handle != "" {
-			out = append(out, at)
+		if a := attachmentOf(ev, claim, csi); a.driver != "" && a.handle != "" {
+			out = append(out, a)
 		}
 	}
 	for _, v := range p.Spec.Inline {
@@ -154,7 +154,7 @@ func attachmentOf(ev *framework.Evaluation, claim *model.PersistentVolumeClaim, 
 		return attachment{}
 	}
 	driver := class.Provisioner
-	if csiDriver, inTree := migratedProvisioners[driver]; inTree {
+	if csiDriver, ok := migratedProvisioners[driver]; ok {
 		if !migratedOn(csi, driver) {
 			return attachment{}
 		}

@@ -50,7 +50,7 @@ func SpreadConstraints(ev *framework.Evaluation, hard bool) []Constraint {
 func withLabelKeys(c *model.SpreadConstraint, pod model.Labels) *model.Selector {
 	var requirements []model.Requirement
 	for _, key := range c.MatchLabelKeys {
-		if v, has := pod.Get(key); has {
+		if v, ok := pod.Get(key); ok {
 			requirements = append(requirements, model.Requirement{Key: key, Op: model.In, Values: []string{v}})
 		}
 	}
@@ -88,7 +88,7 @@ func countPodsMatchSelector(ev *framework.Evaluation, c *Constraint, pods []*mod
 	return n
 }
 
-// countSimulatedPods counts matching pods that are added or removed by simulation. As in
+// countSimulatedPods counts matching pods that a CandidateNode adds or removes. As in
 // kube-scheduler, unlike countPodsMatchSelector, it includes terminating pods and
 // selectors that match everything.
 func countSimulatedPods(ev *framework.Evaluation, c *Constraint, pods []*model.Pod) int64 {
@@ -157,33 +157,35 @@ func podTopologySpread(ev *framework.Evaluation) framework.PreFilterState {
 	if len(cs) == 0 {
 		return framework.PreFilterState{}
 	}
-	all := make([]domainCounts, len(cs))
+	counts := make([]domainCounts, len(cs))
 	for i := range ev.Nodes {
-		st := &ev.Nodes[i]
-		if !HasAllKeys(cs, st.Node) {
+		candidate := &ev.Nodes[i]
+		if !HasAllKeys(cs, candidate.Node) {
 			continue
 		}
 		for k := range cs {
-			if MatchNodeInclusionPolicies(ev, &cs[k], st.Node) {
-				value, _ := st.Node.Labels.Get(cs[k].TopologyKey)
-				all[k].add(value, countPodsMatchSelector(ev, &cs[k], st.Pods))
+			if MatchNodeInclusionPolicies(ev, &cs[k], candidate.Node) {
+				value, _ := candidate.Node.Labels.Get(cs[k].TopologyKey)
+				counts[k].add(value, countPodsMatchSelector(ev, &cs[k], candidate.Pods))
 			}
 		}
 	}
-	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict { return filterPodTopologySpread(ev, cs, all, st) }}
+	return framework.PreFilterState{Filter: func(candidate *framework.CandidateNode) decision.Verdict {
+		return filterPodTopologySpread(ev, cs, counts, candidate)
+	}}
 }
 
-func filterPodTopologySpread(ev *framework.Evaluation, cs []Constraint, all []domainCounts, st *framework.CandidateNode) decision.Verdict {
-	complete := HasAllKeys(cs, st.Node)
+func filterPodTopologySpread(ev *framework.Evaluation, cs []Constraint, counts []domainCounts, candidate *framework.CandidateNode) decision.Verdict {
+	complete := HasAllKeys(cs, candidate.Node)
 	for k := range cs {
-		c, d := &cs[k], &all[k]
-		value, ok := st.Node.Labels.Get(c.TopologyKey)
+		c, d := &cs[k], &counts[k]
+		value, ok := candidate.Node.Labels.Get(c.TopologyKey)
 		if !ok {
 			return framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonTopologySpreadLabel, Subject: c.TopologyKey})
 		}
 		var delta int64
-		if (len(st.Added) > 0 || len(st.Removed) > 0) && complete && MatchNodeInclusionPolicies(ev, c, st.Node) {
-			delta = countSimulatedPods(ev, c, st.Added) - countSimulatedPods(ev, c, st.Removed)
+		if (len(candidate.Added) > 0 || len(candidate.Removed) > 0) && complete && MatchNodeInclusionPolicies(ev, c, candidate.Node) {
+			delta = countSimulatedPods(ev, c, candidate.Added) - countSimulatedPods(ev, c, candidate.Removed)
 		}
 		count := delta
 		if i, ok := d.index[value]; ok {

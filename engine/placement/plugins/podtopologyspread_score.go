@@ -12,11 +12,11 @@ import (
 // spreadScorer scores by the soft constraints with the counts of the domains of feasible
 // nodes.
 type spreadScorer struct {
-	a           *framework.Evaluation
+	ev          *framework.Evaluation
 	constraints []Constraint
 	counts      []domainCounts // by constraint; unused for the hostname key, which is counted per node
 	weights     []float64      // ln(domains+2), by constraint
-	// strict: nodes without one of the keys are ignored. Not set for kube-scheduler's default
+	// strict ignores nodes without one of the keys. It is not set for kube-scheduler's default
 	// constraints, because many clusters have no zones.
 	strict bool
 }
@@ -31,7 +31,7 @@ func scorePodTopologySpread(ev *framework.Evaluation, feasible []*framework.Cand
 	if len(cs) == 0 {
 		return framework.PreScoreState{}
 	}
-	s := &spreadScorer{a: ev, constraints: cs, counts: make([]domainCounts, len(cs)), weights: make([]float64, len(cs)),
+	s := &spreadScorer{ev: ev, constraints: cs, counts: make([]domainCounts, len(cs)), weights: make([]float64, len(cs)),
 		strict: len(ev.Pod.Spec.Spread) > 0 || !ev.Profile.Config().Spread.SystemDefaulting}
 	s.initDomains(feasible)
 	s.countPods()
@@ -45,14 +45,14 @@ func (s *spreadScorer) ignored(n *model.Node) bool { return s.strict && !HasAllK
 // kube-scheduler, a missing label counts as an empty value.
 func (s *spreadScorer) initDomains(feasible []*framework.CandidateNode) {
 	counted := 0
-	for _, st := range feasible {
-		if s.ignored(st.Node) {
+	for _, candidate := range feasible {
+		if s.ignored(candidate.Node) {
 			continue
 		}
 		counted++
 		for k := range s.constraints {
 			if s.constraints[k].TopologyKey != framework.HostnameKey {
-				value, _ := st.Node.Labels.Get(s.constraints[k].TopologyKey)
+				value, _ := candidate.Node.Labels.Get(s.constraints[k].TopologyKey)
 				s.counts[k].add(value, 0)
 			}
 		}
@@ -68,15 +68,15 @@ func (s *spreadScorer) initDomains(feasible []*framework.CandidateNode) {
 
 // countPods counts the matching pods on all nodes, feasible or not.
 func (s *spreadScorer) countPods() {
-	for i := range s.a.Nodes {
-		st := &s.a.Nodes[i]
-		if s.ignored(st.Node) {
+	for i := range s.ev.Nodes {
+		candidate := &s.ev.Nodes[i]
+		if s.ignored(candidate.Node) {
 			continue
 		}
 		for k := range s.constraints {
-			value, _ := st.Node.Labels.Get(s.constraints[k].TopologyKey)
-			if _, exists := s.counts[k].index[value]; exists && MatchNodeInclusionPolicies(s.a, &s.constraints[k], st.Node) {
-				s.counts[k].add(value, countPodsMatchSelector(s.a, &s.constraints[k], st.Pods))
+			value, _ := candidate.Node.Labels.Get(s.constraints[k].TopologyKey)
+			if _, ok := s.counts[k].index[value]; ok && MatchNodeInclusionPolicies(s.ev, &s.constraints[k], candidate.Node) {
+				s.counts[k].add(value, countPodsMatchSelector(s.ev, &s.constraints[k], candidate.Pods))
 			}
 		}
 	}
@@ -84,21 +84,21 @@ func (s *spreadScorer) countPods() {
 
 // score sums count times weight plus maxSkew-1 over the constraints in order. Products
 // must not be fused with sums.
-func (s *spreadScorer) score(st *framework.CandidateNode) int64 {
-	if s.ignored(st.Node) {
+func (s *spreadScorer) score(candidate *framework.CandidateNode) int64 {
+	if s.ignored(candidate.Node) {
 		return 0
 	}
 	var sum float64
 	for k := range s.constraints {
 		c := &s.constraints[k]
-		value, ok := st.Node.Labels.Get(c.TopologyKey)
+		value, ok := candidate.Node.Labels.Get(c.TopologyKey)
 		if !ok {
 			continue
 		}
 		var n int64
 		if c.TopologyKey == framework.HostnameKey {
-			n = countPodsMatchSelector(s.a, c, st.Pods)
-		} else if i, exists := s.counts[k].index[value]; exists {
+			n = countPodsMatchSelector(s.ev, c, candidate.Pods)
+		} else if i, ok := s.counts[k].index[value]; ok {
 			n = s.counts[k].counts[i]
 		}
 		term := float64(float64(n)*s.weights[k]) + float64(c.MaxSkew-1)
@@ -110,8 +110,8 @@ func (s *spreadScorer) score(st *framework.CandidateNode) int64 {
 // normalizeScore inverts the scores: 100*(max+min-score)/max. Ignored nodes get 0.
 func (s *spreadScorer) normalizeScore(candidates []*framework.CandidateNode, points []int64) {
 	var counted []int64
-	for i, st := range candidates {
-		if !s.ignored(st.Node) {
+	for i, candidate := range candidates {
+		if !s.ignored(candidate.Node) {
 			counted = append(counted, points[i])
 		}
 	}
@@ -119,9 +119,9 @@ func (s *spreadScorer) normalizeScore(candidates []*framework.CandidateNode, poi
 		return // all scores are 0
 	}
 	lowest, highest := slices.Min(counted), slices.Max(counted)
-	for i, st := range candidates {
+	for i, candidate := range candidates {
 		switch {
-		case s.ignored(st.Node):
+		case s.ignored(candidate.Node):
 			points[i] = 0
 		case highest == 0:
 			points[i] = 100

@@ -74,8 +74,8 @@ var registry = [decision.NumPlugins]plugin{
 	decision.PodTopologySpread: {
 		preFilter: podTopologySpread,
 		preScore:  scorePodTopologySpread,
-		// A pod may fill the domain with the lowest count; a node may create a domain, or
-		// remove the one that kept the minimum down.
+		// A pod may raise the lowest count, a new node may add a domain, and a deleted node
+		// may remove the domain with the lowest count.
 		events: decision.NodeAdded | decision.NodeRemoved | decision.NodeLabelsChanged | decision.NodeTaintsChanged |
 			decision.PodAssigned | decision.PodLabelsChanged | decision.PodTerminating | decision.PodRemoved |
 			decision.SpreadGroupChanged,
@@ -104,8 +104,8 @@ var registry = [decision.NumPlugins]plugin{
 	},
 }
 
-// PreFilter runs the PreFilter extension point of a plugin. The state is zero for plugins that
-// never filter.
+// PreFilter runs the PreFilter extension point of a plugin. The result is zero for plugins
+// without a filter.
 func PreFilter(ev *framework.Evaluation, p decision.Plugin) framework.PreFilterState {
 	if f := registry[p].preFilter; f != nil {
 		return f(ev)
@@ -113,8 +113,8 @@ func PreFilter(ev *framework.Evaluation, p decision.Plugin) framework.PreFilterS
 	return framework.PreFilterState{}
 }
 
-// PreScore runs the PreScore extension point of a plugin. The state is zero for plugins that
-// never score.
+// PreScore runs the PreScore extension point of a plugin. The result is zero for plugins
+// without a score.
 func PreScore(ev *framework.Evaluation, p decision.Plugin, feasible []*framework.CandidateNode) framework.PreScoreState {
 	if f := registry[p].preScore; f != nil {
 		return f(ev, feasible)
@@ -129,7 +129,7 @@ func Scores(p decision.Plugin) bool { return registry[p].preScore != nil }
 func Filters(p decision.Plugin) bool { return registry[p].preFilter != nil }
 
 // Events returns the cluster events that may make a pod schedulable that a plugin rejected.
-// Updates of the pod itself are not among them: they always may.
+// Updates of the pod itself always may, and are not included.
 func Events(p decision.Plugin) decision.ClusterEvents {
 	if p < decision.NumPlugins {
 		return registry[p].events
@@ -137,17 +137,17 @@ func Events(p decision.Plugin) decision.ClusterEvents {
 	return decision.NoEvent
 }
 
-// EventsToRegister returns the events of a set of plugins; all events for the empty set, which
-// does not concern the rejection.
+// EventsToRegister returns the events of a set of plugins. For the empty set it returns all
+// events, because any of them may undo the rejection.
 func EventsToRegister(rejectedBy decision.PluginSet) decision.ClusterEvents {
 	if rejectedBy == 0 {
 		return decision.AnyEvent
 	}
-	var c decision.ClusterEvents
+	var events decision.ClusterEvents
 	for p := decision.NoPlugin; p < decision.NumPlugins; p++ {
 		if rejectedBy.Has(p) {
-			c |= registry[p].events
+			events |= registry[p].events
 		}
 	}
-	return c
+	return events
 }

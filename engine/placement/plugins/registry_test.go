@@ -9,13 +9,13 @@ import (
 )
 
 func TestEveryDefaultPluginRegistersEvents(t *testing.T) {
-	for _, r := range framework.DefaultConfig().Filter {
-		if plugins.Events(r) == decision.NoEvent || plugins.Events(r)&decision.NodeAdded == 0 {
-			t.Errorf("%s: does not register NodeAdded: %b", r, plugins.Events(r))
+	for _, plugin := range framework.DefaultConfig().Filter {
+		if plugins.Events(plugin) == decision.NoEvent || plugins.Events(plugin)&decision.NodeAdded == 0 {
+			t.Errorf("%s registers %b, want NodeAdded included", plugin, plugins.Events(plugin))
 		}
 	}
-	if plugins.EventsToRegister(0) != decision.AnyEvent {
-		t.Error("a rejection by no plugin must register all events")
+	if got := plugins.EventsToRegister(0); got != decision.AnyEvent {
+		t.Errorf("no plugin registers %b, want all events", got)
 	}
 	if got, want := plugins.EventsToRegister(decision.PluginSet(0).With(decision.NodeName).With(decision.NodePorts)), decision.NodeAdded|decision.PodRemoved; got != want {
 		t.Errorf("two plugins register %b, want %b", got, want)

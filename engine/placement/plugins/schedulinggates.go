@@ -12,10 +12,10 @@ import (
 
 // PreEnqueue returns why a pod must not be queued yet; nil if it may.
 func PreEnqueue(p *framework.Profile, s *cluster.State, pod *model.Pod) *decision.Verdict {
-	for _, r := range p.Config().PreEnqueue {
-		if text := gateReason(r, s, pod); text != "" {
+	for _, plugin := range p.Config().PreEnqueue {
+		if text := gateReason(plugin, s, pod); text != "" {
 			v := framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonText, Subject: text})
-			v.Plugin = r
+			v.Plugin = plugin
 			return &v
 		}
 	}
@@ -23,13 +23,13 @@ func PreEnqueue(p *framework.Profile, s *cluster.State, pod *model.Pod) *decisio
 }
 
 // gateReason returns the reason for which a plugin gates a pod; empty if it does not.
-func gateReason(r decision.Plugin, s *cluster.State, pod *model.Pod) string {
+func gateReason(plugin decision.Plugin, s *cluster.State, pod *model.Pod) string {
 	switch {
-	case r == decision.SchedulingGates && len(pod.Spec.Gates) > 0:
+	case plugin == decision.SchedulingGates && len(pod.Spec.Gates) > 0:
 		return "waiting for scheduling gates: [" + strings.Join(pod.Spec.Gates, " ") + "]"
-	case r == decision.GangScheduling && pod.Spec.SchedulingGroup != "":
+	case plugin == decision.GangScheduling && pod.Spec.SchedulingGroup != "":
 		return fmt.Sprintf("spec.schedulingGroup: pod group %q: pods of a group are not scheduled yet; remove the field to place the pod by itself", pod.Spec.SchedulingGroup)
-	case r == decision.DynamicResources && len(pod.Spec.ResourceClaims) > 0:
+	case plugin == decision.DynamicResources && len(pod.Spec.ResourceClaims) > 0:
 		return resourceClaimReason(s, pod)
 	}
 	return ""

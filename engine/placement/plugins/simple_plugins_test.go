@@ -16,8 +16,8 @@ func TestNodeUnschedulable(t *testing.T) {
 		tolerations []model.Toleration
 		want        string
 	}{
-		"a cordoned node is refused": {nil, "a NodeUnschedulable (UAU): node(s) were unschedulable"},
-		"its taint can be tolerated": {[]model.Toleration{{Key: "node.kubernetes.io/unschedulable", Op: model.TolExists}}, ""},
+		"a cordoned node is rejected": {nil, "a NodeUnschedulable (UAU): node(s) were unschedulable"},
+		"its taint can be tolerated":  {[]model.Toleration{{Key: "node.kubernetes.io/unschedulable", Op: model.TolExists}}, ""},
 		"tolerating its other effect does not help": {[]model.Toleration{{Op: model.TolExists, Effect: model.NoExecute}},
 			"a NodeUnschedulable (UAU): node(s) were unschedulable"},
 	} {
@@ -46,12 +46,12 @@ func TestNodePorts(t *testing.T) {
 		port build.PodOption
 		want string
 	}{
-		"same address, protocol and number clash": {port("127.0.0.1", "TCP", 80), conflict},
-		"0.0.0.0 conflicts with an address":       {port(plugins.AnyIP, "TCP", 80), conflict},
-		"an address conflicts with 0.0.0.0":       {port("10.0.0.1", "UDP", 53), conflict},
-		"another address is free":                 {port("10.0.0.1", "TCP", 80), ""},
-		"another protocol is free":                {port("127.0.0.1", "UDP", 80), ""},
-		"another number is free":                  {port(plugins.AnyIP, "TCP", 81), ""},
+		"same address, protocol and number conflict": {port("127.0.0.1", "TCP", 80), conflict},
+		"0.0.0.0 conflicts with an address":          {port(plugins.AnyIP, "TCP", 80), conflict},
+		"an address conflicts with 0.0.0.0":          {port("10.0.0.1", "UDP", 53), conflict},
+		"another address is free":                    {port("10.0.0.1", "TCP", 80), ""},
+		"another protocol is free":                   {port("127.0.0.1", "UDP", 80), ""},
+		"another number is free":                     {port(plugins.AnyIP, "TCP", 81), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := decide(t, s, build.Pod("p", tc.port))
@@ -67,30 +67,30 @@ func TestNodeDeclaredFeatures(t *testing.T) {
 	declares := func(features ...string) build.NodeOption { return func(n *model.Node) { n.Features = features } }
 	s := build.NewState(build.Node("a", declares("x", "y")), build.Node("b", declares("x")), build.Node("c"))
 	p := build.Pod("p", build.Spec(func(s *model.PodSpec) { s.Features = []string{"x", "y"} }))
-	const why = " NodeDeclaredFeatures (UAU): node(s) didn't match Pod's required features"
+	const reason = " NodeDeclaredFeatures (UAU): node(s) didn't match Pod's required features"
 	r := decide(t, s, p)
-	build.Expect(t, "verdicts", build.Verdicts(r), "b"+why+"; c"+why)
+	build.Expect(t, "verdicts", build.Verdicts(r), "b"+reason+"; c"+reason)
 	build.Expect(t, "missing on b", r.Nodes[1].Verdict.Reasons[0].Subject, "y")
 }
 
 func TestImageLocality(t *testing.T) {
 	const mib = 1 << 20
-	has := func(name string, size int64) build.NodeOption {
+	withImage := func(name string, size int64) build.NodeOption {
 		return func(n *model.Node) { n.Images = append(n.Images, model.Image{Names: []string{name}, Size: size}) }
 	}
-	uses := func(containers int, images ...string) build.PodOption {
+	podWithImages := func(containers int, images ...string) build.PodOption {
 		return build.Spec(func(s *model.PodSpec) { s.Images, s.ImageContainers = images, containers })
 	}
-	s := build.NewState(build.Node("a", has("big", 1000*mib), has("small", 20*mib)), build.Node("b", has("big", 1000*mib)), build.Node("c"), build.Node("d"))
+	s := build.NewState(build.Node("a", withImage("big", 1000*mib), withImage("small", 20*mib)), build.Node("b", withImage("big", 1000*mib)), build.Node("c"), build.Node("d"))
 	for name, tc := range map[string]struct {
 		pod  build.PodOption
 		want string
 	}{
-		"image score by number of nodes":             {uses(1, "big"), "a=48 b=48 c=0 d=0"}, // 500 of 23..1000
-		"image below the minimum size":               {uses(1, "small"), "a=0 b=0 c=0 d=0"}, // 20 MiB
-		"more containers raise the ceiling":          {uses(2, "big"), "a=24 b=24 c=0 d=0"}, // 500 of 23..2000
-		"an image used twice counts twice":           {uses(1, "big", "big"), "a=100 b=100 c=0 d=0"},
-		"an image volume does not raise the ceiling": {uses(1, "small", "big"), "a=49 b=48 c=0 d=0"}, // 505
+		"image score by number of nodes":             {podWithImages(1, "big"), "a=48 b=48 c=0 d=0"}, // 500 of 23..1000
+		"image below the minimum size":               {podWithImages(1, "small"), "a=0 b=0 c=0 d=0"}, // 20 MiB
+		"more containers raise the ceiling":          {podWithImages(2, "big"), "a=24 b=24 c=0 d=0"}, // 500 of 23..2000
+		"an image used twice counts twice":           {podWithImages(1, "big", "big"), "a=100 b=100 c=0 d=0"},
+		"an image volume does not raise the ceiling": {podWithImages(1, "small", "big"), "a=49 b=48 c=0 d=0"}, // 505
 	} {
 		t.Run(name, func(t *testing.T) {
 			build.Expect(t, "points", build.Points(decide(t, s, build.Pod("p", tc.pod)), decision.ImageLocality), tc.want)

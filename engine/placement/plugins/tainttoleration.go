@@ -9,8 +9,8 @@ import (
 // taintToleration rejects a node for its first NoSchedule or NoExecute taint that the pod
 // does not tolerate.
 func taintToleration(ev *framework.Evaluation) framework.PreFilterState {
-	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict {
-		t := Untolerated(ev, st.Node.Taints)
+	return framework.PreFilterState{Filter: func(candidate *framework.CandidateNode) decision.Verdict {
+		t := Untolerated(ev, candidate.Node.Taints)
 		if t == nil {
 			return decision.Verdict{}
 		}
@@ -33,10 +33,10 @@ func Untolerated(ev *framework.Evaluation, taints []model.Taint) *model.Taint {
 // fewer are better.
 func scoreTaintToleration(ev *framework.Evaluation, _ []*framework.CandidateNode) framework.PreScoreState {
 	return framework.PreScoreState{
-		Score: func(st *framework.CandidateNode) int64 {
+		Score: func(candidate *framework.CandidateNode) int64 {
 			var n int64
-			for i := range st.Node.Taints {
-				if t := &st.Node.Taints[i]; t.Effect == model.PreferNoSchedule && !Tolerates(ev, t) {
+			for i := range candidate.Node.Taints {
+				if t := &candidate.Node.Taints[i]; t.Effect == model.PreferNoSchedule && !Tolerates(ev, t) {
 					n++
 				}
 			}

@@ -20,8 +20,8 @@ type podVolumes struct {
 	provisioning []*model.PersistentVolumeClaim // being provisioned for an already selected node
 }
 
-// classifyClaims returns the pod's claims by state. refusal is why no node fits.
-func classifyClaims(ev *framework.Evaluation) (pv *podVolumes, refusal string, err error) {
+// classifyClaims returns the pod's claims by state. rejection is why no node fits.
+func classifyClaims(ev *framework.Evaluation) (pv *podVolumes, rejection string, err error) {
 	pv = &podVolumes{}
 	immediate := false
 	for i := range ev.Pod.Spec.Claims {
@@ -61,14 +61,16 @@ func volumeBinding(ev *framework.Evaluation) framework.PreFilterState {
 	if len(ev.Pod.Spec.Claims) == 0 {
 		return framework.PreFilterState{}
 	}
-	pv, refusal, err := classifyClaims(ev)
+	pv, rejection, err := classifyClaims(ev)
 	switch {
 	case err != nil:
 		return framework.PreFilterState{Err: err}
-	case refusal != "":
-		return rejectAllNodes(refusal)
+	case rejection != "":
+		return rejectAllNodes(rejection)
 	}
-	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict { return filterVolumeBinding(ev, pv, st.Node) }}
+	return framework.PreFilterState{Filter: func(candidate *framework.CandidateNode) decision.Verdict {
+		return filterVolumeBinding(ev, pv, candidate.Node)
+	}}
 }
 
 // claimError returns why the pod cannot use a claim; empty if it can.

@@ -55,7 +55,7 @@ func checkProvisioning(ev *framework.Evaluation, claim *model.PersistentVolumeCl
 	if len(class.Topologies) > 0 && !slices.ContainsFunc(class.Topologies, func(t model.NodeSelectorTerm) bool { return t.Matches(n.Labels, n.Name) }) {
 		return decision.ReasonNoVolumeToBind
 	}
-	if found, applies := findCapacity(ev, claim, class, n); applies && found == nil {
+	if capacity, applies := findCapacity(ev, claim, class, n); applies && capacity == nil {
 		return decision.ReasonNoStorage
 	}
 	return decision.NoReason
@@ -63,7 +63,7 @@ func checkProvisioning(ev *framework.Evaluation, claim *model.PersistentVolumeCl
 
 // findCapacity returns the first CSIStorageCapacity that is sufficient for a claim on a
 // node, or nil. applies is false if the driver does not publish capacities.
-func findCapacity(ev *framework.Evaluation, claim *model.PersistentVolumeClaim, class *model.StorageClass, n *model.Node) (found *model.CSIStorageCapacity, applies bool) {
+func findCapacity(ev *framework.Evaluation, claim *model.PersistentVolumeClaim, class *model.StorageClass, n *model.Node) (capacity *model.CSIStorageCapacity, applies bool) {
 	d, ok := ev.State.CSIDriver(class.Provisioner)
 	if !ok || !d.StorageCapacity || claim.Request == 0 {
 		return nil, false

@@ -21,25 +21,25 @@ func PlanVolumes(p *framework.Profile, s *cluster.State, pod *model.Pod, node st
 	if !ok {
 		return nil, fmt.Errorf("volumes of pod %s on node %q: no such node", pod.Key(), node)
 	}
-	a := &framework.Evaluation{State: s, Profile: p, Pod: pod}
-	pv, refusal, err := classifyClaims(a)
+	ev := &framework.Evaluation{State: s, Profile: p, Pod: pod}
+	pv, rejection, err := classifyClaims(ev)
 	switch {
 	case err != nil:
 		return nil, err
-	case refusal != "":
-		return nil, fmt.Errorf("volumes of pod %s on node %q: %s", pod.Key(), node, refusal)
+	case rejection != "":
+		return nil, fmt.Errorf("volumes of pod %s on node %q: %s", pod.Key(), node, rejection)
 	case len(pv.provisioning)+len(pv.waiting) == 0:
 		return nil, nil
 	}
-	plan, reason := planVolumes(a, pv, s.Node(id).Model)
+	plan, reason := planVolumes(ev, pv, s.Node(id).Model)
 	if reason.Kind != decision.NoReason {
 		return nil, fmt.Errorf("volumes of pod %s on node %q: claim %q: %s", pod.Key(), node, reason.Subject, reason.String())
 	}
 	return plan, nil
 }
 
-// planVolumes plans how the unbound claims get volumes on a node, or returns why one
-// cannot.
+// planVolumes selects or provisions a volume on a node for each unbound claim. If that is
+// impossible, it returns the reason.
 func planVolumes(ev *framework.Evaluation, pv *podVolumes, n *model.Node) (*model.VolumePlan, decision.Reason) {
 	for _, claim := range pv.provisioning {
 		if claim.SelectedNode != n.Name {

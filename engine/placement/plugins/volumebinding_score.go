@@ -15,16 +15,16 @@ func scoreVolumeBinding(ev *framework.Evaluation, _ []*framework.CandidateNode) 
 	if len(shape) == 0 || len(ev.Pod.Spec.Claims) == 0 {
 		return framework.PreScoreState{}
 	}
-	pv, refusal, err := classifyClaims(ev)
-	if refusal != "" || err != nil || len(pv.provisioning)+len(pv.waiting) == 0 {
+	pv, rejection, err := classifyClaims(ev)
+	if rejection != "" || err != nil || len(pv.provisioning)+len(pv.waiting) == 0 {
 		return framework.PreScoreState{}
 	}
-	return framework.PreScoreState{Score: func(st *framework.CandidateNode) int64 {
-		plan, _ := planVolumes(ev, pv, st.Node)
+	return framework.PreScoreState{Score: func(candidate *framework.CandidateNode) int64 {
+		plan, _ := planVolumes(ev, pv, candidate.Node)
 		if plan == nil {
 			return 0
 		}
-		return storageScore(classUsages(ev, plan, st.Node), shape)
+		return storageScore(classUsages(ev, plan, candidate.Node), shape)
 	}}
 }
 
@@ -34,9 +34,10 @@ type classUsage struct {
 	requested, capacity int64
 }
 
+// classUsages returns the usages of the storage classes in a plan.
 func classUsages(ev *framework.Evaluation, plan *model.VolumePlan, n *model.Node) []classUsage {
 	var out []classUsage
-	of := func(class string) *classUsage {
+	usageOf := func(class string) *classUsage {
 		for i := range out {
 			if out[i].class == class {
 				return &out[i]
@@ -46,9 +47,9 @@ func classUsages(ev *framework.Evaluation, plan *model.VolumePlan, n *model.Node
 		return &out[len(out)-1]
 	}
 	for _, b := range plan.Bind {
-		l := of(b.Claim.ClassName())
-		l.requested += b.Claim.Request
-		l.capacity += b.Volume.Capacity
+		u := usageOf(b.Claim.ClassName())
+		u.requested += b.Claim.Request
+		u.capacity += b.Volume.Capacity
 	}
 	if len(plan.Bind) > 0 {
 		return out
@@ -59,26 +60,26 @@ func classUsages(ev *framework.Evaluation, plan *model.VolumePlan, n *model.Node
 			continue
 		}
 		if published, applies := findCapacity(ev, c, class, n); applies && published != nil && published.Capacity != nil {
-			l := of(class.Name)
-			l.requested += c.Request
-			l.capacity = *published.Capacity // shared by all claims
+			u := usageOf(class.Name)
+			u.requested += c.Request
+			u.capacity = *published.Capacity // shared by all claims
 		}
 	}
 	return out
 }
 
 // storageScore returns the mean over the classes, rounded.
-func storageScore(loads []classUsage, shape []framework.ShapePoint) int64 {
-	if len(loads) == 0 {
+func storageScore(usages []classUsage, shape []framework.ShapePoint) int64 {
+	if len(usages) == 0 {
 		return 0
 	}
 	var sum int64
-	for _, l := range loads {
+	for _, u := range usages {
 		utilization := int64(100)
-		if l.capacity > 0 && l.requested <= l.capacity {
-			utilization = l.requested * 100 / l.capacity
+		if u.capacity > 0 && u.requested <= u.capacity {
+			utilization = u.requested * 100 / u.capacity
 		}
 		sum += interpolate(shape, utilization)
 	}
-	return int64(math.Round(float64(sum) / float64(len(loads))))
+	return int64(math.Round(float64(sum) / float64(len(usages))))
 }

@@ -36,18 +36,18 @@ func volumeRestrictions(ev *framework.Evaluation) framework.PreFilterState {
 	if len(disks) == 0 && inUse == 0 {
 		return framework.PreFilterState{} // as in kube-scheduler, nominated pods are not checked then
 	}
-	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict {
+	return framework.PreFilterState{Filter: func(candidate *framework.CandidateNode) decision.Verdict {
 		for i := range disks {
-			for _, p := range st.Pods {
+			for _, p := range candidate.Pods {
 				if slices.ContainsFunc(p.Spec.Disks, func(d model.InTreeDisk) bool { return diskConflict(&disks[i], &d) }) {
 					return framework.Reject(decision.Unschedulable, decision.Reason{Kind: decision.ReasonDiskConflict, Subject: disks[i].ID, Object: p.Key()})
 				}
 			}
 		}
-		if inUse+countClaimUsers(exclusive, st.Added)-countClaimUsers(exclusive, st.Removed) > 0 {
+		if inUse+countClaimUsers(exclusive, candidate.Added)-countClaimUsers(exclusive, candidate.Removed) > 0 {
 			reason := decision.Reason{Kind: decision.ReasonReadWriteOncePod, Subject: exclusive[0]}
 			for _, claim := range exclusive {
-				if user := claimUser(ev, claim, st); user != nil {
+				if user := claimUser(ev, claim, candidate); user != nil {
 					reason.Subject, reason.Object = claim, user.Key()
 					break
 				}
@@ -75,14 +75,14 @@ func countClaimUsers(claims []string, pods []*model.Pod) (n int) {
 
 // claimUser returns a pod on any node that uses a claim of the pod's namespace; nil if
 // there is none.
-func claimUser(ev *framework.Evaluation, claim string, st *framework.CandidateNode) *model.Pod {
+func claimUser(ev *framework.Evaluation, claim string, candidate *framework.CandidateNode) *model.Pod {
 	for _, p := range ev.State.ClaimUsers(ev.Pod.Namespace, claim) {
-		removed := slices.ContainsFunc(st.Removed, func(r *model.Pod) bool { return r.UID == p.UID })
+		removed := slices.ContainsFunc(candidate.Removed, func(r *model.Pod) bool { return r.UID == p.UID })
 		if !removed && UsesClaim(p, claim) {
 			return p
 		}
 	}
-	for _, p := range st.Added {
+	for _, p := range candidate.Added {
 		if p.Namespace == ev.Pod.Namespace && UsesClaim(p, claim) {
 			return p
 		}

@@ -63,60 +63,60 @@ func uses(claims ...string) build.PodOption {
 }
 
 var (
-	waitingClass = &model.StorageClass{Name: "local", Provisioner: plugins.NoProvisioner, WaitForFirstConsumer: true}
-	madeClass    = &model.StorageClass{Name: "made", Provisioner: "csi.example.com", WaitForFirstConsumer: true}
+	localClass       = &model.StorageClass{Name: "local", Provisioner: plugins.NoProvisioner, WaitForFirstConsumer: true}
+	provisionedClass = &model.StorageClass{Name: "csi", Provisioner: "csi.example.com", WaitForFirstConsumer: true}
 )
 
 func TestVolumeBindingMatchesFreeVolumes(t *testing.T) {
-	f := func(name, want string, objects ...any) {
+	check := func(name, want string, objects ...any) {
 		t.Helper()
-		s := withObjects(build.NewState(build.Node("n1"), build.Node("n2")), waitingClass, claim("c", "local", 10), claim("d", "local", 5))
+		s := withObjects(build.NewState(build.Node("n1"), build.Node("n2")), localClass, claim("c", "local", 10), claim("d", "local", 5))
 		if got := build.Verdicts(decide(t, withObjects(s, objects...), build.Pod("p", uses("c", "d")))); got != want {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, want)
 		}
 	}
 	const none = "VolumeBinding (UAU): node(s) didn't find available persistent volumes to bind"
-	f("no volume", "n1 "+none+"; n2 "+none)
-	f("one volume does not serve two claims", "n1 "+none+"; n2 "+none, local("a", "n1", 10))
-	f("the smaller claim leaves the larger volume", "n2 "+none, local("a", "n1", 10), local("b", "n1", 6))
-	f("too small", "n1 "+none+"; n2 "+none, local("a", "n1", 9), local("b", "n1", 6))
+	check("no volume", "n1 "+none+"; n2 "+none)
+	check("one volume is not enough for two claims", "n1 "+none+"; n2 "+none, local("a", "n1", 10))
+	check("the smaller claim leaves the larger volume", "n2 "+none, local("a", "n1", 10), local("b", "n1", 6))
+	check("too small", "n1 "+none+"; n2 "+none, local("a", "n1", 9), local("b", "n1", 6))
 	reservedForOther := local("b", "n1", 6)
 	reservedForOther.Claim = model.ClaimRef{Namespace: "default", Name: "other"}
-	f("reserved for another", "n1 "+none+"; n2 "+none, local("a", "n1", 10), reservedForOther)
+	check("reserved for another claim", "n1 "+none+"; n2 "+none, local("a", "n1", 10), reservedForOther)
 	reserved := local("b", "n2", 6)
 	reserved.Claim = model.ClaimRef{Namespace: "default", Name: "d"}
-	f("reserved for this one, elsewhere", "n1 "+none+"; n2 "+none, local("a", "n1", 10), local("x", "n1", 6), reserved)
+	check("reserved for this claim on another node", "n1 "+none+"; n2 "+none, local("a", "n1", 10), local("x", "n1", 6), reserved)
 	block := local("b", "n1", 6)
 	block.Block = true
-	f("another mode", "n1 "+none+"; n2 "+none, local("a", "n1", 10), block)
+	check("another mode", "n1 "+none+"; n2 "+none, local("a", "n1", 10), block)
 	released := local("b", "n1", 6)
 	released.Phase = "Released"
-	f("not available", "n1 "+none+"; n2 "+none, local("a", "n1", 10), released)
+	check("not available", "n1 "+none+"; n2 "+none, local("a", "n1", 10), released)
 }
 
 func TestVolumeBindingProvisions(t *testing.T) {
 	ten, big := int64(10), int64(100)
-	inside := &model.StorageClass{Name: "made", Provisioner: "csi.example.com", WaitForFirstConsumer: true,
+	zonalClass := &model.StorageClass{Name: "csi", Provisioner: "csi.example.com", WaitForFirstConsumer: true,
 		Topologies: []model.NodeSelectorTerm{build.LabelIn("zone", "z2")}}
 	capacity := &model.CSIDriver{Name: "csi.example.com", StorageCapacity: true}
-	f := func(name, want string, objects ...any) {
+	check := func(name, want string, objects ...any) {
 		t.Helper()
-		s := withObjects(build.NewState(build.Node("n1", build.Zone("z1")), build.Node("n2", build.Zone("z2"))), claim("c", "made", 50))
+		s := withObjects(build.NewState(build.Node("n1", build.Zone("z1")), build.Node("n2", build.Zone("z2"))), claim("c", "csi", 50))
 		if got := build.Verdicts(decide(t, withObjects(s, objects...), build.Pod("p", uses("c")))); got != want {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, want)
 		}
 	}
-	f("anywhere", "", madeClass)
-	f("allowed topology", "n1 VolumeBinding (UAU): node(s) didn't find available persistent volumes to bind", inside)
-	f("capacity in one zone", "n1 VolumeBinding (UAU): node(s) did not have enough free storage", madeClass, capacity,
-		&model.CSIStorageCapacity{Name: "a", Class: "made", Topology: build.Matches("zone", "z1"), Capacity: &ten},
-		&model.CSIStorageCapacity{Name: "b", Class: "made", Topology: build.Matches("zone", "z2"), Capacity: &big})
-	f("maximumVolumeSize takes precedence over capacity", "n1 VolumeBinding (UAU): node(s) did not have enough free storage; n2 VolumeBinding (UAU): node(s) did not have enough free storage",
-		madeClass, capacity, &model.CSIStorageCapacity{Name: "b", Class: "made", Topology: build.Matches("zone", "z2"), Capacity: &big, MaxSize: &ten})
+	check("anywhere", "", provisionedClass)
+	check("allowed topology", "n1 VolumeBinding (UAU): node(s) didn't find available persistent volumes to bind", zonalClass)
+	check("capacity in one zone", "n1 VolumeBinding (UAU): node(s) did not have enough free storage", provisionedClass, capacity,
+		&model.CSIStorageCapacity{Name: "a", Class: "csi", Topology: build.Matches("zone", "z1"), Capacity: &ten},
+		&model.CSIStorageCapacity{Name: "b", Class: "csi", Topology: build.Matches("zone", "z2"), Capacity: &big})
+	check("maximumVolumeSize takes precedence over capacity", "n1 VolumeBinding (UAU): node(s) did not have enough free storage; n2 VolumeBinding (UAU): node(s) did not have enough free storage",
+		provisionedClass, capacity, &model.CSIStorageCapacity{Name: "b", Class: "csi", Topology: build.Matches("zone", "z2"), Capacity: &big, MaxSize: &ten})
 }
 
-func TestVolumeRefusals(t *testing.T) {
-	f := func(name, want string, p *model.Pod, objects ...any) {
+func TestVolumePluginsRejectAllNodes(t *testing.T) {
+	check := func(name, want string, p *model.Pod, objects ...any) {
 		t.Helper()
 		r := decide(t, withObjects(build.NewState(build.Node("n1")), objects...), p)
 		if r.PreFilter == nil || r.PreFilter.Plugin.String()+": "+r.PreFilter.Reasons[0].String() != want {
@@ -127,15 +127,15 @@ func TestVolumeRefusals(t *testing.T) {
 		s.Claims = []model.PodClaim{{Volume: "v", Claim: "p-v", Ephemeral: true}}
 	}))
 	immediate := &model.StorageClass{Name: "now", Provisioner: "csi.example.com"}
-	lostClaim, terminating := boundTo("c", "gone"), boundTo("c", "v")
+	lostClaim, terminating := boundTo("c", "missing"), boundTo("c", "v")
 	lostClaim.Lost, terminating.Deleting = true, true
-	f("no claim", `VolumeRestrictions: persistentvolumeclaim "c" not found`, build.Pod("p", uses("c")))
-	f("unbound, immediate", "VolumeBinding: pod has unbound immediate PersistentVolumeClaims", build.Pod("p", uses("c")), immediate, claim("c", "now", 1))
-	f("volume gone", `VolumeZone: persistentvolume "gone" not found`, build.Pod("p", uses("c")), boundTo("c", "gone"))
-	f("lost", `VolumeBinding: persistentvolumeclaim "c" bound to non-existent persistentvolume "gone"`, build.Pod("p", uses("c")), lostClaim)
-	f("deleting", `VolumeBinding: persistentvolumeclaim "c" is being deleted`, build.Pod("p", uses("c")), terminating)
-	f("not created yet", `VolumeBinding: waiting for ephemeral volume controller to create the persistentvolumeclaim "p-v"`, ephemeral)
-	f("foreign", "VolumeBinding: PVC default/p-v was not created for pod default/p (pod is not owner)", ephemeral, claim("p-v", "made", 1))
+	check("no claim", `VolumeRestrictions: persistentvolumeclaim "c" not found`, build.Pod("p", uses("c")))
+	check("unbound, immediate", "VolumeBinding: pod has unbound immediate PersistentVolumeClaims", build.Pod("p", uses("c")), immediate, claim("c", "now", 1))
+	check("missing volume", `VolumeZone: persistentvolume "missing" not found`, build.Pod("p", uses("c")), boundTo("c", "missing"))
+	check("lost", `VolumeBinding: persistentvolumeclaim "c" bound to non-existent persistentvolume "missing"`, build.Pod("p", uses("c")), lostClaim)
+	check("deleting", `VolumeBinding: persistentvolumeclaim "c" is being deleted`, build.Pod("p", uses("c")), terminating)
+	check("not created yet", `VolumeBinding: waiting for ephemeral volume controller to create the persistentvolumeclaim "p-v"`, ephemeral)
+	check("claim of another pod", "VolumeBinding: PVC default/p-v was not created for pod default/p (pod is not owner)", ephemeral, claim("p-v", "csi", 1))
 }
 
 func TestVolumeZone(t *testing.T) {
@@ -154,7 +154,7 @@ func TestAttachLimits(t *testing.T) {
 	csiNode := func(node string) *model.CSINode {
 		return &model.CSINode{Name: node, Drivers: []model.CSINodeDriver{{Name: "d", Limit: 2}}}
 	}
-	objects := []any{pv("1"), pv("2"), pv("3"), boundTo("c1", "1"), boundTo("c2", "2"), boundTo("c3", "3"), madeClass,
+	objects := []any{pv("1"), pv("2"), pv("3"), boundTo("c1", "1"), boundTo("c2", "2"), boundTo("c3", "3"), provisionedClass,
 		csiNode("n1"), csiNode("n2"), csiNode("n3"), &model.VolumeAttachment{Name: "va", Attacher: "d", Node: "n2", Volume: "2"}}
 	s := withObjects(build.NewState(build.Node("n1"), build.Node("n2"), build.Node("n3"), build.Node("n4"),
 		build.Pod("a", build.OnNode("n1"), uses("c1", "c2")), build.Pod("b", build.OnNode("n2"), uses("c1")), build.Pod("c", build.OnNode("n3"), uses("c3"))), objects...)
@@ -163,7 +163,7 @@ func TestAttachLimits(t *testing.T) {
 		t.Errorf("a third volume: got %s\nwant %s", got, want)
 	}
 	if got, want := build.Verdicts(decide(t, s, build.Pod("p", uses("c2")))), "n2 "+full; got != want {
-		t.Errorf("a volume that is in use there, or only attached: got %s\nwant %s", got, want)
+		t.Errorf("a volume in use on n1 and attached to n2: got %s\nwant %s", got, want)
 	}
 	withObjects(s, &model.CSIDriver{Name: "d", PreventPodSchedulingIfMissing: true})
 	const missing = "n4 NodeVolumeLimits (UAU): node(s) did not have the CSI driver installed: d"
@@ -189,36 +189,36 @@ func TestVolumeRestrictions(t *testing.T) {
 	exclusive := boundTo("c", "v")
 	exclusive.AccessModes = model.ReadWriteOncePod
 	s := withObjects(build.NewState(build.Node("n1"), build.Node("n2"), build.Pod("a", build.OnNode("n1"), uses("c"))), exclusive, &model.PersistentVolume{Name: "v"})
-	const used = "VolumeRestrictions (U): node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
-	if got, want := build.Verdicts(decide(t, s, build.Pod("p", uses("c")))), "n1 "+used+"; n2 "+used; got != want {
+	const inUse = "VolumeRestrictions (U): node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
+	if got, want := build.Verdicts(decide(t, s, build.Pod("p", uses("c")))), "n1 "+inUse+"; n2 "+inUse; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	free := withObjects(build.NewState(build.Node("n1"), build.Pod("a", func(p *model.Pod) { p.NominatedNodeName = "n1" }, uses("c"))), exclusive, &model.PersistentVolume{Name: "v"})
 	if got := build.Verdicts(decide(t, free, build.Pod("p", uses("c")))); got != "" {
-		t.Errorf("a nominated pod keeps an unused claim: %s", got)
+		t.Errorf("claim of a nominated pod: got verdicts %q, want none", got)
 	}
 	disk := func(kind model.InTreeDiskKind, readOnly bool, monitors ...string) build.PodOption {
 		return build.Spec(func(s *model.PodSpec) {
 			s.Disks = []model.InTreeDisk{{Kind: kind, ID: "x", ReadOnly: readOnly, Monitors: monitors}}
 		})
 	}
-	f := func(a, b build.PodOption, conflict bool) {
+	check := func(a, b build.PodOption, conflict bool) {
 		t.Helper()
 		got := build.Verdicts(decide(t, build.NewState(build.Node("n1"), build.Pod("a", build.OnNode("n1"), a)), build.Pod("p", b)))
 		if (got != "") != conflict {
 			t.Errorf("got %q, want conflict %v", got, conflict)
 		}
 	}
-	f(disk(model.GCEDisk, false), disk(model.GCEDisk, true), true)
-	f(disk(model.GCEDisk, true), disk(model.GCEDisk, true), false)
-	f(disk(model.AWSDisk, true), disk(model.AWSDisk, true), true)
-	f(disk(model.RBDDisk, false, "m1", "m2"), disk(model.RBDDisk, false, "m2", "m3"), true)
-	f(disk(model.RBDDisk, false, "m1"), disk(model.RBDDisk, false, "m3"), false)
-	f(disk(model.ISCSIDisk, false), disk(model.GCEDisk, false), false)
+	check(disk(model.GCEDisk, false), disk(model.GCEDisk, true), true)
+	check(disk(model.GCEDisk, true), disk(model.GCEDisk, true), false)
+	check(disk(model.AWSDisk, true), disk(model.AWSDisk, true), true)
+	check(disk(model.RBDDisk, false, "m1", "m2"), disk(model.RBDDisk, false, "m2", "m3"), true)
+	check(disk(model.RBDDisk, false, "m1"), disk(model.RBDDisk, false, "m3"), false)
+	check(disk(model.ISCSIDisk, false), disk(model.GCEDisk, false), false)
 }
 
-// Volumes of in-tree plugins with complete migration count on every node with CSI drivers;
-// others do not.
+// TestInTreeVolumesCountAgainstLimits checks that volumes of in-tree plugins with complete
+// migration count on every node with CSI drivers, and other in-tree volumes do not.
 func TestInTreeVolumesCountAgainstLimits(t *testing.T) {
 	for plugin, want := range map[string]string{
 		"kubernetes.io/gce-pd":         "n1 NodeVolumeLimits (U): node(s) exceed max volume count",

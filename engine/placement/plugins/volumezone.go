@@ -33,7 +33,7 @@ type volumeTopology struct {
 // volumeZone rejects nodes outside of the zones and regions of bound volumes. Nodes
 // without topology labels pass.
 func volumeZone(ev *framework.Evaluation) framework.PreFilterState {
-	var places []volumeTopology
+	var topologies []volumeTopology
 	for i := range ev.Pod.Spec.Claims {
 		c := &ev.Pod.Spec.Claims[i]
 		if c.Ephemeral {
@@ -53,12 +53,14 @@ func volumeZone(ev *framework.Evaluation) framework.PreFilterState {
 		if !ok {
 			return rejectAllNodes(fmt.Sprintf("persistentvolume %q not found", claim.VolumeName))
 		}
-		places = append(places, volumeTopologies(v)...)
+		topologies = append(topologies, volumeTopologies(v)...)
 	}
-	if len(places) == 0 {
+	if len(topologies) == 0 {
 		return framework.PreFilterState{}
 	}
-	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict { return filterZone(st.Node, places) }}
+	return framework.PreFilterState{Filter: func(candidate *framework.CandidateNode) decision.Verdict {
+		return filterZone(candidate.Node, topologies)
+	}}
 }
 
 // unboundClaimError returns why a claim without a volume is invalid; empty if it waits for
@@ -79,7 +81,7 @@ func unboundClaimError(ev *framework.Evaluation, claim *model.PersistentVolumeCl
 }
 
 // volumeTopologies returns the topology labels of a volume. Several zones are separated by
-// "__"; a label with an empty one is ignored.
+// "__"; a label with an empty zone is ignored.
 func volumeTopologies(v *model.PersistentVolume) []volumeTopology {
 	var out []volumeTopology
 	for _, keys := range volumeTopologyKeys {
@@ -99,25 +101,25 @@ func volumeTopologies(v *model.PersistentVolume) []volumeTopology {
 	return out
 }
 
-func filterZone(n *model.Node, places []volumeTopology) decision.Verdict {
-	placed := false
+func filterZone(n *model.Node, topologies []volumeTopology) decision.Verdict {
+	hasTopology := false
 	for _, keys := range volumeTopologyKeys {
 		if _, ok := n.Labels.Get(keys[0]); ok {
-			placed = true
+			hasTopology = true
 			break
 		}
 	}
-	if !placed {
+	if !hasTopology {
 		return decision.Verdict{}
 	}
-	for i := range places {
-		p := &places[i]
-		value, ok := n.Labels.Get(p.key)
+	for i := range topologies {
+		t := &topologies[i]
+		value, ok := n.Labels.Get(t.key)
 		if !ok {
-			value, ok = n.Labels.Get(p.alias)
+			value, ok = n.Labels.Get(t.alias)
 		}
-		if !ok || !slices.Contains(p.values, value) {
-			return framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonVolumeZone, Subject: p.key, Object: p.volume})
+		if !ok || !slices.Contains(t.values, value) {
+			return framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonVolumeZone, Subject: t.key, Object: t.volume})
 		}
 	}
 	return decision.Verdict{}

@@ -25,7 +25,7 @@ func (h *Hints) filterNode(n *cluster.NodeInfo) decision.Plugin {
 		return decision.TaintToleration
 	case f.Has(decision.NodeAffinity) && !h.matchesNodeAffinity(n.Model):
 		return decision.NodeAffinity
-	case f.Has(decision.NodePorts) && len(pod.Spec.Ports) > 0 && !h.portsFree(n):
+	case f.Has(decision.NodePorts) && len(pod.Spec.Ports) > 0 && !h.hasFreePorts(n):
 		return decision.NodePorts
 	case f.Has(decision.NodeDeclaredFeatures) && !declaresFeatures(n.Model, pod.Spec.Features):
 		return decision.NodeDeclaredFeatures
@@ -35,8 +35,8 @@ func (h *Hints) filterNode(n *cluster.NodeInfo) decision.Plugin {
 	return decision.NoPlugin
 }
 
-func declaresFeatures(n *model.Node, needed []string) bool {
-	for _, f := range needed {
+func declaresFeatures(n *model.Node, required []string) bool {
+	for _, f := range required {
 		if !slices.Contains(n.Features, f) {
 			return false
 		}
@@ -53,7 +53,7 @@ func (h *Hints) matchesNodeAffinity(n *model.Node) bool {
 	return ok
 }
 
-func (h *Hints) portsFree(n *cluster.NodeInfo) bool {
+func (h *Hints) hasFreePorts(n *cluster.NodeInfo) bool {
 	if h.preempts && h.provider.loadBelow(n, h.ev.Pod.Spec.Priority).pods > 0 {
 		return true // a victim may use the port
 	}
@@ -64,15 +64,15 @@ func (h *Hints) portsFree(n *cluster.NodeInfo) bool {
 // fitsResources reports whether the node has enough resources for the pod next to pods
 // that it cannot preempt.
 func (h *Hints) fitsResources(n *cluster.NodeInfo) bool {
-	want := &h.ev.Pod.Spec.Requests
-	alloc := &n.Model.Allocatable
-	if want.MilliCPU > 0 && want.MilliCPU > alloc.MilliCPU || want.Memory > 0 && want.Memory > alloc.Memory {
+	requests := &h.ev.Pod.Spec.Requests
+	allocatable := &n.Model.Allocatable
+	if requests.MilliCPU > 0 && requests.MilliCPU > allocatable.MilliCPU || requests.Memory > 0 && requests.Memory > allocatable.Memory {
 		return false
 	}
 	var nominated, removed podLoad
 	for _, p := range h.provider.state.Nominated(n.ID) {
 		if cluster.NominationCounts(p, h.ev.Pod) {
-			nominated.add(&p.Spec.Requests)
+			nominated.add(1, &p.Spec.Requests)
 		}
 	}
 	if h.fitsWith(n, &nominated, &removed) {
@@ -88,17 +88,19 @@ func (h *Hints) fitsResources(n *cluster.NodeInfo) bool {
 // fitsWith reports whether the pod fits a node with the requests of some pods added and of
 // others removed.
 func (h *Hints) fitsWith(n *cluster.NodeInfo, added, removed *podLoad) bool {
-	want, alloc := &h.ev.Pod.Spec.Requests, &n.Model.Allocatable
-	enough := func(want, used, have int64) bool { return want <= 0 || want <= have-used }
+	requests, allocatable := &h.ev.Pod.Spec.Requests, &n.Model.Allocatable
+	enough := func(requested, used, allocatable int64) bool {
+		return requested <= 0 || requested <= allocatable-used
+	}
 	if int64(len(n.Pods))+added.pods-removed.pods+1 > n.Model.AllocatablePods ||
-		!enough(want.MilliCPU, n.Used.MilliCPU+added.sum.MilliCPU-removed.sum.MilliCPU, alloc.MilliCPU) ||
-		!enough(want.Memory, n.Used.Memory+added.sum.Memory-removed.sum.Memory, alloc.Memory) ||
-		!enough(want.Ephemeral, n.Used.Ephemeral+added.sum.Ephemeral-removed.sum.Ephemeral, alloc.Ephemeral) {
+		!enough(requests.MilliCPU, n.Used.MilliCPU+added.sum.MilliCPU-removed.sum.MilliCPU, allocatable.MilliCPU) ||
+		!enough(requests.Memory, n.Used.Memory+added.sum.Memory-removed.sum.Memory, allocatable.Memory) ||
+		!enough(requests.Ephemeral, n.Used.Ephemeral+added.sum.Ephemeral-removed.sum.Ephemeral, allocatable.Ephemeral) {
 		return false
 	}
 	for i := range h.scalars {
 		name := h.scalars[i].Name
-		if !enough(h.scalars[i].Amount, n.Used.Scalar(name)+added.sum.Scalar(name)-removed.sum.Scalar(name), alloc.Scalar(name)) {
+		if !enough(h.scalars[i].Amount, n.Used.Scalar(name)+added.sum.Scalar(name)-removed.sum.Scalar(name), allocatable.Scalar(name)) {
 			return false
 		}
 	}
@@ -111,8 +113,9 @@ type podLoad struct {
 	sum  model.Resources
 }
 
-func (l *podLoad) add(r *model.Resources) {
-	l.pods++
+// add adds the sum of the requests of n pods.
+func (l *podLoad) add(n int64, r *model.Resources) {
+	l.pods += n
 	if len(r.Scalars) > 0 {
 		l.sum = framework.SumResources(&l.sum, r)
 		return
@@ -142,16 +145,14 @@ func (p *Provider) loadBelow(n *cluster.NodeInfo, priority int32) podLoad {
 	if !l.valid || l.node != n.ID || l.revision != p.state.Revision() {
 		l.valid, l.node, l.revision = true, n.ID, p.state.Revision()
 		l.loads = l.loads[:0]
-		for _, p := range n.Pods {
-			l.count(p)
+		for _, pod := range n.Pods {
+			l.count(pod)
 		}
 	}
 	var out podLoad
 	for i := range l.loads {
-		if at := &l.loads[i]; at.priority < priority {
-			pods := out.pods + at.pods
-			out.add(&at.sum)
-			out.pods = pods
+		if load := &l.loads[i]; load.priority < priority {
+			out.add(load.pods, &load.sum)
 		}
 	}
 	return out
@@ -160,10 +161,10 @@ func (p *Provider) loadBelow(n *cluster.NodeInfo, priority int32) podLoad {
 func (l *priorityLoads) count(p *model.Pod) {
 	for i := range l.loads {
 		if l.loads[i].priority == p.Spec.Priority {
-			l.loads[i].add(&p.Spec.Requests)
+			l.loads[i].add(1, &p.Spec.Requests)
 			return
 		}
 	}
 	l.loads = append(l.loads, priorityLoad{priority: p.Spec.Priority})
-	l.loads[len(l.loads)-1].add(&p.Spec.Requests)
+	l.loads[len(l.loads)-1].add(1, &p.Spec.Requests)
 }

@@ -21,8 +21,8 @@ type Hints struct {
 	provider *Provider
 	ev       *framework.Evaluation // without nodes
 	preempts bool
-	// byHold: the key includes the owner, because Holds exist for it. Otherwise Avoid Holds
-	// are ignored, as the Hints may be shared with pods of other owners.
+	// byHold is set if the key includes the owner, because Holds exist for it. Otherwise Avoid
+	// Holds are ignored, as the Hints may be shared with pods of other owners.
 	byHold bool
 	// preemptionPlugins may prevent preemption on a node without being the first to reject it.
 	preemptionPlugins decision.PluginSet
@@ -66,7 +66,7 @@ func NewProvider(s *cluster.State, p *framework.Profile) *Provider {
 	return pr
 }
 
-// Hints returns the Hints of an unschedulable pod. Pods with equal keys are decided alike.
+// Hints returns the Hints of an unschedulable pod. Pods with equal keys share them.
 func (p *Provider) Hints(pod *model.Pod) (key any, h *Hints) {
 	framework.TrackSelectors(p.index, pod.Spec)
 	k := hintKey{spec: pod.Spec, class: p.index.Class(pod.Namespace, pod.Labels), version: p.index.KeysVersion()}
@@ -94,8 +94,8 @@ func (p *Provider) Hints(pod *model.Pod) (key any, h *Hints) {
 	return key, h
 }
 
-// lastHints is the last shareable result of Provider.Hints, which often is the next one,
-// too.
+// lastHints is the last shareable result of Provider.Hints. The next call often requests
+// the same.
 type lastHints struct {
 	key      hintKey
 	boxedKey any
@@ -111,17 +111,18 @@ func hasEphemeralClaims(s *model.PodSpec) bool {
 	return false
 }
 
+// findPreemptionPlugins returns the value of preemptionPlugins.
 func (h *Hints) findPreemptionPlugins() decision.PluginSet {
 	s := h.ev.Pod.Spec
-	hidden := decision.PluginSet(0).With(decision.NodeResourcesFit).With(decision.InterPodAffinity)
+	out := decision.PluginSet(0).With(decision.NodeResourcesFit).With(decision.InterPodAffinity)
 	if len(s.Ports) > 0 {
-		hidden = hidden.With(decision.NodePorts)
+		out = out.With(decision.NodePorts)
 	}
 	if len(s.Features) > 0 {
-		hidden = hidden.With(decision.NodeDeclaredFeatures)
+		out = out.With(decision.NodeDeclaredFeatures)
 	}
 	if framework.HasVolumes(s) {
-		hidden |= volumePluginSet
+		out |= volumePluginSet
 	}
 	constraints := s.Spread
 	if len(constraints) == 0 {
@@ -129,10 +130,10 @@ func (h *Hints) findPreemptionPlugins() decision.PluginSet {
 	}
 	for i := range constraints {
 		if constraints[i].Hard {
-			hidden = hidden.With(decision.PodTopologySpread)
+			out = out.With(decision.PodTopologySpread)
 		}
 	}
-	return hidden
+	return out
 }
 
 // withPreemption adds the plugins that may prevent preemption to those that rejected the
@@ -151,47 +152,47 @@ func (h *Hints) EventsToRegister(rejectedBy decision.PluginSet) decision.Cluster
 		return decision.AnyEvent
 	}
 	rejectedBy = h.withPreemption(rejectedBy)
-	var c decision.ClusterEvents
-	for r := decision.NoPlugin; r < decision.NumPlugins; r++ {
-		if !rejectedBy.Has(r) {
+	var events decision.ClusterEvents
+	for plugin := decision.NoPlugin; plugin < decision.NumPlugins; plugin++ {
+		if !rejectedBy.Has(plugin) {
 			continue
 		}
-		events := plugins.Events(r)
+		pluginEvents := plugins.Events(plugin)
 		switch {
-		case r == decision.InterPodAffinity && len(h.ev.Pod.Spec.Affinity) == 0:
-			events &^= decision.PodAssigned // without affinity no new pod helps
-		case r == decision.NodePorts && h.preempts:
-			events |= decision.PodAssigned // see hintPod
-		case r == decision.PodTopologySpread && len(h.ev.Pod.Spec.Spread) > 0:
-			events &^= decision.SpreadGroupChanged // the default constraints are not used
+		case plugin == decision.InterPodAffinity && len(h.ev.Pod.Spec.Affinity) == 0:
+			pluginEvents &^= decision.PodAssigned // without affinity no new pod helps
+		case plugin == decision.NodePorts && h.preempts:
+			pluginEvents |= decision.PodAssigned // see hintPod
+		case plugin == decision.PodTopologySpread && len(h.ev.Pod.Spec.Spread) > 0:
+			pluginEvents &^= decision.SpreadGroupChanged // the default constraints are not used
 		}
-		c |= events
+		events |= pluginEvents
 	}
 	if h.ev.Pod.NominatedNodeName != "" {
-		c |= decision.PodRemoved | decision.NodeRemoved | decision.NodeTaintsChanged | decision.NodeLabelsChanged // see isNominatedTo
+		events |= decision.PodRemoved | decision.NodeRemoved | decision.NodeTaintsChanged | decision.NodeLabelsChanged // see isNominatedTo
 	}
-	return c
+	return events
 }
 
-// MayFit reports whether a pod may fit a node, judging by the node alone. If not, also is
+// MayFit reports whether a pod may fit a node, regardless of other nodes. If not, added is
 // the plugin that rejects it.
-func (h *Hints) MayFit(rejectedBy decision.PluginSet, node string) (fits bool, also decision.PluginSet) {
+func (h *Hints) MayFit(rejectedBy decision.PluginSet, node string) (fits bool, added decision.PluginSet) {
 	id, ok := h.provider.state.NodeID(node)
 	if !ok {
-		return false, 0 // there is an event when it is added again
+		return false, 0 // an event follows when the node is added again
 	}
-	r := h.filterNode(h.provider.state.Node(id))
-	if r == decision.NoPlugin {
+	plugin := h.filterNode(h.provider.state.Node(id))
+	if plugin == decision.NoPlugin {
 		return true, 0
 	}
-	return false, decision.PluginSet(0).With(r)
+	return false, decision.PluginSet(0).With(plugin)
 }
 
-// hintForNode returns the hint for an event that matters on one node only.
+// hintForNode returns the hint for an event that affects a single node.
 func (h *Hints) hintForNode(rejectedBy decision.PluginSet, node string) (decision.QueueingHint, string, decision.PluginSet) {
-	fits, also := h.MayFit(rejectedBy, node)
+	fits, added := h.MayFit(rejectedBy, node)
 	if fits {
 		return decision.QueueForNode, node, 0
 	}
-	return decision.QueueSkip, "", also
+	return decision.QueueSkip, "", added
 }

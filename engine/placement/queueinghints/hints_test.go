@@ -11,11 +11,11 @@ import (
 )
 
 var (
-	byFit    = decision.PluginSet(0).With(decision.NodeResourcesFit)
-	byTaint  = decision.PluginSet(0).With(decision.TaintToleration)
-	byLabels = decision.PluginSet(0).With(decision.NodeAffinity)
-	bySpread = decision.PluginSet(0).With(decision.PodTopologySpread)
-	byPods   = decision.PluginSet(0).With(decision.InterPodAffinity)
+	byFit              = decision.PluginSet(0).With(decision.NodeResourcesFit)
+	byTaint            = decision.PluginSet(0).With(decision.TaintToleration)
+	byNodeAffinity     = decision.PluginSet(0).With(decision.NodeAffinity)
+	bySpread           = decision.PluginSet(0).With(decision.PodTopologySpread)
+	byInterPodAffinity = decision.PluginSet(0).With(decision.InterPodAffinity)
 )
 
 // pendingPod returns the hints of an unschedulable pod in a cluster of two nodes: n1 with
@@ -29,15 +29,15 @@ func pendingPod(t *testing.T, change func(*model.PodSpec)) (*cluster.State, *Hin
 		t.Fatal(err)
 	}
 	s := cluster.New()
-	one := model.Resources{MilliCPU: 1000}
-	s.UpsertNode(&model.Node{Name: "n1", AllocatablePods: 10, Allocatable: one, Labels: model.Labels{{Key: "disk", Value: "hdd"}}})
-	s.UpsertNode(&model.Node{Name: "n2", AllocatablePods: 10, Allocatable: one, Taints: []model.Taint{{Key: "t", Effect: model.NoSchedule}}})
+	oneCPU := model.Resources{MilliCPU: 1000}
+	s.UpsertNode(&model.Node{Name: "n1", AllocatablePods: 10, Allocatable: oneCPU, Labels: model.Labels{{Key: "disk", Value: "hdd"}}})
+	s.UpsertNode(&model.Node{Name: "n2", AllocatablePods: 10, Allocatable: oneCPU, Taints: []model.Taint{{Key: "t", Effect: model.NoSchedule}}})
 	s.UpsertPod(runningPod("n1", "low", 300, -1))
 	s.UpsertPod(runningPod("n1", "high", 500, 9))
 	spec := &model.PodSpec{SchedulerName: c.Name, Requests: model.Resources{MilliCPU: 600}, NeverPreempts: true}
 	change(spec)
-	_, w := NewProvider(s, p).Hints(&model.Pod{Namespace: "x", Name: "w", UID: "w", Spec: spec, Labels: model.Labels{{Key: "app", Value: "web"}}})
-	return s, w
+	_, hints := NewProvider(s, p).Hints(&model.Pod{Namespace: "x", Name: "w", UID: "w", Spec: spec, Labels: model.Labels{{Key: "app", Value: "web"}}})
+	return s, hints
 }
 
 func runningPod(node, name string, cpu int64, priority int32) *model.Pod {
@@ -45,10 +45,10 @@ func runningPod(node, name string, cpu int64, priority int32) *model.Pod {
 		Spec: &model.PodSpec{Priority: priority, Requests: model.Resources{MilliCPU: cpu}}}
 }
 
-// TestQueueingHints checks that events which cannot help are skipped. That no useful event
-// is skipped is checked by the fuzz test of engine/scheduling.
+// TestQueueingHints checks that events which cannot help are skipped. The fuzz test of
+// engine/scheduling checks that no useful event is skipped.
 func TestQueueingHints(t *testing.T) {
-	plain := func(*model.PodSpec) {}
+	unchanged := func(*model.PodSpec) {}
 	preempts := func(s *model.PodSpec) { s.NeverPreempts = false }
 	ssd := func(s *model.PodSpec) { s.NodeSelector.Labels = model.Labels{{Key: "disk", Value: "ssd"}} }
 	spread := func(s *model.PodSpec) {
@@ -57,8 +57,8 @@ func TestQueueingHints(t *testing.T) {
 	antiAffinity := func(s *model.PodSpec) {
 		s.AntiAffinity = []model.PodAffinityTerm{{TopologyKey: "disk", Namespaces: []string{"x"}, Selector: build.Selector("app", model.In, "db")}}
 	}
-	podRemoved := func(name string, cpu int64, of decision.ClusterEvents) decision.Delta {
-		return decision.Delta{Events: of, Old: runningPod("n1", name, cpu, 0)}
+	podRemoved := func(name string, cpu int64, events decision.ClusterEvents) decision.Delta {
+		return decision.Delta{Events: events, Old: runningPod("n1", name, cpu, 0)}
 	}
 	node := func(name string, cpu int64, taints ...model.Taint) *model.Node {
 		return &model.Node{Name: name, AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: cpu}, Taints: taints}
@@ -71,32 +71,32 @@ func TestQueueingHints(t *testing.T) {
 		apply      func(*cluster.State)
 		delta      decision.Delta
 		want       decision.QueueingHint
-		also       decision.PluginSet
+		added      decision.PluginSet
 	}{
-		{"too little is freed", plain, byFit, nil, podRemoved("small", 100, decision.PodRemoved), decision.QueueSkip, byFit},
-		{"enough is freed", plain, byFit, func(s *cluster.State) { s.RemovePod("high") }, podRemoved("high", 500, decision.PodRemoved), decision.QueueForNode, 0},
-		{"free without the pod of lower priority", preempts, byFit, func(s *cluster.State) { s.UpsertPod(runningPod("n1", "high", 400, 9)) },
+		{"too little is freed", unchanged, byFit, nil, podRemoved("small", 100, decision.PodRemoved), decision.QueueSkip, byFit},
+		{"enough is freed", unchanged, byFit, func(s *cluster.State) { s.RemovePod("high") }, podRemoved("high", 500, decision.PodRemoved), decision.QueueForNode, 0},
+		{"fits after preempting the pod of lower priority", preempts, byFit, func(s *cluster.State) { s.UpsertPod(runningPod("n1", "high", 400, 9)) },
 			podRemoved("high", 100, decision.PodRemoved), decision.QueueForNode, 0},
-		{"small node added", plain, byTaint, func(s *cluster.State) { s.UpsertNode(node("n3", 100)) },
+		{"small node added", unchanged, byTaint, func(s *cluster.State) { s.UpsertNode(node("n3", 100)) },
 			decision.Delta{Events: decision.NodeAdded, New: node("n3", 100)}, decision.QueueSkip, byFit},
-		{"tainted node added", plain, byFit, func(s *cluster.State) { s.UpsertNode(node("n3", 900, tainted)) },
+		{"tainted node added", unchanged, byFit, func(s *cluster.State) { s.UpsertNode(node("n3", 900, tainted)) },
 			decision.Delta{Events: decision.NodeAdded, New: node("n3", 900, tainted)}, decision.QueueSkip, byTaint},
-		{"fitting node added", plain, byFit, func(s *cluster.State) { s.UpsertNode(node("n3", 900)) },
+		{"fitting node added", unchanged, byFit, func(s *cluster.State) { s.UpsertNode(node("n3", 900)) },
 			decision.Delta{Events: decision.NodeAdded, New: node("n3", 900)}, decision.QueueForNode, 0},
-		{"an irrelevant label", ssd, byLabels, nil, decision.Delta{Events: decision.NodeLabelsChanged, Old: node("n1", 1000), New: node("n1", 1000)}, decision.QueueSkip, byFit},
+		{"an irrelevant label", ssd, byNodeAffinity, nil, decision.Delta{Events: decision.NodeLabelsChanged, Old: node("n1", 1000), New: node("n1", 1000)}, decision.QueueSkip, byFit},
 		{"a pod that is not counted", spread, bySpread, nil, podRemoved("db", 100, decision.PodRemoved), decision.QueueSkip, 0},
 		{"a pod that is counted", spread, bySpread, nil, podRemoved("web", 100, decision.PodTerminating), decision.QueueForAnyNode, 0},
-		{"a pod without anti-affinity", antiAffinity, byPods, nil, podRemoved("web", 100, decision.PodRemoved), decision.QueueSkip, 0},
-		{"a pod that anti-affinity excluded", antiAffinity, byPods, nil, podRemoved("db", 100, decision.PodRemoved), decision.QueueForAnyNode, 0},
+		{"a pod without anti-affinity", antiAffinity, byInterPodAffinity, nil, podRemoved("web", 100, decision.PodRemoved), decision.QueueSkip, 0},
+		{"a pod that anti-affinity excluded", antiAffinity, byInterPodAffinity, nil, podRemoved("db", 100, decision.PodRemoved), decision.QueueForAnyNode, 0},
 		{"a group of another namespace", spread, bySpread, nil,
 			decision.Delta{Events: decision.SpreadGroupChanged, New: &model.SpreadGroup{Kind: "Service", Namespace: "x"}}, decision.QueueSkip, 0},
 	} {
-		s, w := pendingPod(t, c.spec)
+		s, hints := pendingPod(t, c.spec)
 		if c.apply != nil {
 			c.apply(s)
 		}
-		if got, _, also := w.Hint(c.rejectedBy, &c.delta); got != c.want || also != c.also {
-			t.Errorf("%s: hint %d, additional plugins %b; want %d, %b", c.name, got, also, c.want, c.also)
+		if got, _, added := hints.Hint(c.rejectedBy, &c.delta); got != c.want || added != c.added {
+			t.Errorf("%s: hint %d, additional plugins %b; want %d, %b", c.name, got, added, c.want, c.added)
 		}
 	}
 }

@@ -8,19 +8,19 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// hintOther reports whether an event of another object than a pod or node helps.
+// hintOther reports whether an event of an object other than a pod or node may help.
 func (h *Hints) hintOther(rejectedBy decision.PluginSet, d *decision.Delta) bool {
 	switch deltaObject(d).(type) {
 	case *model.SpreadGroup:
-		return h.isSpreadGroup(rejectedBy, d)
+		return h.usesSpreadGroup(rejectedBy, d)
 	case *model.Namespace:
 		return rejectedBy.Has(decision.InterPodAffinity)
 	case *model.Budget:
 		return rejectedBy.Has(decision.DefaultPreemption) && allowsMoreDisruptions(d)
 	case *model.ResourceClaim:
 		old, _ := d.Old.(*model.ResourceClaim)
-		now, _ := d.New.(*model.ResourceClaim)
-		return rejectedBy.Has(decision.DynamicResources) && (h.usesResourceClaim(old) || h.usesResourceClaim(now))
+		current, _ := d.New.(*model.ResourceClaim)
+		return rejectedBy.Has(decision.DynamicResources) && (h.usesResourceClaim(old) || h.usesResourceClaim(current))
 	case *model.PersistentVolumeClaim:
 		return h.hintPVC(rejectedBy, d)
 	case *model.PersistentVolume:
@@ -32,34 +32,34 @@ func (h *Hints) hintOther(rejectedBy decision.PluginSet, d *decision.Delta) bool
 		return rejectedBy&(1<<decision.NodeVolumeLimits|1<<decision.VolumeBinding) != 0
 	case *model.CSIStorageCapacity:
 		old, _ := d.Old.(*model.CSIStorageCapacity)
-		now, _ := d.New.(*model.CSIStorageCapacity)
+		current, _ := d.New.(*model.CSIStorageCapacity)
 		return rejectedBy.Has(decision.VolumeBinding) && h.anyPVC(func(c *model.PersistentVolumeClaim) bool {
-			return old != nil && c.ClassName() == old.Class || now != nil && c.ClassName() == now.Class
+			return old != nil && c.ClassName() == old.Class || current != nil && c.ClassName() == current.Class
 		})
 	}
 	return true // unknown object type
 }
 
-// allowsMoreDisruptions reports whether a budget allows more disruptions than before. That
-// makes no new victims possible, but the eviction of the selected ones.
+// allowsMoreDisruptions reports whether a budget allows more disruptions than before. This
+// does not add potential victims, but the selected ones may be evicted.
 func allowsMoreDisruptions(d *decision.Delta) bool {
 	old, _ := d.Old.(*model.Budget)
-	now, _ := d.New.(*model.Budget)
-	return old != nil && (now == nil || now.DisruptionsAllowed > old.DisruptionsAllowed)
+	current, _ := d.New.(*model.Budget)
+	return old != nil && (current == nil || current.DisruptionsAllowed > old.DisruptionsAllowed)
 }
 
-// isSpreadGroup reports whether default topology spreading of the pod uses a group, before
+// usesSpreadGroup reports whether default topology spreading of the pod uses a group, before
 // or after the event.
-func (h *Hints) isSpreadGroup(rejectedBy decision.PluginSet, d *decision.Delta) bool {
+func (h *Hints) usesSpreadGroup(rejectedBy decision.PluginSet, d *decision.Delta) bool {
 	pod := h.ev.Pod
 	if !rejectedBy.Has(decision.PodTopologySpread) || len(pod.Spec.Spread) > 0 {
 		return false
 	}
-	of := func(object any) bool {
+	isGroupOfPod := func(object any) bool {
 		g, _ := object.(*model.SpreadGroup)
 		return g != nil && g.Namespace == pod.Namespace && (framework.IsServiceOf(g, pod) || framework.IsControllerOf(g, pod))
 	}
-	return of(d.Old) || of(d.New)
+	return isGroupOfPod(d.Old) || isGroupOfPod(d.New)
 }
 
 // usesResourceClaim reports whether the pod uses a ResourceClaim.
@@ -76,8 +76,8 @@ func (h *Hints) anyPVC(match func(*model.PersistentVolumeClaim) bool) bool {
 	})
 }
 
-// hintPVC reports whether an event of a claim helps: one of the pod's own, or, for attach
-// limits, any.
+// hintPVC reports whether an event of a claim may help: of a claim of the pod, or, for
+// attach limits, of any claim.
 func (h *Hints) hintPVC(rejectedBy decision.PluginSet, d *decision.Delta) bool {
 	if rejectedBy.Has(decision.NodeVolumeLimits) {
 		return true
@@ -87,8 +87,8 @@ func (h *Hints) hintPVC(rejectedBy decision.PluginSet, d *decision.Delta) bool {
 		slices.ContainsFunc(h.ev.Pod.Spec.Claims, func(p model.PodClaim) bool { return p.Claim == c.Name })
 }
 
-// hintPV reports whether an event of a volume helps: one that a claim of the pod has or
-// may get, or, for attach limits, any.
+// hintPV reports whether an event of a volume may help: of a volume that a claim of the pod
+// is or may be bound to, or, for attach limits, of any volume.
 func (h *Hints) hintPV(rejectedBy decision.PluginSet, d *decision.Delta) bool {
 	if rejectedBy.Has(decision.NodeVolumeLimits) {
 		return true
@@ -96,14 +96,14 @@ func (h *Hints) hintPV(rejectedBy decision.PluginSet, d *decision.Delta) bool {
 	if rejectedBy&volumePluginSet == 0 {
 		return false
 	}
-	of := func(object any) bool {
+	isForPod := func(object any) bool {
 		v, _ := object.(*model.PersistentVolume)
 		return v != nil && h.anyPVC(func(c *model.PersistentVolumeClaim) bool {
 			return c.VolumeName == v.Name || c.VolumeName == "" && (v.Claim == (model.ClaimRef{}) && v.Class == c.ClassName() ||
 				v.Claim.Namespace == c.Namespace && v.Claim.Name == c.Name)
 		})
 	}
-	return of(d.Old) || of(d.New)
+	return isForPod(d.Old) || isForPod(d.New)
 }
 
 // hintAttachment returns the hint for an event of a CSINode or VolumeAttachment.

@@ -11,8 +11,8 @@ import (
 	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
-// Hint returns the hint for an event. Call it after the state was updated.
-func (h *Hints) Hint(rejectedBy decision.PluginSet, d *decision.Delta) (decision.QueueingHint, string, decision.PluginSet) {
+// Hint implements queue.QueueingHints. Call it after the state was updated.
+func (h *Hints) Hint(rejectedBy decision.PluginSet, d *decision.Delta) (hint decision.QueueingHint, node string, added decision.PluginSet) {
 	if rejectedBy == 0 || rejectedBy.Has(decision.NoPlugin) || d.Old == nil && d.New == nil {
 		return decision.QueueForAnyNode, "", 0
 	}
@@ -40,8 +40,8 @@ func deltaObject(d *decision.Delta) any {
 	return d.Old
 }
 
-// isNominatedTo reports whether the pod is nominated to a node. Then an event there may
-// make it eligible for preemption again, for which it waits until its victims are gone.
+// isNominatedTo reports whether the pod is nominated to a node. While its victims terminate,
+// the pod is not eligible for preemption; an event of that node may change this.
 func (h *Hints) isNominatedTo(node string) bool {
 	return node != "" && h.ev.Pod.NominatedNodeName == node
 }
@@ -49,59 +49,59 @@ func (h *Hints) isNominatedTo(node string) bool {
 // hintPod returns the hint for an event of an assigned or nominated pod.
 func (h *Hints) hintPod(rejectedBy decision.PluginSet, d *decision.Delta) (decision.QueueingHint, string, decision.PluginSet) {
 	old, _ := d.Old.(*model.Pod)
-	now, _ := d.New.(*model.Pod)
+	current, _ := d.New.(*model.Pod)
 	removed := old != nil && d.Events&decision.PodRemoved != 0
-	if removed && old.NodeName == "" { // it was only nominated
-		if h.isNominatedTo(old.NominatedNodeName) || h.podMatters(rejectedBy, d.Events&decision.PodAssigned, nil, now) {
+	if removed && old.NodeName == "" { // the pod was only nominated
+		if h.isNominatedTo(old.NominatedNodeName) || h.affectsCounts(rejectedBy, d.Events&decision.PodAssigned, nil, current) {
 			return decision.QueueForAnyNode, "", 0
 		}
 		return h.hintForNode(rejectedBy, old.NominatedNodeName)
 	}
-	moved := removed && now != nil && now.NodeName != old.NodeName && rejectedBy.Has(decision.NodeVolumeLimits)
-	if removed && h.isNominatedTo(old.NodeName) || moved || h.podMatters(rejectedBy, d.Events, old, now) {
+	moved := removed && current != nil && current.NodeName != old.NodeName && rejectedBy.Has(decision.NodeVolumeLimits)
+	if removed && h.isNominatedTo(old.NodeName) || moved || h.affectsCounts(rejectedBy, d.Events, old, current) {
 		return decision.QueueForAnyNode, "", 0
 	}
-	const shared = 1<<decision.NodePorts | 1<<decision.NodeResourcesFit | 1<<decision.VolumeRestrictions | 1<<decision.NodeVolumeLimits
+	const helpedByRemoval = 1<<decision.NodePorts | 1<<decision.NodeResourcesFit | 1<<decision.VolumeRestrictions | 1<<decision.NodeVolumeLimits
 	switch {
-	case removed && rejectedBy&shared != 0:
+	case removed && rejectedBy&helpedByRemoval != 0:
 		return h.hintForNode(rejectedBy, old.NodeName)
 	case d.Events&decision.PodScaledDown != 0 && rejectedBy.Has(decision.NodeResourcesFit):
-		return h.hintForNode(rejectedBy, now.NodeName)
-	case d.Events&decision.PodAssigned != 0 && (rejectedBy.Has(decision.NodeVolumeLimits) && framework.HasVolumes(now.Spec) ||
+		return h.hintForNode(rejectedBy, current.NodeName)
+	case d.Events&decision.PodAssigned != 0 && (rejectedBy.Has(decision.NodeVolumeLimits) && framework.HasVolumes(current.Spec) ||
 		// If two pods use one port, deleting either frees it, as in kube-scheduler.
-		rejectedBy.Has(decision.NodePorts) && h.preempts && len(now.Spec.Ports) > 0):
-		return h.hintForNode(rejectedBy, now.NodeName)
+		rejectedBy.Has(decision.NodePorts) && h.preempts && len(current.Spec.Ports) > 0):
+		return h.hintForNode(rejectedBy, current.NodeName)
 	}
 	return decision.QueueSkip, "", 0
 }
 
-// podMatters reports whether a pod that was added, deleted or changed matters to plugins
-// that count pods over several nodes.
-func (h *Hints) podMatters(rejectedBy decision.PluginSet, k decision.ClusterEvents, old, now *model.Pod) bool {
-	if rejectedBy.Has(decision.PodTopologySpread) && k&plugins.Events(decision.PodTopologySpread) != 0 && h.matchesConstraint(old, now) {
+// affectsCounts reports whether an event of a pod affects plugins that count pods over
+// several nodes.
+func (h *Hints) affectsCounts(rejectedBy decision.PluginSet, events decision.ClusterEvents, old, current *model.Pod) bool {
+	if rejectedBy.Has(decision.PodTopologySpread) && events&plugins.Events(decision.PodTopologySpread) != 0 && h.matchesConstraint(old, current) {
 		return true
 	}
 	if rejectedBy.Has(decision.InterPodAffinity) {
-		removed := k&(decision.PodRemoved|decision.PodLabelsChanged) != 0
+		removed := events&(decision.PodRemoved|decision.PodLabelsChanged) != 0
 		if removed && (h.hadAntiAffinity(old) || h.ev.Pod.NominatedNodeName != "" && h.matchesAffinity(old)) {
 			return true
 		}
-		if k&(decision.PodAssigned|decision.PodLabelsChanged) != 0 && h.matchesAffinity(now) {
+		if events&(decision.PodAssigned|decision.PodLabelsChanged) != 0 && h.matchesAffinity(current) {
 			return true
 		}
 	}
-	return rejectedBy.Has(decision.VolumeRestrictions) && k&decision.PodRemoved != 0 && h.sharesClaim(old)
+	return rejectedBy.Has(decision.VolumeRestrictions) && events&decision.PodRemoved != 0 && h.sharesClaim(old)
 }
 
 // matchesConstraint reports whether a hard spread constraint of the pod counts another
 // pod, before or after the event.
-func (h *Hints) matchesConstraint(old, now *model.Pod) bool {
+func (h *Hints) matchesConstraint(old, current *model.Pod) bool {
 	ns := h.ev.Pod.Namespace
-	if (old == nil || old.Namespace != ns) && (now == nil || now.Namespace != ns) {
+	if (old == nil || old.Namespace != ns) && (current == nil || current.Namespace != ns) {
 		return false
 	}
 	return slices.ContainsFunc(h.constraints(), func(c plugins.Constraint) bool {
-		return old != nil && c.Selector.Matches(old.Labels) || now != nil && c.Selector.Matches(now.Labels)
+		return old != nil && c.Selector.Matches(old.Labels) || current != nil && c.Selector.Matches(current.Labels)
 	})
 }
 
@@ -112,7 +112,7 @@ func (h *Hints) constraints() []plugins.Constraint {
 	return plugins.SpreadConstraints(h.ev, true)
 }
 
-// hadAntiAffinity reports whether p may have kept the pod off a domain, by anti-affinity
+// hadAntiAffinity reports whether p may have excluded a domain for the pod: by anti-affinity
 // of either, or because p matches the pod's affinity to itself.
 func (h *Hints) hadAntiAffinity(p *model.Pod) bool {
 	spec := h.ev.Pod.Spec
@@ -149,45 +149,45 @@ func (h *Hints) sharesClaim(p *model.Pod) bool {
 // hintNode returns the hint for an event of a node.
 func (h *Hints) hintNode(rejectedBy decision.PluginSet, d *decision.Delta) (decision.QueueingHint, string, decision.PluginSet) {
 	old, _ := d.Old.(*model.Node)
-	now, _ := d.New.(*model.Node)
-	if h.isNominatedTo(deltaObject(d).(*model.Node).Name) || h.nodeChangesDomains(rejectedBy, old, now) {
+	current, _ := d.New.(*model.Node)
+	if h.isNominatedTo(deltaObject(d).(*model.Node).Name) || h.nodeChangesDomains(rejectedBy, old, current) {
 		return decision.QueueForAnyNode, "", 0
 	}
-	if now == nil {
+	if current == nil {
 		return decision.QueueSkip, "", 0
 	}
-	var interested decision.PluginSet
-	for r := decision.NodeUnschedulable; r < decision.NumPlugins; r++ {
-		if plugins.Events(r)&d.Events != 0 {
-			interested = interested.With(r)
+	var registered decision.PluginSet
+	for p := decision.NodeUnschedulable; p < decision.NumPlugins; p++ {
+		if plugins.Events(p)&d.Events != 0 {
+			registered = registered.With(p)
 		}
 	}
-	if d.Events&decision.NodeAdded != 0 || rejectedBy&interested&^(1<<decision.PodTopologySpread|1<<decision.InterPodAffinity) != 0 {
-		return h.hintForNode(rejectedBy, now.Name)
+	if d.Events&decision.NodeAdded != 0 || rejectedBy&registered&^(1<<decision.PodTopologySpread|1<<decision.InterPodAffinity) != 0 {
+		return h.hintForNode(rejectedBy, current.Name)
 	}
 	return decision.QueueSkip, "", 0
 }
 
-// nodeChangesDomains reports whether a change of a node may matter to the pod on other
-// nodes, because it adds, changes or removes topology domains.
-func (h *Hints) nodeChangesDomains(rejectedBy decision.PluginSet, old, now *model.Node) bool {
+// nodeChangesDomains reports whether a change of a node may make other nodes fit, because
+// it adds, changes or removes topology domains.
+func (h *Hints) nodeChangesDomains(rejectedBy decision.PluginSet, old, current *model.Node) bool {
 	if rejectedBy.Has(decision.PodTopologySpread) {
 		cs := h.constraints()
 		for i := range cs {
-			before, after := h.domain(cs, i, old), h.domain(cs, i, now)
-			// A new domain is empty. It helps only if minDomains was not reached.
+			before, after := h.domain(cs, i, old), h.domain(cs, i, current)
+			// A new domain has no pods. It helps only if minDomains was not reached.
 			if before != after && (old != nil || cs[i].MinDomains > 1) {
 				return true
 			}
 		}
 	}
-	if !rejectedBy.Has(decision.InterPodAffinity) || old == nil || now == nil || slices.Equal(old.Labels, now.Labels) {
+	if !rejectedBy.Has(decision.InterPodAffinity) || old == nil || current == nil || slices.Equal(old.Labels, current.Labels) {
 		return false
 	}
 	changed := func(key string) bool {
-		a, had := old.Labels.Get(key)
-		b, has := now.Labels.Get(key)
-		return a != b || had != has
+		a, okOld := old.Labels.Get(key)
+		b, okCurrent := current.Labels.Get(key)
+		return a != b || okOld != okCurrent
 	}
 	for _, list := range [][]model.PodAffinityTerm{h.ev.Pod.Spec.Affinity, h.ev.Pod.Spec.AntiAffinity} {
 		if slices.ContainsFunc(list, func(t model.PodAffinityTerm) bool { return changed(t.TopologyKey) }) {
@@ -202,14 +202,15 @@ func (h *Hints) nodeChangesDomains(rejectedBy decision.PluginSet, old, now *mode
 
 // nodeDomain is what a spread constraint reads of a node.
 type nodeDomain struct {
-	counts, has bool
-	value       string
+	eligible bool // the node counts for the constraint
+	hasKey   bool
+	value    string
 }
 
 func (h *Hints) domain(cs []plugins.Constraint, i int, n *model.Node) (d nodeDomain) {
 	if n != nil {
-		d.value, d.has = n.Labels.Get(cs[i].TopologyKey)
-		d.counts = plugins.HasAllKeys(cs, n) && plugins.MatchNodeInclusionPolicies(h.ev, &cs[i], n)
+		d.value, d.hasKey = n.Labels.Get(cs[i].TopologyKey)
+		d.eligible = plugins.HasAllKeys(cs, n) && plugins.MatchNodeInclusionPolicies(h.ev, &cs[i], n)
 	}
 	return d
 }

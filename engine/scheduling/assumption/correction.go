@@ -14,17 +14,17 @@ import (
 type correction struct {
 	resource     string
 	deficit      int64
-	reportedSize int64 // what the node reported at that time
+	reportedSize int64 // reported allocatable amount at that time
 	expires      time.Time
 }
 
-// AddShortage records the deficit of a node that rejected a pod for lack of a resource. info is the node in
-// the scheduler's state. It reports whether anything changed.
+// AddShortage records the deficit of a node that rejected a pod for lack of a resource. info is the
+// node in the scheduler's state. It reports whether anything changed.
 func (n *Node) AddShortage(s *model.ResourceShortage, info *cluster.NodeInfo, until time.Time) bool {
 	size := allocatable(n.reported, s.Resource)
 	deficit := size - usedWithoutPod(info, s) - s.Free
 	if deficit <= 0 {
-		return false // the node is just full
+		return false // the node's pods explain the shortage
 	}
 	for i := range n.corrections {
 		if c := &n.corrections[i]; c.resource == s.Resource {
@@ -63,13 +63,13 @@ func (n *Node) expireCorrections(now time.Time) {
 }
 
 // applyCorrections subtracts the deficits from a node's allocatable resources.
-func (n *Node) applyCorrections(to *model.Node) {
+func (n *Node) applyCorrections(dst *model.Node) {
 	for _, c := range n.corrections {
-		corrected := max(allocatable(to, c.resource)-c.deficit, 0)
-		a := &to.Allocatable
+		corrected := max(allocatable(dst, c.resource)-c.deficit, 0)
+		a := &dst.Allocatable
 		switch c.resource {
 		case "pods":
-			to.AllocatablePods = corrected
+			dst.AllocatablePods = corrected
 		case "cpu":
 			a.MilliCPU = corrected
 		case "memory":

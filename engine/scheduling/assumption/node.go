@@ -29,7 +29,7 @@ func (n *Node) Reported() *model.Node { return n.reported }
 func (n *Node) SetReported(r *model.Node) { n.reported = r }
 
 // AddPressure assumes a pressure after an eviction at the given time. It reports whether the eviction is
-// newer than those seen before.
+// newer than all earlier ones.
 func (n *Node) AddPressure(p model.Pressure, evicted, until time.Time) bool {
 	if !evicted.After(n.lastEviction[p]) {
 		return false
@@ -39,31 +39,31 @@ func (n *Node) AddPressure(p model.Pressure, evicted, until time.Time) bool {
 }
 
 // NextExpiry returns when the first assumption expires.
-func (n *Node) NextExpiry() (at time.Time) {
+func (n *Node) NextExpiry() (expiry time.Time) {
 	for _, end := range n.expiry {
-		if !end.IsZero() && (at.IsZero() || end.Before(at)) {
-			at = end
+		if !end.IsZero() && (expiry.IsZero() || end.Before(expiry)) {
+			expiry = end
 		}
 	}
 	for i := range n.corrections {
-		if end := n.corrections[i].expires; at.IsZero() || end.Before(at) {
-			at = end
+		if end := n.corrections[i].expires; expiry.IsZero() || end.Before(expiry) {
+			expiry = end
 		}
 	}
-	return at
+	return expiry
 }
 
-// Expire drops assumptions that expired or that the node's own conditions replace. It reports whether any
-// is left. A condition that is True counts only once its taint exists.
+// Expire drops assumptions that expired or that the node's conditions replace. It reports whether any
+// remains. A condition that is True replaces an assumption only once its taint exists.
 func (n *Node) Expire(now time.Time) bool {
 	pending := false
 	for k := range n.expiry {
-		known := false
+		replaced := false
 		if n.reported != nil {
 			c := &n.reported.Pressures[k]
-			known = c.Written.After(n.lastEviction[k]) && (!c.True || slices.Contains(n.reported.Taints, model.Pressure(k).Taint()))
+			replaced = c.Written.After(n.lastEviction[k]) && (!c.True || slices.Contains(n.reported.Taints, model.Pressure(k).Taint()))
 		}
-		if known || !n.expiry[k].After(now) {
+		if replaced || !n.expiry[k].After(now) {
 			n.expiry[k] = time.Time{}
 		}
 		pending = pending || !n.expiry[k].IsZero()

@@ -25,8 +25,8 @@ func (d entry) before(e entry) bool {
 }
 
 // Add adds an owner's deadline.
-func (d *Heap) Add(at time.Time, of Owner) {
-	h := append(*d, entry{at, of})
+func (d *Heap) Add(at time.Time, owner Owner) {
+	h := append(*d, entry{at, owner})
 	*d = h
 	for i := len(h) - 1; i > 0; {
 		parent := (i - 1) / 2

@@ -22,11 +22,11 @@ type placer struct {
 }
 
 // Preempt implements Placer by the preemption planner.
-func (p *placer) Preempt(pod *model.Pod, sum *decision.Summary) *decision.Preemption {
-	return p.planner.Plan(pod, sum)
+func (p *placer) Preempt(pod *model.Pod, summary *decision.Summary) *decision.Preemption {
+	return p.planner.Plan(pod, summary)
 }
 
-// Debits returns what victims that were chosen before take from budgets.
+// Debits returns the budget debits of victims that another process selected.
 func (p *placer) Debits(victims []*model.Pod) []decision.Debit {
 	return preemption.Debits(p.state, p.options.Preemption, victims)
 }
@@ -42,11 +42,11 @@ func (p *placer) Fits(pod *model.Pod, node string) bool {
 	if !ok {
 		return false
 	}
-	trial, ok := placement.NewDryRun(p.state, p.profile, pod)
+	dryRun, ok := placement.NewDryRun(p.state, p.profile, pod)
 	if !ok {
 		return false
 	}
-	v, err := trial.FilterWithout(node, nil, p.state.Node(id).Ports)
+	v, err := dryRun.FilterWithout(node, nil, p.state.Node(id).Ports)
 	return err == nil && v.IsSuccess()
 }
 
@@ -55,14 +55,14 @@ func (p *placer) Fits(pod *model.Pod, node string) bool {
 func (p *placer) SelectHost(pod *model.Pod, nodes []NodeScore) string {
 	ties := placement.NewTieBreaker(p.options.Seed, pod.TieKey())
 	var best *cluster.NodeInfo
-	var points int64
-	for _, t := range nodes {
-		id, ok := p.state.NodeID(t.Node)
+	var highest int64
+	for _, scored := range nodes {
+		id, ok := p.state.NodeID(scored.Node)
 		if !ok {
 			continue
 		}
-		if n := p.state.Node(id); best == nil || t.Score > points || t.Score == points && ties.Compare(n, best) < 0 {
-			best, points = n, t.Score
+		if n := p.state.Node(id); best == nil || scored.Score > highest || scored.Score == highest && ties.Compare(n, best) < 0 {
+			best, highest = n, scored.Score
 		}
 	}
 	if best == nil {

@@ -15,9 +15,9 @@ type Placer interface {
 	Gate(pod *model.Pod) *decision.Verdict
 	// Decide stores the decision for pod in out: a node, or why there is none.
 	Decide(pod *model.Pod, out *decision.Summary)
-	// Preempt returns the victims that would make an infeasible pod fit. sum is what Decide returned.
+	// Preempt returns the victims that would make an infeasible pod fit. summary is the result of Decide.
 	// Nil means that preemption was not tried.
-	Preempt(pod *model.Pod, sum *decision.Summary) *decision.Preemption
+	Preempt(pod *model.Pod, summary *decision.Summary) *decision.Preemption
 	// VolumePlan returns what to do with the pod's claims before it is bound to the node, or nil.
 	VolumePlan(pod *model.Pod, node string) (*model.VolumePlan, error)
 }
