@@ -24,7 +24,7 @@ func (c *Cluster) startAgent(manifest *corev1.Node) {
 	ctx, stop := context.WithCancel(c.group.Ctx)
 	a := &nodeAgent{manifest: manifest, stop: stop, stopped: make(chan struct{})}
 	c.agents[manifest.Name] = a
-	c.group.Wg.Go(func() {
+	c.group.WaitGroup.Go(func() {
 		defer close(a.stopped)
 		defer stop()
 		err := rungroup.Run(ctx, func(p *rungroup.Group) error {

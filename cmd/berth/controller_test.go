@@ -21,7 +21,7 @@ func TestDeprecatedControllerNames(t *testing.T) {
 func TestUpstreamGuardListsEveryController(t *testing.T) {
 	seen := map[string]bool{}
 	for _, name := range controllerNames() {
-		if seen[name] || !upstreamguard.Known(name) {
+		if seen[name] || !upstreamguard.IsKnown(name) {
 			t.Errorf("controller %s is listed twice, or is missing in controllers/upstreamguard", name)
 		}
 		seen[name] = true

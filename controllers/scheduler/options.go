@@ -160,7 +160,7 @@ func (o *Options) newMachine() (*scheduling.Machine, error) {
 func (o *Options) newProfile(p *framework.Profile, cacheMemory int) profiles.Profile {
 	out := profiles.NewWithOptions(p, profiles.Options{Seed: o.Seed, CacheBytes: cacheMemory, Preemption: o.Preemption})
 	if len(o.Extenders) > 0 {
-		out.WantsExtenders, out.WantsPreemptionExtenders = o.Extenders.AnyInterested, o.Extenders.AnySupportsPreemption
+		out.NeedsExtenders, out.NeedsPreemptionExtenders = o.Extenders.AnyInterested, o.Extenders.AnySupportsPreemption
 	}
 	return out
 }

@@ -33,8 +33,8 @@ var upstreamControllers = map[string][]string{
 // berthOnly lists the controllers without an upstream counterpart.
 var berthOnly = []string{"records"}
 
-// Known reports whether a controller is in one of the tables.
-func Known(controller string) bool {
+// IsKnown reports whether a controller is in one of the tables.
+func IsKnown(controller string) bool {
 	return len(upstreamControllers[controller]) > 0 || slices.Contains(berthOnly, controller)
 }
 

@@ -47,7 +47,7 @@ var kindNames = [NumKinds]string{
 	"FreeResource", "RemovePod", "Uncordon", "SetLabel", "RemoveLabel", "RemoveTaint", "AddNode", "RaisePodLimit",
 	"InstallDriver", "EndHold", "RunPod", "AddToleration", "LowerRequest", "DropSelector", "DropNodeAffinity", "DropHostPorts",
 	"DropAffinity", "DropAntiAffinity", "SoftenSpread", "RaiseSkew", "RemoveGates", "DropDeviceClaims", "DropGroup",
-	"MakeClaim", "BindClaim", "AddVolume", "AddStorageCapacity",
+	"CreateClaim", "BindClaim", "AddVolume", "AddStorageCapacity",
 }
 
 // String returns the kind's name.

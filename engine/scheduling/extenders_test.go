@@ -22,9 +22,9 @@ func newExtenderTest(t *testing.T, victims bool) *machineTest {
 	}
 	always := func(*model.Pod) bool { return true }
 	p := profiles.New(profile, 1, 0)
-	p.WantsExtenders = always
+	p.NeedsExtenders = always
 	if victims {
-		p.WantsExtenders, p.WantsPreemptionExtenders = nil, always
+		p.NeedsExtenders, p.NeedsPreemptionExtenders = nil, always
 	}
 	cfg := DefaultConfig()
 	cfg.Profiles = []profiles.Profile{p}
@@ -137,7 +137,7 @@ func TestStaleExtenderVictimsAreKept(t *testing.T) {
 // again, although the plugins accept it.
 func TestExtenderRefusedNodeIsNotFeasible(t *testing.T) {
 	s := newExtenderTest(t, true)
-	s.m.profiles["default-scheduler"].WantsExtenders = s.m.profiles["default-scheduler"].WantsPreemptionExtenders
+	s.m.profiles["default-scheduler"].NeedsExtenders = s.m.profiles["default-scheduler"].NeedsPreemptionExtenders
 	s.step("", smallPod("a", "n1"))
 	high := smallPod("high", "")
 	high.Spec = specOf(specKey{cpu: 900, priority: 5})
@@ -149,7 +149,7 @@ func TestExtenderRefusedNodeIsNotFeasible(t *testing.T) {
 // TestExtenderRefusedReservedNodeIsNotFeasible checks the same for a reserved node.
 func TestExtenderRefusedReservedNodeIsNotFeasible(t *testing.T) {
 	s := newExtenderTest(t, true)
-	s.m.profiles["default-scheduler"].WantsExtenders = s.m.profiles["default-scheduler"].WantsPreemptionExtenders
+	s.m.profiles["default-scheduler"].NeedsExtenders = s.m.profiles["default-scheduler"].NeedsPreemptionExtenders
 	h := newHold(model.Reserve, "web", "n1", t0.Add(time.Hour))
 	h.Created, h.Placeholder = t0, podOfOwner(h.Name, "web", 900)
 	h.Placeholder.Placeholder, h.Placeholder.NominatedNodeName, h.Placeholder.Spec.Priority = true, "n1", 5

@@ -16,8 +16,8 @@ func newMachine() *Machine {
 	cfg := DefaultConfig()
 	// Extenders are interested in pods of some sizes.
 	cfg.Profiles = []profiles.Profile{{Name: "default-scheduler", NewPlacer: func(s *cluster.State) profiles.Placer { return firstFit{s} },
-		WantsExtenders:           func(p *model.Pod) bool { return p.Spec.Requests.MilliCPU == 300 },
-		WantsPreemptionExtenders: func(p *model.Pod) bool { return p.Spec.Requests.MilliCPU == 400 }}}
+		NeedsExtenders:           func(p *model.Pod) bool { return p.Spec.Requests.MilliCPU == 300 },
+		NeedsPreemptionExtenders: func(p *model.Pod) bool { return p.Spec.Requests.MilliCPU == 400 }}}
 	return New(cfg)
 }
 

@@ -53,7 +53,7 @@ func (c ControlPlane) Start(p *rungroup.Group, server *apiserver.Server) error {
 		}
 	}
 	config = cli.Impersonate(config, pki.ControllerManager().Name)
-	if err := status.Serve(p.Ctx, &p.Wg, config); err != nil {
+	if err := status.Serve(p.Ctx, &p.WaitGroup, config); err != nil {
 		return err
 	}
 	if err := controllermanager.Start(p, config, authority.CAPEM(), c.Settings, status); err != nil {

@@ -10,11 +10,11 @@ import (
 // Group is a set of components in one process. When one ends, all end. The API server ends
 // last, so that the others can finish their requests.
 type Group struct {
-	Ctx        context.Context
-	cancel     context.CancelCauseFunc
-	lastCtx    context.Context
-	stopLast   context.CancelFunc
-	Wg, lastWG sync.WaitGroup
+	Ctx               context.Context
+	cancel            context.CancelCauseFunc
+	lastCtx           context.Context
+	stopLast          context.CancelFunc
+	WaitGroup, lastWG sync.WaitGroup
 }
 
 // ErrStopped is the cause of a stop by a signal.
@@ -31,7 +31,7 @@ func Run(ctx context.Context, start func(*Group) error) error {
 		p.cancel(err)
 	}
 	<-p.Ctx.Done()
-	p.Wg.Wait()
+	p.WaitGroup.Wait()
 	p.stopLast()
 	p.lastWG.Wait()
 	err := context.Cause(p.Ctx)
@@ -43,7 +43,7 @@ func Run(ctx context.Context, start func(*Group) error) error {
 
 // Start starts a component.
 func (p *Group) Start(name string, run func(context.Context) error) {
-	p.Wg.Go(func() { p.finish(name, run(p.Ctx)) })
+	p.WaitGroup.Go(func() { p.finish(name, run(p.Ctx)) })
 }
 
 // StartLast starts a component that the others need until they have ended.

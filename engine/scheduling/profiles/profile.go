@@ -56,20 +56,20 @@ type Profile struct {
 	Name      string
 	NewPlacer func(*cluster.State) Placer
 
-	// WantsExtenders reports whether extenders filter or score nodes for a pod,
-	// WantsPreemptionExtenders whether they take part in its preemption. Nil means never; otherwise
+	// NeedsExtenders reports whether extenders filter or score nodes for a pod,
+	// NeedsPreemptionExtenders whether they take part in its preemption. Nil means never; otherwise
 	// NewPlacer must return an Explainer.
-	WantsExtenders, WantsPreemptionExtenders func(*model.Pod) bool
+	NeedsExtenders, NeedsPreemptionExtenders func(*model.Pod) bool
 }
 
 // CallsExtenders reports whether extenders filter or score nodes for the pod.
 func (p *Profile) CallsExtenders(pod *model.Pod) bool {
-	return p.WantsExtenders != nil && p.WantsExtenders(pod)
+	return p.NeedsExtenders != nil && p.NeedsExtenders(pod)
 }
 
 // CallsPreemptionExtenders reports whether extenders take part in preemption for the pod.
 func (p *Profile) CallsPreemptionExtenders(pod *model.Pod) bool {
-	return p.WantsPreemptionExtenders != nil && p.WantsPreemptionExtenders(pod)
+	return p.NeedsPreemptionExtenders != nil && p.NeedsPreemptionExtenders(pod)
 }
 
 // Options configures NewWithOptions.
