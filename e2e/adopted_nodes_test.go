@@ -18,9 +18,9 @@ func TestAdoptedNodes(t *testing.T) {
 	t.Parallel()
 	c := newTestHome(t).up("--nodes", "1")
 	c.mustKubectl("create", "-f", c.write("node.json", adoptedNode))
-	c.mustKubectl("wait", "--for=condition=Ready", "node/fake-0", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "node/fake-0", "--timeout=180s")
 	c.mustKubectl("run", "p", "--image=x", `--overrides={"spec":{"nodeSelector":{"kubernetes.io/arch":"arm64"}}}`)
-	c.mustKubectl("wait", "--for=condition=Ready", "pod/p", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/p", "--timeout=180s")
 	client := c.client()
 	lease, err := client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(t.Context(), "fake-0", metav1.GetOptions{})
 	if err != nil {

@@ -99,7 +99,7 @@ const apiClientObjects = `
 func newAPIClients(t *testing.T, c *cluster) *apiClients {
 	t.Helper()
 	c.start("controller", "--kubeconfig", c.credential("controller", "--for", "controller")).waitForOutput("Controllers at")
-	c.mustKubectl("wait", "--for=create", "serviceaccount/default", "--timeout=60s")
+	c.mustKubectl("wait", "--for=create", "serviceaccount/default", "--timeout=180s")
 	c.mustKubectl("apply", "-f", c.write("clients.yaml", apiClientObjects))
 	config := c.config()
 	clientOf := func(cfg *rest.Config) apiClient {

@@ -38,7 +38,7 @@ func TestTwoControllers(t *testing.T) {
 		t.Errorf("the first controller ended with code %d, want 1 and a lost leader election: %s", code, first.out.String())
 	}
 	c.mustKubectl("create", "namespace", "team")
-	c.mustKubectl("wait", "-n", "team", "--for=create", "serviceaccount/default", "--timeout=60s")
+	c.mustKubectl("wait", "-n", "team", "--for=create", "serviceaccount/default", "--timeout=180s")
 
 	if code := second.stop(); code != 0 {
 		t.Errorf("the stopped controller ended with code %d, want 0", code)

@@ -11,7 +11,7 @@ func TestCustomResources(t *testing.T) {
 	t.Parallel()
 	c := newTestHome(t).up("--nodes", "1")
 	c.mustKubectl("apply", "-f", "../examples/widget-crd.yaml")
-	c.mustKubectl("wait", "--for=condition=Established", "crd/widgets.example.com", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Established", "crd/widgets.example.com", "--timeout=180s")
 	widget := func(spec string) string {
 		return c.write("widget.yaml", "{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, spec: "+spec+"}")
 	}
@@ -30,11 +30,11 @@ func TestCustomResources(t *testing.T) {
 	c.mustKubectl("scale", "-n", "team", "widget/w", "--replicas=2")
 	expectContains(t, c.mustKubectl("patch", "-n", "team", "widget", "w", "--type=merge", "-p", `{"spec":{"max":5}}`), "patched")
 	expectContains(t, c.mustKubectl("get", "widget", "w", "-n", "team", "-o", "jsonpath={.spec.replicas} {.spec.max} {.spec.color}"), "2 5 blue")
-	c.mustKubectl("delete", "namespace", "team", "--timeout=60s")
+	c.mustKubectl("delete", "namespace", "team", "--timeout=180s")
 	if remaining := c.mustKubectl("get", "widgets", "-A", "-o", "name"); remaining != "" {
 		t.Errorf("got widgets of the deleted namespace, want none: %s", remaining)
 	}
-	c.mustKubectl("delete", "crd", "widgets.example.com", "--timeout=60s")
+	c.mustKubectl("delete", "crd", "widgets.example.com", "--timeout=180s")
 	if r := c.kubectl("get", "widgets"); r.code != 1 || !strings.Contains(r.stderr, "the server") {
 		t.Errorf("after the definition is deleted: got %s, want exit code 1", r)
 	}

@@ -159,7 +159,7 @@ func TestDeschedulerCommand(t *testing.T) {
 	}
 	pod := strings.TrimPrefix(report.Moves[0].Pod, "default/")
 	c.mustKubectl("patch", "pod", pod, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
-	c.mustKubectl("wait", "--for=condition=Ready", "pod", "-l", "app=db", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod", "-l", "app=db", "--timeout=180s")
 	if r := h.run(args...); r.code != 0 || len(c.holds()) != 0 {
 		t.Errorf("after the next run: got %d Holds, %s; want none, exit code 0", len(c.holds()), r)
 	}

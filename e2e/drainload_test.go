@@ -110,8 +110,8 @@ func drainUnderLoad(t *testing.T, nodes string) (failed, report string) {
 	}
 	c := h.up(args...)
 	c.mustKubectl("apply", "-f", c.write("app.yaml", loadedApp))
-	c.mustKubectl("wait", "--for=condition=Available", "deployment/web", "--timeout=60s")
-	c.mustKubectl("wait", "--for=condition=Ready", "pod/client", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Available", "deployment/web", "--timeout=180s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/client", "--timeout=180s")
 	address := netip.MustParseAddr(strings.TrimSpace(c.mustKubectl("get", "pod", "client", "-o", "jsonpath={.status.podIP}")))
 	gateway := netip.PrefixFrom(address, 24).Masked().Addr().Next() // an address of the machine
 	reports := make(chan string, 1)
@@ -122,14 +122,14 @@ func drainUnderLoad(t *testing.T, nodes string) (failed, report string) {
 	time.Sleep(500 * time.Millisecond) // until requests are in flight
 	c.mustKubectl("drain", "v1", "--ignore-daemonsets", "--force", "--delete-emptydir-data")
 	c.mustKubectl("uncordon", "v1")
-	c.mustKubectl("wait", "--for=condition=Available", "deployment/web", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Available", "deployment/web", "--timeout=180s")
 	c.mustKubectl("taint", "nodes", "v2", "maintenance=now:NoExecute")
-	c.mustKubectl("wait", "--for=condition=Available", "deployment/web", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Available", "deployment/web", "--timeout=180s")
 	c.mustKubectl("taint", "nodes", "v2", "maintenance=now:NoExecute-")
 	c.mustKubectl("rollout", "restart", "deployment/web")
-	c.mustKubectl("rollout", "status", "deployment/web", "--timeout=60s")
+	c.mustKubectl("rollout", "status", "deployment/web", "--timeout=180s")
 	c.mustKubectl("apply", "-f", c.write("preemptor.yaml", preemptor))
-	c.mustKubectl("wait", "--for=condition=Ready", "pod/urgent", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/urgent", "--timeout=180s")
 	report = <-reports
 	match := regexp.MustCompile(`sent (\d+) failed (\d+)`).FindStringSubmatch(report)
 	if match == nil {

@@ -91,7 +91,7 @@ func testScale(t *testing.T, c *cluster) {
 	c.mustKubectl("scale", "statefulset/store", "--replicas=2")
 	c.waitForImages("web", "web:1", 6)
 	c.waitForImages("store", "store:1", 2)
-	c.mustKubectl("wait", "--for=delete", "pvc/data-store-2", "--timeout=60s")
+	c.mustKubectl("wait", "--for=delete", "pvc/data-store-2", "--timeout=180s")
 	c.mustKubectl("scale", "statefulset/store", "--replicas=3")
 	c.waitForRollout("deployment/web", "statefulset/store")
 	c.waitForImages("store", "store:1", 3)
@@ -143,7 +143,7 @@ func testDrainExamples(t *testing.T, c *cluster) {
 
 func testCascade(t *testing.T, c *cluster) {
 	for _, name := range []string{"web", "store", "job", "daemon"} {
-		c.mustKubectl("delete", "-f", "../examples/"+name+".yaml", "--timeout=60s")
+		c.mustKubectl("delete", "-f", "../examples/"+name+".yaml", "--timeout=180s")
 	}
 	eventually(t, eventTimeout, func() error {
 		if remaining := c.mustKubectl("get", "pods,replicasets,controllerrevisions,endpointslices", "-o", "name"); strings.TrimSpace(strings.ReplaceAll(remaining, "endpointslice.discovery.k8s.io/kubernetes", "")) != "" {

@@ -18,7 +18,7 @@ func TestGuardDeployment(t *testing.T) {
 	h := newTestHome(t)
 	c := h.up("--nodes", "1")
 	c.mustKubectl("apply", "-f", "../deploy/guard.yaml")
-	c.mustKubectl("rollout", "status", "daemonset/berth-guard", "-n", "kube-system", "--timeout=60s")
+	c.mustKubectl("rollout", "status", "daemonset/berth-guard", "-n", "kube-system", "--timeout=180s")
 	var settings corev1.ConfigMap
 	c.json(&settings, "get", "configmap", "berth-guard", "-n", "kube-system")
 	file := h.write("kubelet.yaml", settings.Data["kubelet.yaml"])

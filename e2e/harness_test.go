@@ -318,6 +318,6 @@ func (c *cluster) credential(name string, args ...string) string {
 func (c *cluster) waitForNodes(nodes ...string) {
 	c.t.Helper()
 	for _, name := range nodes {
-		c.mustKubectl("wait", "--for=create", "node/"+name, "--timeout=60s")
+		c.mustKubectl("wait", "--for=create", "node/"+name, "--timeout=180s")
 	}
 }

@@ -78,7 +78,7 @@ func TestHostilePods(t *testing.T) {
 	})
 	c := h.up("--real-node", "--runtime", "embedded", "--config", h.write("hostile.yaml", hostileConfig))
 	c.mustKubectl("apply", "-f", h.write("normal.yaml", normalPod))
-	c.mustKubectl("wait", "--for=condition=Ready", "pod/normal", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/normal", "--timeout=180s")
 	slowest := c.watchLive(limit)
 
 	var manifests strings.Builder
@@ -93,10 +93,10 @@ func TestHostilePods(t *testing.T) {
 		}
 		c.interruptedExec("hostile-0", "/workload", "true")
 	}
-	c.mustKubectl("wait", "--for=condition=Ready=false", "pod/hostile-0", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready=false", "pod/hostile-0", "--timeout=180s")
 	c.mustKubectl("delete", "pod", "-l", "app=hostile", "--timeout=240s")
-	c.mustKubectl("wait", "--for=condition=Ready", "pod/normal", "--timeout=60s")
-	c.mustKubectl("delete", "pod", "normal", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/normal", "--timeout=180s")
+	c.mustKubectl("delete", "pod", "normal", "--timeout=180s")
 	t.Logf("soak: slowest answer of /livez with %d hostile pods: %v", pods, slowest())
 }
 

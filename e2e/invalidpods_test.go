@@ -107,7 +107,7 @@ func (c *virtualNodeCluster) checkInvalidPods(t *testing.T, pods map[string]inva
 		}
 		return errors.Join(errs...)
 	})
-	c.mustKubectl("wait", "--for=condition=Ready", "pod/good", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/good", "--timeout=180s")
 	c.mustKubectl(append([]string{"delete", "pod", "good", "--wait=false"}, names...)...)
 }
 

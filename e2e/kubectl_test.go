@@ -16,7 +16,7 @@ func TestKubectl(t *testing.T) {
 	h := newTestHome(t)
 	c := h.up("--nodes", "2")
 	c.mustKubectl("run", "web", "--image", "web:1", "-l", "app=web", "--port", "80")
-	c.mustKubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=180s")
 	for name, test := range map[string]func(*testing.T, *cluster){
 		"get": kubectlGet, "describe": kubectlDescribe, "apply": kubectlApply, "server-side apply": kubectlServerSide, "diff": kubectlDiff,
 		"patch": kubectlPatch, "label and annotate": kubectlLabel, "taint and cordon": kubectlTaint, "scale": kubectlScale, "rollout": kubectlRollout, "cascade": kubectlCascade,
@@ -174,13 +174,13 @@ func kubectlLabel(t *testing.T, c *cluster) {
 func kubectlTaint(t *testing.T, c *cluster) {
 	expectContains(t, c.mustKubectl("taint", "nodes", "--all", "closed=yes:NoSchedule"), "node/n1 tainted", "node/n2 tainted")
 	c.mustKubectl("run", "untolerant", "--image", "x:1")
-	c.mustKubectl("wait", "--for=condition=PodScheduled=false", "pod/untolerant", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=PodScheduled=false", "pod/untolerant", "--timeout=180s")
 	expectContains(t, c.mustKubectl("get", "pod", "untolerant", "-o", "jsonpath={.status.conditions}"), "0/2 nodes are available: 2 node(s) had untolerated taint(s)")
 	expectContains(t, c.mustKubectl("get", "events", "--field-selector", "reason=FailedScheduling"), "pod/untolerant", "0/2 nodes are available")
 	c.mustKubectl("cordon", "n2")
 	expectContains(t, c.mustKubectl("get", "nodes"), "Ready,SchedulingDisabled")
 	c.mustKubectl("taint", "nodes", "--all", "closed-")
-	c.mustKubectl("wait", "--for=condition=Ready", "pod/untolerant", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/untolerant", "--timeout=180s")
 	expectContains(t, c.mustKubectl("get", "pod", "untolerant", "-o", "wide"), "n1")
 	expectContains(t, c.mustKubectl("uncordon", "n2"), "uncordoned")
 	eventually(t, eventTimeout, func() error {
@@ -199,7 +199,7 @@ func kubectlScale(t *testing.T, c *cluster) {
 		t.Errorf("scale with a wrong precondition: %s", r)
 	}
 	c.mustKubectl("wait", "--for=jsonpath={.spec.replicas}=3", "deployment/scaled", "--timeout=10s")
-	c.mustKubectl("rollout", "status", "deployment/scaled", "--timeout=60s")
+	c.mustKubectl("rollout", "status", "deployment/scaled", "--timeout=180s")
 	if r := c.kubectl("wait", "--for=condition=ReplicaFailure", "deployment/scaled", "--timeout=0"); r.code != 1 {
 		t.Errorf("wait for a missing object: %s", r)
 	}
@@ -250,7 +250,7 @@ func kubectlAuth(t *testing.T, c *cluster) {
 func kubectlTop(t *testing.T, c *cluster) {
 	c.mustKubectl("run", "greedy", "--image", "x:1", "--overrides", `{"metadata":{"annotations":{"sim.berth.dev/usage":"memory=64Mi"}},
 		"spec":{"containers":[{"name":"greedy","image":"x:1","resources":{"requests":{"cpu":"250m"}}}]}}`)
-	c.mustKubectl("wait", "--for=condition=Ready", "pod/greedy", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/greedy", "--timeout=180s")
 	eventually(t, eventTimeout, func() error {
 		if r := c.kubectl("top", "pod", "greedy", "--containers", "--no-headers"); strings.Join(strings.Fields(r.stdout), " ") != "greedy greedy 250m 64Mi" {
 			return fmt.Errorf("top of a pod: %s", r)
@@ -279,7 +279,7 @@ func kubectlDelete(t *testing.T, c *cluster) {
 	for i := range 3 {
 		c.mustKubectl("run", fmt.Sprintf("deleted-%d", i), "--image", "x:1", "-l", "group=deleted")
 	}
-	expectContains(t, c.mustKubectl("delete", "pods", "-l", "group=deleted", "--timeout=60s"), `"deleted-2" deleted`)
+	expectContains(t, c.mustKubectl("delete", "pods", "-l", "group=deleted", "--timeout=180s"), `"deleted-2" deleted`)
 	if remaining := c.mustKubectl("get", "pods", "-l", "group=deleted", "-o", "name"); remaining != "" {
 		t.Errorf("got pods %s after their deletion, want none", remaining)
 	}

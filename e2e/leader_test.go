@@ -83,7 +83,7 @@ func startComponents(c *cluster) {
 	agents := c.start("agent", "--simulated", "--kubeconfig", c.credential("nodes", "--for", "simulated-nodes"), "--nodes-file", c.write("nodes.yaml", file))
 	agents.waitForOutput("Agent of 3")
 	c.waitForNodes("n1", "n2", "n3", "n4")
-	c.mustKubectl("wait", "--for=condition=Ready", "node/n1", "node/n2", "node/n3", "node/n4", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "node/n1", "node/n2", "node/n3", "node/n4", "--timeout=180s")
 }
 
 // runPods creates ten pods and waits until they run.
@@ -92,7 +92,7 @@ func (c *cluster) runPods(name string) {
 	for i := range 10 {
 		c.mustKubectl("run", fmt.Sprintf("%s-%d", name, i), "--image", "x:1", "-l", "wave="+name)
 	}
-	c.mustKubectl("wait", "--for=condition=Ready", "pod", "-l", "wave="+name, "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod", "-l", "wave="+name, "--timeout=180s")
 }
 
 func (c *cluster) checkPlaced(want int) error {

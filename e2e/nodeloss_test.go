@@ -58,9 +58,9 @@ func TestNodeLoss(t *testing.T) {
 		agents[name] = h.start("agent", "--simulated", "--kubeconfig", c.credential(name, "--node", name), "--config", config)
 	}
 	c.waitForNodes("a1", "a2", "a3")
-	c.mustKubectl("wait", "--for=condition=Ready", "node", "--all", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "node", "--all", "--timeout=180s")
 	c.mustKubectl("apply", "-f", h.write("pods.yaml", tolerantPod("at-once", "a1", 0)+tolerantPod("after-5s", "a1", 5)+tolerantPod("after-3000s", "a1", 3000)+tolerantPod("tolerant", "a1", -1)+tolerantPod("other-node", "a2", 0)))
-	c.mustKubectl("wait", "--for=condition=Ready", "pod", "--all", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod", "--all", "--timeout=180s")
 	stop := func(names ...string) {
 		for _, name := range names {
 			if err := agents[name].cmd.Process.Signal(syscall.SIGSTOP); err != nil {

@@ -51,7 +51,7 @@ func startPartitionedCluster(t *testing.T) *partitionedCluster {
 			"--runtime-endpoint", "unix://"+r.Socket, "--root-dir", r.Dir+"/a", "--cgroup", r.Cgroup, "--port", "0", "--low-diskspace-threshold-mb", "0")
 	}
 	c.waitForNodes("n1", "n2", "n3")
-	c.mustKubectl("wait", "--for=condition=Ready", "node", "--all", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "node", "--all", "--timeout=180s")
 	return c
 }
 
@@ -125,8 +125,8 @@ func testPartition(t *testing.T, minDuration time.Duration) {
 	c := startPartitionedCluster(t)
 	pods := tolerantPod("at-once", "n1", 0) + tolerantPod("after-5s", "n1", 5) + tolerantPod("forced", "n1", 3000) + tolerantPod("tolerant", "n1", -1) + tolerantPod("other-node", "n2", 0)
 	c.mustKubectl("apply", "-f", c.write("pods.yaml", web+strings.ReplaceAll(pods, "x:1", container.WorkloadName)))
-	c.mustKubectl("rollout", "status", "deployment/web", "--timeout=60s")
-	c.mustKubectl("wait", "--for=condition=Ready", "pod", "--all", "--timeout=60s")
+	c.mustKubectl("rollout", "status", "deployment/web", "--timeout=180s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod", "--all", "--timeout=180s")
 	before := c.running(1)
 	webPods := c.webPodsOn("n1")
 	if len(before) != 5 || len(webPods) != 1 || before[webPods[0]] == "" {
@@ -139,7 +139,7 @@ func testPartition(t *testing.T, minDuration time.Duration) {
 	c.waitForNode("n1", corev1.ConditionUnknown, "unreachable:NoExecute", "unreachable:NoSchedule")
 	c.waitForTaintEvictions(slices.Sorted(slices.Values(append([]string{"at-once", "after-5s"}, webPods...)))...)
 	c.mustKubectl("delete", "pod", "forced", "--grace-period=0", "--force")
-	c.mustKubectl("wait", "--for=jsonpath={.status.availableReplicas}=1", "deployment/web", "--timeout=60s")
+	c.mustKubectl("wait", "--for=jsonpath={.status.availableReplicas}=1", "deployment/web", "--timeout=180s")
 	time.Sleep(minDuration - time.Since(start)) // the minimum duration of the partition
 	if got := c.running(1); fmt.Sprint(got) != fmt.Sprint(before) {
 		t.Errorf("while disconnected n1 runs %v, want %v", got, before)
@@ -150,7 +150,7 @@ func testPartition(t *testing.T, minDuration time.Duration) {
 	reconnected := time.Now()
 	c.waitForNode("n1", corev1.ConditionTrue)
 	t.Logf("n1 is Ready %.1f s after it was reconnected", time.Since(reconnected).Seconds())
-	c.mustKubectl("wait", "--for=delete", "pod/at-once", "pod/after-5s", "--timeout=60s")
+	c.mustKubectl("wait", "--for=delete", "pod/at-once", "pod/after-5s", "--timeout=180s")
 	eventually(t, eventTimeout, func() error {
 		got := c.running(1)
 		for _, name := range append([]string{"at-once", "after-5s", "forced"}, webPods...) {

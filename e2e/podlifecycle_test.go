@@ -20,9 +20,9 @@ func TestPodRunAndExit(t *testing.T) {
 	}
 	pods += "---\napiVersion: v1\nkind: Pod\nmetadata: {name: restarting, annotations: {sim.berth.dev/run-seconds: \"0.2\"}}\nspec: {containers: [{name: main, image: \"x:1\"}]}\n"
 	c.mustKubectl("apply", "-f", h.write("pods.yaml", pods))
-	c.mustKubectl("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/good", "--timeout=60s")
-	c.mustKubectl("wait", "--for=jsonpath={.status.phase}=Failed", "pod/bad", "--timeout=60s")
-	c.mustKubectl("wait", "--for=jsonpath={.status.containerStatuses[0].restartCount}=1", "pod/restarting", "--timeout=60s")
+	c.mustKubectl("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/good", "--timeout=180s")
+	c.mustKubectl("wait", "--for=jsonpath={.status.phase}=Failed", "pod/bad", "--timeout=180s")
+	c.mustKubectl("wait", "--for=jsonpath={.status.containerStatuses[0].restartCount}=1", "pod/restarting", "--timeout=180s")
 	var bad corev1.Pod
 	c.json(&bad, "get", "pod", "bad")
 	end := bad.Status.ContainerStatuses[0].State.Terminated
@@ -36,7 +36,7 @@ func TestPodRunAndExit(t *testing.T) {
 	for i := range 2 {
 		c.mustKubectl("run", fmt.Sprint("next-", i), "--image", "x:1", "--overrides", `{"spec":{"containers":[{"name":"x","image":"x:1","resources":{"requests":{"cpu":"8"}}}]}}`)
 	}
-	c.mustKubectl("wait", "--for=condition=Ready", "pod/next-0", "pod/next-1", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/next-0", "pod/next-1", "--timeout=180s")
 	checkNodeCapacity(t, c.pods(), c.nodes())
 }
 
@@ -49,11 +49,11 @@ func TestGracefulDeletion(t *testing.T) {
 	c.mustKubectl("run", "running", "--image", "x:1")
 	c.mustKubectl("run", "finalized", "--image", "x:1", "--overrides", `{"metadata":{"finalizers":["example.com/hold"]}}`)
 	c.mustKubectl("run", "pending", "--image", "x:1", "--overrides", `{"spec":{"nodeSelector":{"missing":"label"}}}`)
-	c.mustKubectl("wait", "--for=condition=Ready", "pod/running", "pod/finalized", "--timeout=60s")
-	c.mustKubectl("wait", "--for=condition=PodScheduled=false", "pod/pending", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/running", "pod/finalized", "--timeout=180s")
+	c.mustKubectl("wait", "--for=condition=PodScheduled=false", "pod/pending", "--timeout=180s")
 
 	// A simulated program stops at once, not at the end of the grace period.
-	c.mustKubectl("delete", "pod", "running", "pending", "--grace-period=600", "--timeout=60s")
+	c.mustKubectl("delete", "pod", "running", "pending", "--grace-period=600", "--timeout=180s")
 	c.mustKubectl("delete", "pod", "finalized", "--wait=false")
 	var finalized corev1.Pod
 	eventually(t, eventTimeout, func() error {
@@ -64,7 +64,7 @@ func TestGracefulDeletion(t *testing.T) {
 		return nil
 	})
 	c.mustKubectl("patch", "pod", "finalized", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
-	c.mustKubectl("wait", "--for=delete", "pod/finalized", "--timeout=60s")
+	c.mustKubectl("wait", "--for=delete", "pod/finalized", "--timeout=180s")
 	if remaining := c.pods(); len(remaining) > 0 {
 		t.Errorf("got %d pods, want none; the first is %s", len(remaining), remaining[0].Name)
 	}
@@ -78,8 +78,8 @@ func TestNamespaceDeletion(t *testing.T) {
 	c.mustKubectl("create", "namespace", "team")
 	c.mustKubectl("create", "configmap", "settings", "-n", "team", "--from-literal=a=b")
 	c.mustKubectl("run", "one", "-n", "team", "--image", "x:1")
-	c.mustKubectl("wait", "-n", "team", "--for=condition=Ready", "pod/one", "--timeout=60s")
-	c.mustKubectl("wait", "-n", "team", "--for=create", "serviceaccount/default", "--timeout=60s")
+	c.mustKubectl("wait", "-n", "team", "--for=condition=Ready", "pod/one", "--timeout=180s")
+	c.mustKubectl("wait", "-n", "team", "--for=create", "serviceaccount/default", "--timeout=180s")
 	c.mustKubectl("delete", "namespace", "team", "--timeout=90s")
 	if r := c.kubectl("get", "configmap", "settings", "-n", "team"); r.code == 0 {
 		t.Errorf("the ConfigMap still exists: %s", r)

@@ -71,7 +71,7 @@ spec:
 // read them.
 func (c *virtualNodeCluster) testVolumeTypes(t *testing.T) {
 	c.mustKubectl("apply", "-f", c.write("volumes.yaml", strings.ReplaceAll(volumeObjects, "IMAGE", fmt.Sprintf("%q", c.image))))
-	c.mustKubectl("wait", "--for=jsonpath={.status.containerStatuses[0].started}=true", "pod/all", "--timeout=60s")
+	c.mustKubectl("wait", "--for=jsonpath={.status.containerStatuses[0].started}=true", "pod/all", "--timeout=180s")
 	sh := func(script string) string {
 		t.Helper()
 		return c.mustKubectl("exec", "all", "-c", "main", "--", "sh", "-c", script)
@@ -111,9 +111,9 @@ func (c *virtualNodeCluster) testVolumeTypes(t *testing.T) {
 		t.Error("the container is ready, want not ready before its readiness probe succeeds")
 	}
 	sh("touch /memory/ready")
-	c.mustKubectl("wait", "--for=condition=Ready", "pod/all", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/all", "--timeout=180s")
 	sh("rm /memory/ready")
-	c.mustKubectl("wait", "--for=condition=Ready=false", "pod/all", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready=false", "pod/all", "--timeout=180s")
 	sh("touch /memory/sick")
 	eventually(t, eventTimeout, func() error {
 		if s := c.get("all").Status.ContainerStatuses[0]; s.RestartCount == 0 {
@@ -128,9 +128,9 @@ func (c *virtualNodeCluster) testVolumeTypes(t *testing.T) {
 	}
 
 	// The data of a claim outlives the pod.
-	c.mustKubectl("delete", "pod", "all", "--wait", "--timeout=60s")
+	c.mustKubectl("delete", "pod", "all", "--wait", "--timeout=180s")
 	c.run(c.pod("second", "volumes: [{name: v, persistentVolumeClaim: {claimName: data}}], ", `command: [sh, -c, "cat /v/file; sleep 1000"], volumeMounts: [{name: v, mountPath: /v}]`))
-	c.mustKubectl("wait", "--for=condition=Ready", "pod/second", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/second", "--timeout=180s")
 	eventually(t, eventTimeout, func() error {
 		if got := c.mustKubectl("logs", "second"); got != "kept\n" {
 			return fmt.Errorf("got file content %q, want kept", got)
@@ -150,7 +150,7 @@ func TestSoakVolumeUpdates(t *testing.T) {
 	c.mustKubectl("create", "configmap", "conf", "--from-literal=a=1")
 	c.run(c.pod("reader", "volumes: [{name: conf, configMap: {name: conf}}, {name: down, downwardAPI: {items: [{path: l, fieldRef: {fieldPath: metadata.labels}}]}}], ",
 		`volumeMounts: [{name: conf, mountPath: /conf}, {name: down, mountPath: /down}]`))
-	c.mustKubectl("wait", "--for=condition=Ready", "pod/reader", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/reader", "--timeout=180s")
 	start := time.Now()
 	c.mustKubectl("label", "pod", "reader", "more=yes")
 	c.mustKubectl("patch", "configmap", "conf", "-p", `{"data": {"a": "2", "b": "3"}}`)

@@ -139,10 +139,10 @@ func TestPreemption(t *testing.T) {
 		}
 		createPod(t, client, newSizedPod(fmt.Sprintf("low-%d", i), "900m", "", map[string]string{"app": app}))
 	}
-	c.mustKubectl("wait", "--for=condition=Ready", "pod", "--all", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod", "--all", "--timeout=180s")
 
 	createPod(t, client, newSizedPod("high", "1", "high", nil))
-	c.mustKubectl("wait", "--for=condition=Ready", "pod/high", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/high", "--timeout=180s")
 	var high corev1.Pod
 	c.json(&high, "get", "pod", "high")
 	observed.mu.Lock()

@@ -53,7 +53,7 @@ func TestUpRealNode(t *testing.T) {
 	})
 	c := h.up(args...)
 	c.mustKubectl("apply", "-f", h.write("web.yaml", realNodePod))
-	c.mustKubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=180s")
 	if r := c.kubectl("exec", "web", "--", "/workload", "-help"); r.code != 2 || !strings.Contains(r.stderr, "-listen") {
 		t.Errorf("exec: got %s, want exit code 2 and the flags", r)
 	}
@@ -65,11 +65,11 @@ func TestUpRealNode(t *testing.T) {
 		t.Errorf("exit code %d, want 0 and 1 pod that keeps running: %s", code, c.proc.out.String())
 	}
 	c = h.up(args...)
-	c.mustKubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=180s")
 	if restarted := containerOf(c); restarted.ContainerID != first.ContainerID || restarted.RestartCount != 0 {
 		t.Errorf("restored %s after %d restarts, want %s after none", restarted.ContainerID, restarted.RestartCount, first.ContainerID)
 	}
-	c.mustKubectl("delete", "pod", "web", "--timeout=60s")
+	c.mustKubectl("delete", "pod", "web", "--timeout=180s")
 	eventually(t, eventTimeout, func() error { // the agent removes the files of a pod after the object is deleted
 		for _, dir := range []string{"runtime/containers", "runtime/sandboxes", "images/uses", "pods"} {
 			if remaining, _ := os.ReadDir(filepath.Join(root, dir)); len(remaining) > 0 {

@@ -37,7 +37,7 @@ func TestRecords(t *testing.T) {
 	var before corev1.PodList
 	c.json(&before, "get", "pods", "-l", "app=web")
 	victim := before.Items[0]
-	c.mustKubectl("drain", victim.Spec.NodeName, "--timeout=60s", "--ignore-daemonsets")
+	c.mustKubectl("drain", victim.Spec.NodeName, "--timeout=180s", "--ignore-daemonsets")
 	var nodes corev1.NodeList
 	c.json(&nodes, "get", "nodes")
 	otherNode := nodes.Items[0].Name

@@ -15,14 +15,14 @@ import (
 func (c *virtualNodeCluster) testResize(t *testing.T) {
 	c.run(c.pod("resized", "", `args: ["-listen=:8080"], resizePolicy: [{resourceName: memory, restartPolicy: NotRequired}],
   resources: {requests: {cpu: 50m, memory: 32Mi}, limits: {cpu: 100m, memory: 64Mi}}`))
-	c.mustKubectl("wait", "--for=condition=Ready", "pod/resized", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/resized", "--timeout=180s")
 	first := c.get("resized").Status.ContainerStatuses[0]
 	if first.AllocatedResources.Memory().String() != "32Mi" || first.Resources == nil {
 		t.Errorf("before the resize: allocated %v, resources %v; want 32Mi and resources", first.AllocatedResources, first.Resources)
 	}
 	c.mustKubectl(resizePatch("resized", "150m", "96Mi")...)
-	c.mustKubectl("wait", `--for=jsonpath={.status.containerStatuses[0].resources.limits.memory}=96Mi`, "pod/resized", "--timeout=60s")
-	c.mustKubectl("wait", `--for=jsonpath={.status.containerStatuses[0].resources.limits.cpu}=150m`, "pod/resized", "--timeout=60s")
+	c.mustKubectl("wait", `--for=jsonpath={.status.containerStatuses[0].resources.limits.memory}=96Mi`, "pod/resized", "--timeout=180s")
+	c.mustKubectl("wait", `--for=jsonpath={.status.containerStatuses[0].resources.limits.cpu}=150m`, "pod/resized", "--timeout=180s")
 	after := c.get("resized")
 	cs := after.Status.ContainerStatuses[0]
 	if cs.ContainerID != first.ContainerID || cs.RestartCount != 0 {
@@ -38,7 +38,7 @@ func (c *virtualNodeCluster) testResize(t *testing.T) {
 		t.Errorf("CPU quota %s, want 15000", got)
 	}
 	c.mustKubectl(resizePatch("resized", "900", "96Mi")...)
-	c.mustKubectl("wait", "--for=condition=PodResizePending", "pod/resized", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=PodResizePending", "pod/resized", "--timeout=180s")
 	for _, cond := range c.get("resized").Status.Conditions {
 		if cond.Type == corev1.PodResizePending && (cond.Reason != corev1.PodReasonInfeasible || !strings.Contains(cond.Message, "Node didn't have enough capacity: cpu")) {
 			t.Errorf("got condition %+v, want Infeasible for cpu", cond)

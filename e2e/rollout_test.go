@@ -14,14 +14,14 @@ import (
 func kubectlRollout(t *testing.T, c *cluster) {
 	file := c.write("rolling.yaml", deployment("rolling", 4, "r:1"))
 	c.mustKubectl("apply", "-f", file)
-	expectContains(t, c.mustKubectl("rollout", "status", "deployment/rolling", "--timeout=60s"), "successfully rolled out")
+	expectContains(t, c.mustKubectl("rollout", "status", "deployment/rolling", "--timeout=180s"), "successfully rolled out")
 	c.mustKubectl("set", "image", "deployment/rolling", "main=r:2")
 	c.mustKubectl("annotate", "deployment/rolling", "kubernetes.io/change-cause=the second")
-	expectContains(t, c.mustKubectl("rollout", "status", "deployment/rolling", "--timeout=60s"), "successfully rolled out")
+	expectContains(t, c.mustKubectl("rollout", "status", "deployment/rolling", "--timeout=180s"), "successfully rolled out")
 	expectContains(t, c.mustKubectl("rollout", "history", "deployment/rolling"), "REVISION", "1", "2")
 	expectContains(t, c.mustKubectl("rollout", "history", "deployment/rolling", "--revision=1"), "r:1", "pod-template-hash=")
 	expectContains(t, c.mustKubectl("rollout", "undo", "deployment/rolling"), "rolled back")
-	c.mustKubectl("rollout", "status", "deployment/rolling", "--timeout=60s")
+	c.mustKubectl("rollout", "status", "deployment/rolling", "--timeout=180s")
 	var d appsv1.Deployment
 	c.json(&d, "get", "deployment", "rolling")
 	if image := d.Spec.Template.Spec.Containers[0].Image; image != "r:1" || d.Status.ReadyReplicas != 4 || d.Annotations["deployment.kubernetes.io/revision"] != "3" {
@@ -32,10 +32,10 @@ func kubectlRollout(t *testing.T, c *cluster) {
 	if r := c.kubectl("rollout", "undo", "deployment/rolling"); r.code != 1 || !strings.Contains(r.stderr, "paused") {
 		t.Errorf("undo while paused: %s", r)
 	}
-	c.mustKubectl("wait", "--for=condition=Progressing=Unknown", "deployment/rolling", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Progressing=Unknown", "deployment/rolling", "--timeout=180s")
 	c.mustKubectl("rollout", "resume", "deployment/rolling")
 	c.mustKubectl("rollout", "restart", "deployment/rolling")
-	c.mustKubectl("rollout", "status", "deployment/rolling", "--timeout=60s")
+	c.mustKubectl("rollout", "status", "deployment/rolling", "--timeout=180s")
 	expectContains(t, c.mustKubectl("describe", "deployment", "rolling"), "4 desired | 4 updated | 4 total | 4 available", "NewReplicaSetAvailable", "ScalingReplicaSet", "Scaled up replica set rolling-")
 	var pods corev1.PodList
 	eventually(t, eventTimeout, func() error {
@@ -59,18 +59,18 @@ func kubectlCascade(t *testing.T, c *cluster) {
 	create := func() {
 		t.Helper()
 		c.mustKubectl("apply", "-f", file)
-		c.mustKubectl("rollout", "status", "deployment/casc", "--timeout=60s")
+		c.mustKubectl("rollout", "status", "deployment/casc", "--timeout=180s")
 	}
 	remaining := func() string {
 		return strings.TrimSpace(c.mustKubectl("get", "deployments,replicasets,pods", "-l", "app=casc", "-o", "name"))
 	}
 	create()
-	c.mustKubectl("delete", "deployment", "casc", "--cascade=foreground", "--timeout=60s")
+	c.mustKubectl("delete", "deployment", "casc", "--cascade=foreground", "--timeout=180s")
 	if l := remaining(); l != "" {
 		t.Errorf("got objects after foreground deletion, want none: %s", l)
 	}
 	create()
-	c.mustKubectl("delete", "deployment", "casc", "--cascade=orphan", "--timeout=60s")
+	c.mustKubectl("delete", "deployment", "casc", "--cascade=orphan", "--timeout=180s")
 	var sets appsv1.ReplicaSetList
 	c.json(&sets, "get", "replicasets", "-l", "app=casc")
 	if len(sets.Items) != 1 || len(sets.Items[0].OwnerReferences) != 0 || strings.Count(remaining(), "pod/") != 2 {

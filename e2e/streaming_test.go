@@ -20,13 +20,13 @@ import (
 // attach, ports, metrics.
 func (c *virtualNodeCluster) testStreams(t *testing.T) {
 	c.run(c.pod("logger", "", `command: [sh, -c, "trap exit TERM; while :; do echo said; echo complained >&2; sleep 0.2; done"]`))
-	c.mustKubectl("wait", "--for=condition=Ready", "pod/logger", "pod/web", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/logger", "pod/web", "--timeout=180s")
 	t.Run("logs", c.testFollowLogs)
 	t.Run("exec", c.testExec)
 	t.Run("attach", c.testAttach)
 	t.Run("ports", c.testPortForward)
 	t.Run("metrics", c.testMetrics)
-	c.mustKubectl("delete", "pod", "logger", "--timeout=60s")
+	c.mustKubectl("delete", "pod", "logger", "--timeout=180s")
 }
 
 func (c *virtualNodeCluster) testFollowLogs(t *testing.T) {

@@ -61,9 +61,9 @@ func TestTermination(t *testing.T) {
 	credential := c.credential("remote", "--node", "remote")
 	agent := func() *process { return h.start("agent", "--simulated", "--kubeconfig", credential) }
 	remoteAgent := agent()
-	c.mustKubectl("wait", "--for=create", "node/remote", "--timeout=60s")
+	c.mustKubectl("wait", "--for=create", "node/remote", "--timeout=180s")
 	c.mustKubectl("apply", "-f", h.write("web.yaml", webService+slowPod("with-hook", "n1", 2, 3, 30)+slowPod("ignores-sigterm", "n1", 0, 6000, 3)+slowPod("forced", "n1", 0, 6000, 600)+slowPod("disconnected", "remote", 0, 0, 1)))
-	c.mustKubectl("wait", "--for=condition=Ready", "pod", "--all", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod", "--all", "--timeout=180s")
 	serving := "ready=true serving=true terminating=false"
 	for _, pod := range []string{"with-hook", "ignores-sigterm", "forced", "disconnected"} {
 		c.waitForEndpoint(pod, serving)
@@ -71,7 +71,7 @@ func TestTermination(t *testing.T) {
 	t.Run("a hook and a program that take 5 s together", func(t *testing.T) { c.checkTermination(t, "with-hook", 5*time.Second) })
 	t.Run("a program that ignores SIGTERM is killed", func(t *testing.T) { c.checkTermination(t, "ignores-sigterm", 3*time.Second) })
 	t.Run("force deletion does not wait", func(t *testing.T) {
-		c.mustKubectl("delete", "pod", "forced", "--force", "--grace-period=0", "--timeout=60s")
+		c.mustKubectl("delete", "pod", "forced", "--force", "--grace-period=0", "--timeout=180s")
 		c.waitForEndpoint("forced", "none")
 	})
 	t.Run("a disconnected node", func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestTermination(t *testing.T) {
 			t.Errorf("the pod on the disconnected node is %s, deleted at %v; want Running and a deletion time", disconnected.Status.Phase, disconnected.DeletionTimestamp)
 		}
 		agent()
-		c.mustKubectl("wait", "--for=delete", "pod/disconnected", "--timeout=60s")
+		c.mustKubectl("wait", "--for=delete", "pod/disconnected", "--timeout=180s")
 		c.waitForEndpoint("disconnected", "none")
 	})
 }
@@ -105,7 +105,7 @@ func (c *cluster) checkTermination(t *testing.T, pod string, minDuration time.Du
 			}
 		}
 	}
-	c.mustKubectl("wait", "--for=delete", "pod/"+pod, "--timeout=60s")
+	c.mustKubectl("wait", "--for=delete", "pod/"+pod, "--timeout=180s")
 	if duration := time.Since(started); duration < minDuration {
 		t.Errorf("the pod terminated after %v, want at least %v", duration, minDuration)
 	}

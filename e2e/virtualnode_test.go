@@ -124,7 +124,7 @@ func (c *virtualNodeCluster) testPods(t *testing.T) {
 	t.Run("streams", c.testStreams)
 	t.Run("exit and restart", c.testExitAndRestart)
 	t.Run("volumes", func(t *testing.T) {
-		c.mustKubectl("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/reader", "--timeout=60s")
+		c.mustKubectl("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/reader", "--timeout=180s")
 		want := "from a config mapfrom a secretapp=\"reader\""
 		if got := c.mustKubectl("logs", "reader", "-c", "main"); strings.TrimSpace(got) != want {
 			t.Errorf("reader printed %q, want %q", got, want)
@@ -142,7 +142,7 @@ func (c *virtualNodeCluster) testPods(t *testing.T) {
 }
 
 func (c *virtualNodeCluster) testLogsAndExec(t *testing.T) {
-	c.mustKubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=180s")
 	if logs := c.mustKubectl("logs", "web"); !strings.Contains(logs, "listening at") {
 		t.Errorf("logs of web: got %q, want its address", logs)
 	}
@@ -157,11 +157,11 @@ func (c *virtualNodeCluster) testLogsAndExec(t *testing.T) {
 }
 
 func (c *virtualNodeCluster) testExitAndRestart(t *testing.T) {
-	c.mustKubectl("wait", "--for=jsonpath={.status.phase}=Failed", "pod/exits", "--timeout=60s")
+	c.mustKubectl("wait", "--for=jsonpath={.status.phase}=Failed", "pod/exits", "--timeout=180s")
 	if end := c.get("exits").Status.ContainerStatuses[0].State.Terminated; end == nil || end.ExitCode != 7 || end.Reason != "Error" {
 		t.Errorf("pod exits: %+v, want exit code 7", end)
 	}
-	c.mustKubectl("wait", "--for=jsonpath={.status.containerStatuses[0].state.waiting.reason}=CrashLoopBackOff", "pod/crashes", "--timeout=60s")
+	c.mustKubectl("wait", "--for=jsonpath={.status.containerStatuses[0].state.waiting.reason}=CrashLoopBackOff", "pod/crashes", "--timeout=180s")
 	if last := c.get("crashes").Status.ContainerStatuses[0].LastTerminationState.Terminated; last == nil || last.ExitCode != 3 {
 		t.Errorf("pod crashes ended last as %+v, want exit code 3", last)
 	}
@@ -172,13 +172,13 @@ func (c *virtualNodeCluster) testExitAndRestart(t *testing.T) {
 		}
 		return nil
 	})
-	c.mustKubectl("delete", "pod", "crashes", "unhealthy", "--timeout=60s")
+	c.mustKubectl("delete", "pod", "crashes", "unhealthy", "--timeout=180s")
 }
 
 // testMemoryEviction checks that only the pod that uses the memory of the node is evicted.
 func (c *virtualNodeCluster) testMemoryEviction(t *testing.T) {
 	c.run(c.pod("hog", "restartPolicy: Never, ", `args: ["-memory=2Gi", "-memory-rate=300Mi"]`))
-	c.mustKubectl("wait", "--for=jsonpath={.status.reason}=Evicted", "pod/hog", "--timeout=60s")
+	c.mustKubectl("wait", "--for=jsonpath={.status.reason}=Evicted", "pod/hog", "--timeout=180s")
 	hog := c.get("hog")
 	if hog.Status.Phase != corev1.PodFailed || !strings.Contains(hog.Status.Message, "The node was low on resource: memory") {
 		t.Errorf("hog is %s: %s; want Failed because of memory", hog.Status.Phase, hog.Status.Message)

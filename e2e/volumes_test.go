@@ -125,7 +125,7 @@ func TestDynamicProvisioning(t *testing.T) {
 		t.Errorf("the directory of a claim in use: got %v, want it to exist", err)
 	}
 	c.mustKubectl("delete", "pod", "web")
-	c.mustKubectl("wait", "pv", claim.Spec.VolumeName, "--for=delete", "--timeout=60s")
+	c.mustKubectl("wait", "pv", claim.Spec.VolumeName, "--for=delete", "--timeout=180s")
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the directory of a deleted claim: got %v, want not found", err)
 	}

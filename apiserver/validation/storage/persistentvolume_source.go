@@ -58,21 +58,12 @@ func volumeSources(s *corev1.PersistentVolumeSpec, hasAffinity bool) []sourceFie
 		{"flocker", s.Flocker != nil, nil},
 		{"nfs", s.NFS != nil, func(fldPath *field.Path) field.ErrorList { return validateNFSVolume(s.NFS, fldPath) }},
 		{"rbd", s.RBD != nil, func(fldPath *field.Path) field.ErrorList {
-			errs := field.ErrorList{}
-			if len(s.RBD.CephMonitors) == 0 {
-				errs = append(errs, field.Required(fldPath.Child("monitors"), ""))
-			}
-			return append(errs, validateRequired(fldPath, namedValue{"image", s.RBD.RBDImage})...)
+			return append(requireMonitors(s.RBD.CephMonitors, fldPath), validateRequired(fldPath, namedValue{"image", s.RBD.RBDImage})...)
 		}},
 		{"quobyte", s.Quobyte != nil, func(fldPath *field.Path) field.ErrorList {
 			return validateRequired(fldPath, namedValue{"registry", s.Quobyte.Registry}, namedValue{"volume", s.Quobyte.Volume})
 		}},
-		{"cephFS", s.CephFS != nil, func(fldPath *field.Path) field.ErrorList {
-			if len(s.CephFS.Monitors) == 0 {
-				return field.ErrorList{field.Required(fldPath.Child("monitors"), "")}
-			}
-			return nil
-		}},
+		{"cephFS", s.CephFS != nil, func(fldPath *field.Path) field.ErrorList { return requireMonitors(s.CephFS.Monitors, fldPath) }},
 		{"iscsi", s.ISCSI != nil, func(fldPath *field.Path) field.ErrorList {
 			return validateRequired(fldPath, namedValue{"targetPortal", s.ISCSI.TargetPortal}, namedValue{"iqn", s.ISCSI.IQN})
 		}},
@@ -105,6 +96,13 @@ func volumeSources(s *corev1.PersistentVolumeSpec, hasAffinity bool) []sourceFie
 		{"local", s.Local != nil, func(fldPath *field.Path) field.ErrorList { return validateLocalVolume(s.Local, hasAffinity, fldPath) }},
 		{"csi", s.CSI != nil, func(fldPath *field.Path) field.ErrorList { return validateCSIVolume(s.CSI, fldPath) }},
 	}
+}
+
+func requireMonitors(monitors []string, fldPath *field.Path) field.ErrorList {
+	if len(monitors) == 0 {
+		return field.ErrorList{field.Required(fldPath.Child("monitors"), "")}
+	}
+	return nil
 }
 
 type namedValue struct{ name, value string }
