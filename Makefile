@@ -49,7 +49,7 @@ browser: ## tests of the web page in Chromium, needs npm and chromium
 	.ci/browser
 
 race: ## tests of packages with goroutines under the race detector
-	CGO_ENABLED=1 .ci/test -race -timeout 20m $(RACE_PACKAGES)
+	CGO_ENABLED=1 GO="$(GO)" .ci/test -race -timeout 20m $(RACE_PACKAGES)
 
 check: ## runs CI
 	bash .ci/run

@@ -113,8 +113,8 @@ func TestReport(t *testing.T) {
 		"container default/web app":  {Bytes: 50 << 10, Inodes: 2},
 		"volume default/web cache":   {Bytes: 30 << 10, Inodes: 3},
 		"log default/web app":        {Bytes: got["log default/web app"].Bytes, Inodes: 2},
-		"orphan default/old/u0 logs": {Bytes: got["orphaned default/old/u0 logs"].Bytes, Inodes: 3},
-		"orphan u0 directory":        {Bytes: got["orphaned u0 directory"].Bytes, Inodes: 3},
+		"orphan default/old/u0 logs": {Bytes: got["orphan default/old/u0 logs"].Bytes, Inodes: 3},
+		"orphan u0 directory":        {Bytes: got["orphan u0 directory"].Bytes, Inodes: 3},
 	} {
 		c, ok := got[name]
 		c.Kind, c.FileSystem, c.Pod, c.UID, c.Name = "", "", "", "", ""

@@ -257,7 +257,7 @@ func (k *controller) applyHold(ctx context.Context, want, existing *v1alpha1.Hol
 }
 
 // createdByLabel is the label of Holds that this controller creates.
-const createdByLabel = "berth.dev/created-by"
+const createdByLabel = "berth.dev/made-by"
 
 // isManaged reports whether this controller created a Hold. Holds of other creators exist until they expire.
 func isManaged(h *v1alpha1.Hold) bool { return h.Labels[createdByLabel] == component }

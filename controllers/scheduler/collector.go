@@ -18,8 +18,9 @@ var (
 	flushedDesc    = prometheus.NewDesc("scheduler_pod_scheduled_after_flush_total",
 		"Number of pods that were scheduled after they were moved out of the unschedulable queue because of a timeout.", nil, nil)
 	staleWakeupsDesc = prometheus.NewDesc("berth_scheduler_stale_wakeups_total",
-		"Number of pods that returned to the unschedulable queue without a decision, because the event that had moved them was void by their turn.", nil, nil)
-	rejectedDesc = prometheus.NewDesc("scheduler_unschedulable_pods",
+		"Number of pods that returned to the unschedulable queue without a decision, because the event that had moved them no longer applied at their turn.", nil, nil)
+	deprecatedStaleWakeupsDesc = prometheus.NewDesc("berth_scheduler_lulled_pods_total", "Deprecated: see berth_scheduler_stale_wakeups_total.", nil, nil)
+	rejectedDesc               = prometheus.NewDesc("scheduler_unschedulable_pods",
 		"Number of unschedulable pods by plugin; a pod counts for each plugin that rejected it.", []string{"plugin", "profile"}, nil)
 	cacheDesc = prometheus.NewDesc("scheduler_cache_size", "Number of nodes, pods and assumed pods in the cache.", []string{"type"}, nil)
 )
@@ -36,6 +37,7 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- inFlightDesc
 	ch <- flushedDesc
 	ch <- staleWakeupsDesc
+	ch <- deprecatedStaleWakeupsDesc
 	c.m.evaluations.count.Describe(ch)
 }
 
@@ -59,7 +61,9 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(incomingDesc, prometheus.CounterValue, float64(n), a.pool, a.event)
 	}
 	ch <- prometheus.MustNewConstMetric(flushedDesc, prometheus.CounterValue, float64(c.m.wakeups.Flushed))
-	ch <- prometheus.MustNewConstMetric(staleWakeupsDesc, prometheus.CounterValue, float64(c.m.wakeups.StaleWakeups))
+	for _, desc := range []*prometheus.Desc{staleWakeupsDesc, deprecatedStaleWakeupsDesc} {
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(c.m.wakeups.StaleWakeups))
+	}
 	gauge(inFlightDesc, "PodPopped", d.InFlight)
 	c.m.evaluations.flush()
 	c.m.evaluations.count.Collect(ch)

@@ -2,6 +2,7 @@ package archtest
 
 import (
 	"go/ast"
+	"slices"
 	"testing"
 )
 
@@ -36,8 +37,8 @@ func TestOneWriterOfDisruptedPods(t *testing.T) {
 	}
 }
 
-// changesDisruptedPods reports whether a statement assigns to the field DisruptedPods or to an entry of it, or deletes an
-// entry.
+// changesDisruptedPods reports whether a node assigns to the field DisruptedPods or to an entry of it, sets it in a
+// literal, or deletes entries.
 func changesDisruptedPods(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.AssignStmt:
@@ -49,11 +50,24 @@ func changesDisruptedPods(n ast.Node) bool {
 				return true
 			}
 		}
+	case *ast.KeyValueExpr:
+		key, ok := n.Key.(*ast.Ident)
+		return ok && key.Name == "DisruptedPods"
 	case *ast.CallExpr:
-		f, ok := n.Fun.(*ast.Ident)
-		return ok && f.Name == "delete" && len(n.Args) > 0 && isDisruptedPods(n.Args[0])
+		return slices.Contains([]string{"delete", "clear", "Copy", "DeleteFunc"}, functionName(n)) && len(n.Args) > 0 && isDisruptedPods(n.Args[0])
 	}
 	return false
+}
+
+// functionName returns the name of the called function, without its package.
+func functionName(call *ast.CallExpr) string {
+	switch f := call.Fun.(type) {
+	case *ast.Ident:
+		return f.Name
+	case *ast.SelectorExpr:
+		return f.Sel.Name
+	}
+	return ""
 }
 
 func isDisruptedPods(e ast.Expr) bool {

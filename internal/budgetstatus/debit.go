@@ -71,21 +71,23 @@ func (d Debit) Apply(b *policyv1.PodDisruptionBudget, now time.Time) map[string]
 			entries[name] = displacement.Entry{Budget: b.Name, Before: before, After: s.DisruptionsAllowed, Overruled: i == 1}
 		}
 	}
-	if s.DisruptionsAllowed == 0 {
-		setCondition(s, now) // as the eviction API does
+	if len(d.Granted) > 0 && s.DisruptionsAllowed == 0 {
+		setCondition(s, now)
 	}
 	return entries
 }
 
-// Refund removes the debit from a budget's status and reports whether the status changed. An entry that the disruption
-// controller has removed is not refunded, because the controller has counted again.
+// Refund removes the debit from a budget's status and reports whether the status changed. It does not refund an entry
+// that the disruption controller has removed, because the controller has counted again, nor any while the controller
+// cannot compute the status.
 func (d Debit) Refund(b *policyv1.PodDisruptionBudget, now time.Time) bool {
 	s := &b.Status
 	entries := maps.Clone(s.DisruptedPods)
+	refunded := int32(0)
 	for i, names := range [][]string{d.Granted, d.Overruled} {
 		for _, name := range names {
 			if _, found := entries[name]; found && i == 0 {
-				s.DisruptionsAllowed++
+				refunded++
 			}
 			delete(entries, name)
 		}
@@ -94,11 +96,20 @@ func (d Debit) Refund(b *policyv1.PodDisruptionBudget, now time.Time) bool {
 		return false
 	}
 	s.DisruptedPods = entries
-	setCondition(s, now)
+	if refunded > 0 && !syncFailed(s) {
+		s.DisruptionsAllowed += refunded
+		setCondition(s, now)
+	}
 	return true
 }
 
-// setCondition sets the DisruptionAllowed condition if it differs from disruptionsAllowed.
+// syncFailed reports whether the disruption controller failed to compute the status. It then allows no disruption.
+func syncFailed(s *policyv1.PodDisruptionBudgetStatus) bool {
+	c := meta.FindStatusCondition(s.Conditions, policyv1.DisruptionAllowedCondition)
+	return c != nil && c.Reason == policyv1.SyncFailedReason
+}
+
+// setCondition sets the DisruptionAllowed condition from disruptionsAllowed, as the eviction API does. It clears the message.
 func setCondition(s *policyv1.PodDisruptionBudgetStatus, now time.Time) {
 	c := metav1.Condition{Type: policyv1.DisruptionAllowedCondition, Status: metav1.ConditionFalse, Reason: policyv1.InsufficientPodsReason,
 		ObservedGeneration: s.ObservedGeneration, LastTransitionTime: metav1.NewTime(now)}

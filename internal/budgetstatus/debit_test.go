@@ -92,3 +92,21 @@ func TestApplyAndRefund(t *testing.T) {
 		t.Error("a second refund changed the status")
 	}
 }
+
+// TestSyncFailedConditionStays checks that neither a debit without granted pods nor a refund replaces the error of the
+// disruption controller.
+func TestSyncFailedConditionStays(t *testing.T) {
+	b := newBudget(0)
+	b.Status.Conditions = []metav1.Condition{{Type: policyv1.DisruptionAllowedCondition, Status: metav1.ConditionFalse, Reason: policyv1.SyncFailedReason, Message: "no scale"}}
+	want := b.Status.Conditions[0]
+	overruled := budgetstatus.Debit{Overruled: []string{"a"}}
+	overruled.Apply(b, start)
+	overruled.Refund(b, start)
+	b.Status.DisruptedPods["c"] = metav1.NewTime(start)
+	if !(budgetstatus.Debit{Granted: []string{"c"}}).Refund(b, start) {
+		t.Error("the refund did not remove the entry")
+	}
+	if got := b.Status.Conditions; len(got) != 1 || got[0] != want || b.Status.DisruptionsAllowed != 0 {
+		t.Errorf("got conditions %+v and %d allowed disruptions, want %+v and 0", got, b.Status.DisruptionsAllowed, want)
+	}
+}
