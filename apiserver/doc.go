@@ -4,26 +4,26 @@
 //
 // New assembles a Server from these packages, and Run serves:
 //
-//	kinds          table of the served kinds
-//	scheme         types and codecs of the table
-//	openapi        generated OpenAPI definitions
-//	customresources CustomResourceDefinitions and custom resources
-//	aggregation    APIServices, merged discovery and OpenAPI
-//	registry       generic strategy and storage of a kind
-//	subresource    binding, eviction, scale, service allocation, namespace deletion
-//	podproxy       logs, exec and proxying to node agents and pods
-//	nodeclient     connections to node agents
-//	componentstatus ComponentStatus, from health checks
-//	metricsapi     metrics.k8s.io, read from node agents
-//	podvalidation  defaulting and validation of pods and pod templates
-//	validation     the same for all other kinds
-//	tables         columns of kubectl get
-//	admission      built-in admission plugins
-//	fairness       priority and fairness, bodies of requests
-//	policystatus   type checks of ValidatingAdmissionPolicies
-//	audit          audit log and webhook
-//	auth           certificates, tokens, RBAC and node authorizer
-//	store          embedded or external etcd
+//	kinds            table of the served kinds
+//	scheme           types and codecs of the table
+//	openapi          generated OpenAPI definitions
+//	customresources  CustomResourceDefinitions and custom resources
+//	aggregation      APIServices, merged discovery and OpenAPI
+//	registry         generic strategy and storage of a kind
+//	subresource      binding, eviction, scale, service allocation, namespace deletion
+//	podproxy         logs, exec and proxying to node agents and pods
+//	nodeclient       connections to node agents
+//	componentstatus  ComponentStatus, from health checks
+//	metricsapi       metrics.k8s.io, read from node agents
+//	podvalidation    defaulting and validation of pods and pod templates
+//	validation       the same for all other kinds
+//	tables           columns of kubectl get
+//	admission        built-in admission plugins
+//	fairness         priority and fairness, bodies of requests
+//	policystatus     type checks of ValidatingAdmissionPolicies
+//	audit            audit log and webhook
+//	auth             certificates, tokens, RBAC and node authorizer
+//	store            embedded or external etcd
 //
 // A request passes these steps:
 //

@@ -19,7 +19,7 @@ import (
 type storageSet struct {
 	versions []schema.GroupVersion // in order of first appearance
 	byPath   map[schema.GroupVersion]map[string]rest.Storage
-	stores   map[schema.GroupResource]*registry.REST // the stored version of each resource
+	stores   map[schema.GroupResource]*registry.REST // by resource; of several versions, the store of the stored one
 }
 
 // newStorages creates the storage of every kind. virtualStorage returns the storages of virtual

@@ -3,7 +3,11 @@ package apiserver
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"hash"
+	"hash/fnv"
 	"slices"
+	"strconv"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -56,11 +60,7 @@ func (p *policySchemas) Paths() (map[string]openapi.GroupVersion, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(definitions, func(a, b *apiextensionsv1.CustomResourceDefinition) int { return cmp.Compare(a.Name, b.Name) })
-	revisions := map[string]string{} // of all definitions of a group
-	for _, d := range definitions {
-		revisions[d.Spec.Group] += d.Name + "@" + d.ResourceVersion + " "
-	}
+	revisions := groupRevisions(definitions)
 	for _, service := range services {
 		path := "apis/" + service.Spec.Group + "/" + service.Spec.Version
 		if service.Spec.Group == "" {
@@ -69,6 +69,25 @@ func (p *policySchemas) Paths() (map[string]openapi.GroupVersion, error) {
 		paths[path] = &policySchema{schemas: p, path: "/openapi/v3/" + path, revision: service.ResourceVersion + "-" + revisions[service.Spec.Group]}
 	}
 	return paths, nil
+}
+
+// groupRevisions returns a hash of the names and versions of all definitions of each group.
+func groupRevisions(definitions []*apiextensionsv1.CustomResourceDefinition) map[string]string {
+	sorted := slices.SortedFunc(slices.Values(definitions), func(a, b *apiextensionsv1.CustomResourceDefinition) int { return cmp.Compare(a.Name, b.Name) })
+	hashes := map[string]hash.Hash64{}
+	for _, d := range sorted {
+		h, found := hashes[d.Spec.Group]
+		if !found {
+			h = fnv.New64a()
+			hashes[d.Spec.Group] = h
+		}
+		_, _ = fmt.Fprintln(h, d.Name, d.ResourceVersion)
+	}
+	revisions := map[string]string{}
+	for group, h := range hashes {
+		revisions[group] = strconv.FormatUint(h.Sum64(), 16)
+	}
+	return revisions
 }
 
 // policySchema is the document of a group and version.

@@ -130,7 +130,7 @@ func TestInvalidOptionsAreRejected(t *testing.T) {
 	}
 }
 
-func TestAccessDependsOnCredentials(t *testing.T) {
+func TestAccessAndUnknownPaths(t *testing.T) {
 	server := start(t)
 	anonymous := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	for path, want := range map[string]int{"/healthz": 200, "/livez": 200, "/readyz": 200, "/version": 200, "/api": 403, "/api/v1/pods": 403, "/metrics": 403, "/": 403} {

@@ -78,7 +78,7 @@ func TestNodeLoss(t *testing.T) {
 	stop("a1")
 	c.waitForNode("a1", corev1.ConditionUnknown, "unreachable:NoExecute", "unreachable:NoSchedule")
 	c.checkLossTiming(t, config)
-	c.waitForTaintEvictions("at-once", "after-5s")
+	c.waitForTaintEvictions("after-5s", "at-once")
 	c.waitForReadiness(map[string]bool{"after-3000s": false, "tolerant": false, "other-node": true})
 	c.mustKubectl("taint", "node", "a1", "node.kubernetes.io/out-of-service=nodeshutdown:NoSchedule")
 	c.mustKubectl("wait", "--for=delete", "pod/at-once", "pod/after-5s", "--timeout=90s")

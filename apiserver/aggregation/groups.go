@@ -54,7 +54,7 @@ func (c *groupController) enqueue(obj any) {
 }
 
 // run registers versions until ctx is done. It calls registered after it has registered the versions
-// of all existing definitions. Earlier, the caller would delete APIServices that a previous process
+// of all existing definitions. If it were called earlier, the caller would delete APIServices that a previous process
 // created.
 func (c *groupController) run(ctx context.Context, registered func()) {
 	defer c.queue.ShutDown()

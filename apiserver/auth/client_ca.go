@@ -54,16 +54,16 @@ func (s *Security) publishAuthentication(ctx context.Context) error {
 	}
 	configMaps := s.options.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem)
 	existing, err := configMaps.Get(ctx, policy.AuthenticationConfigMap, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		_, err = configMaps.Create(ctx, &corev1.ConfigMap{
+	if apierrors.IsNotFound(err) {
+		existing, err = configMaps.Create(ctx, &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Name: policy.AuthenticationConfigMap, Namespace: metav1.NamespaceSystem},
 			Data:       desired,
 		}, metav1.CreateOptions{})
-		if apierrors.IsAlreadyExists(err) {
-			return s.publishAuthentication(ctx) // another server created it at the same time: compare the CAs
-		}
-	case err == nil && !maps.Equal(existing.Data, desired):
+	}
+	if apierrors.IsAlreadyExists(err) { // another server created it at the same time
+		existing, err = configMaps.Get(ctx, policy.AuthenticationConfigMap, metav1.GetOptions{})
+	}
+	if err == nil && !maps.Equal(existing.Data, desired) {
 		if existing.Data[clientCAKey] != desired[clientCAKey] && existing.Data[clientCAKey] != "" {
 			klog.ErrorS(nil, "The store has the client CA of another certificate authority: credentials that one server has signed are invalid for the other. "+
 				"API servers that share an etcd need the same pki directory: copy it before the first start", "configmap", policy.AuthenticationConfigMap)

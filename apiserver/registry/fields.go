@@ -23,7 +23,7 @@ func copyStatus(obj, from runtime.Object) {
 	reflect.ValueOf(obj).Elem().FieldByName("Status").Set(reflect.ValueOf(from).Elem().FieldByName("Status"))
 }
 
-// copyContent copies all fields except metadata and status from from to obj.
+// copyContent copies all fields of from except metadata and status to obj.
 func copyContent(obj, from runtime.Object) {
 	to, source := reflect.ValueOf(obj).Elem(), reflect.ValueOf(from).Elem()
 	for _, i := range contentFields(to.Type()) {

@@ -20,7 +20,7 @@ type strategy struct {
 	runtime.ObjectTyper
 	names.NameGenerator
 	kind kinds.Kind
-	// warnStoredOnly returns a warning on the creation of a stored-only kind.
+	// warnStoredOnly is whether the creation of an object of a stored-only kind returns a warning.
 	warnStoredOnly bool
 }
 

@@ -17,7 +17,7 @@ import (
 // Services had before the objects were listed. Another allocation may be in progress, or a crash may have
 // left it behind.
 func (a addressAllocator) repairObjects(ctx context.Context, objects []networkingv1.IPAddress, owners, used map[string]string) error {
-	existing := map[string]bool{}
+	kept := map[string]bool{}
 	var errs []error
 	for i := range objects {
 		object := &objects[i]
@@ -27,14 +27,14 @@ func (a addressAllocator) repairObjects(ctx context.Context, objects []networkin
 			keep = !allocated || used[object.Name] != owner
 		}
 		if keep {
-			existing[object.Name] = true
+			kept[object.Name] = true
 			continue
 		}
 		errs = append(errs, a.deleteObject(ctx, object))
 	}
 	var created []*networkingv1.IPAddress
 	for value, owner := range owners {
-		if existing[value] {
+		if kept[value] {
 			continue
 		}
 		object, err := a.objects.create(ctx, newIPAddress(value, owner))

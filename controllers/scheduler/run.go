@@ -136,8 +136,8 @@ func newScheduler(o Options, m *scheduling.Machine, client, leases kubernetes.In
 		OnOutcome:  func(out scheduling.Outcome) { s.source.Push(out) },
 		ConvertPod: s.source.ConvertPod, PodScheduled: s.source.PodScheduled, Events: s.events, Extenders: s.extenders, Now: o.Clock.Now, Observe: s.onExecuted,
 		ConvertBudget: s.source.ConvertBudget, OnDebitForbidden: newDebitForbiddenHandler(s.metrics.registry, s.log), Journal: o.Journal, OnDisplaced: s.metrics.displacements.Count,
-		OnRecordLost: func(what string, err error) {
-			s.log.Error("Recording the displacement of a victim failed", "in", what, "error", err)
+		OnRecordLost: func(kind string, err error) {
+			s.log.Error("Recording the displacement of a victim failed", "kind", kind, "error", err)
 		}})
 	s.events.SlowDownWhile(func() bool { return s.executor.Pending() > 0 })
 	return s, nil

@@ -85,7 +85,7 @@ lowDiskSpaceThresholdMB: 512
 	if slices.Contains(signals(k), "allocatableMemory.available") {
 		t.Error("got a threshold for allocatable memory, which is not enforced")
 	}
-	if len(k.Warnings) != 1 || !strings.HasSuffix(k.Warnings[0], "c.yaml: fields without effect:  authentication, logging, memorySwap") {
+	if len(k.Warnings) != 1 || !strings.HasSuffix(k.Warnings[0], "c.yaml: fields without effect: authentication, logging, memorySwap") {
 		t.Errorf("got warnings %q, want one about authentication, logging and memorySwap", k.Warnings)
 	}
 }

@@ -1,8 +1,8 @@
 // Package pki is the certificate authority of a cluster. Its files are in DATA-DIR/pki:
 //
-//	ca.key, ca.crt                the CA, which signs all other certificates
+//	ca.key, ca.crt                the CA, which signs all certificates except those of the front proxy
 //	apiserver.key, apiserver.crt  serving certificate of the API server
-//	front-proxy-ca.key, .crt      the CA of the certificate for aggregated API servers
+//	front-proxy-ca.key, .crt      separate CA that signs only front-proxy-client.crt
 //	front-proxy-client.key, .crt  client certificate for aggregated API servers
 //	sa.key                        key that signs service account tokens (ES256)
 //

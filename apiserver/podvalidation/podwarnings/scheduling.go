@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
-// deprecatedNodeLabels are deprecated node labels.
+// deprecatedNodeLabels are the deprecated node labels with their warnings.
 var deprecatedNodeLabels = map[string]string{
 	"beta.kubernetes.io/arch":                  `deprecated since v1.14; use "kubernetes.io/arch" instead`,
 	"beta.kubernetes.io/os":                    `deprecated since v1.14; use "kubernetes.io/os" instead`,
