@@ -41,7 +41,7 @@ type Eviction struct {
 	Pod             types.UID
 	Reason, Message string
 	Grace           time.Duration
-	// Immediate kills all containers immediately, without hooks or grace.
+	// Immediate kills all containers without hooks or grace.
 	Immediate bool
 	// Condition, if not nil, is written with the failure. With reason TerminationByKubelet and a
 	// grace period above minAnnouncedGrace it is written immediately, so that a restarted agent can

@@ -30,7 +30,7 @@ func (e *OtherServerError) Error() string {
 }
 
 // Register creates the server's Service with the given cluster IP, or checks that it exists. It
-// returns a *OtherServerError if the Service belongs to another DNS server.
+// returns an *OtherServerError if the Service belongs to another DNS server.
 func Register(ctx context.Context, client kubernetes.Interface, ip netip.Addr) error {
 	services := client.CoreV1().Services(serviceNamespace)
 	existing, err := services.Get(ctx, ServiceName, metav1.GetOptions{})

@@ -234,8 +234,8 @@ func TestRegister(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := Register(ctx, client, netip.MustParseAddr("10.96.0.10"))
-	if foreign, ok := err.(*OtherServerError); !ok || foreign.ClusterIP != "10.96.0.99" {
-		t.Errorf("Register next to another server: %v, want a ForeignError with 10.96.0.99", err)
+	if other, ok := err.(*OtherServerError); !ok || other.ClusterIP != "10.96.0.99" {
+		t.Errorf("Register next to another server: %v, want an OtherServerError with 10.96.0.99", err)
 	}
 	if err := Unregister(ctx, client); err != nil {
 		t.Fatal(err)

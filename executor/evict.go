@@ -68,7 +68,7 @@ func blockingReason(err error) (message string, byBudget bool) {
 	return err.Error(), false
 }
 
-// isPermanentEvictionError reports whether a retry is useless: the request is forbidden, or kube-apiserver does
+// isPermanentEvictionError reports whether a retry cannot succeed: the request is forbidden, or kube-apiserver does
 // not support it.
 func isPermanentEvictionError(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsMethodNotSupported(err) ||

@@ -208,8 +208,8 @@ func TestPreemptOutcomes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			x, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"), budgetAllowing("x", 1))
-			events := 0
-			x.o.OnDebitForbidden = func(*model.Budget, error) { events++ }
+			calls := 0
+			x.o.OnDebitForbidden = func(*model.Budget, error) { calls++ }
 			remaining := tc.times
 			client.PrependReactor(tc.verb, tc.resource, func(action ktesting.Action) (bool, runtime.Object, error) {
 				remaining--
@@ -220,8 +220,8 @@ func TestPreemptOutcomes(t *testing.T) {
 			if o.Result != tc.want || apierrors.IsNotFound(err) != tc.deleted {
 				t.Errorf("outcome %v (%s), want %v; getting the victim: %v, want it deleted: %t", o.Result, o.Reason, tc.want, err, tc.deleted)
 			}
-			if (events > 0) != (tc.err == forbidden) {
-				t.Errorf("got %d calls of OnDebitForbidden", events)
+			if want := tc.err == forbidden; (calls > 0) != want {
+				t.Errorf("got %d calls of OnDebitForbidden, want at least one: %t", calls, want)
 			}
 		})
 	}

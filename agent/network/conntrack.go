@@ -29,7 +29,8 @@ func (n *Network) deleteFlows(flows string, match flowMatcher) {
 }
 
 // flowsToPorts matches UDP flows to these ports of this host that were not subject to DNAT. TCP
-// flows are excluded: redirecting an established connection would break it.
+// flows are excluded: redirecting an established connection would break it. Forwarded flows of other
+// hosts keep their translation.
 func flowsToPorts(ports []Port) flowMatcher {
 	return func(f *netlink.ConntrackFlow) bool {
 		return f.Forward.Protocol == unix.IPPROTO_UDP && f.Reverse.SrcIP.Equal(f.Forward.DstIP) && slices.ContainsFunc(ports, func(p Port) bool {

@@ -54,7 +54,7 @@ func Open(o Options) (*Network, error) {
 		}
 	}
 	if err := ensureRules(o.Bridge, n.prefix); err != nil {
-		o.Log.Info("Failed to create iptables rules, pods may be unable to reach other machines", "bridge", o.Bridge, "err", err.Error())
+		o.Log.Info("Failed to create firewall rules, pods may be unable to reach other machines", "bridge", o.Bridge, "err", err.Error())
 	}
 	return n, nil
 }

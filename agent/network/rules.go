@@ -67,7 +67,7 @@ func ensureRules(bridge string, prefix netip.Prefix) error {
 	var errs []error
 	if err != nil {
 		rules = append(rules, masqueradeRule(bridge, prefix))
-	} else { // an earlier version created it
+	} else { // remove the rule of an earlier version
 		errs = append(errs, masqueradeRule(bridge, prefix).remove())
 	}
 	for _, r := range rules {

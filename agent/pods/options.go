@@ -43,7 +43,7 @@ type Options struct {
 	Event func(pod *corev1.Pod, container, eventType, reason, message string)
 	Log   klog.Logger
 	// AwaitEndpoints blocks until Services send no new connections to the addresses of a pod that is
-	// being deleted, or ctx ends. Containers get SIGTERM after that. Optional.
+	// being deleted, or ctx ends. Containers get their stop signal after that. Optional.
 	AwaitEndpoints func(ctx context.Context, addresses []string)
 	// EndpointTimeout bounds AwaitEndpoints; so does half of the grace period.
 	EndpointTimeout time.Duration

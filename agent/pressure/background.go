@@ -26,7 +26,7 @@ const (
 	maxDiskUsageAge = 10 * time.Second
 )
 
-// collectGarbage deletes dead containers and unused images in the background.
+// collectGarbage deletes terminated containers and unused images in the background.
 func (s *Manager) collectGarbage(ctx context.Context, wg *sync.WaitGroup, e nodepressure.ReclaimNodeResources) {
 	wg.Go(func() {
 		var err error

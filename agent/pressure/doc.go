@@ -7,7 +7,7 @@
 //	agent/cgroup, agent/stats ── Observation ──▶ engine/nodepressure.Machine.Step ──▶ effects
 //	   eviction, hard:   SIGKILL to the pod's cgroup ─▶ agent ─▶ runtime, API
 //	   eviction, soft:   the agent stops the pod with its grace period
-//	   node reclaim:     dead containers and images, in the background
+//	   node reclaim:     terminated containers and images, in the background
 //
 // One thread waits in poll(2) for the alarm, the timer and wake-ups. An alarm is only a hint; the
 // machine decides on fresh statistics. A step without an effect allocates nothing and takes tens

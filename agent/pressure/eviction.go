@@ -12,8 +12,8 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// NewEviction returns the request to the agent. immediate means that the pod's processes are killed
-// already. The agent calls done when no process of the pod is left.
+// NewEviction returns the request to the agent. immediate means that the agent kills the containers
+// without hooks or grace. The agent calls done when no process of the pod is left.
 func NewEviction(pod *corev1.Pod, e *nodepressure.Evict, immediate bool, done func()) agent.Eviction {
 	out := agent.Eviction{
 		Pod: pod.UID, Reason: nodepressure.ReasonEvicted, Message: e.Message, Immediate: immediate,

@@ -33,7 +33,7 @@ type Options struct {
 	// NodeFs is the file system of the agent's directory, ImageFs that of images, ContainerFs that of
 	// writable layers. Optional: nil file systems are not monitored.
 	NodeFs, ImageFs, ContainerFs *stats.Disk
-	// Collect deletes dead containers and unused images. Optional.
+	// Collect deletes terminated containers and unused images. Optional.
 	Collect func(ctx context.Context, containers, images bool) error
 	// Purge deletes the data of an evicted pod without processes, so that its disk space is free.
 	// Optional.

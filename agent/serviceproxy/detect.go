@@ -69,8 +69,8 @@ func DetectOtherProxy() string {
 }
 
 // prepareKernel enables forwarding and passes bridged packets to the tables: the reply of a pod to
-// another pod of its bridge must be translated back. It reports whether
-// bridged packets pass the tables.
+// another pod of its bridge must be translated back. It reports whether bridged packets pass the
+// tables.
 func prepareKernel() (bridged bool) {
 	for _, file := range []string{"ipv4/ip_forward", "ipv6/conf/all/forwarding"} {
 		writeSysctl(file)

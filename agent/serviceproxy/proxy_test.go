@@ -121,7 +121,7 @@ func TestKeepRules(t *testing.T) {
 func TestDetectOtherProxy(t *testing.T) {
 	m := newMachine(t)
 	if found := DetectOtherProxy(); found != "" {
-		t.Errorf("ForeignProxy = %q without another proxy, want \"\"", found)
+		t.Errorf("DetectOtherProxy = %q without another proxy, want \"\"", found)
 	}
 	for _, tc := range []struct{ table, chain, want string }{
 		{"kube-proxy", "services", "nftables table kube-proxy"},
@@ -137,7 +137,7 @@ func TestDetectOtherProxy(t *testing.T) {
 			t.Fatal(err)
 		}
 		if found := DetectOtherProxy(); found != tc.want {
-			t.Errorf("ForeignProxy = %q, want %q", found, tc.want)
+			t.Errorf("DetectOtherProxy = %q, want %q", found, tc.want)
 		}
 		conn.DelTable(table)
 		if err := conn.Flush(); err != nil {

@@ -31,7 +31,7 @@ type containers struct {
 	dir     string
 }
 
-// hogImage contains this program, which is the test workload by fixtures.Main.
+// hogImage contains this program, which runs the test workload through fixtures.Main.
 const hogImage = "berth.dev/bench-hog:1"
 
 func newContainerNode(memory int64, pods int, useEmbedded bool) (node, error) {

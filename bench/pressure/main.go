@@ -139,7 +139,7 @@ func (b bench) verdict(rows []row) error {
 			failures = append(failures, name+fmt.Sprintf("the kernel's OOM killer killed it first %d times", n))
 		}
 		if unexpected := r.unexpected(); len(unexpected) > 0 {
-			failures = append(failures, name+fmt.Sprintf("evicted other pods: %v", unexpected))
+			failures = append(failures, name+fmt.Sprintf("unexpected evictions: %v", unexpected))
 		}
 		if b.timesOnly {
 			continue

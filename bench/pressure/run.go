@@ -22,12 +22,14 @@ type watcher struct {
 
 // outcome is the result of one run.
 type outcome struct {
-	kill       time.Duration // from the crossing to SIGKILL
-	recovery   time.Duration // from the crossing until usage is below the threshold; 0 if the kernel killed first
-	excess     int64         // maximum bytes above the threshold
-	rate       int64         // actual bytes/s
-	oom        bool          // the OOM killer ended a process
-	unexpected []string      // evicted pods that are not the hog, or evicted twice
+	kill time.Duration // from the crossing to SIGKILL
+	// recovery is the time from the crossing until usage is at or below the threshold, or until now; 0
+	// if the kernel killed first or usage never crossed it.
+	recovery   time.Duration
+	excess     int64    // maximum bytes above the threshold
+	rate       int64    // actual bytes/s
+	oom        bool     // the OOM killer ended a process
+	unexpected []string // evicted pods that are not the hog, or evicted twice
 }
 
 // options returns the options of a watcher.

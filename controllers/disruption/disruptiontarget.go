@@ -15,7 +15,7 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// conditionExpiry returns when the DisruptionTarget condition of a pod expires, and whether it does.
+// conditionExpiry returns the time until the DisruptionTarget condition of a pod expires, and whether it does.
 func (d *controller) conditionExpiry(p *corev1.Pod, m *model.Pod) (time.Duration, bool) {
 	if c := conversion.DisruptionTarget(p); c != nil {
 		return budget.StaleConditionAfter(m, c.LastTransitionTime.Time, d.now())

@@ -23,10 +23,10 @@ import (
 //
 // It matters only for pods that no scheduler places, since the scheduler honors Holds for all others.
 type AvoidHolds struct {
-	mu        sync.Mutex
-	holds     map[ownerNode]map[string]*v1alpha1.Hold // by the name of the Hold
-	liftedAt  map[ownerNode]time.Time
-	listeners []func(kind string, owner types.NamespacedName)
+	mu           sync.Mutex
+	holds        map[ownerNode]map[string]*v1alpha1.Hold // by the name of the Hold
+	endedEarlyAt map[ownerNode]time.Time
+	listeners    []func(kind string, owner types.NamespacedName)
 }
 
 // ownerNode is an owner and a node.
@@ -35,12 +35,12 @@ type ownerNode struct {
 	node  string
 }
 
-// liftedRetention is how long the lifting of a Hold is remembered: the longest backoff that it can cut short.
-const liftedRetention = 15 * time.Minute
+// endedEarlyRetention is how long an early end of a Hold is remembered: the longest backoff that it can cut short.
+const endedEarlyRetention = 15 * time.Minute
 
 // NewAvoidHolds returns an empty AvoidHolds. Call Run to fill it.
 func NewAvoidHolds() *AvoidHolds {
-	return &AvoidHolds{holds: map[ownerNode]map[string]*v1alpha1.Hold{}, liftedAt: map[ownerNode]time.Time{}}
+	return &AvoidHolds{holds: map[ownerNode]map[string]*v1alpha1.Hold{}, endedEarlyAt: map[ownerNode]time.Time{}}
 }
 
 // OnChange registers a function that is called with the kind and the key of an owner whose Holds change. It must be
@@ -77,7 +77,7 @@ func (a *AvoidHolds) EndedEarlyAt(owner types.UID, node string) time.Time {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.liftedAt[ownerNode{owner, node}]
+	return a.endedEarlyAt[ownerNode{owner, node}]
 }
 
 // onHold handles an added, updated or deleted Hold. cur is nil for a deleted one.
@@ -89,7 +89,7 @@ func (a *AvoidHolds) onHold(old, cur *v1alpha1.Hold, at time.Time) {
 			delete(a.holds, key)
 		}
 		if cur == nil && at.Before(old.Spec.Until.Time) && !a.hasActiveHold(key, at) {
-			a.liftedAt[key] = at
+			a.endedEarlyAt[key] = at
 		}
 	}
 	if cur != nil && cur.Spec.Type == v1alpha1.Avoid {
@@ -99,9 +99,9 @@ func (a *AvoidHolds) onHold(old, cur *v1alpha1.Hold, at time.Time) {
 		}
 		a.holds[key][cur.Name] = cur
 	}
-	for key, t := range a.liftedAt {
-		if at.Sub(t) > liftedRetention {
-			delete(a.liftedAt, key)
+	for key, t := range a.endedEarlyAt {
+		if at.Sub(t) > endedEarlyRetention {
+			delete(a.endedEarlyAt, key)
 		}
 	}
 	listeners := a.listeners

@@ -16,7 +16,7 @@ const BackOffReason = "BackOff"
 // the node that the template (or a DaemonSet) selects; "" leaves placement to a scheduler, which honors Holds.
 // failures are the recorded failures of the owner's pods.
 //
-// A Hold replaces the failures that led to it. When it is lifted they are ignored, since their cause
+// A Hold replaces the failures that led to it. When it ends early they are ignored, since their cause
 // has ended.
 func (a *AvoidHolds) NotBefore(now time.Time, owner types.UID, node string, failures []workload.PodFailure) (until time.Time, reason string) {
 	if node != "" {

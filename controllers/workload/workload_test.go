@@ -185,9 +185,9 @@ func TestNotBefore(t *testing.T) {
 	})
 }
 
-// TestHoldLiftedNextToExpiredHold checks that an expired Hold that counts futile moves does not prevent another Hold
-// from being lifted.
-func TestHoldLiftedNextToExpiredHold(t *testing.T) {
+// TestHoldEndedEarlyNextToExpiredHold checks that an expired Hold that counts futile moves does not prevent the early end
+// of another Hold from being remembered.
+func TestHoldEndedEarlyNextToExpiredHold(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	hold := func(name string, until time.Duration) *v1alpha1.Hold {
 		return &v1alpha1.Hold{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.HoldSpec{Type: v1alpha1.Avoid, Node: "n1", Until: metav1.NewTime(now.Add(until)), Owner: v1alpha1.Owner{UID: "owner-1"}}}
@@ -198,7 +198,7 @@ func TestHoldLiftedNextToExpiredHold(t *testing.T) {
 		a.onHold(nil, hold("pressure", time.Minute), now)
 		a.onHold(hold("pressure", time.Minute), nil, now)
 		if got := !a.EndedEarlyAt("owner-1", "n1").IsZero(); got != want {
-			t.Errorf("next to a Hold that ends in %v: lifted is %v, want %v", other, got, want)
+			t.Errorf("next to a Hold that ends in %v: ended early is %v, want %v", other, got, want)
 		}
 	}
 }

@@ -47,8 +47,8 @@ func (t *nodeIndex) lowerBound(id cluster.NodeID, priority int32, requests *mode
 	return cost{highest: b.lowestPriority, sum: n * (int64(b.lowestPriority) + 1<<31), victims: int32(n), earliestStart: b.latestStarts[min(n, 3)-1]}, true
 }
 
-// minVictims returns how many pods of at most the given size must be evicted for the requested amount; 0 if
-// none or if evictions do not help. It stops counting at 8.
+// minVictims returns how many pods of at most the given size must be evicted for the requested amount to
+// fit; 0 if none or if evictions do not help. It stops counting at 8.
 func minVictims(requested, free, largest int64) int64 {
 	if requested <= 0 || requested <= free || largest <= 0 {
 		return 0

@@ -73,7 +73,8 @@
 // node, the machine emits MissedWakeup and activates the pod.
 //
 // A restarted machine needs no recovery: the state comes from a list, as events. It finishes preemptions
-// that another process started: it evicts the victims that have the DisruptionTarget condition.
+// that another process started: it evicts the victims that have the DisruptionTarget condition and waits
+// for them.
 //
 // Differences from Kubernetes: the scheduler abandons victims that do not terminate in time
 // (Config.VictimsTimeout); a budget that changes in between is obeyed a second time before it is

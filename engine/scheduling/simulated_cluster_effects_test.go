@@ -190,14 +190,14 @@ func (c *simulatedCluster) executeBindVolumes(e BindVolumes) {
 	case o.Result == Done || o.Result == Unknown && !c.fails(2):
 		updated := *claim
 		updated.HasSelectedNode, updated.SelectedNode = true, e.Node
+		c.claims[e.Pod.UID] = &updated
 		c.lag = append(c.lag, &updated)
 		if !c.fails(5) { // otherwise the provisioner never acts
 			bound := updated
 			bound.VolumeName, bound.Bound = "v"+claim.Name, true
-			updated = bound
+			c.claims[e.Pod.UID] = &bound
 			c.lag = append(c.lag, volumeOf(&bound), &bound)
 		}
-		c.claims[e.Pod.UID] = &updated
 		if c.noFaults {
 			o.Result = Done
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/sim/script"
 )
 
-// journal returns the journal of a random simulation with faults and restarts.
+// recordJournal returns the journal of a random simulation with faults and restarts.
 func recordJournal(t *testing.T, seed int64) string {
 	t.Helper()
 	o, err := cluster.Defaults()

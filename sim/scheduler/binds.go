@@ -21,7 +21,7 @@ func (b *binds) OpenBinds(uid string) []string { return slices.Sorted(maps.Value
 // IsBinding reports whether the current commit is a bind by the scheduler.
 func (b *binds) IsBinding() bool { return b.binding }
 
-// sent records a sent bind.
+// recordSent records a sent bind.
 func (b *binds) recordSent(r *request, node string) {
 	uid := r.pod.UID
 	if b.open[uid] == nil {
@@ -30,7 +30,7 @@ func (b *binds) recordSent(r *request, node string) {
 	b.open[uid][r] = node
 }
 
-// settled records that a bind was executed or never will be.
+// recordSettled records that a bind was executed or never will be.
 func (b *binds) recordSettled(r *request) {
 	delete(b.open[r.pod.UID], r)
 	if len(b.open[r.pod.UID]) == 0 {

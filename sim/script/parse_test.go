@@ -80,27 +80,58 @@ func TestExpectationsCanFail(t *testing.T) {
 		"expect at 5s bound 2":               "1 pods are bound, want 2",
 		"expect at 5s pending 2":             "1 pods are pending, want 2",
 	} {
-		s, err := Parse("x.txt", "node n1 cpu=1\npod a cpu=1\npod b cpu=2\n"+line+"\n")
-		if err != nil {
-			t.Fatal(err)
-		}
-		o, err := cluster.Defaults()
-		if err != nil {
-			t.Fatal(err)
-		}
-		result, err := s.Run(o)
-		if err != nil || result.Err() == nil || !strings.Contains(result.Err().Error(), want) || !strings.HasPrefix(result.Err().Error(), "x.txt:4: ") {
-			t.Errorf("%s: got %v, %v; want a failure of x.txt:4 with %q", line, err, result.Err(), want)
+		err := runText(t, "node n1 cpu=1\npod a cpu=1\npod b cpu=2\n"+line+"\n")
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.txt:4: ") {
+			t.Errorf("%s: got %v; want a failure of x.txt:4 with %q", line, err, want)
 		}
 	}
 }
 
-// TestDeprecatedWords checks that former words are still read.
+// runText runs the scenario x.txt with the given text and returns its failure.
+func runText(t *testing.T, text string) error {
+	t.Helper()
+	s, err := Parse("x.txt", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := cluster.Defaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := s.Run(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result.Err()
+}
+
+// TestDeprecatedWords checks that former words are still read and have the meaning of the current ones.
 func TestDeprecatedWords(t *testing.T) {
-	for _, line := range []string{"at 5s press a memory", "spoil late bind", "at 5s calm", "at 5s cut n1", "at 5s rejoin n1", "expect at 5s told Killing a",
-		"expect at 5s deleting 0", "expect at 5s pod a held", "expect at 5s pod a gone", "expect at 5s pod a deleting"} {
+	for _, line := range []string{"at 5s press a memory", "spoil late bind", "at 5s calm", "at 5s cut n1", "at 5s rejoin n1"} {
 		if _, err := Parse("x.txt", "node n1\npod a\n"+line+"\n"); err != nil {
 			t.Errorf("%s: %v", line, err)
+		}
+	}
+	const state = `node n1 cpu=4
+pod running cpu=1
+pod gated cpu=1 gates=example.org/ready
+pod evicted cpu=1 stops=30m
+pod deleted cpu=1
+at 2s evict evicted grace=1h
+at 2s delete pod deleted grace=0s
+`
+	for _, tc := range []struct{ holds, fails, want string }{
+		{"pod gated held", "pod running held", "pod running is running on n1; want it gated"},
+		{"pod deleted gone", "pod running gone", "pod running is running on n1; want it deleted"},
+		{"pod evicted deleting", "pod running deleting", "pod running is running on n1; want it terminating"},
+		{"deleting 1", "deleting 2", "1 pods are terminating, want 2"},
+		{"told EvictionByEvictionAPI evicted", "told EvictionByEvictionAPI running", "no event of reason EvictionByEvictionAPI about running"},
+	} {
+		if err := runText(t, state+"expect at 5s "+tc.holds+"\n"); err != nil {
+			t.Errorf("%s: got %v, want no failure", tc.holds, err)
+		}
+		if err := runText(t, state+"expect at 5s "+tc.fails+"\n"); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: got %v, want a failure with %q", tc.fails, err, tc.want)
 		}
 	}
 }

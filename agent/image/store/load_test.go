@@ -257,8 +257,8 @@ func TestIDIsNotAName(t *testing.T) {
 	if _, err := s.Pull(t.Context(), digestOf(layer).String(), nil, nil); err == nil || !strings.Contains(err.Error(), id) {
 		t.Errorf("pull by ID: %v, want %q", err, id)
 	}
-	if tagName, err := load(named("nginx@DIGEST"), ""); err != nil || len(tagName.RepoTags) != 1 {
-		t.Errorf("digest of the layout: %v, %v, want one name", tagName.RepoTags, err)
+	if image, err := load(named("nginx@DIGEST"), ""); err != nil || len(image.RepoTags) != 1 {
+		t.Errorf("digest of the layout: %v, %v, want one name", image.RepoTags, err)
 	}
 	// An image stored before such names were rejected.
 	other, err := load(dockerArchive(t, layer), "other")

@@ -144,7 +144,8 @@ func (c *container) start(r *Runtime, sb *sandbox) error {
 	return c.awaitStart(report, r.opts.startLimit())
 }
 
-// reportPair returns a socket pair of a type between the agent and a process that it starts.
+// reportPair returns a socket pair of the given type, which connects the agent with a process that
+// it starts.
 func reportPair(kind int) (agentEnd *os.File, childEnd int, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

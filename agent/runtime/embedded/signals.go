@@ -21,7 +21,7 @@ func stopSignal(name string) syscall.Signal {
 	if s := unix.SignalNum(name); s != 0 {
 		return s
 	}
-	const firstRealTime, lastRealTime = 34, 64 // those that C libraries do not use
+	const firstRealTime, lastRealTime = 34, 64 // real-time signals that C libraries do not use
 	name = strings.NewReplacer("PLUS", "+", "MINUS", "-").Replace(name)
 	for prefix, base := range map[string]int{"SIGRTMIN": firstRealTime, "SIGRTMAX": lastRealTime} {
 		offset, ok := strings.CutPrefix(name, prefix)

@@ -10,8 +10,9 @@
 //   - The buckets are filtered and scored by domain, and the best node is selected
 //     (evaluate_buckets.go, spread.go). Without a feasible node the reasons are counted
 //     (reasons.go).
-//   - nominated.go, volumes.go and named_nodes.go decide about pods with nominated or
-//     reserved nodes, with volumes, or limited to named nodes.
+//
+// Pods with nominated or reserved nodes, with volumes, or limited to named nodes are decided
+// in nominated.go, volumes.go and named_nodes.go.
 //
 // A fuzz test compares every decision with the reference evaluator.
 package fastpath

@@ -32,11 +32,11 @@ func Cleanup(ctx context.Context, o Options) error {
 		return ForceCleanup(o)
 	}
 	// A running daemon releases addresses and firewall rules through CNI.
-	p, _, err := Start(ctx, o)
+	d, _, err := Start(ctx, o)
 	if err != nil {
 		return errors.Join(err, ForceCleanup(o))
 	}
-	return p.Destroy(ctx)
+	return d.Destroy(ctx)
 }
 
 // parallelRemovals is the number of pods removed in parallel, since each removal waits for

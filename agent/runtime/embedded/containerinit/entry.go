@@ -148,7 +148,11 @@ func runSandbox(s *Spec) error {
 	}
 	// Wait until the agent has recorded this process. A process without a record must not remain.
 	var input [1]byte
-	if n, _ := syscall.Read(0, input[:]); n != 1 {
+	n, err := syscall.Read(0, input[:])
+	for err == syscall.EINTR {
+		n, err = syscall.Read(0, input[:])
+	}
+	if n != 1 {
 		return &startError{"the agent exited", 128}
 	}
 	if err := syscall.Dup3(null, 0, 0); err != nil {
