@@ -86,6 +86,9 @@ func waitsFor(p *PendingPod) string {
 	case PendingNominated:
 		return "victims on " + p.Nominated
 	case PendingNew:
+		if p.Scheduler == "" { // a dump that was not read from the API
+			return "its turn"
+		}
 		return "its turn with " + p.Scheduler
 	}
 	text, _, _ := strings.Cut(p.Message, " preemption: ")
