@@ -62,7 +62,7 @@ func (c *Berth) validateLifecycle(requireRange func(path string, v, low, high in
 	requireRange("podGC.evictedCap", c.PodGC.EvictedCap, 0, 1000000)
 	requireRange("podGC.evictedTTLSeconds", c.PodGC.EvictedTTLSeconds, 0, 31536000)
 	if r := c.Nodes.LeaseRenewalSeconds; n.GracePeriodSeconds >= 2 && r > n.GracePeriodSeconds {
-		errs = append(errs, fmt.Errorf("nodes.leaseRenewalSeconds: %d: must be at most nodeLifecycle.gracePeriodSeconds, %d, or nodes count as lost between renewals", r, n.GracePeriodSeconds))
+		errs = append(errs, fmt.Errorf("nodes.leaseRenewalSeconds: %d: must be at most nodeLifecycle.gracePeriodSeconds, %d, or nodes become Unknown between renewals", r, n.GracePeriodSeconds))
 	}
 	for _, f := range []struct {
 		path    string
