@@ -26,8 +26,8 @@ func (o Options) advertiseAddress(listenHost string) net.IP {
 	return ip
 }
 
-// externalAddress returns the HOST:PORT in documents that pods read. It is the advertised address, unless only clients
-// of the loopback address can reach the server.
+// externalAddress returns the HOST:PORT in the OIDC discovery documents: the advertised address, or clientAddress if
+// there is none or the server accepts loopback connections only.
 func (s *Server) externalAddress() string {
 	address := s.listener.Addr().(*net.TCPAddr)
 	if _, servesPods := s.listener.(*podListener); s.advertised == nil || address.IP.IsLoopback() && !servesPods {

@@ -15,15 +15,15 @@ import (
 
 // bench is a cluster under load.
 type bench struct {
-	state  *cluster.State
-	engine *fastpath.Engine
-	apps   []app
-	bound  []string // UIDs of pods on nodes, oldest first
-	serial int
-	hold   int  // maximum number of pods on nodes
-	churn  bool // see the package documentation
-	rand   *rand.Rand
-	out    decision.Summary
+	state   *cluster.State
+	engine  *fastpath.Engine
+	apps    []app
+	bound   []string // UIDs of pods on nodes, oldest first
+	serial  int
+	maxPods int  // maximum number of pods on nodes
+	churn   bool // see the package documentation
+	rand    *rand.Rand
+	out     decision.Summary
 }
 
 // decideNext decides about the next pod and assumes it on its node. It returns the wall-clock time of
@@ -50,7 +50,7 @@ func (b *bench) decideTimed(t testing.TB, now func() time.Duration) time.Duratio
 		}
 		b.bound = append(b.bound, p.UID)
 	}
-	for len(b.bound) > b.hold {
+	for len(b.bound) > b.maxPods {
 		i := 0
 		if b.churn {
 			i = b.rand.IntN(len(b.bound))
@@ -87,7 +87,7 @@ type timings struct {
 
 // measure measures n decisions after enough others to fill the score caches.
 func (b *bench) measure(t testing.TB, n int) timings {
-	for range min(4*len(b.apps)+b.hold/4, 20000) {
+	for range min(4*len(b.apps)+b.maxPods/4, 20000) {
 		b.decideNext(t)
 	}
 	result := b.percentiles(t, n)
@@ -142,7 +142,7 @@ func newBench(t testing.TB, nodes, specs int, churn bool, kinds ...podKind) *ben
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{state: mixedCluster(nodes), churn: churn, hold: 4 * nodes, rand: rand.New(rand.NewPCG(3, 4))}
+	b := &bench{state: mixedCluster(nodes), churn: churn, maxPods: 4 * nodes, rand: rand.New(rand.NewPCG(3, 4))}
 	b.apps = apps(b.state, specs, kinds...)
 	b.engine = fastpath.NewEngine(b.state, p, 1)
 	return b

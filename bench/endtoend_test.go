@@ -42,16 +42,16 @@ func benchmarkEndToEnd(b *testing.B, nodes int) {
 		events = append(events, s.Node(id).Model)
 	}
 	m.Step(now, events, 0)
-	const hold = 1000
-	pods := make([]*corev1.Pod, hold)
+	const livePods = 1000
+	pods := make([]*corev1.Pod, livePods)
 	for i := range pods {
 		pods[i] = newDeploymentPod()
 	}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		pod := pods[i%hold]
+		pod := pods[i%livePods]
 		events = events[:0]
-		if i >= hold {
+		if i >= livePods {
 			events = append(events, scheduling.Remove{Object: &model.Pod{UID: string(pod.UID)}})
 		}
 		pod.Name, pod.Spec.NodeName = fmt.Sprintf("web-%d", i), ""

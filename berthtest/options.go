@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// GracePeriod is the time without heartbeats after which a node is lost; 50 s by default in Kubernetes.
+	// GracePeriod is the time without heartbeats after which a node is unreachable; 50 s by default in Kubernetes.
 	GracePeriod = 5 * time.Second
 	// TolerationSeconds is how long pods without their own tolerations stay on a node that is not ready or
 	// unreachable; 300 by default in Kubernetes.

@@ -12,7 +12,7 @@ import (
 )
 
 // fastPathDifferences returns the differences between the decisions of the fast path and the record.
-// It decides three times, because the first decision scans all nodes and the later ones use a view.
+// It decides three times, because the first decision scans all nodes and the later ones use the score cache.
 func fastPathDifferences(state *cluster.State, profile *framework.Profile, pod *model.Pod, record *decision.Record) []string {
 	engine := fastpath.NewEngine(state, profile, seed)
 	want := *decision.Summarize(record, state.NumNodes())

@@ -67,7 +67,7 @@ func QueueText(w io.Writer, list []PendingPod, o TextOptions) error {
 		t := table.New(table.Columns("POD", "PRIORITY", "STATE", "SINCE", "AGE", "WAITS FOR"), table.WideColumns("SCHEDULER", "NOMINATED NODE"))
 		shown := o.limited(len(list))
 		for _, p := range list[:shown] {
-			t.AddRow(p.Pod, fmt.Sprint(p.Priority), p.State, ageOf(o.Now, p.Since), ageOf(o.Now, p.Created), waitsFor(&p), p.Scheduler, orDash(p.Nominated))
+			t.AddRow(p.Pod, fmt.Sprint(p.Priority), p.State, ageOf(o.Now, p.Since), ageOf(o.Now, p.Created), waitsFor(&p), orDash(p.Scheduler), orDash(p.Nominated))
 		}
 		_ = t.Write(&b, o.Wide)
 		if more := len(list) - shown; more > 0 {
@@ -86,6 +86,9 @@ func waitsFor(p *PendingPod) string {
 	case PendingNominated:
 		return "victims on " + p.Nominated
 	case PendingNew:
+		if p.Scheduler == "" { // a dump without schedulerName
+			return "its turn"
+		}
 		return "its turn with " + p.Scheduler
 	}
 	text, _, _ := strings.Cut(p.Message, " preemption: ")

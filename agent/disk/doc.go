@@ -9,6 +9,6 @@
 //   - A container, also a terminated one, uses its writable layer and its logs.
 //   - A pod's volumes count if they are on the node's own disk.
 //   - Directories of pods unknown to the agent are orphaned.
-//   - The rest of a file system's used space is other: other programs, and the runtime's own
-//     data.
+//   - The rest of a file system's used space is reported as "other": other programs, and the
+//     runtime's own data.
 package disk

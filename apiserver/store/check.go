@@ -187,7 +187,7 @@ func hasApplied(tx *bolt.Tx) bool {
 	return meta != nil && meta.Get(schema.MetaConsistentIndexKeyName) != nil
 }
 
-// checkLog verifies the checksums of the log from the newest snapshot that it names.
+// checkLog verifies the checksums of the log from the newest snapshot that it refers to.
 func checkLog(dir string) error {
 	logger := zap.NewNop()
 	snapshots, err := wal.ValidSnapshotEntries(logger, dir)
@@ -195,7 +195,7 @@ func checkLog(dir string) error {
 		return err
 	}
 	if len(snapshots) == 0 {
-		return errors.New("the log names no snapshot")
+		return errors.New("the write-ahead log refers to no snapshot")
 	}
 	_, err = wal.Verify(logger, dir, snapshots[len(snapshots)-1])
 	return err
@@ -206,7 +206,7 @@ func checkSnapshots(dir string) error {
 	logger := zap.NewNop()
 	entries, err := wal.ValidSnapshotEntries(logger, filepath.Join(dir, "member", "wal"))
 	if err != nil {
-		return fmt.Errorf("the log cannot be read: %w", err)
+		return fmt.Errorf("reading the write-ahead log: %w", err)
 	}
 	snapshots, err := snapshotFiles(dir)
 	if err != nil || len(snapshots) == 0 && len(entries) > 0 && entries[len(entries)-1].GetIndex() == 0 {
@@ -218,7 +218,7 @@ func checkSnapshots(dir string) error {
 		}
 	}
 	if len(snapshots) == 0 {
-		return errors.New("the log begins with a snapshot that is missing")
+		return errors.New("the write-ahead log refers to a snapshot, but member/snap has none")
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func OpenExternal(ctx context.Context, c ExternalConfig) (*Backend, error) {
 		info := transport.TLSInfo{TrustedCAFile: c.CAFile, CertFile: c.CertFile, KeyFile: c.KeyFile}
 		tls, err := info.ClientConfig()
 		if err != nil {
-			return nil, fmt.Errorf("TLS for etcd (--etcd-cafile %q, --etcd-certfile %q, --etcd-keyfile %q): %w", c.CAFile, c.CertFile, c.KeyFile, err)
+			return nil, fmt.Errorf("loading the TLS files of etcd (--etcd-cafile %q, --etcd-certfile %q, --etcd-keyfile %q): %w", c.CAFile, c.CertFile, c.KeyFile, err)
 		}
 		cfg.TLS = tls
 	}

@@ -10,23 +10,23 @@ import (
 	"time"
 )
 
-// meters are the readings of this process.
-type meters struct {
+// readings are the resource usage of this process up to a time.
+type readings struct {
 	at     time.Time
 	cpu    time.Duration
 	allocs uint64
 }
 
-func readMeters() meters {
+func readMeters() readings {
 	var usage syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage) // fails only for bad arguments
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return meters{at: time.Now(), cpu: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), allocs: m.Mallocs}
+	return readings{at: time.Now(), cpu: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), allocs: m.Mallocs}
 }
 
 // since adds the usage since an earlier reading to the result.
-func (m meters) since(before meters, r *Result) error {
+func (m readings) since(before readings, r *Result) error {
 	r.CPU += (m.cpu - before.cpu).Seconds()
 	r.Seconds += m.at.Sub(before.at).Seconds()
 	r.Allocs += float64(m.allocs - before.allocs)

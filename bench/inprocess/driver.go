@@ -27,7 +27,7 @@ type driver struct {
 	encoded   [][]byte // of the templates
 	machine   *scheduling.Machine
 	converter *conversion.Converter
-	clock     *timedPlacer
+	placer    *timedPlacer
 
 	pods     map[string]*trackedPod // by UID
 	order    []string               // UIDs of bound pods that arrived, oldest first
@@ -71,7 +71,7 @@ func (t *timedPlacer) Decide(pod *model.Pod, out *decision.Summary) {
 }
 
 // newMachine returns a machine with the default profile and a clock around its decisions.
-func newMachine(clock *timedPlacer) (*scheduling.Machine, error) {
+func newMachine(placer *timedPlacer) (*scheduling.Machine, error) {
 	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		return nil, err
@@ -79,14 +79,14 @@ func newMachine(clock *timedPlacer) (*scheduling.Machine, error) {
 	cfg := scheduling.DefaultConfig()
 	profile := profiles.New(p, 1, 0)
 	cfg.Profiles = []profiles.Profile{{Name: profile.Name, NewPlacer: func(s *cluster.State) profiles.Placer {
-		clock.Placer = profile.NewPlacer(s)
-		return clock
+		placer.Placer = profile.NewPlacer(s)
+		return placer
 	}}}
 	return scheduling.New(cfg), nil
 }
 
 func newDriver(w *Workload) (*driver, error) {
-	d := &driver{workload: w, converter: conversion.New(), clock: &timedPlacer{}, pods: map[string]*trackedPod{}}
+	d := &driver{workload: w, converter: conversion.New(), placer: &timedPlacer{}, pods: map[string]*trackedPod{}}
 	for _, t := range w.Templates {
 		raw, err := t.Marshal()
 		if err != nil {
@@ -95,7 +95,7 @@ func newDriver(w *Workload) (*driver, error) {
 		d.encoded = append(d.encoded, raw)
 	}
 	var err error
-	if d.machine, err = newMachine(d.clock); err != nil {
+	if d.machine, err = newMachine(d.placer); err != nil {
 		return nil, err
 	}
 	return d, d.addInitialObjects()

@@ -103,11 +103,11 @@ func runOnce(w *Workload) (*Result, any, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	before := readMeters(d.clock)
+	before := readMeters(d.placer)
 	if err := d.arriveAll(pods); err != nil {
 		return nil, nil, err
 	}
-	readMeters(d.clock).since(before, r)
+	readMeters(d.placer).since(before, r)
 	d.finish(r)
 	return r, d, nil
 }

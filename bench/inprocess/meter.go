@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// meters are the readings of this process.
-type meters struct {
+// readings are the resource usage and the decisions of this process up to a time.
+type readings struct {
 	at            time.Time
 	cpu           time.Duration
 	allocs, bytes uint64
@@ -19,17 +19,17 @@ type meters struct {
 	deciding      time.Duration
 }
 
-func readMeters(clock *timedPlacer) meters {
+func readMeters(placer *timedPlacer) readings {
 	var usage syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return meters{at: time.Now(), cpu: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), allocs: m.Mallocs, bytes: m.TotalAlloc,
-		decisions: clock.decisions, deciding: clock.elapsed}
+	return readings{at: time.Now(), cpu: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), allocs: m.Mallocs, bytes: m.TotalAlloc,
+		decisions: placer.decisions, deciding: placer.elapsed}
 }
 
 // since records the usage since an earlier reading.
-func (m meters) since(before meters, out *Result) {
+func (m readings) since(before readings, out *Result) {
 	out.Seconds, out.CPU = m.at.Sub(before.at).Seconds(), (m.cpu - before.cpu).Seconds()
 	out.Allocs, out.Bytes = float64(m.allocs-before.allocs), float64(m.bytes-before.bytes)
 	out.Decisions, out.Deciding = float64(m.decisions-before.decisions), (m.deciding - before.deciding).Seconds()

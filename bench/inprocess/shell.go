@@ -22,7 +22,7 @@ import (
 type schedulerShell struct {
 	api     *fakeAPI
 	machine *scheduling.Machine
-	clock   *timedPlacer
+	placer  *timedPlacer
 	source  *informers.Source
 	exec    *executor.Executor
 }
@@ -32,8 +32,8 @@ func newSchedulerShell(ctx context.Context, w *Workload) (*schedulerShell, error
 	if err != nil {
 		return nil, err
 	}
-	s := &schedulerShell{api: a, clock: &timedPlacer{}}
-	if s.machine, err = newMachine(s.clock); err != nil {
+	s := &schedulerShell{api: a, placer: &timedPlacer{}}
+	if s.machine, err = newMachine(s.placer); err != nil {
 		return nil, err
 	}
 	objects := []runtime.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}}
@@ -102,11 +102,11 @@ func runOnceInShell(w *Workload) (*Result, any, error) {
 	}
 	r := &Result{Pods: len(pods)}
 	s.api.resetCounters()
-	before := readMeters(s.clock)
+	before := readMeters(s.placer)
 	if err := s.api.arrive(pods, w.Warm); err != nil {
 		return nil, nil, err
 	}
-	readMeters(s.clock).since(before, r)
+	readMeters(s.placer).since(before, r)
 	s.api.finish(r)
 	return r, s, nil
 }

@@ -44,11 +44,11 @@ func controllerCommand() *cobra.Command {
 		Long: cli.WrapText("Runs the controllers "+strings.Join(controllerNames(), ", ")+".") + `
 
 Against Berth's API server all controllers run, or only the named ones. Against
-another API server only the named ones run, and none next to the
-kube-controller-manager controller that does the same. If
-kube-controller-manager holds its Lease, berth exits with code 2 and prints the
-flag to change there, unless --upstream-off names the controller. It also exits
-if kube-controller-manager starts later.
+another API server only the named ones run. None starts while
+kube-controller-manager runs its equivalent: if kube-controller-manager holds
+its Lease, berth exits with code 2 and prints the flag to change there, unless
+--upstream-off names the controller. It also exits if kube-controller-manager
+starts later.
 
 Replicas elect a leader. A replica that may have lost its Lease stops sending
 requests and exits. --volume-directory also provisions volumes as directories on

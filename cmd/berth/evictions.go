@@ -40,14 +40,15 @@ func evictionsCommand() *cobra.Command {
 		Use:   "evictions",
 		Short: "List displaced pods with cause, component and replacement",
 		Long: `Lists displaced pods, newest first: by preemption, eviction requests (drain,
-descheduler), taints, garbage collection, or node pressure.
+descheduler), taints, garbage collection, node pressure, rejection by the node,
+or node shutdown.
 
 Berth records each displacement in an event, which the API server keeps for an
 hour, and in a journal (--journal). The journal next to the kubeconfig is read
-by default. Displacements by stock Kubernetes components are shown as far as
-events and pod conditions have them.
+by default. Displacements by Kubernetes components are shown as far as events
+and pod conditions have them.
 
-Exits with 0 if there are none, with 1 if neither source can be read.`,
+Exits with 0 whatever it reports, with 1 on errors.`,
 		Example: `  berth evictions
   berth evictions -A --since 1h --cause Taint,Preemption
   berth evictions -n shop --owner deployment/web -o json

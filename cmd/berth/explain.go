@@ -48,7 +48,7 @@ func explainPodCommand() *cobra.Command {
 	var journalPath string
 	var nodes bool
 	cmd := &cobra.Command{
-		Use:   "pod NAMESPACE/NAME",
+		Use:   "pod [NAMESPACE/]NAME",
 		Short: "Explain why a pod is pending, or how its node was chosen",
 		Long: `Evaluates the pod with all filter and score plugins, on a cluster or dumps (-f).
 For an unschedulable pod it reports which plugin rejects which nodes and by how

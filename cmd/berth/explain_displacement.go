@@ -16,7 +16,7 @@ func explainDisplacementCommand() *cobra.Command {
 	var source recordSource
 	var output cli.Output
 	cmd := &cobra.Command{
-		Use:   "displacement NAMESPACE/NAME",
+		Use:   "displacement [NAMESPACE/]NAME",
 		Short: "Explain why a pod was displaced and what replaced it",
 		Long: `Reports which component displaced a pod and why, with the rule and its numbers,
 the disruption budgets before and after, the grace period, the replacement and

@@ -25,6 +25,11 @@ func loadCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "load",
 		Short: "Create the pods of an OpenB pod list and report the result",
+		Long: `Creates the pods of OpenB, a trace of a GPU cluster that Alibaba published: CSV
+lists of nodes and pods with their requests for CPU, memory and GPUs. It waits
+until each pod has a node or is reported as unschedulable. The result contains
+the numbers of placed and pending pods, the scheduler's reasons, the requested
+share of each resource, and the assumptions of the conversion. The pods stay.`,
 		Example: `  berth up --openb-nodes openb_node_list_all_node.csv &
   berth load --openb-pods openb_pod_list_default.csv
   berth load --openb-pods openb_pod_list_default.csv --limit 100 --rate 10`,

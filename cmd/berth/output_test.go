@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// pendingDump is a cluster with a pending pod and a lost node.
+// pendingDump is a cluster with a pending pod and an unreachable node.
 const pendingDump = drainDump + `---
 apiVersion: v1
 kind: Node

@@ -36,7 +36,7 @@ Berth's scheduler, which also has the queue, attempts, backoff and the plugins
 that rejected a pod. The scheduler must serve metrics (--metrics-bind-address),
 and the bearer token must have permission to get /debug/queue.
 
-Exits with 0 if no pod is pending, with 1 if the pods cannot be read.`,
+Exits with 0 whatever it reports, with 1 on errors.`,
 		Example: `  berth queue
   berth queue -o json
   berth queue -f dump.yaml

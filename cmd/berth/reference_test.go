@@ -87,6 +87,8 @@ func flagRows(c *cobra.Command) [][]string {
 		switch {
 		case value == "[]", value == "<nil>", value == "false", f.Name == "node-name": // the default of node-name is the host name
 			value = ""
+		case (value == "0" || value == "0s") && strings.Contains(usage, "(default"): // the text has the effective default
+			value = ""
 		}
 		rows = append(rows, []string{reference.Code(strings.TrimSpace(name + " " + kind)), reference.Code(value), usage})
 	}

@@ -21,7 +21,7 @@ func snapshotCommand() *cobra.Command {
 		Short: "Save, restore and check snapshots of the store",
 		Long: `Saves the objects of a cluster to a file, and creates the store of a data
 directory from one. The files have etcd's format: etcdctl and etcdutl read and
-write them, too. They do not contain the certificate authority (DIR/pki).
+write them, too. They do not contain the certificate authority (DATA-DIR/pki).
 Without it service account tokens and client certificates become invalid.`,
 		Example: `  berth snapshot save backup.db
   berth snapshot restore backup.db --data-dir ./data
@@ -56,7 +56,7 @@ the non-resource URL ` + apiserver.SnapshotPath + `.`,
 			return printSnapshot(cmd.OutOrStdout(), &output, "Saved "+args[0], status)
 		},
 	}
-	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster (default: KUBECONFIG, then the cluster of berth up)")
+	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster (default: KUBECONFIG, else the cluster of berth up)")
 	cmd.Flags().StringVar(&dataDir, "data-dir", "", "data directory of a server that does not run, instead of a kubeconfig")
 	cmd.MarkFlagsMutuallyExclusive("kubeconfig", "data-dir")
 	cli.AddOutputFlag(cmd, cmd.Flags(), &output)

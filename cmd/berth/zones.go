@@ -26,13 +26,13 @@ func zonesCommand() *cobra.Command {
 	var output cli.Output
 	cmd := &cobra.Command{
 		Use:   "zones",
-		Short: "List zones with their lost nodes and the time of taint eviction",
-		Long: `Lists for each zone its state, the rate at which its lost nodes get the
-NoExecute taint, and the position of each lost node in that queue, from any
+		Short: "List zones with their not-ready nodes and the time of taint eviction",
+		Long: `Lists for each zone its state, the rate at which its not-ready nodes get the
+NoExecute taint, and the position of each such node in that queue, from any
 cluster or from dumps (-f). Rates and thresholds default to those of
 kube-controller-manager; --config changes them.
 
-Exits with 0 if no node is lost, with 1 if the nodes cannot be read.`,
+Exits with 0 whatever it reports, with 1 on errors.`,
 		Example: `  berth zones
   berth zones -o json
   berth zones -f nodes.yaml`,

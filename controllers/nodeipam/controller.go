@@ -123,7 +123,7 @@ func (c *controller) indexByRange(obj any) ([]string, error) {
 func (c *controller) usedByOtherNodes(node string, r netip.Prefix) bool {
 	pods, err := c.pods.ByIndex(byRange, r.String())
 	if err != nil {
-		return true // the index exists
+		return true // cannot happen: Run adds the index
 	}
 	for _, obj := range pods {
 		if p, ok := obj.(*corev1.Pod); ok && p.Spec.NodeName != node {
@@ -173,7 +173,7 @@ func (c *controller) claim(n *corev1.Node) {
 	other := c.allocator.Claim(n.Name, ranges)
 	c.mu.Unlock()
 	if other != "" {
-		c.log.Info("Two nodes have overlapping podCIDRs", "node", n.Name, "podCIDRs", n.Spec.PodCIDRs, "other", other)
+		c.log.Info("Two nodes have overlapping podCIDRs", "node", n.Name, "podCIDRs", n.Spec.PodCIDRs, "otherNode", other)
 		c.events.Eventf(n, corev1.EventTypeWarning, "CIDROverlap", "podCIDR %s overlaps that of node %s: pods of both nodes may get the same address; delete one of the nodes", n.Spec.PodCIDRs[0], other)
 	}
 }
@@ -207,7 +207,7 @@ func (c *controller) reconcile(ctx context.Context, name string) (time.Duration,
 	case apierrors.IsNotFound(err):
 		c.releaseIfDeleted(name)
 		return 0, nil
-	case apierrors.IsConflict(err) || apierrors.IsInvalid(err): // another Node of the name, or the node has got a range
+	case apierrors.IsConflict(err) || apierrors.IsInvalid(err): // another Node with this name, or the node already has a range
 		return 0, fmt.Errorf("node %s: %w", name, err)
 	}
 	// The range stays claimed: the API server may have set it.

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -96,7 +97,7 @@ func startContainerd(ctx context.Context, dir string, env []string) (*target, er
 	t := &target{name: "containerd", socket: socket, stop: func() error { return daemon.Destroy(context.WithoutCancel(ctx)) }}
 	v, err := daemon.Service().Version(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("containerd: %w, %w", err, t.stop())
+		return nil, errors.Join(fmt.Errorf("reading containerd's version: %w", err), t.stop())
 	}
 	t.version, _, _ = strings.Cut(v.GetRuntimeVersion(), "~")
 	return t, nil

@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -92,7 +93,7 @@ func runSuite(ctx context.Context, program, socket, focus, dir string) ([]result
 	runErr := cmd.Run() // fails if a spec fails
 	results, err := readReport(report)
 	if err != nil {
-		return nil, fmt.Errorf("critest ended without a report: %w, %w", runErr, err)
+		return nil, fmt.Errorf("critest ended without a report: %w", errors.Join(runErr, err))
 	}
 	return results, nil
 }

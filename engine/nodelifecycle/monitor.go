@@ -53,7 +53,7 @@ func (m *Machine) isSilent(now time.Time, n *node) bool {
 	return now.Sub(n.lastSeen) > m.gracePeriod(n)
 }
 
-// checkNode marks a silent node.
+// checkNode emits MarkUnknown for a silent node, and schedules the next check of any other.
 func (m *Machine) checkNode(now time.Time, n *node) {
 	if !m.isSilent(now, n) {
 		m.monitorBy(n.lastSeen.Add(m.gracePeriod(n) + time.Nanosecond))

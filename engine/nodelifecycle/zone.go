@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Options configure when nodes are not ready and how fast they are tainted.
+// Options configure when a silent node becomes Unknown and how fast nodes are tainted.
 type Options struct {
 	GracePeriod            time.Duration // silence before a node becomes Unknown
 	StartupGrace           time.Duration // the same for a node that never reported
@@ -14,7 +14,7 @@ type Options struct {
 	TaintInterval          time.Duration // minimum time between two taints in a zone; 0: no taints
 	SecondaryTaintInterval time.Duration // the same in a large zone in PartialDisruption
 	LargeZone              int           // zones with more nodes are large; others get no taints in PartialDisruption
-	UnhealthyFactor        float64       // share of nodes not ready for PartialDisruption
+	UnhealthyFactor        float64       // share of not-ready nodes from which a zone is in PartialDisruption
 }
 
 // Defaults returns kube-controller-manager's defaults.
@@ -42,7 +42,7 @@ func (s ZoneState) String() string {
 type Zone struct {
 	Name         string
 	State        ZoneState
-	Nodes, Ready int // that count for its state
+	Nodes, Ready int // all nodes and ready nodes, without excluded ones
 	// TaintInterval is the time between two taints; 0: no taints.
 	TaintInterval time.Duration
 	// LastTainted is when a node was last tainted, according to the taints of the nodes.

@@ -53,8 +53,8 @@ func compareAsDocumented(m *Machine, s Signal, p, q *Pod) int {
 	return 0
 }
 
-// TestRankMatchesUpstreamComparators compares the order with a selection sort by compareAsDocumented.
-func TestRankMatchesUpstreamComparators(t *testing.T) {
+// TestRankMatchesDocumentedOrder compares the order with a selection sort by compareAsDocumented.
+func TestRankMatchesDocumentedOrder(t *testing.T) {
 	for seed := range 300 {
 		r := randomSource(seed)
 		m := New(Config{Layout: Layout{DedicatedImageFs: r.n(2) == 0, DedicatedContainerFs: r.n(2) == 0}, Options: Options{RankInodes: r.n(2) == 0}})

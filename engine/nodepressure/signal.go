@@ -45,7 +45,7 @@ const (
 	PIDs             = "pids"
 )
 
-// Resource returns the scarce resource.
+// Resource returns the resource that the signal measures.
 func (s Signal) Resource() string {
 	switch s {
 	case MemoryAvailable, AllocatableMemoryAvailable:

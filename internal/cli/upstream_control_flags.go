@@ -22,7 +22,7 @@ var controllerManagerFlags = map[string]string{
 	"node-monitor-period": berthField + "nodeLifecycle.monitorPeriodSeconds", "node-eviction-rate": berthField + "nodeLifecycle.evictionRate",
 	"secondary-node-eviction-rate": berthField + "nodeLifecycle.secondaryEvictionRate", "large-cluster-size-threshold": berthField + "nodeLifecycle.largeZoneNodes",
 	"unhealthy-zone-threshold": berthField + "nodeLifecycle.unhealthyZoneThreshold", "terminated-pod-gc-threshold": berthField + "podGC.terminatedThreshold",
-	"pod-eviction-timeout": "pods leave a lost node after their toleration of node.kubernetes.io/unreachable (--default-unreachable-toleration-seconds of `berth up` and `berth server`)",
+	"pod-eviction-timeout": "pods are evicted from an unreachable node after their toleration of node.kubernetes.io/unreachable (--default-unreachable-toleration-seconds of `berth up` and `berth server`)",
 
 	"cidr-allocator-type": "ranges are allocated from --cluster-cidr", "node-cidr-mask-size-ipv4": "use --node-cidr-mask-size: pods have IPv4 addresses", "node-cidr-mask-size-ipv6": "pods have IPv4 addresses",
 	"allow-untagged-cloud": noCloud, "cloud-config": noCloud, "cloud-provider": noCloud, "configure-cloud-routes": noCloud, "external-cloud-volume-plugin": noCloud, "node-sync-period": noCloud,

@@ -21,7 +21,7 @@ type Berth struct {
 	Nodes      Nodes     `json:"nodes" doc:"Simulated nodes."`
 	Budgets    Budgets   `json:"budgets" doc:"Evictions through the API, under disruption budgets."`
 
-	NodeLifecycle NodeLifecycle `json:"nodeLifecycle" doc:"When nodes count as lost, and how fast they get NoExecute taints."`
+	NodeLifecycle NodeLifecycle `json:"nodeLifecycle" doc:"When silent nodes become Unknown, and how fast nodes get NoExecute taints."`
 	NodeIPAM      NodeIPAM      `json:"nodeIPAM" doc:"Pod ranges of nodes."`
 	Taints        Taints        `json:"taints" doc:"Taint eviction."`
 	PodGC         PodGC         `json:"podGC" doc:"Garbage collection of terminated pods."`
@@ -54,8 +54,8 @@ type APIServer struct {
 	StoredOnlyWarnings          bool     `json:"storedOnlyWarnings" doc:"Whether creating an object of a kind that no controller handles returns a warning."`
 	StrictResourceVersions      bool     `json:"strictResourceVersions" doc:"Whether watches and updates reject non-numeric resource versions with 400 or 422; kube-apiserver answers 500."`
 	DisableAdmissionPlugins     []string `json:"disableAdmissionPlugins" doc:"Admission plugins to disable, by upstream's names."`
-	MaxRequestsInFlight         int      `json:"maxRequestsInFlight" doc:"Part of the concurrent requests that priority levels share, at least 1. The total is the sum with maxMutatingRequestsInFlight."`
-	MaxMutatingRequestsInFlight int      `json:"maxMutatingRequestsInFlight" doc:"Part of the concurrent requests that priority levels share, at least 1."`
+	MaxRequestsInFlight         int      `json:"maxRequestsInFlight" doc:"Added to maxMutatingRequestsInFlight; priority levels share the sum. At least 1."`
+	MaxMutatingRequestsInFlight int      `json:"maxMutatingRequestsInFlight" doc:"Added to maxRequestsInFlight; priority levels share the sum. At least 1."`
 
 	DefaultNotReadyTolerationSeconds    int `json:"defaultNotReadyTolerationSeconds" doc:"tolerationSeconds for node.kubernetes.io/not-ready of pods without that toleration, 0 to 31536000."`
 	DefaultUnreachableTolerationSeconds int `json:"defaultUnreachableTolerationSeconds" doc:"tolerationSeconds for node.kubernetes.io/unreachable, 0 to 31536000."`

@@ -11,12 +11,12 @@ import (
 // kube-controller-manager.
 type NodeLifecycle struct {
 	GracePeriodSeconds     int     `json:"gracePeriodSeconds" doc:"Time without heartbeats until a node's conditions become Unknown, 2 to 86400 (--node-monitor-grace-period)."`
-	StartupGraceSeconds    int     `json:"startupGraceSeconds" doc:"The same for a node without any heartbeat; also the time after a start during which existing taints of lost nodes evict no pods, 0 to 86400 (--node-startup-grace-period)."`
+	StartupGraceSeconds    int     `json:"startupGraceSeconds" doc:"The same for a node without any heartbeat; also the time after a start during which existing taints of not-ready nodes evict no pods, 0 to 86400 (--node-startup-grace-period)."`
 	MonitorPeriodSeconds   int     `json:"monitorPeriodSeconds" doc:"Interval at which all nodes are checked, 1 to 3600 (--node-monitor-period)."`
-	EvictionRate           float64 `json:"evictionRate" doc:"Lost nodes per second and zone that get the NoExecute taint, 0 to 1000 (--node-eviction-rate)."`
-	SecondaryEvictionRate  float64 `json:"secondaryEvictionRate" doc:"The same in a large zone that is partly lost (--secondary-node-eviction-rate)."`
-	LargeZoneNodes         int     `json:"largeZoneNodes" doc:"Zones with more nodes are large; in smaller zones that are partly lost, no pods are evicted (--large-cluster-size-threshold)."`
-	UnhealthyZoneThreshold float64 `json:"unhealthyZoneThreshold" doc:"Share of lost nodes (at least 3) from which a zone is partly lost, 0 to 1 (--unhealthy-zone-threshold)."`
+	EvictionRate           float64 `json:"evictionRate" doc:"Not-ready nodes per second and zone that get the NoExecute taint, 0 to 1000 (--node-eviction-rate)."`
+	SecondaryEvictionRate  float64 `json:"secondaryEvictionRate" doc:"The same in a large zone in PartialDisruption (--secondary-node-eviction-rate)."`
+	LargeZoneNodes         int     `json:"largeZoneNodes" doc:"Zones with more nodes are large; in smaller zones in PartialDisruption, no node is tainted (--large-cluster-size-threshold)."`
+	UnhealthyZoneThreshold float64 `json:"unhealthyZoneThreshold" doc:"Share of not-ready nodes (at least 3) from which a zone is in PartialDisruption, 0 to 1 (--unhealthy-zone-threshold)."`
 }
 
 // Taints holds the options of taint eviction.
@@ -62,7 +62,7 @@ func (c *Berth) validateLifecycle(requireRange func(path string, v, low, high in
 	requireRange("podGC.evictedCap", c.PodGC.EvictedCap, 0, 1000000)
 	requireRange("podGC.evictedTTLSeconds", c.PodGC.EvictedTTLSeconds, 0, 31536000)
 	if r := c.Nodes.LeaseRenewalSeconds; n.GracePeriodSeconds >= 2 && r > n.GracePeriodSeconds {
-		errs = append(errs, fmt.Errorf("nodes.leaseRenewalSeconds: %d: must be at most nodeLifecycle.gracePeriodSeconds, %d, or nodes count as lost between renewals", r, n.GracePeriodSeconds))
+		errs = append(errs, fmt.Errorf("nodes.leaseRenewalSeconds: %d: must be at most nodeLifecycle.gracePeriodSeconds, %d, or nodes become Unknown between renewals", r, n.GracePeriodSeconds))
 	}
 	for _, f := range []struct {
 		path    string

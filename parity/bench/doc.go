@@ -7,7 +7,7 @@
 //
 // There are four parts, selected with -parts:
 //
-//	inprocess  the shapes of package workload, without an API server
+//	inprocess  the workloads of package workload, without an API server
 //	memory     5,000 nodes and 100,000 pods, without an API server
 //	openb      more whole GPUs of OpenB's trace requested than exist; BERTH_OPENB names its directory
 //	endtoend   both schedulers with the same `berth server`, and a client that binds round-robin

@@ -45,10 +45,10 @@ func (b *bench) endToEnd() error {
 	}
 	fmt.Printf("\nEnd to end: a fresh `berth server` for each row, 32 creators at full speed, everything on the same CPUs;\n" +
 		"creation to binding as observed by one watch; CPU and memory are those of the scheduler's process\n\n")
-	fmt.Println("| shape | nodes | pods | client | bound/s | created/s | p50 ms | p99 ms | CPU us/pod | server's CPU us/pod | MiB peak | nodes used / most on one |")
+	fmt.Println("| workload | nodes | pods | client | bound/s | created/s | p50 ms | p99 ms | CPU µs/pod | server's CPU µs/pod | MiB peak | nodes used / most on one |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|")
 	var v verdicts
-	for _, s := range endToEndShapes() {
+	for _, s := range endToEndCases() {
 		for _, nodes := range sizes {
 			if !b.o.only.MatchString(s.Name) {
 				continue
@@ -62,18 +62,18 @@ func (b *bench) endToEnd() error {
 	return nil
 }
 
-// endToEndShapes returns the shapes that endToEnd measures, with their number of pods.
-func endToEndShapes() (shapes []workload.Shape) {
+// endToEndCases returns the cases that endToEnd measures, with their number of pods.
+func endToEndCases() (cases []workload.Case) {
 	pods := map[string]int{"plain": 10_000, "required affinity, zone": 2000, "hard spread, zone": 2000}
-	for _, s := range workload.Shapes() {
+	for _, s := range workload.Cases() {
 		if s.Pods = pods[s.Name]; s.Pods > 0 {
-			shapes = append(shapes, s)
+			cases = append(cases, s)
 		}
 	}
-	return shapes
+	return cases
 }
 
-func (b *bench) compareSchedulers(commands map[string]string, s workload.Shape, nodes int, v *verdicts) error {
+func (b *bench) compareSchedulers(commands map[string]string, s workload.Case, nodes int, v *verdicts) error {
 	pods := s.Pods
 	if b.o.quick {
 		pods = 200

@@ -35,7 +35,7 @@ func (v *verdicts) print(o *options) {
 	fmt.Println()
 }
 
-// inProcess measures the shapes, with a kube-scheduler that samples nodes and one that
+// inProcess measures the workloads, with a kube-scheduler that samples nodes and one that
 // evaluates all nodes.
 func (b *bench) inProcess() error {
 	sides, err := b.sides(kube, berth, shell)
@@ -45,12 +45,12 @@ func (b *bench) inProcess() error {
 	fmt.Printf("\nIn process, %d nodes, measured by each process: CPU and allocations a pod from its arrival until it is seen bound. \"Machine\" is conversion,\n"+
 		"queue, decision, assumption, effect, outcome and confirmation; \"shell\" adds informers and executor on an in-memory API, as kube-scheduler has informers\n"+
 		"and binding cycle. A decision alone by the wall clock (kube-scheduler: scheduling_algorithm_duration; Berth: around Decide, without preemption)\n\n", b.o.nodes)
-	fmt.Println("| shape | nodes evaluated | pods | kube-scheduler CPU us | machine CPU us | times less | shell CPU us | times less | target | allocations, kube / machine / shell | " +
-		"decision us, kube / berth | times less | pods/s, kube / machine / shell | MiB peak, kube / machine / shell | nodes used / most on one, kube; berth | victims, kube; berth |")
+	fmt.Println("| workload | nodes evaluated | pods | kube-scheduler CPU µs | machine CPU µs | times less | shell CPU µs | times less | target | allocations, kube / machine / shell | " +
+		"decision µs, kube / berth | times less | pods/s, kube / machine / shell | MiB peak, kube / machine / shell | nodes used / most on one, kube; berth | victims, kube; berth |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
 	var v verdicts
 	for _, percentage := range []int32{0, 100} {
-		for _, s := range workload.Shapes() {
+		for _, s := range workload.Cases() {
 			if !b.o.only.MatchString(s.Name) {
 				continue
 			}
@@ -63,7 +63,7 @@ func (b *bench) inProcess() error {
 	return nil
 }
 
-func (b *bench) row(sides []side, s workload.Shape, percentage int32, v *verdicts) error {
+func (b *bench) row(sides []side, s workload.Case, percentage int32, v *verdicts) error {
 	pods, evaluated := s.Pods, "sample"
 	if percentage == 100 {
 		pods, evaluated = s.All, "all"

@@ -31,7 +31,7 @@ func main() {
 	var only string
 	flag.BoolVar(&o.quick, "quick", false, "smoke test: small clusters, few pods, one round; its figures have no meaning")
 	flag.IntVar(&o.rounds, "rounds", 3, "number of rounds")
-	flag.StringVar(&only, "only", "", "regular expression of the shapes to measure")
+	flag.StringVar(&only, "only", "", "regular expression of the workloads to measure")
 	flag.StringVar(&o.parts, "parts", "inprocess,memory,openb,endtoend", "parts to measure")
 	flag.StringVar(&o.cpus, "cpus", "", "CPUs to pin both sides to, in the format of taskset; empty: all")
 	flag.StringVar(&o.berth, "berth", "..", "directory of Berth's module")

@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/parity/workload"
 )
 
-// group is a set of pods of one shape.
+// group is a set of pods with one template.
 type group struct {
 	app     string
 	count   int

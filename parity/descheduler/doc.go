@@ -2,7 +2,7 @@
 // descheduler, v0.36.0, in one run.
 //
 // `make bench-parity` runs it. It is a separate module, because the descheduler uses
-// other versions of the libraries than the rest of parity. It makes clusters (shapes.go),
+// other versions of the libraries than the rest of parity. It makes clusters (workloads.go),
 // writes each to a file, and runs the Kubernetes descheduler (this program with -peer) and
 // Berth (bench/descheduler of the main module) on it, alternating, in separate processes
 // on the same CPU. It asserts nothing.

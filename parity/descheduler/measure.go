@@ -48,7 +48,7 @@ func measure(ctx context.Context, o *options) error {
 		}
 		b.head()
 	}
-	for _, s := range shapes() {
+	for _, s := range workloads() {
 		if !o.only.MatchString(s.name) {
 			continue
 		}
@@ -92,7 +92,7 @@ func (b *bench) head() {
 	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|")
 }
 
-func (b *bench) row(s workloadShape) error {
+func (b *bench) row(s workloadKind) error {
 	n := s.nodes
 	if b.o.quick {
 		n = 150

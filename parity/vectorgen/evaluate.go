@@ -203,7 +203,7 @@ func (a *attempt) check(e *expectation, feasible []fwk.NodeInfo, fitError *frame
 		n := &e.Nodes[i]
 		s := fitError.Diagnosis.NodeToStatus.Get(n.Name)
 		if s.Code().String() != n.Code || n.Plugin != "PreFilterResult" && s.Plugin() != n.Plugin {
-			return fmt.Errorf("%s rejects a node, the scheduler reports %s", n.Plugin, s.Plugin())
+			return fmt.Errorf("node %s: %s rejects it, the scheduler reports %s", n.Name, n.Plugin, s.Plugin())
 		}
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Labels of the shapes.
+// Host and Zone are the topology keys of the workloads.
 const (
 	Host = corev1.LabelHostname
 	Zone = corev1.LabelTopologyZone

@@ -6,5 +6,5 @@
 // together, so each reads the file and makes the same pods from it. The field names of
 // Workload and Result must be the same in both modules.
 //
-// The same shape, size and seed make the same file.
+// The same case, size and seed make the same file.
 package workload

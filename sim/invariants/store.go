@@ -50,7 +50,7 @@ func (a *Checker) compareWithStore(idle bool) {
 		case !reflect.DeepEqual(s.Machine().ReportedNode(want.Model.Name), want.Model):
 			a.w.Fail("StateEqualsStore", fmt.Sprintf("node %s is %+v in the state and %+v in the store", want.Model.Name, *s.Machine().ReportedNode(want.Model.Name), *want.Model))
 		case !assumed && (len(state.Node(stateID).Pods) != len(want.Pods) || !reflect.DeepEqual(state.Node(stateID).Used, want.Used)):
-			a.w.Fail("StateEqualsStore", fmt.Sprintf("node %s counts %d pods with %+v, and has %d with %+v",
+			a.w.Fail("StateEqualsStore", fmt.Sprintf("node %s has %d pods using %+v in the state, and %d pods using %+v in the store",
 				want.Model.Name, len(state.Node(stateID).Pods), state.Node(stateID).Used, len(want.Pods), want.Used))
 		}
 	}

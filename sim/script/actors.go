@@ -138,7 +138,7 @@ func actorAndKind(w *tokens) (string, store.Kind, error) {
 	}
 	kind, err := w.name("the kind")
 	if err == nil && !cluster.Watches(actor, store.Kind(kind)) {
-		err = fmt.Errorf("%q: %s does not watch that; want a plural such as pods or nodes", kind, actor)
+		err = fmt.Errorf("%s does not watch %q; want a kind that it watches, in the plural, such as pods", actor, kind)
 	}
 	return actor, store.Kind(kind), err
 }

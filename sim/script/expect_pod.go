@@ -26,10 +26,10 @@ func expectPod(w *tokens) (func(*run) error, error) {
 	if current, deprecated := deprecatedPodStates[state]; deprecated {
 		state = current
 	}
-	node, text := "", ""
+	argument, text := "", ""
 	switch state {
 	case "on", "nominated", "disrupted":
-		if node, err = w.name("the node, or the reason"); err != nil {
+		if argument, err = w.name("the node, or the reason"); err != nil {
 			return nil, err
 		}
 	case "pending", "failed":
@@ -46,23 +46,24 @@ func expectPod(w *tokens) (func(*run) error, error) {
 			}
 			return fmt.Errorf("pod %s does not exist, want it %s", name, state)
 		}
-		if !podMatches(p, state, node, text) {
-			return fmt.Errorf("pod %s is %s; want it %s", name, describePod(p), strings.TrimSpace(state+" "+node+text))
+		if !podMatches(p, state, argument, text) {
+			return fmt.Errorf("pod %s is %s; want it %s", name, describePod(p), strings.TrimSpace(state+" "+argument+text))
 		}
 		return nil
 	}, nil
 }
 
-// podMatches reports whether a pod is in a state.
-func podMatches(p *corev1.Pod, state, node, text string) bool {
+// podMatches reports whether a pod is in a state. The argument is the node or the reason of the
+// state; text is part of a message.
+func podMatches(p *corev1.Pod, state, argument, text string) bool {
 	c := podScheduled(p)
 	switch state {
 	case "on":
-		return p.Spec.NodeName == node
+		return p.Spec.NodeName == argument
 	case "bound":
 		return p.Spec.NodeName != ""
 	case "nominated":
-		return p.Spec.NodeName == "" && p.Status.NominatedNodeName == node
+		return p.Spec.NodeName == "" && p.Status.NominatedNodeName == argument
 	case "pending":
 		return p.Spec.NodeName == "" && strings.Contains(c.Message, text)
 	case "failed":
@@ -75,7 +76,7 @@ func podMatches(p *corev1.Pod, state, node, text string) bool {
 		return (podCondition(p, corev1.PodReady).Status == corev1.ConditionTrue) == (state == "ready")
 	case "disrupted":
 		c := conversion.ActiveDisruptionTarget(p)
-		return c != nil && c.Reason == node
+		return c != nil && c.Reason == argument
 	}
 	return strings.EqualFold(string(p.Status.Phase), state)
 }

@@ -39,7 +39,7 @@ func TestParseErrors(t *testing.T) {
 		"at 5s taint n1 x":                  "x: want taints such as",
 		"at 5s kill everybody":              "want agent, or of",
 		"at 5s lag unknown 5s":              `"unknown": want agents, descheduler, disruption`,
-		"at 5s drop agents services for 5s": "agents does not watch that",
+		"at 5s drop agents services for 5s": `agents does not watch "services"; want a kind that it watches`,
 		"at 5s drop agents pods":            `want "for"`,
 		"at 5s fault break bind":            "want refuse, conflict",
 		"at 5s fault lost walk":             `"walk" is not a request kind`,
@@ -60,7 +60,7 @@ func TestParseErrors(t *testing.T) {
 		_, err := Parse("bad.txt", "# first\n"+line+"\n")
 		var e *Error
 		if !errors.As(err, &e) || e.Line != 2 || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "bad.txt:2: ") {
-			t.Errorf("%s: got error %v, want one of bad.txt:2 with %q", line, err, want)
+			t.Errorf("%s: got error %v, want an error at bad.txt:2 that contains %q", line, err, want)
 		}
 	}
 }
@@ -82,7 +82,7 @@ func TestExpectationsCanFail(t *testing.T) {
 	} {
 		err := runText(t, "node n1 cpu=1\npod a cpu=1\npod b cpu=2\n"+line+"\n")
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.txt:4: ") {
-			t.Errorf("%s: got %v; want a failure of x.txt:4 with %q", line, err, want)
+			t.Errorf("%s: got %v; want a failure at x.txt:4 that contains %q", line, err, want)
 		}
 	}
 }

@@ -1,5 +1,5 @@
 // Package thrashing simulates clusters in which the Kubernetes descheduler evicts pods without
-// reaching its goal, cycle after cycle, and counts the evictions.
+// reaching its goal, round after round, and counts the evictions.
 //
 // Each case was reported by users: a cluster (a scenario of sim/script), a policy, and the goal of
 // the policy. It runs with scheduler and descheduler in three variants: planned with Holds, planned

@@ -11,9 +11,9 @@ import (
 	"github.com/berthproject/berth/sim/script"
 )
 
-// The descheduling cycles of a run.
+// The rounds of a run.
 const (
-	Cycles       = 100
+	Rounds       = 100
 	InitialDelay = 2 * time.Minute
 	Interval     = 2 * time.Minute
 )
@@ -30,8 +30,8 @@ func Variants() []Variant {
 type Outcome struct {
 	Evicted   int // evicted pods
 	Returned  int // of these, pods replaced on the node they left
-	AfterGoal int // evictions in cycles that started with the goal reached
-	GoalCycle int // first cycle that did, from 1; 0: none
+	AfterGoal int // evictions in rounds that started with the goal reached
+	GoalRound int // first round that did, from 1; 0: none
 	Pending   int // unscheduled pods at the end
 }
 
@@ -48,9 +48,9 @@ func Run(dir string, c Case, variant Variant, o cluster.Options) (Outcome, error
 		return Outcome{}, err
 	}
 	var out Outcome
-	end := InitialDelay + Cycles*Interval
+	end := InitialDelay + Rounds*Interval
 	result, err := s.RunOn(o, end, func(w *cluster.Cluster) error {
-		observeCycles(w, &c, &out)
+		observeRounds(w, &c, &out)
 		return nil
 	})
 	if err != nil {
@@ -61,18 +61,18 @@ func Run(dir string, c Case, variant Variant, o cluster.Options) (Outcome, error
 	return out, result.Err()
 }
 
-// observeCycles checks the goal right before each cycle.
-func observeCycles(w *cluster.Cluster, c *Case, out *Outcome) {
+// observeRounds checks the goal right before each round.
+func observeRounds(w *cluster.Cluster, c *Case, out *Outcome) {
 	previous, goalReached := 0, false
-	for i := range Cycles + 1 {
+	for i := range Rounds + 1 {
 		w.At(InitialDelay+time.Duration(i)*Interval-time.Millisecond, func() {
 			n := w.Counts().Descheduled
 			if goalReached {
 				out.AfterGoal += n - previous
 			}
 			previous, goalReached = n, c.goalReached(w)
-			if goalReached && out.GoalCycle == 0 {
-				out.GoalCycle = i + 1
+			if goalReached && out.GoalRound == 0 {
+				out.GoalRound = i + 1
 			}
 		})
 	}
@@ -82,7 +82,7 @@ func observeCycles(w *cluster.Cluster, c *Case, out *Outcome) {
 func Table(dir string, o cluster.Options) (string, map[string]Outcome, error) {
 	var b strings.Builder
 	all := map[string]Outcome{}
-	b.WriteString("| case | goal | mode | evicted | of these returned | evicted after the goal | goal reached at the start of cycle |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+	b.WriteString("| case | goal | mode | evicted | of these returned | evicted after the goal | goal reached at the start of round |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, c := range Cases() {
 		for _, variant := range Variants() {
 			out, err := Run(dir, c, variant, o)
@@ -90,8 +90,8 @@ func Table(dir string, o cluster.Options) (string, map[string]Outcome, error) {
 				return "", nil, fmt.Errorf("%s, %s: %w", c.Name, variant.Name, err)
 			}
 			reached := "never"
-			if out.GoalCycle > 0 {
-				reached = fmt.Sprint(out.GoalCycle)
+			if out.GoalRound > 0 {
+				reached = fmt.Sprint(out.GoalRound)
 			}
 			fmt.Fprintf(&b, "| %s: %s | %s | %s | %d | %d | %d | %s |\n", c.Name, c.Description, c.GoalText, variant.Name, out.Evicted, out.Returned, out.AfterGoal, reached)
 			all[c.Name+"/"+variant.Name] = out

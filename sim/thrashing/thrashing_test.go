@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/sim/cluster"
 )
 
-// TestNoFutileMoves runs each case for 100 cycles. A plan evicts no pod that returns, and none
+// TestNoFutileMoves runs each case for 100 rounds. A plan evicts no pod that returns, and none
 // once the goal is reached; the Kubernetes descheduler evicts pods that return. The test checks
 // the table in docs/guides/descheduler.md, or writes it with BERTH_REWRITE.
 func TestNoFutileMoves(t *testing.T) {

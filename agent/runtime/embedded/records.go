@@ -50,7 +50,7 @@ type containerRecord struct {
 	Created     time.Time
 	Raw         json.RawMessage // Config as JSON
 	ImageID     string
-	ImageRef    string // as the API calls it
+	ImageRef    string // imageRef in CRI's ContainerStatus
 	Group       string
 	Log         string `json:",omitempty"`
 	StopSignal  string `json:",omitempty"`
@@ -104,7 +104,7 @@ func loadContainer(dir string) (c containerRecord, err error) {
 func load(dir, name string, record any, raw *json.RawMessage, config proto.Message) error {
 	text, err := os.ReadFile(filepath.Join(dir, name))
 	if err == nil && len(bytes.Trim(text, "\x00")) == 0 {
-		err = os.ErrNotExist // a power failure truncated the file, and nothing runs after it
+		err = os.ErrNotExist // a power failure truncated the file, and no process of the record survived it
 	}
 	if err == nil {
 		err = json.Unmarshal(text, record)

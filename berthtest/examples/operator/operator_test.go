@@ -102,7 +102,7 @@ func TestDrain(t *testing.T) {
 	t.Logf("the budget rejected %d evictions", rejected)
 }
 
-// TestNodeLoss checks that the operator replaces the pods of a lost node.
+// TestNodeLoss checks that the operator replaces the pods of an unreachable node.
 func TestNodeLoss(t *testing.T) {
 	c := startWithPool(t, 4, "100m", berthtest.Nodes(2))
 	c.FailNode("n1")

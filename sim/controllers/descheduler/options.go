@@ -12,9 +12,10 @@ type Options struct {
 	// Compatible evicts the candidates one by one, as the Kubernetes descheduler does; otherwise
 	// moves are planned and executed.
 	Compatible bool
-	// WithoutHolds: the scheduler ignores Holds (see scheduler.Options).
+	// WithoutHolds plans without Holds because the scheduler ignores them (IgnoreHolds in scheduler.Options).
 	WithoutHolds bool
-	// SchedulersWithoutHolds are the names of schedulers that ignore Holds.
+	// SchedulersWithoutHolds are the names of the schedulers that ignore Holds if others honor them. It has no effect
+	// with WithoutHolds, which applies to all schedulers.
 	SchedulersWithoutHolds map[string]bool
 	// InitialDelay is the time before the first round, Interval that between rounds.
 	InitialDelay, Interval time.Duration

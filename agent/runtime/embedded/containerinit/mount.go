@@ -48,11 +48,11 @@ func (m *Mount) mountInto(root int) error {
 		return err
 	}
 	defer syscall.Close(mountPoint)
-	// A mount there could replace files that this process reads and writes, for example with a pipe
-	// that blocks.
-	const proc = 0x9fa0
+	// A mount below /proc could replace files that this process reads and writes, for example with a
+	// pipe that blocks.
+	const procSuperMagic = 0x9fa0
 	var info syscall.Statfs_t
-	if m.Type == "bind" && syscall.Fstatfs(mountPoint, &info) == nil && info.Type == proc {
+	if m.Type == "bind" && syscall.Fstatfs(mountPoint, &info) == nil && info.Type == procSuperMagic {
 		return &startError{"mounting " + m.Describe() + " at " + m.Target + ": mounts inside of /proc are not allowed", 128}
 	}
 	return moveMount(fd, mountPoint)
@@ -81,7 +81,7 @@ func (m *Mount) cloneTree() (int, error) {
 
 // newFilesystem returns a new detached file system.
 func (m *Mount) newFilesystem() (int, error) {
-	fs, err := syscall6(callFsopen, bytePtr(m.Type), 1) // FSOPEN_CLOEXEC
+	fs, err := syscall6(callFsopen, bytePtr(m.Type), fsopenCloexec)
 	if err != nil {
 		return -1, err
 	}
@@ -100,7 +100,7 @@ func (m *Mount) newFilesystem() (int, error) {
 	if _, err := syscall6(callFsconfig, uintptr(fs), fsconfigCreate, 0, 0, 0); err != nil {
 		return -1, err
 	}
-	return syscall6(callFsmount, uintptr(fs), 1, uintptr(m.Flags))
+	return syscall6(callFsmount, uintptr(fs), fsmountCloexec, uintptr(m.Flags))
 }
 
 // maxSymlinks is the maximum number of dangling symlinks to follow: the kernel's limit.

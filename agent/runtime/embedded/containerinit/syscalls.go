@@ -27,6 +27,8 @@ const (
 	openTreeClone    = 1
 	cloexec          = syscall.O_CLOEXEC
 	moveEmptyPaths   = 0x4 | 0x40 // MOVE_MOUNT_F_EMPTY_PATH, MOVE_MOUNT_T_EMPTY_PATH
+	fsopenCloexec    = 1
+	fsmountCloexec   = 1
 	fsconfigString   = 1
 	fsconfigFlag     = 0
 	fsconfigCreate   = 6

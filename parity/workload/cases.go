@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Shape is a row of the table.
-type Shape struct {
+// Case is a workload of the benchmark: a row of its table.
+type Case struct {
 	Name   string
 	Pods   int     // measured pods if kube-scheduler samples nodes
 	All    int     // measured pods if kube-scheduler evaluates all nodes
@@ -16,10 +16,10 @@ type Shape struct {
 	make   func(w *Workload, pods int)
 }
 
-// Shapes returns the rows. There are enough pods for kube-scheduler to be busy for some
+// Cases returns all cases. There are enough pods for kube-scheduler to be busy for some
 // seconds.
-func Shapes() []Shape {
-	return []Shape{
+func Cases() []Case {
+	return []Case{
 		{"plain", 5000, 600, 70, singleTemplate(nil)},
 		{"required node affinity", 3000, 600, 150, singleTemplate(requiredNodeAffinity)},
 		{"preferred anti-affinity, host", 2000, 500, 150, singleTemplate(preferredHostAntiAffinity)},
@@ -27,15 +27,15 @@ func Shapes() []Shape {
 		{"required affinity, zone", 1500, 500, 150, singleTemplate(requiredZoneAffinity)},
 		{"hard spread, zone", 2000, 500, 150, singleTemplate(hardZoneSpread)},
 		{"default spread", 1500, 400, 150, defaultSpread},
-		{"100 shapes", 2000, 500, 150, hundredShapes},
-		{"1,000 shapes, churn", 3000, 600, 30, thousandShapes},
+		{"100 pod specifications", 2000, 500, 150, hundredSpecifications},
+		{"1,000 pod specifications, churn", 3000, 600, 30, thousandSpecifications},
 		{"unschedulable", 1000, 1000, 150, unschedulable},
 		{"preemption", 500, 500, 150, preemption},
 	}
 }
 
-// Make makes the shape on n nodes with the given number of measured pods.
-func (s Shape) Make(n, pods int, percentage int32) *Workload {
+// Make makes the workload on n nodes with the given number of measured pods.
+func (s Case) Make(n, pods int, percentage int32) *Workload {
 	w := &Workload{Name: s.Name, Percentage: percentage, Nodes: Nodes(n), Warm: pods / 5}
 	s.make(w, pods)
 	return w
@@ -87,16 +87,16 @@ func addMixedTemplates(w *Workload, n int) {
 	}
 }
 
-// hundredShapes warms up with two pods of each shape.
-func hundredShapes(w *Workload, pods int) {
+// hundredSpecifications warms up with two pods of each specification.
+func hundredSpecifications(w *Workload, pods int) {
 	addMixedTemplates(w, 100)
 	w.Warm = max(w.Warm, 200)
 	w.rotate(pods)
 }
 
-// thousandShapes warms up with two pods of each shape. From then on one pod is removed for each
+// thousandSpecifications warms up with two pods of each specification. From then on one pod is removed for each
 // bound pod.
-func thousandShapes(w *Workload, pods int) {
+func thousandSpecifications(w *Workload, pods int) {
 	addMixedTemplates(w, 1000)
 	w.Warm = max(w.Warm, 2000)
 	w.Hold = w.Warm

@@ -12,8 +12,8 @@ import (
 // MostAllocated.
 const packer = "packer"
 
-// workloadShape is a kind of workload, made for n nodes.
-type workloadShape struct {
+// workloadKind is a kind of workload, made for n nodes.
+type workloadKind struct {
 	name  string
 	nodes int
 	make  func(name string, nodes int) *Workload
@@ -22,8 +22,8 @@ type workloadShape struct {
 	target float64
 }
 
-func shapes() []workloadShape {
-	return []workloadShape{
+func workloads() []workloadKind {
+	return []workloadKind{
 		{"duplicates, nodeFit", 1000, duplicates, 50},
 		{"spread", 1000, spread, 50},
 		{"low utilization, nodeFit", 1000, low, 1},
