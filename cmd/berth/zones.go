@@ -26,7 +26,7 @@ func zonesCommand() *cobra.Command {
 	var output cli.Output
 	cmd := &cobra.Command{
 		Use:   "zones",
-		Short: "List zones with their not-ready nodes and the time of taint eviction",
+		Short: "List zones with their not-ready nodes and their taint evictions",
 		Long: `Lists for each zone its state, the rate at which its not-ready nodes get the
 NoExecute taint, and the position of each such node in that queue, from any
 cluster or from dumps (-f). Rates and thresholds default to those of

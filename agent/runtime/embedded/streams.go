@@ -165,7 +165,7 @@ func (r *Runtime) execTerminal(ctx context.Context, id string, command []string,
 	return cmd.exitCode(), err
 }
 
-// withFD calls do with a file's descriptor.
+// withFD calls do with a file's descriptor. It returns os.ErrClosed if the file is closed.
 func withFD(f *os.File, do func(fd int) error) error {
 	conn, err := f.SyscallConn()
 	if err != nil {
@@ -173,7 +173,7 @@ func withFD(f *os.File, do func(fd int) error) error {
 	}
 	var doErr error
 	if err := conn.Control(func(fd uintptr) { doErr = do(int(fd)) }); err != nil {
-		return err
+		return os.ErrClosed // Control fails for no other reason, with an error of an internal package
 	}
 	return doErr
 }
