@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -176,30 +177,35 @@ func (k *killTest) waitSettled(t *testing.T) {
 // while it started, and its status counts the restart.
 func (k *killTest) checkRanOnce(t *testing.T) {
 	t.Helper()
-	running, err := k.running(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
 	for i := range k.started {
 		name := fmt.Sprintf("p%d", i)
-		exists, ends, n := slices.Contains(k.names, name), i%3 == 0, k.starts(name)
-		if ends && n > 1 || exists && n == 0 && !k.failed[name] {
-			t.Errorf("%s was started %d times, want once", name, n)
-		}
-		if !exists || ends {
+		exists, ends := slices.Contains(k.names, name), i%3 == 0
+		if exists && !ends {
+			eventually(t, eventTimeout, func() error { return k.checkRunsOnce(t.Context(), name) })
 			continue
 		}
-		eventually(t, eventTimeout, func() error { // the status shows a new start only after it
-			p, err := k.client.CoreV1().Pods(k.name).Get(t.Context(), name, metav1.GetOptions{})
-			if err != nil {
-				return err
-			}
-			if restarts := int(p.Status.ContainerStatuses[0].RestartCount); n > restarts+1 || running[name] != 1 {
-				return fmt.Errorf("%s was started %d times and restarted %d times; %d containers of it run: %+v", name, n, restarts, running[name], p.Status.ContainerStatuses[0])
-			}
-			return nil
-		})
+		if n := k.starts(name); ends && n > 1 || exists && n == 0 && !k.failed[name] {
+			t.Errorf("%s was started %d times, want once", name, n)
+		}
 	}
+}
+
+// checkRunsOnce checks that a pod has one running container, and was started as often as its status reports. The status
+// reports a new start only after it.
+func (k *killTest) checkRunsOnce(ctx context.Context, name string) error {
+	running, err := k.running(ctx)
+	if err != nil {
+		return err
+	}
+	p, err := k.client.CoreV1().Pods(k.name).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	status := p.Status.ContainerStatuses[0]
+	if n := k.starts(name); n == 0 || n > int(status.RestartCount)+1 || running[name] != 1 {
+		return fmt.Errorf("%s was started %d times and restarted %d times; %d containers of it run: %+v", name, n, status.RestartCount, running[name], status)
+	}
+	return nil
 }
 
 // exitUnknown reports whether the exit code of a container is unknown, because its runtime was not
