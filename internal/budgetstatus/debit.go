@@ -35,7 +35,7 @@ func Allowed(b *policyv1.PodDisruptionBudget) int32 {
 // what the budget still allows, so that the budget refuses other actors. victims contains the pods of the decision.
 func Plan(b *policyv1.PodDisruptionBudget, d decision.Debit, victims []*model.Pod) (debit Debit, required int) {
 	granted := withoutEntry(b, d.Granted, victims)
-	names := append(granted, withoutEntry(b, d.Overruled, victims)...)
+	names := slices.Concat(granted, withoutEntry(b, d.Overruled, victims))
 	n := min(len(names), int(Allowed(b)))
 	return Debit{Granted: names[:n:n], Overruled: names[n:]}, len(granted)
 }
