@@ -28,7 +28,7 @@ type fakeAPI struct {
 	answered int
 	changed  chan struct{}
 
-	bound, refused, victims int
+	bound, unschedulable, victims int
 }
 
 func newFakeAPI(w *Workload) (*fakeAPI, error) {

@@ -156,11 +156,12 @@ func (p pods) Patch(_ context.Context, name string, kind types.PatchType, data [
 	})
 }
 
-// markUnschedulable counts a pod that is reported as unschedulable, at most once.
+// markUnschedulable counts a pod that is reported as unschedulable, at most once. With Refusals,
+// it also marks the pod as answered.
 func (a *fakeAPI) markUnschedulable(tracked *trackedPod) {
-	if tracked.index >= 0 && !tracked.refused {
-		tracked.refused = true
-		a.refused++
+	if tracked.index >= 0 && !tracked.unschedulable {
+		tracked.unschedulable = true
+		a.unschedulable++
 	}
 	if a.workload.Refusals {
 		a.markAnswered(tracked)
@@ -171,13 +172,13 @@ func (a *fakeAPI) markUnschedulable(tracked *trackedPod) {
 func (a *fakeAPI) resetCounters() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.bound, a.refused, a.victims = 0, 0, 0
+	a.bound, a.unschedulable, a.victims = 0, 0, 0
 }
 
 // finish writes the outcome of the pods into the result.
 func (a *fakeAPI) finish(r *Result) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	r.Bound, r.Refused, r.Victims = a.bound, a.refused, a.victims
+	r.Bound, r.Refused, r.Victims = a.bound, a.unschedulable, a.victims
 	r.countNodes(a.pods)
 }

@@ -34,19 +34,19 @@ type driver struct {
 	events   []scheduling.Event
 	answered int
 
-	start, last                       time.Time
-	bound, refused, victims, cascades int
+	start, last                             time.Time
+	bound, unschedulable, victims, cascades int
 }
 
 // trackedPod is a pod with the data of the measurement.
 type trackedPod struct {
-	pod         *corev1.Pod // nil with OnDemand
-	last        *model.Pod  // as last observed
-	node        string
-	index       int // in Pods; -1 if it did not arrive
-	preemptions int // how often the pod was a victim, under any name
-	answered    bool
-	refused     bool
+	pod           *corev1.Pod // nil with OnDemand
+	last          *model.Pod  // as last observed
+	node          string
+	index         int // in Pods; -1 if it did not arrive
+	preemptions   int // how often the pod was a victim, under any name
+	answered      bool
+	unschedulable bool
 }
 
 // timedPlacer is the placer with a clock around its decisions.

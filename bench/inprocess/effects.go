@@ -76,9 +76,9 @@ func (d *driver) reportUnschedulable(r scheduling.ReportUnschedulable) error {
 	if tracked == nil {
 		return fmt.Errorf("rejection of pod %s, which does not exist", r.Pod.Key())
 	}
-	if tracked.index >= 0 && !tracked.refused {
-		tracked.refused = true
-		d.refused++
+	if tracked.index >= 0 && !tracked.unschedulable {
+		tracked.unschedulable = true
+		d.unschedulable++
 	}
 	if d.workload.Refusals {
 		d.markAnswered(tracked)
@@ -119,12 +119,12 @@ func (d *driver) preempt(p scheduling.Preempt) error {
 
 // resetCounters resets the counters.
 func (d *driver) resetCounters() {
-	d.bound, d.refused, d.victims, d.cascades, d.start, d.last = 0, 0, 0, 0, time.Now(), time.Now()
+	d.bound, d.unschedulable, d.victims, d.cascades, d.start, d.last = 0, 0, 0, 0, time.Now(), time.Now()
 }
 
 // finish writes the outcome of the pods into the result.
 func (d *driver) finish(r *Result) {
-	r.Bound, r.Refused, r.Victims, r.Cascades = d.bound, d.refused, d.victims, d.cascades
+	r.Bound, r.Refused, r.Victims, r.Cascades = d.bound, d.unschedulable, d.victims, d.cascades
 	r.LastChange = d.last.Sub(d.start).Seconds()
 	r.countNodes(d.pods)
 	if d.workload.Settle > 0 {

@@ -25,7 +25,7 @@ func TestReachedLimitsAreCounted(t *testing.T) {
 		"maximum number of evicted pods per namespace reached":            func(l *descheduling.Limits) { l.PerNamespace = new(1) },
 	} {
 		for _, mode := range []Mode{Compatible, Planned} {
-			o := newOptions(t, fake.NewClientset(crowdedNode()...), mode)
+			o := newOptions(t, fake.NewClientset(unbalancedCluster()...), mode)
 			o.DryRun = mode == Planned
 			set(&o.Policy.Limits)
 			r, report := runOnce(t, o)
@@ -46,7 +46,7 @@ func TestReachedLimitsAreCounted(t *testing.T) {
 // TestDeletedPodIsNotCountedAsEvicted checks that a pod that no longer exists when its eviction is requested is not
 // counted as evicted.
 func TestDeletedPodIsNotCountedAsEvicted(t *testing.T) {
-	client := fake.NewClientset(crowdedNode()...)
+	client := fake.NewClientset(unbalancedCluster()...)
 	client.PrependReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
 		return a.GetSubresource() == "eviction", nil, apierrors.NewNotFound(policyv1.Resource("pods"), "web-0")
 	})

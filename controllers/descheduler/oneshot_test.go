@@ -129,7 +129,7 @@ func TestWaitingOneShotEndsWhenLongRunningHolderAppears(t *testing.T) {
 func TestRoundIsSkippedWhenNotExclusive(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	o := newOptions(t, fake.NewClientset(crowdedNode()...), Compatible)
+	o := newOptions(t, fake.NewClientset(unbalancedCluster()...), Compatible)
 	checks, rounds := 0, 0
 	o.Interval = time.Millisecond
 	o.CheckExclusive = func(context.Context) error {

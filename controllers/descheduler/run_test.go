@@ -40,8 +40,8 @@ func newReplica(n int, node string) *corev1.Pod {
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}}
 }
 
-// crowdedNode returns three nodes, one of which has all pods of a ReplicaSet.
-func crowdedNode() []runtime.Object {
+// unbalancedCluster returns three nodes, and a ReplicaSet with all its pods on n1.
+func unbalancedCluster() []runtime.Object {
 	out := []runtime.Object{newNode("n1"), newNode("n2"), newNode("n3")}
 	for i := range 3 {
 		out = append(out, newReplica(i, "n1"))
@@ -88,7 +88,7 @@ func writeRequests(client *fake.Clientset) (out []string) {
 
 func TestDryRunWritesNothing(t *testing.T) {
 	for _, mode := range []Mode{Planned, Compatible} {
-		client := fake.NewClientset(crowdedNode()...)
+		client := fake.NewClientset(unbalancedCluster()...)
 		o := newOptions(t, client, mode)
 		o.DryRun = true
 		_, report := runOnce(t, o)
@@ -107,7 +107,7 @@ func TestDryRunDebitsBudgets(t *testing.T) {
 	pdb := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"},
 		Spec:   policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
 		Status: policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: 1, CurrentHealthy: 3, DesiredHealthy: 2, ExpectedPods: 3}}
-	o := newOptions(t, fake.NewClientset(append(crowdedNode(), pdb)...), Compatible)
+	o := newOptions(t, fake.NewClientset(append(unbalancedCluster(), pdb)...), Compatible)
 	o.DryRun = true
 	_, report := runOnce(t, o)
 	if len(report.Moves) != 1 || report.RefusalCounts[notEvicted] == 0 || !strings.Contains(report.Refusals[0].Message, "The disruption budget web") {
@@ -116,7 +116,7 @@ func TestDryRunDebitsBudgets(t *testing.T) {
 }
 
 func TestCompatibleEvictsAndRecordsEvents(t *testing.T) {
-	client := fake.NewClientset(crowdedNode()...)
+	client := fake.NewClientset(unbalancedCluster()...)
 	var evictions []*policyv1.Eviction
 	client.PrependReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
 		if a.GetSubresource() != "eviction" {
@@ -164,7 +164,7 @@ func TestCompatibleEvictsAndRecordsEvents(t *testing.T) {
 
 // TestOneShotTimeout checks that a single run ends after its timeout and reports what is unfinished.
 func TestOneShotTimeout(t *testing.T) {
-	client := fake.NewClientset(crowdedNode()...)
+	client := fake.NewClientset(unbalancedCluster()...)
 	client.PrependReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
 		return a.GetSubresource() == "eviction", nil, apierrors.NewTooManyRequests("budget", 10)
 	})

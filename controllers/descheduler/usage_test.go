@@ -39,7 +39,7 @@ func newMetricsClient(requests *int, fails bool) *metricsfake.Clientset {
 	for name, cpu := range map[string]string{"n1": "3600m", "n2": "100m", "n3": "2"} {
 		nodes.Items = append(nodes.Items, metricsv1beta1.NodeMetrics{ObjectMeta: metav1.ObjectMeta{Name: name}, Usage: newUsage(cpu)})
 	}
-	for _, o := range crowdedNode() {
+	for _, o := range unbalancedCluster() {
 		if p, ok := o.(*corev1.Pod); ok {
 			pods.Items = append(pods.Items, metricsv1beta1.PodMetrics{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name},
 				Containers: []metricsv1beta1.ContainerMetrics{{Name: "a", Usage: newUsage("500m")}, {Name: "b", Usage: newUsage("400m")}}})
@@ -62,7 +62,7 @@ func newUtilizationPolicy(useMetrics bool) descheduling.Policy {
 
 func TestReadUsage(t *testing.T) {
 	requests := 0
-	o := newOptions(t, fake.NewClientset(crowdedNode()...), Compatible)
+	o := newOptions(t, fake.NewClientset(unbalancedCluster()...), Compatible)
 	o.DryRun, o.Usage, o.Policy = true, newMetricsClient(&requests, false), newUtilizationPolicy(true)
 	r, report := runOnce(t, o)
 	if len(report.Moves) != 1 || report.Moves[0].From != "n1" || !strings.Contains(report.Moves[0].Reason, "90.0 %") || requests != 2 {
@@ -84,7 +84,7 @@ func TestReadUsage(t *testing.T) {
 func TestUsageIsReadOnlyIfNeeded(t *testing.T) {
 	for useMetrics, want := range map[bool]string{true: "reading the usage of nodes from metrics.k8s.io", false: ""} {
 		requests := 0
-		o := newOptions(t, fake.NewClientset(crowdedNode()...), Compatible)
+		o := newOptions(t, fake.NewClientset(unbalancedCluster()...), Compatible)
 		o.DryRun, o.Usage, o.Policy = true, newMetricsClient(&requests, true), newUtilizationPolicy(useMetrics)
 		r, err := New(o)
 		if err != nil {

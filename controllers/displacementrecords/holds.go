@@ -17,6 +17,7 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/executor"
 	"github.com/berthproject/berth/internal/journal"
 )
 
@@ -215,7 +216,7 @@ func latestEviction(list []displacement.Eviction, c displacement.Cause) (at time
 // newHold returns the Hold of an owner and node, without the owner's name and kind.
 func newHold(p ownerNode, a displacement.Avoidance, rec *journal.Displacement) *v1alpha1.Hold {
 	return &v1alpha1.Hold{
-		ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: cluster.HoldName(p.owner, p.node, model.Avoid), Labels: map[string]string{createdByLabel: component}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: cluster.HoldName(p.owner, p.node, model.Avoid), Labels: map[string]string{executor.HoldCreatorLabel: component}},
 		Spec: v1alpha1.HoldSpec{Type: v1alpha1.Avoid, Node: p.node, Cause: a.Cause.String(), Count: a.Count, Owner: v1alpha1.Owner{UID: types.UID(p.owner)},
 			// The API stores whole seconds; the end is rounded up.
 			Until:  metav1.NewTime(a.Until.Add(time.Second - 1).UTC().Truncate(time.Second)),
@@ -256,11 +257,8 @@ func (k *controller) applyHold(ctx context.Context, want, existing *v1alpha1.Hol
 	return k.holds.Update(ctx, next)
 }
 
-// createdByLabel is the label of Holds that this controller creates.
-const createdByLabel = "berth.dev/made-by"
-
 // isManaged reports whether this controller created a Hold. Holds of other creators exist until they expire.
-func isManaged(h *v1alpha1.Hold) bool { return h.Labels[createdByLabel] == component }
+func isManaged(h *v1alpha1.Hold) bool { return h.Labels[executor.HoldCreatorLabel] == component }
 
 // deleteHold deletes a Hold that this controller created. h may be nil.
 func (k *controller) deleteHold(ctx context.Context, h *v1alpha1.Hold) error {

@@ -25,17 +25,17 @@ func (*RemovePodsViolatingTopologySpreadConstraint) Name() string {
 func (s *RemovePodsViolatingTopologySpreadConstraint) Run(r *descheduling.Round) {
 	evictions := &evictionList{round: r, seen: map[*descheduling.Pod]bool{}}
 	for _, ns := range s.namespaces(r) {
-		groups := s.constraints(ns)
-		for _, g := range groups {
-			g.countPods(r, ns)
+		constraints := s.constraints(ns)
+		for _, c := range constraints {
+			c.countPods(r, ns)
 		}
-		evictions.constraints = newConstraintIndex(groups)
-		for _, g := range groups {
+		evictions.constraints = newConstraintIndex(constraints)
+		for _, c := range constraints {
 			switch {
-			case g.isBalanced():
+			case c.isBalanced():
 			case !r.Planned():
-				s.balance(r, g, evictions)
-			case !(&skewPlanner{round: r, constraint: g, all: evictions.constraints, scope: &s.Scope}).run():
+				s.balance(r, c, evictions)
+			case !(&skewPlanner{round: r, constraint: c, all: evictions.constraints, scope: &s.Scope}).run():
 				return
 			}
 		}

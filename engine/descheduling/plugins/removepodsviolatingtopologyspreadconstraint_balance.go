@@ -43,16 +43,16 @@ func (l *evictionList) evict() {
 
 // balance selects the pods to evict from large domains, as the Kubernetes descheduler does:
 // pods move from the largest domain to the smallest, and neither crosses the average.
-func (s *RemovePodsViolatingTopologySpreadConstraint) balance(r *descheduling.Round, g *spreadConstraint, evictions *evictionList) {
+func (s *RemovePodsViolatingTopologySpreadConstraint) balance(r *descheduling.Round, c *spreadConstraint, evictions *evictionList) {
 	sum := 0
-	for _, d := range g.domains {
+	for _, d := range c.domains {
 		slices.SortStableFunc(d.pods, compareForRetention)
 		sum += len(d.pods)
 	}
-	sorted := slices.Clone(g.domains)
+	sorted := slices.Clone(c.domains)
 	slices.SortStableFunc(sorted, func(a, b *topologyDomain) int { return cmp.Compare(len(a.pods), len(b.pods)) })
 	average := float64(sum) / float64(len(sorted))
-	belowAverage := g.belowAverageNodes(sorted, average)
+	belowAverage := c.belowAverageNodes(sorted, average)
 	remaining := make([]int, len(sorted)) // current pods per domain, expected ones included
 	queues := make([]evictionQueue, len(sorted))
 	for i, d := range sorted {
@@ -63,8 +63,8 @@ func (s *RemovePodsViolatingTopologySpreadConstraint) balance(r *descheduling.Ro
 			j--
 		}
 		skew := remaining[j] - remaining[i]
-		n := movablePods(remaining[i], remaining[j], average, int(g.MaxSkew))
-		if skew <= int(g.MaxSkew) || n <= 0 {
+		n := movablePods(remaining[i], remaining[j], average, int(c.MaxSkew))
+		if skew <= int(c.MaxSkew) || n <= 0 {
 			i++
 			continue
 		}
@@ -74,7 +74,7 @@ func (s *RemovePodsViolatingTopologySpreadConstraint) balance(r *descheduling.Ro
 			if p == nil {
 				break
 			}
-			evictions.add(g.candidate(r, p, sorted[j], evictions.constraints))
+			evictions.add(c.candidate(r, p, sorted[j], evictions.constraints))
 		}
 		remaining[j] -= n
 		remaining[i] += n
@@ -115,13 +115,13 @@ func movablePods(smaller, larger int, average float64, maxSkew int) int {
 }
 
 // belowAverageNodes returns the eligible nodes of the domains below the average, by domain.
-func (g *spreadConstraint) belowAverageNodes(sorted []*topologyDomain, average float64) []*descheduling.Node {
+func (c *spreadConstraint) belowAverageNodes(sorted []*topologyDomain, average float64) []*descheduling.Node {
 	nodesByDomain := map[*topologyDomain][]*descheduling.Node{}
-	for i, n := range g.nodes.nodes {
-		if !g.isEligible(i) || g.keyDomains.byNode[i] < 0 {
+	for i, n := range c.nodes.nodes {
+		if !c.isEligible(i) || c.keyDomains.byNode[i] < 0 {
 			continue
 		}
-		d := g.domains[g.domainIndex[g.keyDomains.byNode[i]]]
+		d := c.domains[c.domainIndex[c.keyDomains.byNode[i]]]
 		nodesByDomain[d] = append(nodesByDomain[d], n)
 	}
 	var out []*descheduling.Node
@@ -150,13 +150,13 @@ func hasNodeConstraint(p *descheduling.Pod) bool {
 
 // candidate returns a candidate for a pod of a domain. Its move must not worsen any of the
 // constraints of the namespace.
-func (g *spreadConstraint) candidate(r *descheduling.Round, p *descheduling.Pod, d *topologyDomain, groups *constraintIndex) *descheduling.Candidate {
+func (c *spreadConstraint) candidate(r *descheduling.Round, p *descheduling.Pod, d *topologyDomain, constraints *constraintIndex) *descheduling.Candidate {
 	from := r.NodeOf(p)
 	return &descheduling.Candidate{Pod: p, Node: from,
 		Reason: func() string {
 			return fmt.Sprintf("%d pods in %s=%s, %d in the smallest domain; maxSkew %d",
-				d.size, g.TopologyKey, d.value, g.smallestSize(), g.MaxSkew)
+				d.size, c.TopologyKey, d.value, c.smallestSize(), c.MaxSkew)
 		},
-		Gain: func(to *descheduling.Node) descheduling.Gain { return spreadGain(p, from, to, groups) },
+		Gain: func(to *descheduling.Node) descheduling.Gain { return spreadGain(p, from, to, constraints) },
 	}
 }

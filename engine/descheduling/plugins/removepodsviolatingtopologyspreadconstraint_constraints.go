@@ -29,11 +29,11 @@ func (s *RemovePodsViolatingTopologySpreadConstraint) constraints(ns *namespaceP
 				continue
 			}
 			seen[from] = true
-			g := &spreadConstraint{SpreadConstraint: c, selector: effectiveSelector(c, p.pod.Labels), sample: p.pod}
-			if id := g.identity(); !keys[id] {
+			shared := &spreadConstraint{SpreadConstraint: c, selector: effectiveSelector(c, p.pod.Labels), sample: p.pod}
+			if id := shared.identity(); !keys[id] {
 				keys[id] = true
-				g.findDomains(ns.nodes)
-				out = append(out, g)
+				shared.findDomains(ns.nodes)
+				out = append(out, shared)
 			}
 		}
 	}
@@ -65,13 +65,13 @@ func effectiveSelector(c *model.SpreadConstraint, l model.Labels) *model.Selecto
 
 // identity returns a string that is equal for constraints that count the same pods in the same
 // domains and have the same limits.
-func (g *spreadConstraint) identity() string {
+func (c *spreadConstraint) identity() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %d %t %t %t", g.TopologyKey, g.MaxSkew, g.Hard, g.IgnoreAffinity, g.HonorTaints)
-	if g.selector != nil {
-		fmt.Fprintf(&b, " %v", g.selector.Requirements)
+	fmt.Fprintf(&b, "%s %d %t %t %t", c.TopologyKey, c.MaxSkew, c.Hard, c.IgnoreAffinity, c.HonorTaints)
+	if c.selector != nil {
+		fmt.Fprintf(&b, " %v", c.selector.Requirements)
 	}
-	s := g.sample.Spec
+	s := c.sample.Spec
 	fmt.Fprintf(&b, "|%v %t", s.NodeSelector.Labels, s.NodeSelector.HasRequired)
 	for i := range s.NodeSelector.Required {
 		t := &s.NodeSelector.Required[i]

@@ -75,31 +75,31 @@ type spreadConstraint struct {
 }
 
 // findDomains finds the eligible nodes and domains.
-func (g *spreadConstraint) findDomains(s *nodeDomains) {
-	g.nodes, g.keyDomains = s, s.forKey(g.TopologyKey)
-	selector := &g.sample.Spec.NodeSelector
-	constrained := !g.IgnoreAffinity && (len(selector.Labels) > 0 || selector.HasRequired)
-	g.domainIndex = make([]int32, len(g.keyDomains.values))
-	if !constrained && !g.HonorTaints {
-		for i := range g.domainIndex {
-			g.domainIndex[i] = int32(i)
+func (c *spreadConstraint) findDomains(s *nodeDomains) {
+	c.nodes, c.keyDomains = s, s.forKey(c.TopologyKey)
+	selector := &c.sample.Spec.NodeSelector
+	constrained := !c.IgnoreAffinity && (len(selector.Labels) > 0 || selector.HasRequired)
+	c.domainIndex = make([]int32, len(c.keyDomains.values))
+	if !constrained && !c.HonorTaints {
+		for i := range c.domainIndex {
+			c.domainIndex[i] = int32(i)
 		}
 	} else {
-		for i := range g.domainIndex {
-			g.domainIndex[i] = -1
+		for i := range c.domainIndex {
+			c.domainIndex[i] = -1
 		}
-		g.eligible = make([]bool, len(s.nodes))
+		c.eligible = make([]bool, len(s.nodes))
 		for i, n := range s.nodes {
-			g.eligible[i] = (!constrained || descheduling.MatchesNodeAffinity(g.sample, n)) && (!g.HonorTaints || descheduling.ToleratesTaints(g.sample, n, descheduling.IsHardTaint))
-			if d := g.keyDomains.byNode[i]; g.eligible[i] && d >= 0 {
-				g.domainIndex[d] = 0
+			c.eligible[i] = (!constrained || descheduling.MatchesNodeAffinity(c.sample, n)) && (!c.HonorTaints || descheduling.ToleratesTaints(c.sample, n, descheduling.IsHardTaint))
+			if d := c.keyDomains.byNode[i]; c.eligible[i] && d >= 0 {
+				c.domainIndex[d] = 0
 			}
 		}
 	}
-	for d, v := range g.keyDomains.values {
-		if g.domainIndex[d] >= 0 {
-			g.domainIndex[d] = int32(len(g.domains))
-			g.domains = append(g.domains, &topologyDomain{value: v})
+	for d, v := range c.keyDomains.values {
+		if c.domainIndex[d] >= 0 {
+			c.domainIndex[d] = int32(len(c.domains))
+			c.domains = append(c.domains, &topologyDomain{value: v})
 		}
 	}
 }
@@ -107,55 +107,55 @@ func (g *spreadConstraint) findDomains(s *nodeDomains) {
 // countPods counts the pods per domain. As in the Kubernetes descheduler, a pod on an
 // ineligible node makes its domain count in compatible mode; in a plan it does not count, as
 // for the scheduler.
-func (g *spreadConstraint) countPods(r *descheduling.Round, s *namespacePods) {
-	for _, p := range s.matching(g.selector) {
+func (c *spreadConstraint) countPods(r *descheduling.Round, s *namespacePods) {
+	for _, p := range s.matching(c.selector) {
 		n := p.node
-		if g.keyDomains.byNode[n] < 0 {
+		if c.keyDomains.byNode[n] < 0 {
 			continue
 		}
-		value := g.keyDomains.byNode[n]
-		if r.Planned() && !g.isEligible(int(n)) {
+		value := c.keyDomains.byNode[n]
+		if r.Planned() && !c.isEligible(int(n)) {
 			continue
 		}
-		if g.domainIndex[value] < 0 {
-			g.domainIndex[value] = int32(len(g.domains))
-			g.domains = append(g.domains, &topologyDomain{value: g.keyDomains.values[value]})
+		if c.domainIndex[value] < 0 {
+			c.domainIndex[value] = int32(len(c.domains))
+			c.domains = append(c.domains, &topologyDomain{value: c.keyDomains.values[value]})
 		}
-		c := g.domains[g.domainIndex[value]]
-		c.pods = append(c.pods, p.pod)
-		c.size++
+		d := c.domains[c.domainIndex[value]]
+		d.pods = append(d.pods, p.pod)
+		d.size++
 	}
 }
 
 // isEligible reports whether a pod of the constraint can run on the node with the index.
-func (g *spreadConstraint) isEligible(i int) bool { return len(g.eligible) == 0 || g.eligible[i] }
+func (c *spreadConstraint) isEligible(i int) bool { return len(c.eligible) == 0 || c.eligible[i] }
 
 // domainOf returns the domain of n, or nil if it does not count.
-func (g *spreadConstraint) domainOf(n *descheduling.Node) *topologyDomain {
-	i, found := slices.BinarySearchFunc(g.nodes.nodes, n, func(a, b *descheduling.Node) int { return cmp.Compare(a.Name, b.Name) })
-	if !found || g.keyDomains.byNode[i] < 0 || !g.isEligible(i) || g.domainIndex[g.keyDomains.byNode[i]] < 0 {
+func (c *spreadConstraint) domainOf(n *descheduling.Node) *topologyDomain {
+	i, found := slices.BinarySearchFunc(c.nodes.nodes, n, func(a, b *descheduling.Node) int { return cmp.Compare(a.Name, b.Name) })
+	if !found || c.keyDomains.byNode[i] < 0 || !c.isEligible(i) || c.domainIndex[c.keyDomains.byNode[i]] < 0 {
 		return nil
 	}
-	return g.domains[g.domainIndex[g.keyDomains.byNode[i]]]
+	return c.domains[c.domainIndex[c.keyDomains.byNode[i]]]
 }
 
 // isBalanced reports whether the skew is within maxSkew.
-func (g *spreadConstraint) isBalanced() bool {
-	if len(g.domains) == 0 {
+func (c *spreadConstraint) isBalanced() bool {
+	if len(c.domains) == 0 {
 		return true
 	}
 	largest := 0
-	for _, c := range g.domains {
-		largest = max(largest, c.size)
+	for _, d := range c.domains {
+		largest = max(largest, d.size)
 	}
-	return largest-g.smallestSize() <= int(g.MaxSkew)
+	return largest-c.smallestSize() <= int(c.MaxSkew)
 }
 
 // smallestSize returns the size of the smallest domain.
-func (g *spreadConstraint) smallestSize() int {
+func (c *spreadConstraint) smallestSize() int {
 	n := math.MaxInt
-	for _, c := range g.domains {
-		n = min(n, c.size)
+	for _, d := range c.domains {
+		n = min(n, d.size)
 	}
 	return n
 }

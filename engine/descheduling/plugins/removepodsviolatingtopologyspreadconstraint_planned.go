@@ -18,21 +18,21 @@ type skewPlanner struct {
 }
 
 // run plans the moves. It returns false when the round has ended.
-func (e *skewPlanner) run() bool {
-	e.queues = map[*topologyDomain][]*descheduling.Pod{}
+func (s *skewPlanner) run() bool {
+	s.queues = map[*topologyDomain][]*descheduling.Pod{}
 	for {
-		c := e.largestDomain()
-		if c == nil || c.size-e.constraint.smallestSize() <= int(e.constraint.MaxSkew) {
+		d := s.largestDomain()
+		if d == nil || d.size-s.constraint.smallestSize() <= int(s.constraint.MaxSkew) {
 			return true
 		}
-		p := e.next(c)
+		p := s.next(d)
 		if p == nil {
 			continue
 		}
-		from := e.round.NodeOf(p)
-		switch e.round.Evict(e.constraint.candidate(e.round, p, c, e.all)) {
+		from := s.round.NodeOf(p)
+		switch s.round.Evict(s.constraint.candidate(s.round, p, d, s.all)) {
 		case descheduling.Accepted:
-			e.all.forEach(p, func(g *spreadConstraint) { g.podMoved(from, e.round.NodeOf(p)) })
+			s.all.forEach(p, func(c *spreadConstraint) { c.podMoved(from, s.round.NodeOf(p)) })
 		case descheduling.TotalLimit:
 			return false
 		}
@@ -40,32 +40,32 @@ func (e *skewPlanner) run() bool {
 }
 
 // largestDomain returns the largest domain with an untried pod.
-func (e *skewPlanner) largestDomain() *topologyDomain {
+func (s *skewPlanner) largestDomain() *topologyDomain {
 	var best *topologyDomain
-	for _, c := range e.constraint.domains {
-		if q, opened := e.queues[c]; (best == nil || c.size > best.size) && (!opened || len(q) > 0) {
-			best = c
+	for _, d := range s.constraint.domains {
+		if q, opened := s.queues[d]; (best == nil || d.size > best.size) && (!opened || len(q) > 0) {
+			best = d
 		}
 	}
 	return best
 }
 
 // next returns the next pod to evict from a domain, or nil.
-func (e *skewPlanner) next(c *topologyDomain) *descheduling.Pod {
-	q, opened := e.queues[c]
+func (s *skewPlanner) next(d *topologyDomain) *descheduling.Pod {
+	q, opened := s.queues[d]
 	if !opened {
-		q = slices.Clone(c.pods)
+		q = slices.Clone(d.pods)
 		slices.SortStableFunc(q, compareForPlan)
 	}
 	for len(q) > 0 {
 		p := q[0]
 		q = q[1:]
-		if e.scope.Has(p) && e.round.Evictable(p) && e.round.PreEvictionFilter(p) {
-			e.queues[c] = q
+		if s.scope.Has(p) && s.round.Evictable(p) && s.round.PreEvictionFilter(p) {
+			s.queues[d] = q
 			return p
 		}
 	}
-	e.queues[c] = nil
+	s.queues[d] = nil
 	return nil
 }
 
@@ -79,22 +79,22 @@ func compareForPlan(a, b *descheduling.Pod) int {
 }
 
 // podMoved updates the domain sizes.
-func (g *spreadConstraint) podMoved(from, to *descheduling.Node) {
-	if c := g.domainOf(from); c != nil {
-		c.size--
+func (c *spreadConstraint) podMoved(from, to *descheduling.Node) {
+	if d := c.domainOf(from); d != nil {
+		d.size--
 	}
-	if c := g.domainOf(to); c != nil {
-		c.size++
+	if d := c.domainOf(to); d != nil {
+		d.size++
 	}
 }
 
 // spreadGain returns the gain of a move: the squares of the two domains' sizes, summed over
 // all constraints that count the pod. Each move decreases the total over all domains, so
 // constraints cannot alternately worsen each other forever.
-func spreadGain(p *descheduling.Pod, from, to *descheduling.Node, groups *constraintIndex) descheduling.Gain {
-	out := descheduling.Gain{Metric: "sum of squares of the pods in the two domains"}
-	groups.forEach(p, func(g *spreadConstraint) {
-		a, b := g.domainOf(from), g.domainOf(to)
+func spreadGain(p *descheduling.Pod, from, to *descheduling.Node, constraints *constraintIndex) descheduling.Gain {
+	out := descheduling.Gain{Metric: "sum of the squared pod counts of the two domains"}
+	constraints.forEach(p, func(c *spreadConstraint) {
+		a, b := c.domainOf(from), c.domainOf(to)
 		if a == nil || b == nil || a == b {
 			return
 		}
@@ -112,28 +112,28 @@ type constraintIndex struct {
 }
 
 func newConstraintIndex(all []*spreadConstraint) *constraintIndex {
-	s := &constraintIndex{byLabel: map[model.Label][]*spreadConstraint{}}
-	for _, g := range all {
-		if label, ok := requiredLabel(g.selector); ok {
-			s.byLabel[label] = append(s.byLabel[label], g)
+	x := &constraintIndex{byLabel: map[model.Label][]*spreadConstraint{}}
+	for _, c := range all {
+		if label, ok := requiredLabel(c.selector); ok {
+			x.byLabel[label] = append(x.byLabel[label], c)
 		} else {
-			s.unindexed = append(s.unindexed, g)
+			x.unindexed = append(x.unindexed, c)
 		}
 	}
-	return s
+	return x
 }
 
 // forEach calls fn for each constraint that counts p.
-func (s *constraintIndex) forEach(p *descheduling.Pod, fn func(*spreadConstraint)) {
+func (x *constraintIndex) forEach(p *descheduling.Pod, fn func(*spreadConstraint)) {
 	apply := func(list []*spreadConstraint) {
-		for _, g := range list {
-			if g.selector.Matches(p.Labels) {
-				fn(g)
+		for _, c := range list {
+			if c.selector.Matches(p.Labels) {
+				fn(c)
 			}
 		}
 	}
 	for _, l := range p.Labels {
-		apply(s.byLabel[l])
+		apply(x.byLabel[l])
 	}
-	apply(s.unindexed)
+	apply(x.unindexed)
 }
