@@ -105,8 +105,8 @@ func (a *Agent) restoreResize(p *pod) {
 	}
 }
 
-// allocationOf returns the resources that the pod's status reports. It reports no limits apart from
-// those of running containers.
+// allocationOf returns the resources that the pod's status reports. The status contains limits of
+// running containers only.
 func allocationOf(object *corev1.Pod) Allocation {
 	allocated := runtime.SpecResources(object).Clone()
 	actual := allocated.Clone()

@@ -12,10 +12,11 @@ import (
 // Usage is the disk usage of a directory tree.
 type Usage struct{ Bytes, Inodes int64 }
 
-// Measure returns the blocks and inodes of a tree on one file system. It counts each inode once,
-// whatever its number of links, and never leaves the tree, even if a directory is replaced by a
-// link during the walk. It skips entries that disappear. If entries cannot be read, it counts the
-// rest and returns the first error. It returns fs.ErrNotExist if dir does not exist.
+// Measure returns the allocated bytes and the inodes of a tree on one file system. It counts each
+// inode once, whatever its number of links, and never leaves the tree, even if a directory is
+// replaced by a symbolic link during the walk. It skips entries that disappear. If entries
+// cannot be read, it counts the rest and returns the first error. It returns fs.ErrNotExist if dir
+// does not exist.
 func Measure(dir string) (u Usage, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -29,7 +30,8 @@ func Measure(dir string) (u Usage, err error) {
 	return w.usage, w.err
 }
 
-// MeasureFile returns the blocks of a file. A file that cannot be read counts as empty.
+// MeasureFile returns the allocated bytes and the inode of a file. It returns the zero Usage if
+// lstat fails.
 func MeasureFile(path string) Usage {
 	var s syscall.Stat_t
 	if err := syscall.Lstat(path, &s); err != nil {

@@ -47,8 +47,8 @@ func (s *ServiceAllocator) repair(ctx context.Context, former map[allocation]str
 	return orphans, errors.Join(err, s.repairAddresses(ctx, used))
 }
 
-// repairAddresses makes IPAddresses agree with the allocations. used has the owners of the cluster
-// IPs of Services.
+// repairAddresses makes IPAddresses agree with the allocations. used maps each cluster IP of a Service
+// to its owner.
 func (s *ServiceAllocator) repairAddresses(ctx context.Context, used map[string]string) error {
 	objects, err := s.addresses.objects.list(ctx)
 	if err != nil {

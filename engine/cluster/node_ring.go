@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// nodeRing is the ring of nodes by NameHash, which breaks ties. Deleted nodes leave gaps;
-// ranks are renumbered when a node is added.
+// nodeRing orders nodes by NameHash. The scheduler picks among nodes of equal score by position
+// in the ring. Deleted nodes leave gaps; ranks are renumbered when a node is added.
 type nodeRing struct {
 	ranks   []int32  // by NodeID
 	byRank  []NodeID // -1: gap
@@ -33,8 +33,9 @@ func (ring *nodeRing) remove(id NodeID) {
 	}
 }
 
-// Ranks returns the ranks of nodes in the order of (NameHash, name) by NodeID, and the
-// nodes by rank, -1 for gaps. They are valid while the version is unchanged.
+// Ranks returns the ranks of nodes, indexed by NodeID, in the order of (NameHash, name), and the
+// inverse, indexed by rank, whose entries become -1 when nodes are deleted. They are valid while
+// the version is unchanged.
 func (x *Index) Ranks() (ranks []int32, byRank []NodeID, version uint64) {
 	ring := &x.nodeRing
 	if len(ring.pending) == 0 {
@@ -69,7 +70,8 @@ func (x *Index) Ranks() (ranks []int32, byRank []NodeID, version uint64) {
 func (x *Index) NodeAtRank(r int32) NodeID { return x.nodeRing.byRank[r] }
 
 // RankAtOrAfter returns the first rank whose hash is at or after point, or the number of
-// ranks. As hashes are uniform, it searches from an estimate.
+// ranks. As hashes are uniform, it searches from an estimate. Ranks must have been called since
+// the last node was added.
 func (x *Index) RankAtOrAfter(point uint64) int32 {
 	keys := x.nodeRing.keys
 	hi, _ := bits.Mul64(point, uint64(len(keys)))

@@ -89,7 +89,8 @@ func unknownConditions(n *Node, now time.Time) (out []Condition) {
 	return out
 }
 
-// awaitsTaint reports whether a node is queued for its taint.
+// awaitsTaint reports whether a node is queued for its taint. If it cannot be queued before
+// unknownNotBefore, awaitsTaint schedules the next check for then.
 func (m *Machine) awaitsTaint(now time.Time, n *node) bool {
 	if !n.Ready().notReady() || n.taintGranted {
 		return false
@@ -125,7 +126,8 @@ func (m *Machine) monitorBy(at time.Time) {
 	}
 }
 
-// isBusy reports whether an effect cannot be emitted now.
+// isBusy reports whether an effect cannot be emitted now. If it must wait for its retry, isBusy
+// schedules the next check for then.
 func (m *Machine) isBusy(now time.Time, t *task) bool {
 	if !t.inFlight && t.retryAt.After(now) {
 		m.monitorBy(t.retryAt)

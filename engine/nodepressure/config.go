@@ -12,7 +12,7 @@ type Config struct {
 	// no condition is reported.
 	TransitionPeriod time.Duration
 	// MaxPodGrace caps, in seconds, the grace period of a pod that a soft threshold evicts. Below 0
-	// the pod's own applies (Options.NegativeGraceIsPods).
+	// the pod's own applies (Options.NegativeGraceMeansPodGrace).
 	MaxPodGrace int64
 	// LocalStorage: pods over a limit of their local storage are evicted.
 	LocalStorage bool
@@ -44,9 +44,9 @@ type Options struct {
 	// CountRootFs: a container's writable layer counts against its local storage limit also with a
 	// dedicated imagefs.
 	CountRootFs bool
-	// NegativeGraceIsPods: a negative MaxPodGrace means the pod's own grace period, as documented;
+	// NegativeGraceMeansPodGrace: a negative MaxPodGrace means the pod's own grace period, as documented;
 	// otherwise the pod is killed immediately.
-	NegativeGraceIsPods bool
+	NegativeGraceMeansPodGrace bool
 	// NameVolumes: the message of an eviction for disk space names the volume, or the files, that use
 	// more than the pod's containers.
 	NameVolumes bool
@@ -54,7 +54,7 @@ type Options struct {
 
 // AllOptions returns all options enabled.
 func AllOptions() Options {
-	return Options{ConfirmPageCache: true, Forecast: true, CountTerminating: true, RankInodes: true, CountRootFs: true, NegativeGraceIsPods: true, NameVolumes: true}
+	return Options{ConfirmPageCache: true, Forecast: true, CountTerminating: true, RankInodes: true, CountRootFs: true, NegativeGraceMeansPodGrace: true, NameVolumes: true}
 }
 
 // Value is an amount or a share of the capacity.

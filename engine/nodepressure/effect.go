@@ -2,7 +2,8 @@ package nodepressure
 
 import "github.com/berthproject/berth/engine/model"
 
-// Effect is an action of the caller. Effects must be executed in order.
+// Effect is an action that the caller must execute, or a report to it. Effects must be executed in
+// order.
 type Effect interface{ effect() }
 
 // ThresholdMet is the event EvictionThresholdMet on the node: resources are about to be reclaimed.
@@ -12,7 +13,7 @@ type ThresholdMet struct {
 }
 
 // ReclaimNodeResources deletes unused containers and images. The caller then calls
-// Machine.Reclaimed with new figures, whether it succeeded or not; it may call Step meanwhile.
+// Machine.Reclaimed with a new Observation, whether it succeeded or not; it may call Step meanwhile.
 type ReclaimNodeResources struct {
 	Containers bool // terminated containers
 	Images     bool // images without a container, after the containers
@@ -27,7 +28,7 @@ type Evict struct {
 	// Cause is the metric label: the signal, or the limit that was exceeded (emptydirfs.limit,
 	// persistentvolumeclaim.limit, ephemeralpodfs.limit, ephemeralcontainerfs.limit).
 	Cause string
-	// Annotations of the event; nil without figures of the pod.
+	// Annotations of the event for a threshold; nil if the pod has no usage statistics.
 	Annotations []model.Label
 	// Condition: the pod gets the condition DisruptionTarget, reason TerminationByKubelet, with
 	// Message.

@@ -139,7 +139,8 @@ func TestMachineMatchesHistory(t *testing.T) {
 	}
 }
 
-// checkInvariants checks the invariants of a Step.
+// checkInvariants checks that a Step evicts no critical pod and either at most one pod for a threshold
+// or any number for limits.
 func checkInvariants(effects []Effect) error {
 	byThreshold, byLimit := 0, 0
 	for _, e := range effects {
@@ -151,10 +152,10 @@ func checkInvariants(effects []Effect) error {
 			byThreshold, byLimit = byThreshold-1, byLimit+1
 		}
 		if Critical(e.Pod, nil) {
-			return fmt.Errorf("%s is critical", e.Pod.Name)
+			return fmt.Errorf("evicted critical pod %s", e.Pod.Name)
 		}
 		if e.Grace < 0 || e.Message == "" || e.Cause == "" {
-			return fmt.Errorf("eviction %+v", e)
+			return fmt.Errorf("eviction %+v, want Grace >= 0, a Message and a Cause", e)
 		}
 	}
 	if byThreshold > 1 || byThreshold > 0 && byLimit > 0 {
@@ -172,7 +173,7 @@ func FuzzMachine(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		r := randomSource(seed)
 		c := r.config()
-		c.Options = Options{ConfirmPageCache: r.n(2) == 0, Forecast: r.n(2) == 0, CountTerminating: r.n(2) == 0, RankInodes: r.n(2) == 0, CountRootFs: r.n(2) == 0, NegativeGraceIsPods: r.n(2) == 0}
+		c.Options = Options{ConfirmPageCache: r.n(2) == 0, Forecast: r.n(2) == 0, CountTerminating: r.n(2) == 0, RankInodes: r.n(2) == 0, CountRootFs: r.n(2) == 0, NegativeGraceMeansPodGrace: r.n(2) == 0}
 		c.Thresholds = append(c.Thresholds, Threshold{Signal: Signal(r.n(int(NumSignals))), Value: Value{Percentage: 0.05}})
 		c.MaxPodGrace -= 10
 		a, b := New(c), New(c)

@@ -11,7 +11,7 @@ import (
 // rankedPod is a pod with its ranking criteria.
 type rankedPod struct {
 	pod         *Pod
-	unknown     bool  // no figures
+	unknown     bool  // no usage statistics
 	exceeds     bool  // uses more than its request
 	used        int64 // of the scarce resource
 	overRequest int64 // usage beyond the request
@@ -100,9 +100,9 @@ func (m *Machine) gracePeriod(t *Threshold, p *Pod) int64 {
 func (c *Config) SoftGrace(podGrace *int64) int64 {
 	g, specified := c.MaxPodGrace, podGrace != nil
 	switch {
-	case g < 0 && c.Options.NegativeGraceIsPods && specified:
+	case g < 0 && c.Options.NegativeGraceMeansPodGrace && specified:
 		return *podGrace
-	case g < 0 && c.Options.NegativeGraceIsPods:
+	case g < 0 && c.Options.NegativeGraceMeansPodGrace:
 		return defaultGrace
 	case specified:
 		return max(min(g, *podGrace), 0)

@@ -125,9 +125,9 @@ func TestHardThresholdShortensSoftGracePeriod(t *testing.T) {
 func TestNegativeGrace(t *testing.T) {
 	grace := int64(45)
 	for enabled, want := range map[bool]int64{true: 45, false: 0} {
-		m := New(Config{MaxPodGrace: -1, Options: Options{NegativeGraceIsPods: enabled}})
+		m := New(Config{MaxPodGrace: -1, Options: Options{NegativeGraceMeansPodGrace: enabled}})
 		if got := m.gracePeriod(&Threshold{Grace: time.Second}, &Pod{EvictionSpec: &EvictionSpec{Grace: &grace}}); got != want {
-			t.Errorf("NegativeGraceIsPods %v: %d s, want %d", enabled, got, want)
+			t.Errorf("NegativeGraceMeansPodGrace %v: %d s, want %d", enabled, got, want)
 		}
 	}
 }

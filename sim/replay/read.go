@@ -21,7 +21,8 @@ import (
 // Result is the result of a replay.
 type Result struct {
 	Steps, Effects int
-	// FirstDifference is the first line that differs from the record, from 1; 0 if none.
+	// FirstDifference is the number, from 1, of the first journal line with a different result;
+	// 0 if there is none.
 	FirstDifference int
 	Want, Got       string
 }
@@ -160,7 +161,7 @@ func (p *player) decodeEvent(in *input) (scheduling.Event, error) {
 	case in.Upsert != "":
 		o := store.NewObject(in.Upsert)
 		if o == nil {
-			return nil, fmt.Errorf("upsert: %q: not a kind that scheduling reads", in.Upsert)
+			return nil, fmt.Errorf("upsert: %q: unsupported kind", in.Upsert)
 		}
 		if err := json.Unmarshal(in.Object, o); err != nil {
 			return nil, fmt.Errorf("object: %w", err)
@@ -169,7 +170,7 @@ func (p *player) decodeEvent(in *input) (scheduling.Event, error) {
 	case in.Delete != "":
 		o := informer.Identity(in.Delete, in.Key, in.UID)
 		if o == nil {
-			return nil, fmt.Errorf("delete: %q: not a kind that scheduling reads", in.Delete)
+			return nil, fmt.Errorf("delete: %q: unsupported kind", in.Delete)
 		}
 		return scheduling.Remove{Object: o}, nil
 	case in.Effect != 0:

@@ -99,8 +99,8 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestUnsupportedRequests checks that unsupported calls and fields fail with an error that names them.
-func TestUnsupportedRequests(t *testing.T) {
+// TestInvalidRequests checks that unsupported or incomplete requests fail with an error that names the call or field.
+func TestInvalidRequests(t *testing.T) {
 	r, ctx := serve(t), t.Context()
 	sandbox, id := r.Run(t, container.Pod{Name: "unsupported", Args: []string{"-listen=:80"}})
 	for want, call := range map[string]func() error{
