@@ -11,9 +11,9 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// minAnnouncedGrace is the shortest grace period for which DisruptionTarget is written before
-// the pod terminates. With a shorter one, the pod terminates before a client can observe the condition.
-const minAnnouncedGrace = time.Second
+// DisruptionTarget is written early only if the grace period exceeds maxUnannouncedGrace.
+// Otherwise the pod terminates before a client can observe the condition.
+const maxUnannouncedGrace = time.Second
 
 // evict ends a pod because of node pressure, preemption by a critical pod, or node shutdown.
 func (a *Agent) evict(e Eviction) {
@@ -29,7 +29,7 @@ func (a *Agent) evict(e Eviction) {
 	}
 	if p.condition == nil && e.Condition != nil {
 		p.condition = e.Condition
-		p.announceCondition = !e.Immediate && e.Grace > minAnnouncedGrace && e.Condition.Reason == corev1.PodReasonTerminationByKubelet
+		p.announceCondition = !e.Immediate && e.Grace > maxUnannouncedGrace && e.Condition.Reason == corev1.PodReasonTerminationByKubelet
 	}
 	a.unblock(p)
 	a.stepPod(p, podlifecycle.Fail{Reason: e.Reason, Message: e.Message, Grace: e.Grace, KillNow: e.Immediate})

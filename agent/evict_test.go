@@ -113,7 +113,7 @@ func TestEvictedPodFailsWhenTerminated(t *testing.T) {
 	})
 }
 
-func TestImmediateEvictionSkipsHooks(t *testing.T) {
+func TestImmediateEvictionKillsContainers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset(pod("p", func(p *corev1.Pod) { p.Annotations = map[string]string{simulated.StopSeconds: "400"} }))
 		a, stop := startAgent(t, api, func(*agent.Options) {})

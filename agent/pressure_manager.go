@@ -44,8 +44,8 @@ type Eviction struct {
 	// Immediate kills all containers without hooks or grace.
 	Immediate bool
 	// Condition, if not nil, is written with the failure. With reason TerminationByKubelet and a
-	// grace period above minAnnouncedGrace it is written immediately, so that a restarted agent can
-	// resume the eviction.
+	// grace period that exceeds maxUnannouncedGrace it is written immediately, so that a restarted
+	// agent can resume the eviction.
 	Condition *corev1.PodCondition
 	// Done, if not nil, is called from the agent's loop when no container of the pod runs, or if
 	// the pod does not exist. It must not block.

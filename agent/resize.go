@@ -78,14 +78,14 @@ func (a *Agent) tryResize(p *pod) []podlifecycle.Event {
 		return nil
 	}
 	if reason, message := a.checkResize(p); reason != "" {
-		a.deferResize(p, reason, message)
+		a.setResizePending(p, reason, message)
 		return nil
 	}
 	return a.allocate(p)
 }
 
 // checkResize returns the kubelet's reason and message if the node cannot admit the desired resources.
-func (a *Agent) checkResize(p *pod) (reason corev1.PodConditionType, message string) {
+func (a *Agent) checkResize(p *pod) (reason, message string) {
 	id, ok := a.state.NodeID(p.node.manifest.Name)
 	if !ok {
 		return "", ""

@@ -11,10 +11,11 @@ import (
 	"github.com/berthproject/berth/agent/runtime"
 )
 
-// deferResize records that the resize is pending. The condition keeps the time of the first deferral.
-func (a *Agent) deferResize(p *pod, reason corev1.PodConditionType, message string) {
+// setResizePending records that the resize is pending: deferred or infeasible. It keeps the
+// transition time of an existing condition.
+func (a *Agent) setResizePending(p *pod, reason, message string) {
 	previous := p.resize.pending
-	c := &corev1.PodCondition{Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: string(reason), Message: message,
+	c := &corev1.PodCondition{Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: reason, Message: message,
 		ObservedGeneration: p.object.Generation, LastTransitionTime: metav1.NewTime(time.Now())}
 	if previous != nil {
 		c.LastTransitionTime = previous.LastTransitionTime
@@ -24,7 +25,7 @@ func (a *Agent) deferResize(p *pod, reason corev1.PodConditionType, message stri
 		p.node.deferredResizes[p] = true
 	}
 	if previous == nil || previous.Reason != c.Reason || previous.Message != c.Message || previous.ObservedGeneration != c.ObservedGeneration {
-		a.recordResize(p, corev1.EventTypeWarning, "Resize"+string(reason), "Pod resize "+string(reason), message)
+		a.recordResize(p, corev1.EventTypeWarning, "Resize"+reason, "Pod resize "+reason, message)
 	}
 }
 

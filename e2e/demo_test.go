@@ -19,11 +19,11 @@ import (
 // demoSuccess is the last line of a demo.
 const demoSuccess = "5 of 5 acts succeeded."
 
-// TestDemo runs all acts on real nodes, with nothing installed.
+// TestDemo runs all acts on virtual nodes, with nothing installed.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	if err := errors.Join(embedded.CheckRequirements(), virtualnode.CheckRequirements()); err != nil {
-		testkit.SkipOrFail(t, "real nodes", err.Error())
+		testkit.SkipOrFail(t, "virtual nodes", err.Error())
 	}
 	h := newTestHome(t)
 	t.Cleanup(func() { cleanUpVirtualNodes(t, h.path("state/berth/demo/nodes")) })

@@ -12,8 +12,8 @@ import (
 	"github.com/berthproject/berth/explain"
 )
 
-// reportUnschedulable writes the PodScheduled condition, if its message changed, and records a FailedScheduling
-// event for each attempt.
+// reportUnschedulable writes the PodScheduled condition, unless it already has this status, reason and message, and
+// records a FailedScheduling event, unless e.Retry is set.
 func (x *Executor) reportUnschedulable(ctx context.Context, e scheduling.ReportUnschedulable) scheduling.Outcome {
 	reason := corev1.PodReasonUnschedulable
 	if e.Summary.Outcome == decision.Errored {

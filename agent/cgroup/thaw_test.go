@@ -60,7 +60,7 @@ func checkThaw(t *testing.T, h *cgroup.Host) {
 func TestKillKeepsDescendantsFrozen(t *testing.T) {
 	h := host(t)
 	if h.Mode == cgroup.V2 || h.Dir("freezer", "/") == "" {
-		testkit.SkipOrFail(t, "freezer", "the controller is not mounted")
+		testkit.SkipOrFail(t, "freezer", "requires the cgroup v1 freezer")
 	}
 	pod := group(t, h, cgroup.Limits{})
 	container := filepath.Join(pod, "container")

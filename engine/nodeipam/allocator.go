@@ -57,7 +57,8 @@ func New(o Options) *Allocator {
 	return a
 }
 
-// Reserve prevents the allocation of ranges that overlap the network, unless a node has claimed that network.
+// Reserve prevents the allocation of ranges that overlap the network. It does nothing if the range of a node
+// overlaps the network.
 func (a *Allocator) Reserve(network netip.Prefix) {
 	for _, owned := range a.claims {
 		if overlapAny(owned, []netip.Prefix{network}) {
@@ -132,7 +133,7 @@ func (a *Allocator) Allocate(node string, inUse func(netip.Prefix) bool) (netip.
 		a.Claim(node, []netip.Prefix{p})
 		return p, nil
 	}
-	return netip.Prefix{}, fmt.Errorf("%w: %s has %d of /%d", ErrExhausted, a.opts.Cluster, a.count, a.opts.Bits)
+	return netip.Prefix{}, fmt.Errorf("%w: %s has only %d ranges of prefix length %d", ErrExhausted, a.opts.Cluster, a.count, a.opts.Bits)
 }
 
 // Release removes the claims of a deleted node.

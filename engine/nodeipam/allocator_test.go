@@ -27,7 +27,7 @@ func TestAllocateInOrder(t *testing.T) {
 	}
 	allocate("a", "10.0.1.0/24")
 	allocate("b", "10.0.0.0/24") // .2 is claimed in part, .3 reserved
-	if _, err := a.Allocate("c", neverInUse); !errors.Is(err, nodeipam.ErrExhausted) || !strings.Contains(err.Error(), "10.0.0.0/22 has 4 of /24") {
+	if _, err := a.Allocate("c", neverInUse); !errors.Is(err, nodeipam.ErrExhausted) || !strings.Contains(err.Error(), "10.0.0.0/22 has only 4 ranges of prefix length 24") {
 		t.Fatalf("allocation beyond the last range: %v", err)
 	}
 	a.Release("b")

@@ -48,7 +48,7 @@ func TestTaintRates(t *testing.T) {
 			w.run(100 * time.Second)
 			w.setResponsive("a", tc.silent, false)
 			w.run(50*time.Second + tc.after)
-			got := w.nodesWithLog("+" + unreachable)
+			got := w.logEntries("+" + unreachable)
 			if len(got) > 3 {
 				got = got[:3]
 			}
@@ -76,12 +76,12 @@ func TestFullDisruptionOfAllZonesRemovesTaints(t *testing.T) {
 	w.log = nil
 	w.run(10 * time.Minute)
 	// One node is back at 310 s; three of four are not ready in a small zone, so none is tainted yet.
-	if got := w.nodesWithLog("+" + unreachable); len(got) != 0 {
+	if got := w.logEntries("+" + unreachable); len(got) != 0 {
 		t.Errorf("tainted nodes %v, want none", got)
 	}
 	w.responsive["a02"] = true
 	w.run(10 * time.Minute)
-	if got, want := w.nodesWithLog("+"+unreachable), []string{"911 a00", "921 a01"}; !slices.Equal(got, want) {
+	if got, want := w.logEntries("+"+unreachable), []string{"911 a00", "921 a01"}; !slices.Equal(got, want) {
 		t.Errorf("tainted nodes %v, want %v", got, want)
 	}
 }
@@ -93,7 +93,7 @@ func TestGraceRestartsAfterFullDisruption(t *testing.T) {
 	w.run(100 * time.Second)
 	w.responsive["a01"] = true // heartbeat at 210 s
 	w.run(100 * time.Second)
-	got := w.nodesWithLog("+" + unreachable)
+	got := w.logEntries("+" + unreachable)
 	if len(got) != 1 || got[0] < "260" {
 		t.Errorf("tainted %v, want one node, no earlier than a grace period after 210 s", got)
 	}
@@ -113,11 +113,11 @@ func TestStartIsQuiet(t *testing.T) {
 	w.log = nil
 	w.restart()
 	w.run(49 * time.Second)
-	if w.countTainted(unreachable) != before || len(w.nodesWithLog("unknown")) != 0 {
+	if w.countTainted(unreachable) != before || len(w.logEntries("unknown")) != 0 {
 		t.Errorf("within the first grace period: %v, want no change", w.log)
 	}
 	w.run(30 * time.Second)
-	if got := w.nodesWithLog("unknown"); len(got) != 2 {
+	if got := w.logEntries("unknown"); len(got) != 2 {
 		t.Errorf("nodes with unknown conditions %v, want two", got)
 	}
 }
@@ -134,7 +134,7 @@ func TestOwnDelayIsNotNodeSilence(t *testing.T) {
 	w.wake = w.now
 	w.setResponsive("a", 1, false)
 	w.run(2 * time.Minute)
-	if got := w.nodesWithLog("unknown"); len(got) != 1 || !strings.Contains(got[0], "a00") {
+	if got := w.logEntries("unknown"); len(got) != 1 || !strings.Contains(got[0], "a00") {
 		t.Errorf("nodes with unknown conditions %v, want a00", got)
 	}
 }
@@ -181,7 +181,7 @@ func TestFailedUpdatesBackOff(t *testing.T) {
 	w.fail = func() bool { attempts++; return attempts < 4 }
 	w.setResponsive("a", 1, false)
 	w.run(2 * time.Minute)
-	if w.countTainted(unreachable) != 1 || len(w.nodesWithLog("unknown")) != 1 {
+	if w.countTainted(unreachable) != 1 || len(w.logEntries("unknown")) != 1 {
 		t.Errorf("after %d attempts: %v, want one taint and one mark", attempts, w.log)
 	}
 }

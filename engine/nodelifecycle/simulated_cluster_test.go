@@ -27,7 +27,7 @@ type simulatedCluster struct {
 	lag          time.Duration
 	fail         func() bool
 	pendingCalls []delayedCall
-	log          []string // "second node change"
+	log          []string // lines of the form "SECONDS NODE CHANGE"
 	// taintTimes are the times of taints from the queue, by zone.
 	taintTimes map[string][]time.Time
 }
@@ -237,11 +237,11 @@ func (w *simulatedCluster) countTainted(taint string) (count int) {
 	return count
 }
 
-// nodesWithLog returns the log lines that end in a change, without it.
-func (w *simulatedCluster) nodesWithLog(event string) (out []string) {
+// logEntries returns the time and node of each log line with the change.
+func (w *simulatedCluster) logEntries(change string) (out []string) {
 	for _, line := range w.log {
-		if strings.HasSuffix(line, " "+event) {
-			out = append(out, strings.TrimSuffix(line, " "+event))
+		if strings.HasSuffix(line, " "+change) {
+			out = append(out, strings.TrimSuffix(line, " "+change))
 		}
 	}
 	return out

@@ -92,7 +92,7 @@ func TestRefaultsAloneProvePressure(t *testing.T) {
 }
 
 // Memory that grows at 500 MiB/s takes 25 MiB within the horizon. 7 MiB of page cache do not delay
-// the eviction; 40 MiB delay it until they are used up.
+// the eviction. Of 40 MiB, 15 MiB count as available and delay the eviction.
 func TestMemoryGrowthConsumesPageCache(t *testing.T) {
 	for active, want := range map[int64]int64{7: 100, 40: 85} {
 		m := hardMemory(AllOptions())
@@ -125,7 +125,7 @@ func TestForecast(t *testing.T) {
 		"falls and rises again":                  {[]int64{1900, 1400, 1800, 1300, 1700}, true, -1},
 		"fast, but slowing down":                 {[]int64{900, 840, 830, 825, 820}, true, -1},
 		"almost full":                            {[]int64{103, 102, 101, 100}, true, -1},
-		"two measurements with equal time":       {[]int64{800}, true, -1},
+		"single measurement":                     {[]int64{800}, true, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := hardMemory(Options{Forecast: tc.forecast})

@@ -12,9 +12,9 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// compareWithStore compares the scheduler's state with the store. Unless idle is set, the
+// compareWithStore compares the scheduler's state with the store. Unless settled is set, the
 // scheduler may be ahead: pods may be assumed or being evicted.
-func (a *Checker) compareWithStore(idle bool) {
+func (a *Checker) compareWithStore(settled bool) {
 	s := a.scheduler
 	state := s.Machine().State()
 	stored := cluster.New()
@@ -33,7 +33,7 @@ func (a *Checker) compareWithStore(idle bool) {
 		p := a.compile(obj)
 		stored.UpsertPod(p)
 		assumed = assumed || state.Assumed(p.UID)
-		if detail := describeDifference(state.Pod(p.UID), p, idle, state.Assumed(p.UID)); detail != "" {
+		if detail := describeDifference(state.Pod(p.UID), p, settled, state.Assumed(p.UID)); detail != "" {
 			a.w.Fail("StateEqualsStore", "pod "+p.Key()+" "+detail)
 		}
 	}
@@ -68,19 +68,28 @@ func (a *Checker) compile(obj *corev1.Pod) *model.Pod {
 
 // describeDifference describes how a pod in the scheduler's state differs from the store, or
 // returns "".
-func describeDifference(inState, stored *model.Pod, idle, assumed bool) string {
+func describeDifference(inState, stored *model.Pod, settled, assumed bool) string {
 	switch {
 	case inState == nil:
 		return "is not in the state"
 	case !assumed && inState.NodeName != stored.NodeName:
 		return fmt.Sprintf("is on %q in the state and on %q in the store", inState.NodeName, stored.NodeName)
-	case inState.Phase != stored.Phase || inState.Ready != stored.Ready || !slices.Equal(inState.Labels, stored.Labels) || inState.Spec != stored.Spec && !reflect.DeepEqual(inState.Spec, stored.Spec):
-		return "differs between state and store"
+	case inState.Phase != stored.Phase:
+		return fmt.Sprintf("has phase %v in the state and %v in the store", inState.Phase, stored.Phase)
+	case inState.Ready != stored.Ready:
+		return fmt.Sprintf("has ready=%v in the state and ready=%v in the store", inState.Ready, stored.Ready)
+	case !slices.Equal(inState.Labels, stored.Labels):
+		return fmt.Sprintf("has labels %v in the state and %v in the store", inState.Labels, stored.Labels)
+	case inState.Spec != stored.Spec && !reflect.DeepEqual(inState.Spec, stored.Spec):
+		return fmt.Sprintf("has specification %+v in the state and %+v in the store", inState.Spec, stored.Spec)
 	case stored.Deleting && !inState.Deleting:
 		return "is not terminating in the state"
-	case idle && (stored.Deleting != inState.Deleting || stored.DisruptionReason != inState.DisruptionReason):
+	case settled && stored.Deleting != inState.Deleting:
 		return "is terminating in the state only"
-	case idle && inState.NominatedNodeName != "" && stored.NominatedNodeName != inState.NominatedNodeName: // an extra nomination is corrected by the next decision
+	case settled && stored.DisruptionReason != inState.DisruptionReason:
+		return fmt.Sprintf("has disruption reason %q in the state and %q in the store", inState.DisruptionReason, stored.DisruptionReason)
+	// A nomination that is only in the store is allowed: the next decision clears it.
+	case settled && inState.NominatedNodeName != "" && stored.NominatedNodeName != inState.NominatedNodeName:
 		return fmt.Sprintf("is nominated to %q in the state and to %q in the store", inState.NominatedNodeName, stored.NominatedNodeName)
 	}
 	return ""

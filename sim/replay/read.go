@@ -97,7 +97,10 @@ func (p *player) readFooter(line []byte) error {
 
 func (p *player) readHeader(line []byte) error {
 	var h header
-	if err := decodeStrict(line, &h); err != nil || h.Journal != Version {
+	if err := decodeStrict(line, &h); err != nil {
+		return fmt.Errorf("journal: %w: want the first line of a journal, with %q, as berth simulate --journal writes it", err, Version)
+	}
+	if h.Journal != Version {
 		return fmt.Errorf("journal: %q: want the first line of a journal, with %q, as berth simulate --journal writes it", h.Journal, Version)
 	}
 	if current := fingerprint(&p.o); h.Options != current {

@@ -45,6 +45,13 @@ func (o *options) fail(key, want string) {
 	}
 }
 
+// failWith reports an error of an option's value.
+func (o *options) failWith(key string, err error) {
+	if o.err == nil {
+		o.err = fmt.Errorf("%s=%s: %w", key, o.values[key], err)
+	}
+}
+
 func (o *options) quantity(key, fallback string) resource.Quantity {
 	s, ok := o.values[key]
 	if !ok {

@@ -20,7 +20,7 @@ func (o *options) usageAnnotation(check func(string) (usage.Script, error)) map[
 		return nil
 	}
 	if _, err := check(o.values["usage"]); err != nil {
-		o.fail("usage", err.Error())
+		o.failWith("usage", err)
 	}
 	return map[string]string{usage.Annotation: o.values["usage"]}
 }
@@ -60,11 +60,7 @@ func (o *options) setPressure(s *cluster.Options) {
 	c := &s.Pressure
 	if o.has("hard") || o.has("soft") || o.has("minreclaim") {
 		e := config.Eviction{Hard: o.pairs("hard", "<"), Soft: o.pairs("soft", "<"), SoftGracePeriod: o.pairs("softgrace", "="), MinimumReclaim: o.pairs("minreclaim", "=")}
-		thresholds, err := e.Thresholds([]string{"pods"})
-		if err != nil {
-			o.fail("hard", err.Error())
-		}
-		c.Thresholds = thresholds
+		c.Thresholds = o.thresholds(&e)
 	}
 	c.TransitionPeriod = o.duration("transition", c.TransitionPeriod)
 	c.MaxPodGrace = o.number("maxgrace", c.MaxPodGrace, -1, 86400)
@@ -75,6 +71,30 @@ func (o *options) setPressure(s *cluster.Options) {
 		q := o.quantity("reserve", "")
 		s.Reserve.Bytes = [nodepressure.NumFilesystems]int64{q.Value(), q.Value()}
 	}
+}
+
+// thresholds returns the thresholds of all options. An error is that of the first option whose
+// addition causes it; soft is last, as it requires softgrace.
+func (o *options) thresholds(all *config.Eviction) (out []nodepressure.Threshold) {
+	var e config.Eviction
+	for _, option := range []struct {
+		key   string
+		field *map[string]string
+		value map[string]string
+	}{
+		{"hard", &e.Hard, all.Hard},
+		{"softgrace", &e.SoftGracePeriod, all.SoftGracePeriod},
+		{"minreclaim", &e.MinimumReclaim, all.MinimumReclaim},
+		{"soft", &e.Soft, all.Soft},
+	} {
+		*option.field = option.value
+		var err error
+		if out, err = e.Thresholds([]string{"pods"}); err != nil {
+			o.failWith(option.key, err)
+			return nil
+		}
+	}
+	return out
 }
 
 // pairs reads a<b,c<d for the separator <.

@@ -89,7 +89,7 @@ func TestExecDisconnect(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	in, inWriter := io.Pipe() // never closed: the client disconnects
+	in, inWriter := io.Pipe() // stays open until the client has disconnected
 	defer inWriter.Close()
 	out, outWriter := io.Pipe()
 	done := make(chan error, 1)
@@ -110,7 +110,7 @@ func TestExecDisconnect(t *testing.T) {
 }
 
 // TestAttach checks that a client gets the output from the time of its connection and can write to
-// the container, and that StdinOnce closes the input after the client.
+// the container, and that StdinOnce closes the container's stdin when the client disconnects.
 func TestAttach(t *testing.T) {
 	h := newHarness(t, false)
 	sb, sandboxConfig := h.createSandbox("attach", nil)
